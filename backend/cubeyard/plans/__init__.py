@@ -1,0 +1,1 @@
+"""Plans: saved specs with revisions, and everything computed from them."""

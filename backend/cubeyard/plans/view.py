@@ -1,0 +1,60 @@
+"""One computed plan, as plain data, for whoever prints it.
+
+`PlanView` is the only thing the exports see: they need neither the engine, nor the database, nor HTTP. Every document in
+it is the engine's own (see `cubeyard.plans.documents` for its shape); nothing is recomputed here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanView:
+    """A whole plan in columns; row `i` of every cable column, label and port name is cable `i` of the plan.
+
+    Indices are the engine's: a device index is a row of `scene["devices"]`, a rack index a row of `scene["racks"]`, a part
+    index a row of `scene["parts"]`. `cables` holds the columns `a_device, a_port, b_device, b_port, level, route, length_mm,
+    stock_mm, part, colour, bundle`; `route` indexes `routes`, `colour` indexes `colours`, and `bundle` indexes the rows of
+    `scene["bundles"]` (-1: the cable stays in its rack).
+    """
+
+    name: str
+    """What the architect calls the plan; the engine's title for an unsaved one."""
+    plan_hash: str
+    engine_version: str
+    spec: Document
+    """The resolved spec, with every default filled in."""
+    summary: Document
+    scene: Document
+    bom: Document
+    cables: dict[str, np.ndarray]
+    near_labels: list[str]
+    """`R07-12:P3/R15-36:P7`, to be stuck on the `a` end."""
+    far_labels: list[str]
+    """The same label mirrored, for the `b` end."""
+    a_port_names: list[str]
+    b_port_names: list[str]
+    routes: list[str] = field(default_factory=list)
+    colours: list[str] = field(default_factory=list)
+
+    @property
+    def cable_count(self) -> int:
+        return len(self.near_labels)
+
+    @property
+    def device_names(self) -> list[str]:
+        return self.scene["devices"]["name"]
+
+    @property
+    def rack_names(self) -> list[str]:
+        return self.scene["racks"]["name"]
+
+    def cable_name(self, index: int) -> str:
+        """The stable name of a cable: `C` and at least five digits, the same in every table, label and export."""
+        return f"C{index:05d}"
