@@ -1,0 +1,36 @@
+import { fileURLToPath } from "node:url";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+
+// The page and the API are one origin in production (the backend serves dist/). In development Vite proxies
+// to the backend; changeOrigin makes Host match what the backend's Host and Origin checks expect.
+const backend = process.env.CUBEYARD_URL ?? "http://127.0.0.1:8123";
+
+export default defineConfig({
+  plugins: [react()],
+  resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
+  server: {
+    host: "127.0.0.1",
+    port: 5173,
+    proxy: {
+      "/api/v1": {
+        target: backend,
+        changeOrigin: true,
+        configure: (proxy) => {
+          proxy.on("proxyReq", (request) => {
+            if (request.getHeader("origin")) request.setHeader("origin", backend);
+          });
+        },
+      },
+      "/healthz": { target: backend, changeOrigin: true },
+    },
+  },
+  build: {
+    target: "es2022",
+    manifest: true,
+    sourcemap: false,
+    assetsInlineLimit: 2048,
+    modulePreload: { polyfill: false },
+  },
+  test: { environment: "node", include: ["src/**/*.test.ts", "src/**/*.test.tsx", "scripts/**/*.test.ts"] },
+});
