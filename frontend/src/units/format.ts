@@ -1,0 +1,125 @@
+/**
+ * Numbers to text. Always the same text for the same number (no locale, no clock); set them with
+ * `font-variant-numeric: tabular-nums`. Every function takes `null`, `undefined` and NaN and gives an en dash.
+ */
+import { MINUS, THIN_GAP, UNKNOWN } from "./constants";
+
+export type Maybe = number | null | undefined;
+
+function known(value: Maybe): value is number {
+  return typeof value === "number" && Number.isFinite(value);
+}
+
+/** Digits grouped by comma: 8192 is "8,192"; `decimals` are kept, so that a column lines up. */
+export function formatNumber(value: Maybe, decimals = 0): string {
+  if (!known(value)) return UNKNOWN;
+  const text = Math.abs(value).toFixed(decimals);
+  const [whole, part] = text.split(".") as [string, string | undefined];
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  const negative = value < 0 && Number(text) !== 0;
+  return `${negative ? MINUS : ""}${grouped}${part === undefined ? "" : `.${part}`}`;
+}
+
+export const formatCount = (value: Maybe): string => formatNumber(value, 0);
+
+/** Up to `decimals` places, without trailing zeros: 4.50 is "4.5", 4.00 is "4". */
+export function formatShort(value: Maybe, decimals = 2): string {
+  const text = formatNumber(value, decimals);
+  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+}
+
+const SI: readonly (readonly [number, string])[] = [
+  [1e12, "T"],
+  [1e9, "G"],
+  [1e6, "M"],
+  [1e3, "k"],
+  [1, ""],
+];
+
+/** Three significant digits with an SI prefix: (8450, "W") is "8.45 kW". Below one it stays plain. */
+export function formatSi(value: Maybe, unit: string): string {
+  if (!known(value)) return UNKNOWN;
+  if (value === 0) return `0${THIN_GAP}${unit}`;
+  const size = Math.abs(value);
+  // 999.6 W would round to "1,000 W": choose the prefix after rounding to three digits.
+  const rounded = Number(size.toPrecision(3));
+  const [factor, prefix] = SI.find(([f]) => rounded >= f) ?? [1, ""];
+  const scaled = rounded / factor;
+  const decimals = scaled >= 100 ? 0 : scaled >= 10 ? 1 : 2;
+  return `${value < 0 ? MINUS : ""}${formatNumber(scaled, decimals)}${THIN_GAP}${prefix}${unit}`;
+}
+
+/** 0.85 is "0.85 m", 9.4 is "9.4 m", 21437 is "21.4 km". */
+export function formatMetres(value: Maybe): string {
+  if (!known(value)) return UNKNOWN;
+  const size = Math.abs(value);
+  if (size >= 999.5) return `${formatNumber(value / 1000, size >= 99_950 ? 0 : 1)}${THIN_GAP}km`;
+  return `${formatNumber(value, size >= 99.95 ? 0 : size >= 0.995 || value === 0 ? 1 : 2)}${THIN_GAP}m`;
+}
+
+export function formatMillimetres(value: Maybe): string {
+  return known(value) ? formatMetres(value / 1000) : UNKNOWN;
+}
+
+export const formatWatts = (value: Maybe): string => formatSi(value, "W");
+
+export function formatKilograms(value: Maybe): string {
+  if (!known(value)) return UNKNOWN;
+  const size = Math.abs(value);
+  if (size >= 9_995) return `${formatNumber(value / 1000, 1)}${THIN_GAP}t`;
+  return `${formatNumber(value, size >= 99.5 ? 0 : 1)}${THIN_GAP}kg`;
+}
+
+/** Dollars; cents only below 100, as in a price list. */
+export function formatUsd(value: Maybe): string {
+  if (!known(value)) return UNKNOWN;
+  const text = formatNumber(Math.abs(value), Math.abs(value) < 100 ? 2 : 0);
+  return `${value < 0 && Number(text.replaceAll(",", "")) !== 0 ? MINUS : ""}$${text}`;
+}
+
+export const formatBitsPerSec = (value: Maybe): string => formatSi(value, "b/s");
+
+/** Gigabits as the field writes them: 1 is "1 Gb/s", 1024 is "1,024 Gb/s", 0.1 is "100 Mb/s". */
+export function formatGbps(value: Maybe): string {
+  if (!known(value)) return UNKNOWN;
+  if (value !== 0 && Math.abs(value) < 1) return `${formatShort(value * 1000, 1)}${THIN_GAP}Mb/s`;
+  return `${formatShort(value, 2)}${THIN_GAP}Gb/s`;
+}
+
+/** A share 0..1 as a percentage: 0.61 is "61 %". */
+export function formatPercent(share: Maybe, decimals = 0): string {
+  return known(share) ? `${formatNumber(share * 100, decimals)}${THIN_GAP}%` : UNKNOWN;
+}
+
+export function formatMinutes(minutes: Maybe): string {
+  if (!known(minutes)) return UNKNOWN;
+  const whole = Math.round(Math.abs(minutes));
+  const sign = minutes < 0 && whole > 0 ? MINUS : "";
+  if (whole < 60) return `${sign}${whole}${THIN_GAP}min`;
+  const hours = Math.floor(whole / 60);
+  const rest = whole % 60;
+  return `${sign}${formatNumber(hours)}${THIN_GAP}h${rest === 0 ? "" : `${THIN_GAP}${rest}${THIN_GAP}min`}`;
+}
+
+/** A change with its sign, through the quantity's own format: (410, formatUsd) is "+$410.00"; none is "±0". */
+export function formatDelta(change: Maybe, format: (value: Maybe) => string = formatCount): string {
+  if (!known(change)) return UNKNOWN;
+  if (change === 0) return "\u00b10";
+  return `${change > 0 ? "+" : MINUS}${format(Math.abs(change))}`;
+}
+
+/** The change from a base as a percentage; from zero there is none. */
+export function formatRelative(value: Maybe, base: Maybe): string {
+  if (!known(value) || !known(base) || base === 0) return UNKNOWN;
+  return formatDelta(value / base - 1, (share) => formatPercent(share, 1));
+}
+
+/** "256 of 8,192". */
+export function formatShare(part: number, whole: number): string {
+  return `${formatCount(part)} of ${formatCount(whole)}`;
+}
+
+/** "1 cable", "2 cables". */
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
