@@ -1,0 +1,218 @@
+import { type InputHTMLAttributes, type ReactNode, type Ref, useEffect, useId, useState } from "react";
+import { cx } from "./cx";
+import styles from "./form.module.css";
+import { clampStep, parseNumber } from "./number-text";
+
+/** A titled block of a side panel. */
+export function Section({
+  title,
+  aside,
+  children,
+}: {
+  title: string;
+  aside?: ReactNode;
+  children: ReactNode;
+}) {
+  return (
+    <section className={styles.section} aria-label={title}>
+      <div className={styles.sectionTitle}>
+        <h2 style={{ font: "inherit" }}>{title}</h2>
+        {aside}
+      </div>
+      {children}
+    </section>
+  );
+}
+
+export interface FieldProps {
+  label: string;
+  /** The paper's letter for the parameter. */
+  letter?: string;
+  title?: string;
+  /** Chosen by the user, not a default. */
+  chosen?: boolean;
+  message?: string;
+  severity?: "error" | "warning";
+  controlWidth?: number;
+  children: (ids: { id: string; describedBy: string | undefined }) => ReactNode;
+}
+
+/** One label and its control on one line, with the finding that belongs to it below. */
+export function Field({
+  label,
+  letter,
+  title,
+  chosen,
+  message,
+  severity = "error",
+  controlWidth,
+  children,
+}: FieldProps) {
+  const id = useId();
+  const described = message ? `${id}-message` : undefined;
+  return (
+    <div
+      className={styles.row}
+      style={controlWidth ? ({ "--control-width": `${controlWidth}px` } as React.CSSProperties) : undefined}
+    >
+      <label className={styles.label} htmlFor={id} title={title}>
+        <span className={styles.labelText}>{label}</span>
+        {letter && <span className={styles.letter}>{letter}</span>}
+        {chosen && (
+          <span className={styles.dot} title="Chosen here; the others are defaults">
+            <span className="visually-hidden">(changed)</span>
+          </span>
+        )}
+      </label>
+      {children({ id, describedBy: described })}
+      {message && (
+        <p id={described} className={cx(styles.message, severity === "warning" && styles.warning)}>
+          {message}
+        </p>
+      )}
+    </div>
+  );
+}
+
+export interface NumberInputProps {
+  id?: string;
+  value: number | null;
+  onChange: (value: number | null) => void;
+  min?: number | null;
+  max?: number | null;
+  step?: number;
+  integer?: boolean;
+  unit?: string | null;
+  placeholder?: string;
+  /** An empty input means "the default": `onChange(null)`. */
+  optional?: boolean;
+  invalid?: boolean;
+  describedBy?: string;
+  "aria-label"?: string;
+}
+
+/**
+ * A typed number: arrow keys step, Enter or leaving commits, a readable text is committed while typing so that the plan
+ * follows at once. Out-of-range values are committed too: the engine's finding explains them and offers the nearest one.
+ */
+export function NumberInput(props: NumberInputProps) {
+  const {
+    id,
+    value,
+    onChange,
+    min,
+    max,
+    step = 1,
+    integer,
+    unit,
+    placeholder,
+    optional,
+    invalid,
+    describedBy,
+  } = props;
+  const shown = value === null ? "" : String(value);
+  const [text, setText] = useState(shown);
+  const [editing, setEditing] = useState(false);
+  useEffect(() => {
+    if (!editing) setText(shown);
+  }, [shown, editing]);
+
+  const parsed = parseNumber(text, integer);
+  const unreadable = text.trim() !== "" && parsed === null;
+
+  const commit = (next: string) => {
+    setText(next);
+    const number = parseNumber(next, integer);
+    if (number !== null && number !== value) onChange(number);
+    if (next.trim() === "" && optional && value !== null) onChange(null);
+  };
+  return (
+    <span className={styles.number}>
+      <input
+        id={id}
+        className={cx(styles.input, unit && styles.withUnit)}
+        inputMode={integer ? "numeric" : "decimal"}
+        autoComplete="off"
+        spellCheck={false}
+        value={editing ? text : shown}
+        placeholder={placeholder}
+        aria-label={props["aria-label"]}
+        aria-invalid={invalid || unreadable || undefined}
+        aria-describedby={describedBy}
+        onFocus={(event) => {
+          setEditing(true);
+          setText(shown);
+          event.target.select();
+        }}
+        onBlur={() => setEditing(false)}
+        onChange={(event) => commit(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") event.currentTarget.select();
+          if (event.key !== "ArrowUp" && event.key !== "ArrowDown") return;
+          event.preventDefault();
+          const by = (event.key === "ArrowUp" ? 1 : -1) * step * (event.shiftKey ? 10 : 1);
+          commit(String(clampStep(parsed ?? Number(placeholder ?? min ?? 0), by, min, max)));
+        }}
+      />
+      {unit && <span className={styles.unit}>{unit}</span>}
+    </span>
+  );
+}
+
+export interface SelectOption {
+  value: string;
+  label: string;
+}
+
+/** The system's own select: works with every input method and costs nothing. */
+export function Select({
+  value,
+  options,
+  onChange,
+  width,
+  ...rest
+}: {
+  id?: string;
+  value: string;
+  options: SelectOption[];
+  onChange: (value: string) => void;
+  width?: number | string;
+  "aria-label"?: string;
+  "aria-describedby"?: string;
+}) {
+  return (
+    <select
+      {...rest}
+      className={styles.select}
+      style={width ? { width } : undefined}
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+    >
+      {options.map((option) => (
+        <option key={option.value} value={option.value}>
+          {option.label}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+export function TextInput({
+  className,
+  ...rest
+}: InputHTMLAttributes<HTMLInputElement> & { ref?: Ref<HTMLInputElement> }) {
+  return <input autoComplete="off" spellCheck={false} {...rest} className={cx(styles.input, className)} />;
+}
+
+/** A label above its control, for dialogs. */
+export function Stacked({ label, children }: { label: string; children: (id: string) => ReactNode }) {
+  const id = useId();
+  return (
+    <div className={styles.stack}>
+      <label htmlFor={id}>{label}</label>
+      {children(id)}
+    </div>
+  );
+}
+
+export const textAreaClass = styles.textarea;

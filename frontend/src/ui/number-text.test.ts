@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { clampStep, parseNumber } from "./number-text";
+
+test.each([
+  ["8", false, 8],
+  [" 2,048 ", true, 2048],
+  ["2 048", true, 2048],
+  ["0.5", false, 0.5],
+  [".5", false, 0.5],
+  ["0.5", true, null],
+  ["1,5", false, null],
+  ["", false, null],
+  ["-", false, null],
+  ["8x", false, null],
+  ["1e3", true, 1000],
+  ["Infinity", false, null],
+])("%j (integer: %s) reads as %s", (text, integer, value) => {
+  expect(parseNumber(text, integer)).toBe(value);
+});
+
+test("stepping stays in range and stays clean", () => {
+  expect(clampStep(0.1, 0.2)).toBe(0.3);
+  expect(clampStep(8, 1, 2, 8)).toBe(8);
+  expect(clampStep(2, -10, 2, 8)).toBe(2);
+});
