@@ -1,0 +1,57 @@
+/** A whole spec in a link: JSON with sorted keys, deflated, as URL-safe base64 behind a version digit. */
+import { canonical, type PlanSpec, readSpec } from "./spec";
+
+const VERSION = "1";
+/** A link longer than this was not made here; refusing it keeps a crafted one from filling memory. */
+const MAX_CODE_CHARACTERS = 64_000;
+const MAX_JSON_BYTES = 1_000_000;
+
+export async function encodeSpec(spec: PlanSpec): Promise<string> {
+  const text = new Blob([canonical(spec)]);
+  const packed = await new Response(
+    text.stream().pipeThrough(new CompressionStream("deflate-raw")),
+  ).arrayBuffer();
+  let binary = "";
+  for (const byte of new Uint8Array(packed)) binary += String.fromCharCode(byte);
+  return VERSION + btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+/** Throws an Error a person can read when the code is no spec. */
+export async function decodeSpec(code: string): Promise<PlanSpec> {
+  if (code.length > MAX_CODE_CHARACTERS) throw new Error("The link is too long to be a plan.");
+  if (code[0] !== VERSION) throw new Error("The link was made by another version of Cubeyard.");
+  let text = "";
+  try {
+    const binary = atob(code.slice(1).replaceAll("-", "+").replaceAll("_", "/"));
+    const packed = Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
+    const reader = new Blob([packed])
+      .stream()
+      .pipeThrough(new DecompressionStream("deflate-raw"))
+      .getReader();
+    const decoder = new TextDecoder();
+    let bytes = 0;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      bytes += value.length;
+      if (bytes > MAX_JSON_BYTES) throw new Error("too much");
+      text += decoder.decode(value, { stream: true });
+    }
+  } catch {
+    throw new Error("The link is damaged: part of it may be missing.");
+  }
+  return parseSpecText(text);
+}
+
+/** A spec written out as JSON, as in `?topology={"family":"bcube",…}`. */
+export function parseSpecText(text: string): PlanSpec {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Error("The link holds no JSON.");
+  }
+  const spec = readSpec(value);
+  if (!spec) throw new Error("The link holds no plan: a topology with a family is missing.");
+  return spec;
+}

@@ -1,0 +1,80 @@
+/** What of the plan page lives in the URL beside the plan itself. Anything unreadable falls back to the default. */
+
+export const VIEWS = ["floor", "logical", "matrix", "3d"] as const;
+export const LINKS = ["trunk", "sel", "all"] as const;
+export const TABS = ["cables", "bom", "power", "racks"] as const;
+
+export type View = (typeof VIEWS)[number];
+export type Links = (typeof LINKS)[number];
+export type Tab = (typeof TABS)[number];
+
+export interface PlanSearch {
+  view?: View;
+  /** `rack:R11`, `device:0132`, `cable:C02816`, `tray:…`, `level:2`. */
+  sel?: string;
+  color?: string;
+  links?: Links;
+  tab?: Tab;
+  /** The tables' filter. */
+  q?: string;
+  /** The spec, packed by share.ts. */
+  spec?: string;
+  /** The spec as readable JSON: a topology or a whole plan. */
+  topology?: string;
+  /** An earlier revision of a saved plan. */
+  revision?: number;
+}
+
+function oneOf<T extends string>(values: readonly T[], value: unknown): T | undefined {
+  return values.find((v) => v === value);
+}
+
+function text(value: unknown, max: number): string | undefined {
+  if (typeof value === "number") return String(value);
+  return typeof value === "string" && value !== "" && value.length <= max ? value : undefined;
+}
+
+/** Keeps only what is set: a default never makes the URL longer. */
+function compact<T extends object>(search: T): T {
+  return Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined)) as T;
+}
+
+export function readPlanSearch(search: Record<string, unknown>): PlanSearch {
+  const revision = Number(search.revision);
+  // A router that parses JSON-looking values hands the topology over as an object.
+  const topology =
+    typeof search.topology === "object" && search.topology !== null
+      ? JSON.stringify(search.topology)
+      : search.topology;
+  return compact({
+    view: oneOf(VIEWS, search.view),
+    sel: text(search.sel, 200),
+    color: text(search.color, 40),
+    links: oneOf(LINKS, search.links),
+    tab: oneOf(TABS, search.tab),
+    q: text(search.q, 200),
+    spec: text(search.spec, 64_000),
+    topology: text(topology, 64_000),
+    revision: Number.isInteger(revision) && revision > 0 ? revision : undefined,
+  });
+}
+
+export type SelectionKind = "rack" | "device" | "cable" | "tray" | "level";
+const KINDS: readonly SelectionKind[] = ["rack", "device", "cable", "tray", "level"];
+
+export interface NamedSelection {
+  kind: SelectionKind;
+  name: string;
+}
+
+/** Names may hold colons and commas; only the first colon splits. */
+export function readSelection(text: string | undefined): NamedSelection | null {
+  const at = text?.indexOf(":") ?? -1;
+  if (text === undefined || at < 1 || at === text.length - 1) return null;
+  const kind = oneOf(KINDS, text.slice(0, at));
+  return kind ? { kind, name: text.slice(at + 1) } : null;
+}
+
+export function writeSelection(selection: NamedSelection | null): string | undefined {
+  return selection ? `${selection.kind}:${selection.name}` : undefined;
+}
