@@ -1,0 +1,182 @@
+"""A Docker engine for the deployment test: the one that runs already, or one of our own.
+
+Our own has its own data folder, socket, bridge and address pool, so that it meets nothing of another engine's, and it
+leaves the machine's firewall rules as it found them. It is stopped by its own process id.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+START_LIMIT_SECS = 60
+STOP_LIMIT_SECS = 60
+
+
+class EngineUnavailable(RuntimeError):
+    """No Docker engine runs and none could be started; the message says why."""
+
+
+@dataclass(frozen=True)
+class Docker:
+    """A way to call the Docker engine. `environment` is what a child process needs in order to reach it."""
+
+    environment: dict[str, str]
+    ours: bool
+    log: Path | None = field(default=None)
+
+    def run(self, *arguments: str, check: bool = True, **more: object) -> subprocess.CompletedProcess[str]:
+        """Runs `docker ARGUMENTS`; raises with its output when it fails and `check` is set."""
+        return call(["docker", *arguments], environment=self.environment, check=check, **more)
+
+
+def call(
+    command: list[str], *, environment: dict[str, str], check: bool = True, **more: object
+) -> subprocess.CompletedProcess[str]:
+    """Runs a command to its end with its output captured as text; a failure shows the last of that output."""
+    done = subprocess.run(command, env=environment, text=True, capture_output=True, **more)  # type: ignore[call-overload]
+    if check and done.returncode != 0:
+        said = f"{done.stdout[-4000:]}\n{done.stderr[-6000:]}"
+        raise AssertionError(f"{' '.join(command)} ended with {done.returncode}:\n{said}")
+    return done
+
+
+def as_root(*command: str) -> list[str]:
+    """The command as root: as it is for root, else by `sudo` without a question."""
+    return list(command) if os.geteuid() == 0 else ["sudo", "-n", *command]
+
+
+def plain_environment() -> dict[str, str]:
+    """This process's environment, with the folders in which Debian keeps `dockerd` and `iptables`."""
+    environment = dict(os.environ)
+    environment["PATH"] = f"{environment.get('PATH', '')}:/usr/local/sbin:/usr/sbin:/sbin"
+    # The classic builder is the one that every engine has: BuildKit's front end is a separate package on Debian.
+    environment.update(DOCKER_BUILDKIT="0", COMPOSE_DOCKER_CLI_BUILD="0")
+    return environment
+
+
+@contextmanager
+def docker_engine(folder: Path) -> Iterator[Docker]:
+    """The engine that `docker info` finds, else one started here with its state under `folder`."""
+    environment = plain_environment()
+    if _answers(environment):
+        yield Docker(environment, ours=False)
+        return
+    if shutil.which("dockerd", path=environment["PATH"]) is None:
+        raise EngineUnavailable("no Docker engine runs and there is no dockerd to start: install docker.io")
+    environment["DOCKER_HOST"] = f"unix://{folder}/docker.sock"
+    rules = _saved_firewall()
+    forwarding = Path("/proc/sys/net/ipv4/ip_forward").read_text().strip()
+    bridge, address, pool = _free_network()
+    log = folder / "dockerd.log"
+    call(as_root("ip", "link", "add", bridge, "type", "bridge"), environment=environment)
+    try:
+        call(as_root("ip", "address", "add", address, "dev", bridge), environment=environment)
+        process = _start(folder, bridge, pool, environment, log)
+        try:
+            yield Docker(environment, ours=True, log=log)
+        finally:
+            _stop(process, folder)
+    finally:
+        call(as_root("ip", "link", "delete", bridge), environment=environment, check=False)
+        _restore_firewall(rules, forwarding)
+        call(as_root("rm", "-rf", "--one-file-system", f"{folder}/data", f"{folder}/exec"), environment=environment, check=False)
+
+
+def _answers(environment: dict[str, str]) -> bool:
+    if shutil.which("docker", path=environment["PATH"]) is None:
+        raise EngineUnavailable("there is no docker command: install docker.io")
+    return call(["docker", "info"], environment=environment, check=False).returncode == 0
+
+
+def _start(
+    folder: Path, bridge: str, pool: ipaddress.IPv4Network, environment: dict[str, str], log: Path
+) -> subprocess.Popen[bytes]:
+    """Starts dockerd with the first storage driver that works here: overlay2, else vfs (which copies whole layers)."""
+    for driver in ("overlay2", "vfs"):
+        command = as_root(
+            "dockerd",
+            *("--data-root", f"{folder}/data", "--exec-root", f"{folder}/exec", "--pidfile", f"{folder}/dockerd.pid"),
+            *("--host", environment["DOCKER_HOST"], "--bridge", bridge, "--mtu", str(_mtu())),
+            *("--default-address-pool", f"base={pool},size=26", "--storage-driver", driver),
+        )
+        with log.open("ab") as output:
+            process = subprocess.Popen(
+                command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+            )
+        deadline = time.monotonic() + START_LIMIT_SECS
+        while process.poll() is None and time.monotonic() < deadline:
+            if _answers(environment):
+                return process
+            time.sleep(0.3)
+        _stop(process, folder)
+    raise EngineUnavailable(f"dockerd does not start here; the last it said:\n{log.read_text()[-3000:]}")
+
+
+def _stop(process: subprocess.Popen[bytes], folder: Path) -> None:
+    """Ends dockerd by its own process id: kindly, then for good. It takes its containerd along."""
+    pidfile = folder / "dockerd.pid"
+    pid = int(pidfile.read_text()) if pidfile.exists() else process.pid
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is not None:
+            return
+        subprocess.run(as_root("kill", f"-{int(number)}", str(pid)), check=False, capture_output=True)
+        try:
+            process.wait(timeout=STOP_LIMIT_SECS)
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def _free_network() -> tuple[str, str, ipaddress.IPv4Network]:
+    """A bridge name, its address with prefix, and a pool for further networks, all clear of this machine's routes."""
+    listed = subprocess.run(["ip", "-4", "route", "show", "table", "all"], text=True, capture_output=True, check=False)
+    taken: list[ipaddress.IPv4Network] = []
+    for word in listed.stdout.split():
+        try:
+            network = ipaddress.ip_network(word, strict=False)
+        except ValueError:
+            continue
+        if isinstance(network, ipaddress.IPv4Network) and network.prefixlen > 0:
+            taken.append(network)
+    for block in ipaddress.ip_network("172.16.0.0/12").subnets(new_prefix=20):
+        if not any(block.overlaps(network) for network in taken):
+            halves = list(block.subnets(new_prefix=21))
+            bridge = f"cyb{os.getpid()}"[:15]
+            return bridge, f"{next(halves[0].hosts())}/24", halves[1]
+    raise EngineUnavailable("no free private address block for Docker's networks on this machine")
+
+
+def _mtu() -> int:
+    """The MTU of the way out, in bytes: larger packets from containers could be lost on it without a word."""
+    route = subprocess.run(["ip", "-4", "route", "show", "default"], text=True, capture_output=True, check=False).stdout.split()
+    if "dev" not in route:
+        return 1500
+    return int(Path(f"/sys/class/net/{route[route.index('dev') + 1]}/mtu").read_text())
+
+
+def _saved_firewall() -> str | None:
+    saved = subprocess.run(as_root("iptables-save"), text=True, capture_output=True, check=False, env=plain_environment())
+    return saved.stdout if saved.returncode == 0 else None
+
+
+def _restore_firewall(rules: str | None, forwarding: str) -> None:
+    """Docker leaves its chains and a FORWARD policy of DROP behind; put back what was there before."""
+    if rules is None:
+        return
+    tables = {line[1:] for line in rules.splitlines() if line.startswith("*")}
+    # A table that was not there before has nothing to be restored to: empty it.
+    for table in ("filter", "nat"):
+        if table not in tables:
+            policy = ("INPUT", "FORWARD", "OUTPUT") if table == "filter" else ("PREROUTING", "INPUT", "OUTPUT", "POSTROUTING")
+            rules += f"*{table}\n" + "".join(f":{chain} ACCEPT [0:0]\n" for chain in policy) + "COMMIT\n"
+    environment = plain_environment()
+    subprocess.run(as_root("iptables-restore"), input=rules, text=True, check=False, capture_output=True, env=environment)
+    subprocess.run(as_root("sysctl", "-qw", f"net.ipv4.ip_forward={forwarding}"), check=False, capture_output=True, env=environment)

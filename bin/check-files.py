@@ -1,0 +1,60 @@
+"""Fails on a tracked file that names one machine, leaves work unfinished, or has grown past one job."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = {".rs", ".py", ".ts", ".tsx", ".mjs", ".c", ".h", ".css", ".sh", ".sql"}
+GENERATED = re.compile(r"(^|/)(schema\.d\.ts|openapi\.json|package-lock\.json|Cargo\.lock|requirements[^/]*\.txt)$|\.snap$|/gen/")
+LINES_LIMIT = 600
+BYTES_LIMIT = 1024 * 1024
+
+# The words are put together here so that this file does not find itself.
+MACHINE = re.compile(r"(?<![\w.])/(?:ro{2}t|ho[m]e/\w+|Us[e]rs/\w+)/")
+UNFINISHED = re.compile("|".join((r"\bTO" "DO\b", r"\bFIX" "ME\b", r"\bX" "XX\b", r"\bto" r"do!", r"\bunimpl" r"emented!", "NotImpl" "ementedError")))
+# A lock file or a setting that names the place it was made with would tie everyone to that place.
+REGISTRY = re.compile(r'"resolved":\s*"https?:|^\s*--(?:extra-)?index-url|^\s*--find-links|fil[e]:///', re.MULTILINE)
+PINS = re.compile(r"(^|/)(package-lock\.json|\.npmrc|Cargo\.lock|requirements[^/]*\.txt|[^/]*\.toml)$")
+
+
+def complaints(path: str, content: bytes) -> list[str]:
+    """What is wrong with one file, one sentence each. `path` is relative to the checkout."""
+    wrong: list[str] = []
+    if len(content) > BYTES_LIMIT:
+        wrong.append(f"{path}: {len(content)} bytes; a tracked file may have {BYTES_LIMIT}")
+    if b"\0" in content[:8192]:
+        return wrong
+    text = content.decode("utf-8", errors="replace")
+    for number, line in enumerate(text.splitlines(), start=1):
+        if MACHINE.search(line):
+            wrong.append(f"{path}:{number}: names a folder of one machine: {line.strip()[:100]}")
+        if Path(path).suffix in SOURCES and not GENERATED.search(path) and UNFINISHED.search(line):
+            wrong.append(f"{path}:{number}: unfinished: {line.strip()[:100]}")
+    if PINS.search(path) and REGISTRY.search(text):
+        wrong.append(f"{path}: names the registry it was made with; locks here hold names, versions and digests only")
+    lines = text.count("\n")
+    if Path(path).suffix in SOURCES and not GENERATED.search(path) and lines > LINES_LIMIT:
+        wrong.append(f"{path}: {lines} lines; past {LINES_LIMIT} a file does more than one job: divide it")
+    return wrong
+
+
+def main() -> int:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    if listed.returncode != 0:
+        print("files: not a git checkout, so nothing to check")
+        return 0
+    paths = [path for path in listed.stdout.decode().split("\0") if path and (ROOT / path).is_file()]
+    wrong = [sentence for path in paths for sentence in complaints(path, (ROOT / path).read_bytes())]
+    for sentence in wrong:
+        print(sentence, file=sys.stderr)
+    if not wrong:
+        print(f"files: {len(paths)} tracked files name no machine and leave nothing unfinished")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

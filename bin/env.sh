@@ -1,0 +1,66 @@
+# Sourced by the scripts beside it: where things are, and a PATH on which the machine's toolchains are found.
+# shellcheck shell=bash
+
+ROOT=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pwd)
+VENV=$ROOT/backend/.venv
+STAMPS=$ROOT/.setup
+export ROOT VENV STAMPS
+
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin # dockerd, debootstrap and iptables, for a user without them on PATH
+
+# rustup's cargo lives in a home folder that a login shell or `sudo` may have left off PATH.
+if ! command -v cargo >/dev/null 2>&1; then
+  for home in "$HOME" "$(getent passwd "${SUDO_USER:-root}" | cut -d: -f6)"; do
+    if [ -x "$home/.cargo/bin/cargo" ]; then
+      export CARGO_HOME=${CARGO_HOME:-$home/.cargo} RUSTUP_HOME=${RUSTUP_HOME:-$home/.rustup}
+      PATH=$home/.cargo/bin:$PATH
+      break
+    fi
+  done
+fi
+export PATH
+
+say() { printf '\033[1m==> %s\033[0m\n' "$*" >&2; }
+die() {
+  printf 'error: %s\n' "$*" >&2
+  exit 1
+}
+
+# Runs a command as root: as it is when we are root, by sudo when we are not.
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null 2>&1; then
+    sudo "$@"
+  else
+    die "this needs root, and there is no sudo: $*"
+  fi
+}
+
+# The first Chromium or Chrome that really starts: on Ubuntu the package may be only a pointer to a snap.
+find_chromium() {
+  local candidate
+  for candidate in "${CUBEYARD_CHROMIUM:-}" chromium chromium-browser google-chrome google-chrome-stable; do
+    [ -n "$candidate" ] || continue
+    candidate=$(command -v "$candidate") || continue
+    if "$candidate" --version 2>/dev/null | grep -Eq '[0-9]+\.[0-9]+'; then
+      printf '%s\n' "$candidate"
+      return 0
+    fi
+  done
+  return 1
+}
+
+# The first Python of 3.11 or later. 3.11 comes first after the machine's own: it is the version the tests run on most.
+find_python() {
+  local candidate
+  for candidate in "${PYTHON:-}" python3 python3.11 python3.12 python3.13 python3.14; do
+    [ -n "$candidate" ] || continue
+    candidate=$(command -v "$candidate") || continue
+    if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+      printf '%s\n' "$candidate"
+      return 0
+    fi
+  done
+  return 1
+}
