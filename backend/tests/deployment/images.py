@@ -18,6 +18,11 @@ from .engine import Docker, as_root, plain_environment
 
 # What the images need from the distribution: Python and a C compiler to build, PostgreSQL for the database's image.
 PACKAGES = ("ca-certificates", "gcc", "libc6-dev", "libstdc++6", "postgresql", "python3", "python3-pip", "python3-venv")
+# Nothing here uses these; without its compiler plug-in PostgreSQL does without, so LLVM need not come along.
+LEFT_OUT = (
+    *("./dev/*", "./usr/share/doc/*", "./usr/share/locale/*", "./var/cache/apt/archives/*.deb", "./var/lib/apt/lists/*"),
+    *("./usr/lib/*/libLLVM*", "./usr/lib/llvm-*", "./usr/lib/postgresql/*/lib/llvmjit*", "./usr/lib/postgresql/*/lib/bitcode"),
+)
 BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 # A machine behind a proxy or with mirrors of its own says so in these; the images' package clients are told the same.
 PASSED_ON = (
@@ -78,7 +83,7 @@ def base_tree() -> Path:
     suite = system["VERSION_CODENAME"]
     # Ubuntu keeps some of these packages in a component that debootstrap leaves out by default.
     components = "main,universe" if system["ID"] == "ubuntu" else "main"
-    key = hashlib.sha256("\n".join((suite, components, *PACKAGES)).encode()).hexdigest()[:12]
+    key = hashlib.sha256("\n".join((suite, components, *PACKAGES, *LEFT_OUT)).encode()).hexdigest()[:12]
     tree = cache / f"{suite}-{key}.tar"
     if tree.exists():
         return tree
@@ -91,8 +96,7 @@ def base_tree() -> Path:
         done = subprocess.run(as_root(*command), env=environment, text=True, capture_output=True, check=False)
         if done.returncode != 0:
             raise AssertionError(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
-        leave_out = ("./var/cache/apt/archives/*.deb", "./var/lib/apt/lists/*", "./usr/share/doc/*", "./usr/share/locale/*", "./dev/*")
-        flags = [f"--exclude={pattern}" for pattern in leave_out]
+        flags = [f"--exclude={pattern}" for pattern in LEFT_OUT]
         subprocess.run(as_root("tar", *flags, "-C", str(root), "-cf", str(unfinished), "."), env=environment, check=True)
         subprocess.run(as_root("chmod", "a+r", str(unfinished)), env=environment, check=True)
         unfinished.rename(tree)

@@ -1,0 +1,126 @@
+"""Cubeyard in containers, from nothing: images built on a real engine, started by docker-compose, a plan made over REST,
+processes killed, and everything taken down again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from .compose import Deployment, new_deployment
+from .engine import Docker
+from .images import Images
+
+PAPER_CONTAINER = {"family": "bcube", "n": 8, "k": 3, "servers": 2048}
+NOTHING = {"containers": [], "networks": [], "volumes": []}
+
+
+@pytest.fixture(scope="module")
+def deployment(docker: Docker, images: Images) -> Iterator[Deployment]:
+    made = new_deployment(docker, images.arguments())
+    try:
+        made.compose("build")
+        made.compose("up", "--detach")
+        for service in ("db", "api"):
+            made.wait_healthy(service)
+        yield made
+    finally:
+        made.compose("down", "--volumes", "--remove-orphans", check=False)
+        if not docker.ours:
+            docker.run("image", "rm", "--force", made.environment["CUBEYARD_IMAGE"], check=False)
+
+
+@pytest.fixture(scope="module")
+def plan(deployment: Deployment) -> dict[str, object]:
+    """The paper's container, saved over REST."""
+    body = {"name": "The paper's container", "spec": {"topology": PAPER_CONTAINER}}
+    reply = deployment.request("POST", "/api/v1/plans", body)
+    assert reply.status == 201, reply
+    assert isinstance(reply.body, dict)
+    return reply.body
+
+
+def test_a_plan_is_made_over_rest(deployment: Deployment, plan: dict[str, object]) -> None:
+    read = deployment.request("GET", f"/api/v1/plans/{plan['id']}")
+    assert read.status == 200, read
+    summary = read.body["summary"]
+    assert {name: summary["counts"][name] for name in ("servers", "switches", "links")} == {
+        "servers": 2048,
+        "switches": 1280,
+        "links": 8192,
+    }
+    assert summary["certificate"]["passed"] is True
+    assert read.body["plan_hash"] == plan["plan_hash"]
+
+
+def test_nobody_gets_in_without_the_token(deployment: Deployment) -> None:
+    assert deployment.request("GET", "/api/v1/plans", token=None).status == 401
+    assert deployment.request("GET", "/api/v1/plans", token="not-the-token").status == 401
+    assert deployment.request("GET", "/api/v1/plans").status == 200
+
+
+def test_another_host_name_is_refused(deployment: Deployment) -> None:
+    reply = deployment.request("GET", "/api/v1/plans", Host="attacker.example")
+    assert reply.status in {400, 403, 421}, reply
+
+
+def test_the_page_is_served(deployment: Deployment) -> None:
+    page = deployment.request("GET", "/", token=None)
+    assert page.status == 200
+    assert '<div id="root">' in page.body
+
+
+@pytest.mark.parametrize("service", ["api", "worker"])
+def test_the_service_has_no_more_rights_than_it_needs(deployment: Deployment, service: str) -> None:
+    assert deployment.execute(service, "id", "-u").stdout.strip() == "10001"
+    assert deployment.execute(service, "touch", "/app/x", check=False).returncode != 0
+    status = deployment.execute(service, "cat", "/proc/1/status").stdout
+    rights = dict(line.split(":\t", 1) for line in status.splitlines() if line.startswith(("CapEff", "NoNewPrivs")))
+    assert rights == {"CapEff": "0" * 16, "NoNewPrivs": "1"}
+
+
+def test_the_command_line_works_in_the_image(deployment: Deployment) -> None:
+    spec = '{"family":"bcube","n":4,"k":1}'
+    image = deployment.environment["CUBEYARD_IMAGE"]
+    done = deployment.docker.run("run", "--rm", "--network=none", "--read-only", image, "topology", "--spec", spec, "--edges")
+    lines = done.stdout.splitlines()
+    assert len(lines) == 32
+    assert lines[0].split() == ["00", "<0,0>", "0"]
+
+
+def test_without_a_token_it_refuses_to_listen_to_everyone(deployment: Deployment) -> None:
+    image = deployment.environment["CUBEYARD_IMAGE"]
+    done = deployment.docker.run("run", "--rm", "--network=none", "--read-only", "--tmpfs=/tmp", image, "serve", check=False)
+    assert done.returncode != 0
+    assert "token" in (done.stdout + done.stderr).lower()
+
+
+@pytest.mark.parametrize("service", ["api", "db"])
+def test_a_killed_container_comes_back_with_the_plan(deployment: Deployment, plan: dict[str, object], service: str) -> None:
+    before = deployment.state(service)["restarts"]
+    deployment.kill(service)
+    deployment.wait_healthy(service, after_restarts=before)
+    reply = deployment.request("GET", f"/api/v1/plans/{plan['id']}")
+    for _ in range(40):  # the API needs a moment to find its database again
+        if reply.status == 200:
+            break
+        time.sleep(0.5)
+        reply = deployment.request("GET", f"/api/v1/plans/{plan['id']}")
+    assert reply.status == 200, reply
+    assert reply.body["plan_hash"] == plan["plan_hash"]
+
+
+def test_the_worker_is_killed_and_comes_back(deployment: Deployment) -> None:
+    before = deployment.state("worker")["restarts"]
+    deployment.kill("worker")
+    deadline = time.monotonic() + 60
+    while not ((state := deployment.state("worker"))["Running"] and state["restarts"] > before):
+        assert time.monotonic() < deadline, state
+        time.sleep(0.5)
+
+
+def test_nothing_is_left_when_it_is_taken_down(deployment: Deployment) -> None:
+    assert deployment.left_behind() != NOTHING
+    deployment.compose("down", "--volumes", "--remove-orphans")
+    assert deployment.left_behind() == NOTHING
