@@ -1,0 +1,2 @@
+//! Build times.
+fn main() {}

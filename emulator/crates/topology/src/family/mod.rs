@@ -1,0 +1,126 @@
+//! The families. Each file holds a family's description, validation, addresses, wiring, closed
+//! forms and the rule its certificate checks; this one holds what they have in common.
+
+mod bcube;
+mod common;
+
+pub(crate) use common::NamedLink;
+
+use serde_json::Value;
+
+use crate::describe::Description;
+use crate::finding::Finding;
+use crate::graph::{Links, NodeId};
+use crate::metrics::{Metric, StructureMetrics};
+use crate::spec::TopologySpec;
+use crate::topology::{SwitchTier, Topology};
+
+/// What every family answers. `links_at_level`, `expected_degree` and `obeys` are derived
+/// independently of `wire`: the certificate compares them.
+pub(crate) trait Family {
+    fn server_count(&self) -> u32;
+    fn server_ports(&self) -> u32;
+    fn tiers(&self) -> Vec<SwitchTier>;
+    fn level_label(&self, level: u8) -> String;
+    fn rates_bits_per_sec(&self) -> Vec<f64>;
+    /// Number of links by level, in closed form.
+    fn links_at_level(&self) -> Vec<u64>;
+    fn wire(&self, links: &mut Links);
+    fn write_name(&self, node: NodeId, out: &mut String);
+    /// The node a name stands for; may accept spellings that are not canonical.
+    fn node_by_name(&self, name: &str) -> Option<NodeId>;
+    fn digits(&self, node: NodeId) -> Vec<u32>;
+    fn server_port_name(&self, port: u16) -> String {
+        format!("eth{port}")
+    }
+    /// Number of link ends at a node, in closed form.
+    fn expected_degree(&self, node: NodeId) -> u32;
+    /// Most links between the same two nodes.
+    fn trunk_width(&self) -> u32 {
+        1
+    }
+    /// Whether servers forward for others.
+    fn relays(&self) -> bool;
+    /// Whether all servers look alike, so that one search gives the diameter.
+    fn transitive(&self) -> bool;
+    /// The wiring rule in words.
+    fn rule(&self) -> String;
+    /// Whether a link follows the rule, from the names of its ends alone.
+    fn obeys(&self, link: &NamedLink) -> bool;
+    /// Longest shortest path between servers with every link counted, exact or an upper bound.
+    fn diameter_links(&self) -> Metric;
+    fn metrics(&self, topology: &Topology) -> StructureMetrics;
+}
+
+/// The families a user can choose, in the order of menus.
+pub(crate) const DESCRIPTIONS: &[&Description] = &[&bcube::DESCRIPTION];
+
+pub(crate) fn description(family: &str) -> Option<&'static Description> {
+    DESCRIPTIONS
+        .iter()
+        .copied()
+        .find(|description| description.family == family)
+}
+
+/// Reads the parameters of a family; types and ranges have been checked.
+pub(crate) fn parse(family: &str, parameters: Value) -> Result<TopologySpec, serde_json::Error> {
+    use serde_json::from_value;
+    Ok(match family {
+        "bcube" => TopologySpec::Bcube(from_value(parameters)?),
+        "dcell" => TopologySpec::Dcell(from_value(parameters)?),
+        "torus3d" => TopologySpec::Torus3d(from_value(parameters)?),
+        "subways" => TopologySpec::Subways(from_value(parameters)?),
+        "fat_tree" => TopologySpec::FatTree(from_value(parameters)?),
+        _ => TopologySpec::Tree(from_value(parameters)?),
+    })
+}
+
+/// Checks that the parameters fit together; each is in range.
+pub(crate) fn validate(spec: &TopologySpec) -> Vec<Finding> {
+    match spec {
+        TopologySpec::Bcube(spec) => bcube::validate(spec),
+        _ => vec![Finding::error(
+            "family-not-ready",
+            "topology.family",
+            "Not available yet.",
+            "Use bcube.",
+        )],
+    }
+}
+
+/// Fills in defaults.
+pub(crate) fn resolve(spec: &TopologySpec) -> TopologySpec {
+    match spec {
+        TopologySpec::Bcube(spec) => TopologySpec::Bcube(bcube::resolve(spec)),
+        other => other.clone(),
+    }
+}
+
+/// A title for people.
+pub(crate) fn title(spec: &TopologySpec) -> String {
+    match spec {
+        TopologySpec::Bcube(spec) => bcube::title(spec),
+        other => other.family().to_owned(),
+    }
+}
+
+/// The addressing of a valid, resolved specification.
+#[derive(Clone, Debug)]
+pub(crate) enum Shape {
+    Bcube(bcube::Bcube),
+}
+
+impl Shape {
+    pub fn new(spec: &TopologySpec) -> Shape {
+        match spec {
+            TopologySpec::Bcube(spec) => Shape::Bcube(bcube::Bcube::new(spec)),
+            _ => unreachable!("validated"),
+        }
+    }
+
+    pub fn family(&self) -> &dyn Family {
+        match self {
+            Shape::Bcube(shape) => shape,
+        }
+    }
+}

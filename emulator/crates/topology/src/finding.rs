@@ -1,0 +1,157 @@
+//! Findings: what is wrong or odd about a specification, in the user's words.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// How bad a finding is. Only `Error` stops a topology from being built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Nothing can be built until this is changed.
+    Error,
+    /// It can be built, but probably not what was meant.
+    Warning,
+    /// Worth knowing.
+    Info,
+}
+
+/// One remark on a specification: where, what, the limit, how to repair it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Stable machine word, for example `bcube-servers-not-whole`.
+    pub code: &'static str,
+    /// Path of the field in the plan specification, for example `topology.n`.
+    #[serde(rename = "where")]
+    pub field: String,
+    /// What is wrong: names the field, the value and the limit.
+    pub message: String,
+    /// What to do about it.
+    pub hint: String,
+    /// JSON merge patch (RFC 7396) on the plan specification that repairs it in one click.
+    pub fix: Option<Value>,
+    /// The offending value, when there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+    /// The limit it broke, when there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Value>,
+}
+
+impl Finding {
+    /// A finding without value, limit or fix; add them with the `with_` methods.
+    pub fn new(
+        severity: Severity,
+        code: &'static str,
+        field: impl Into<String>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Finding {
+        Finding {
+            severity,
+            code,
+            field: field.into(),
+            message: message.into(),
+            hint: hint.into(),
+            fix: None,
+            value: None,
+            limit: None,
+        }
+    }
+
+    /// An error.
+    pub fn error(
+        code: &'static str,
+        field: impl Into<String>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Finding {
+        Finding::new(Severity::Error, code, field, message, hint)
+    }
+
+    /// A warning.
+    pub fn warning(
+        code: &'static str,
+        field: impl Into<String>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Finding {
+        Finding::new(Severity::Warning, code, field, message, hint)
+    }
+
+    /// A remark.
+    pub fn info(
+        code: &'static str,
+        field: impl Into<String>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Finding {
+        Finding::new(Severity::Info, code, field, message, hint)
+    }
+
+    /// Adds a merge patch on the plan specification.
+    #[must_use]
+    pub fn with_fix(mut self, patch: Value) -> Finding {
+        self.fix = Some(patch);
+        self
+    }
+
+    /// Adds the merge patch that sets one topology parameter.
+    #[must_use]
+    pub fn with_topology_fix(self, parameter: &str, value: impl Into<Value>) -> Finding {
+        self.with_topology_fixes([(parameter, value.into())])
+    }
+
+    /// Adds the merge patch that sets several topology parameters at once.
+    #[must_use]
+    pub fn with_topology_fixes<'a>(self, values: impl IntoIterator<Item = (&'a str, Value)>) -> Finding {
+        let parameters: Map<String, Value> = values
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
+        self.with_fix(serde_json::json!({ "topology": parameters }))
+    }
+
+    /// Adds the offending value.
+    #[must_use]
+    pub fn with_value(mut self, value: impl Into<Value>) -> Finding {
+        self.value = Some(value.into());
+        self
+    }
+
+    /// Adds the limit it broke.
+    #[must_use]
+    pub fn with_limit(mut self, limit: impl Into<Value>) -> Finding {
+        self.limit = Some(limit.into());
+        self
+    }
+
+    /// Whether this finding stops the build.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+/// Why a topology could not be built: at least one error among the findings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TopologyError {
+    /// All findings, errors first met first.
+    pub findings: Vec<Finding>,
+}
+
+impl std::fmt::Display for TopologyError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut first = true;
+        for finding in self.findings.iter().filter(|finding| finding.is_error()) {
+            if !first {
+                f.write_str("; ")?;
+            }
+            first = false;
+            write!(f, "{}: {} {}", finding.field, finding.message, finding.hint)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for TopologyError {}

@@ -1,0 +1,86 @@
+//! Structural figures in closed form, each with where it comes from and whether it is exact.
+
+use serde::Serialize;
+
+/// One figure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Metric {
+    /// The value, in `unit`.
+    pub value: f64,
+    /// Whether the value is exact; if not, `note` says what kind of bound it is.
+    pub exact: bool,
+    /// What is counted.
+    pub unit: &'static str,
+    /// Where the closed form comes from: a paper's section, or `[ours]`.
+    pub source: &'static str,
+    /// How to read the value.
+    pub note: String,
+}
+
+impl Metric {
+    /// An exact figure.
+    pub fn exact(value: impl Into<f64>, unit: &'static str, source: &'static str) -> Metric {
+        Metric {
+            value: value.into(),
+            exact: true,
+            unit,
+            source,
+            note: String::new(),
+        }
+    }
+
+    /// A figure that is only a bound; `note` says which.
+    pub fn bound(
+        value: impl Into<f64>,
+        unit: &'static str,
+        source: &'static str,
+        note: impl Into<String>,
+    ) -> Metric {
+        Metric {
+            value: value.into(),
+            exact: false,
+            unit,
+            source,
+            note: note.into(),
+        }
+    }
+
+    /// Adds a remark.
+    #[must_use]
+    pub fn with_note(mut self, note: impl Into<String>) -> Metric {
+        self.note = note.into();
+        self
+    }
+}
+
+/// The closed forms of a structure.
+///
+/// Server-centric families (BCube, DCell, torus) measure `diameter` and `average_path` in `hops` from
+/// server to server, as their papers do: crossing a switch is part of one hop. The others measure
+/// in `links`. `diameter_links` and `average_path_links` count every link and compare across families.
+/// Averages are over ordered pairs of distinct servers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StructureMetrics {
+    /// Longest shortest path between two servers, in the paper's measure (see `unit`).
+    pub diameter: Metric,
+    /// Longest shortest path between two servers, every link counted.
+    pub diameter_links: Metric,
+    /// Mean shortest path between distinct servers, in the paper's measure.
+    pub average_path: Option<Metric>,
+    /// Mean shortest path between distinct servers, every link counted.
+    pub average_path_links: Option<Metric>,
+    /// Fewest links whose removal parts the servers into two halves.
+    pub bisection: Metric,
+    /// The same cut's capacity per direction.
+    pub bisection_bits_per_sec: Metric,
+    /// Paths between any two servers that share no intermediate node.
+    pub disjoint_paths: Metric,
+    /// Aggregate bottleneck throughput of all-to-all traffic, in multiples of one link's rate.
+    pub all_to_all_throughput: Option<Metric>,
+    /// Network ports a server needs.
+    pub server_ports: Metric,
+    /// Links of the whole structure.
+    pub wires: Metric,
+    /// Share of the switch ports that have a link.
+    pub switch_ports_used: Option<Metric>,
+}
