@@ -59,22 +59,30 @@ export function readPlanSearch(search: Record<string, unknown>): PlanSearch {
   });
 }
 
-export type SelectionKind = "rack" | "device" | "cable" | "tray" | "level";
-const KINDS: readonly SelectionKind[] = ["rack", "device", "cable", "tray", "level"];
+export type SelectionKind = "rack" | "device" | "cable" | "tray" | "bundle" | "level" | "group";
+const KINDS: readonly SelectionKind[] = ["rack", "device", "cable", "tray", "bundle", "level", "group"];
 
+/** What is selected, by the names that every table, label and export uses. */
 export interface NamedSelection {
   kind: SelectionKind;
-  name: string;
+  names: string[];
 }
+
+/** No name of any family holds a tilde. */
+const BETWEEN = "~";
 
 /** Names may hold colons and commas; only the first colon splits. */
 export function readSelection(text: string | undefined): NamedSelection | null {
   const at = text?.indexOf(":") ?? -1;
-  if (text === undefined || at < 1 || at === text.length - 1) return null;
+  if (text === undefined || at < 1) return null;
   const kind = oneOf(KINDS, text.slice(0, at));
-  return kind ? { kind, name: text.slice(at + 1) } : null;
+  const names = text
+    .slice(at + 1)
+    .split(BETWEEN)
+    .filter(Boolean);
+  return kind && names.length > 0 ? { kind, names } : null;
 }
 
 export function writeSelection(selection: NamedSelection | null): string | undefined {
-  return selection ? `${selection.kind}:${selection.name}` : undefined;
+  return selection ? `${selection.kind}:${selection.names.join(BETWEEN)}` : undefined;
 }

@@ -1,0 +1,113 @@
+/** Names of things in a plan, the same in every table, label and export, and the way back from a name. */
+import { csrSlice, memoised, type PlanModel } from "@/scene/model";
+import { itemName, type Selection, sizeOf } from "@/scene/selection";
+import { cableName, parseCableName } from "@/units";
+import type { NamedSelection, SelectionKind } from "../shared/url-state";
+
+const TORUS_PORTS = ["x+", "x-", "y+", "y-", "z+", "z-"];
+
+/** As the engine names ports: `P3` on a switch, `eth1` on a server, the direction on a torus. */
+export function portName(model: PlanModel, device: number, port: number): string {
+  if (model.devices.kind[device] === 1) return `P${port}`;
+  if (model.topology?.family === "torus3d") return TORUS_PORTS[port] ?? `eth${port}`;
+  return `eth${port}`;
+}
+
+/** `R07-12`, or `R07-12B` where several devices share the unit. */
+export function placeName(model: PlanModel, device: number): string {
+  const { devices, racks } = model;
+  const slots = devices.slots[device] ?? 1;
+  const letter = slots > 1 ? String.fromCharCode(65 + (devices.slot[device] ?? 0)) : "";
+  return `${racks.names[devices.rack[device]!] ?? "?"}-${devices.unit[device]}${letter}`;
+}
+
+/** One end of a cable: `R07-12B:P3`. */
+export function endName(model: PlanModel, device: number, port: number): string {
+  return `${placeName(model, device)}:${portName(model, device, port)}`;
+}
+
+/** The label on the near end; the far end carries it mirrored. */
+export function cableLabel(model: PlanModel, cable: number, fromB = false): string {
+  const { aDevice, aPort, bDevice, bPort } = model.cables;
+  const a = endName(model, aDevice[cable]!, aPort[cable]!);
+  const b = endName(model, bDevice[cable]!, bPort[cable]!);
+  return fromB ? `${b}/${a}` : `${a}/${b}`;
+}
+
+/** Device index by name. */
+export function deviceIndex(model: PlanModel): Map<string, number> {
+  return memoised(
+    model,
+    "device-by-name",
+    () => new Map(model.devices.names.map((name, index) => [name, index])),
+  );
+}
+
+function indexOf(model: PlanModel, kind: SelectionKind, name: string): number {
+  if (kind === "device") return deviceIndex(model).get(name) ?? -1;
+  if (kind === "rack") return model.racks.names.indexOf(name);
+  if (kind === "cable") return parseCableName(name) ?? -1;
+  if (kind === "tray") return model.scene.trays.name.indexOf(name);
+  if (kind === "bundle") {
+    for (let bundle = 0; bundle < model.bundleCount; bundle++)
+      if (itemName(model, "bundle", bundle) === name) return bundle;
+    return -1;
+  }
+  return /^\d+$/.test(name) ? Number(name) : -1;
+}
+
+/** The ids behind the names, as far as this plan has them. */
+export function resolveSelection(model: PlanModel, named: NamedSelection | null): Selection {
+  if (!named) return null;
+  const size = sizeOf(model, named.kind);
+  const ids = named.names
+    .map((name) => indexOf(model, named.kind, name))
+    .filter((id) => id >= 0 && id < size);
+  return ids.length > 0 ? { kind: named.kind, ids } : null;
+}
+
+/** More names than this would make a link nobody can paste. */
+const NAMES_IN_URL = 40;
+
+export function nameSelection(model: PlanModel, selection: Selection): NamedSelection | null {
+  if (!selection || selection.ids.length === 0) return null;
+  const names = selection.ids
+    .slice(0, NAMES_IN_URL)
+    .map((id) =>
+      selection.kind === "level" || selection.kind === "group"
+        ? String(id)
+        : selection.kind === "cable"
+          ? cableName(id)
+          : itemName(model, selection.kind, id),
+    );
+  return { kind: selection.kind, names };
+}
+
+export interface TraceRow {
+  cable: number;
+  port: number;
+  portName: string;
+  farDevice: number;
+  farPort: number;
+  /** This device is the cable's b end. */
+  fromB: boolean;
+}
+
+/** Every cabled port of a device, by port number. */
+export function traceOf(model: PlanModel, device: number): TraceRow[] {
+  const { aDevice, aPort, bDevice, bPort } = model.cables;
+  const rows: TraceRow[] = [];
+  for (const cable of csrSlice(model.deviceCables, device)) {
+    const fromB = aDevice[cable] !== device;
+    const port = fromB ? bPort[cable]! : aPort[cable]!;
+    rows.push({
+      cable,
+      port,
+      portName: portName(model, device, port),
+      farDevice: fromB ? aDevice[cable]! : bDevice[cable]!,
+      farPort: fromB ? aPort[cable]! : bPort[cable]!,
+      fromB,
+    });
+  }
+  return rows.sort((a, b) => a.port - b.port);
+}

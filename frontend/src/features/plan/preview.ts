@@ -1,0 +1,93 @@
+/** From a spec to a computed plan: one stateless call, the newest wins, the old picture stays until the new one is there. */
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
+import { ApiError, api, take } from "@/api/client";
+import type { Bom, Cables, Finding, PreviewResponse, Scene, Summary } from "@/api/types";
+import { canonical, type PlanSpec } from "../shared/spec";
+
+export interface Computed {
+  spec: PlanSpec;
+  summary: Summary;
+  scene: Scene;
+  bom: Bom;
+  cables: Cables;
+  /** From the call's start to its parsed answer. */
+  callMs: number;
+}
+
+const QUIET_MS = 120;
+
+/**
+ * `value` at once when nothing changed lately, else when it has been quiet for a moment: a single click replans without
+ * waiting, a burst of typing makes one call.
+ */
+export function useSettled<T>(value: T, quietMs = QUIET_MS): T {
+  const [settled, setSettled] = useState(value);
+  const changedAt = useRef(Number.NEGATIVE_INFINITY);
+  useEffect(() => {
+    const now = performance.now();
+    const quietFor = now - changedAt.current;
+    changedAt.current = now;
+    if (quietFor >= quietMs) {
+      setSettled(value);
+      return;
+    }
+    const timer = setTimeout(() => setSettled(value), quietMs);
+    return () => clearTimeout(timer);
+  }, [value, quietMs]);
+  return settled;
+}
+
+export function previewKey(spec: PlanSpec) {
+  return ["preview", canonical(spec)] as const;
+}
+
+export async function preview(spec: PlanSpec, signal?: AbortSignal): Promise<Computed> {
+  const started = performance.now();
+  const answer: PreviewResponse = await take(
+    api.POST("/api/v1/plans/preview", {
+      body: { spec, include: ["summary", "scene", "bom", "cables"] },
+      signal,
+    }),
+  );
+  const { summary, scene, bom, cables } = answer;
+  if (!scene || !bom || !cables) throw new Error("The preview came back without its drawing.");
+  return { spec, summary, scene, bom, cables, callMs: performance.now() - started };
+}
+
+export interface Preview {
+  /** The newest plan that could be computed; it may be older than the spec. */
+  computed: Computed | undefined;
+  /** Being computed now. */
+  pending: boolean;
+  /** Why the spec itself cannot be computed, when it cannot. */
+  error: unknown;
+  /** The findings of the spec as it stands, computed or refused. */
+  findings: Finding[];
+  retry: () => void;
+}
+
+export function usePreview(spec: PlanSpec, enabled: boolean): Preview {
+  const settled = useSettled(spec);
+  const query = useQuery({
+    queryKey: previewKey(settled),
+    queryFn: ({ signal }) => preview(settled, signal),
+    enabled,
+    placeholderData: keepPreviousData,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 60_000,
+    retry: false,
+  });
+  // A refused spec has no placeholder: the last good plan is kept here instead.
+  const last = useRef<Computed | undefined>(undefined);
+  if (query.data) last.current = query.data;
+  const error = query.error;
+  const refused = error instanceof ApiError ? error.findings : [];
+  return {
+    computed: query.data ?? last.current,
+    pending: query.isFetching || settled !== spec,
+    error,
+    findings: error ? refused : (query.data?.summary.findings ?? []),
+    retry: () => void query.refetch(),
+  };
+}

@@ -1,0 +1,73 @@
+/** The plan being edited: its spec with history, and which saved plan it is. The picture comes from preview.ts. */
+import { create } from "zustand";
+import type { Plan, Summary } from "@/api/types";
+import { edit, type History, redo, startHistory, undo } from "../shared/history";
+import { DEFAULT_SPEC, type Json, mergePatch, type PlanSpec, sameSpec, setIn } from "../shared/spec";
+
+/** The saved plan that is open. */
+export interface Saved {
+  id: string;
+  name: string;
+  revision: number;
+  headRevision: number;
+  spec: PlanSpec;
+  summary: Summary;
+}
+
+interface PlanState {
+  history: History<PlanSpec>;
+  saved: Saved | null;
+  /** The name for a plan that is not saved yet. */
+  draftName: string;
+  /** When the last edit happened, on the clock of `performance.now()`. */
+  editedAtMs: number;
+  open: (spec: PlanSpec, saved: Saved | null, draftName?: string) => void;
+  change: (path: string, value: Json | undefined) => void;
+  replace: (spec: PlanSpec, key: string) => void;
+  patch: (patch: Json) => void;
+  undo: () => void;
+  redo: () => void;
+  markSaved: (plan: Plan) => void;
+  rename: (name: string) => void;
+}
+
+export const savedOf = (plan: Plan): Saved => ({
+  id: plan.id,
+  name: plan.name,
+  revision: plan.revision,
+  headRevision: plan.head_revision,
+  spec: plan.spec as PlanSpec,
+  summary: plan.summary,
+});
+
+export const UNTITLED = "Untitled plan";
+
+export const usePlan = create<PlanState>((set) => {
+  const edited = (spec: PlanSpec, key: string) =>
+    set((state) =>
+      sameSpec(spec, state.history.present)
+        ? state
+        : { history: edit(state.history, spec, key, performance.now()), editedAtMs: performance.now() },
+    );
+  const present = () => usePlan.getState().history.present;
+  return {
+    history: startHistory(DEFAULT_SPEC),
+    saved: null,
+    draftName: UNTITLED,
+    editedAtMs: performance.now(),
+    open: (spec, saved, draftName = UNTITLED) =>
+      set({ history: startHistory(spec), saved, draftName, editedAtMs: performance.now() }),
+    change: (path, value) => edited(setIn(present(), path, value), path),
+    replace: (spec, key) => edited(spec, `${key} ${performance.now()}`),
+    patch: (patch) => edited(mergePatch(present(), patch) as PlanSpec, `fix ${performance.now()}`),
+    undo: () => set((state) => ({ history: undo(state.history), editedAtMs: performance.now() })),
+    redo: () => set((state) => ({ history: redo(state.history), editedAtMs: performance.now() })),
+    markSaved: (plan) => set({ saved: savedOf(plan) }),
+    rename: (draftName) => set({ draftName }),
+  };
+});
+
+/** Whether the spec differs from what is saved. An unsaved plan is dirty once it was edited. */
+export function isDirty(state: PlanState): boolean {
+  return state.saved ? !sameSpec(state.saved.spec, state.history.present) : state.history.past.length > 0;
+}

@@ -1,0 +1,66 @@
+/** The numbers of a plan as rows with a direction, from its summary alone. */
+import type { Summary } from "@/api/types";
+import type { Better } from "@/ui/marks";
+import {
+  formatCount,
+  formatGbps,
+  formatKilograms,
+  formatMetres,
+  formatMinutes,
+  formatPercent,
+  formatUsd,
+  formatWatts,
+  type Maybe,
+} from "@/units";
+
+export interface TotalRow {
+  id: string;
+  title: string;
+  value: number | null;
+  format: (value: Maybe) => string;
+  better: Better;
+  /** Parts of it have no price or weight. */
+  atLeast?: boolean;
+}
+
+export function totalsOf(summary: Summary): TotalRow[] {
+  const row = (
+    id: string,
+    title: string,
+    value: number | null | undefined,
+    format: (value: Maybe) => string,
+    better: Better,
+    atLeast = false,
+  ): TotalRow => ({ id, title, value: value ?? null, format, better, atLeast });
+  return [
+    row("servers", "Servers", summary.counts.servers, formatCount, "neither"),
+    row("switches", "Switches", summary.counts.switches, formatCount, "less"),
+    row("cables", "Cables", summary.counts.cables, formatCount, "less"),
+    row("racks", "Racks", summary.counts.racks, formatCount, "less"),
+    row("cable-length", "Cable length", summary.cable_metres, formatMetres, "less"),
+    row("longest", "Longest cable", summary.longest_cable_metres, formatMetres, "less"),
+    row("cost", "Cost", summary.cost_usd.total, formatUsd, "less", summary.cost_usd.at_least),
+    row("power", "Power", summary.power_watts.total, formatWatts, "less"),
+    row("weight", "Weight", summary.weight_kg.total, formatKilograms, "less", summary.weight_kg.at_least),
+    row("tray", "Peak tray fill", summary.tray.peak_fill, formatPercent, "less"),
+    row("labour", "Cabling labour", summary.labour_minutes, formatMinutes, "less"),
+    row("bisection", "Bisection", summary.bisection_gbps, formatGbps, "more"),
+  ];
+}
+
+/** Cost by kind, dearest first, only what costs anything. */
+export function costParts(summary: Summary): { title: string; usd: number }[] {
+  const { servers, switches, nics, cables, transceivers, racks, trays, labour } = summary.cost_usd;
+  return [
+    { title: "Servers", usd: servers },
+    { title: "Switches", usd: switches },
+    { title: "NICs", usd: nics },
+    { title: "Cables", usd: cables },
+    { title: "Transceivers", usd: transceivers },
+    { title: "Racks", usd: racks },
+    { title: "Trays", usd: trays },
+    { title: "Labour", usd: labour },
+  ]
+    .filter((part) => part.usd > 0)
+    .sort((a, b) => b.usd - a.usd);
+}

@@ -1,0 +1,48 @@
+/** The families at equal size, for starting and for comparing. Sizes: [bcube §5.1, §6, §8], the others chosen to match. */
+import { DEFAULT_SPEC, type PlanSpec, type TopologySpec } from "./spec";
+
+export interface Example {
+  /** Stands in URLs: `ex:dcell`. */
+  slug: string;
+  title: string;
+  detail: string;
+  spec: PlanSpec;
+}
+
+const of = (topology: TopologySpec): PlanSpec => ({ ...DEFAULT_SPEC, topology });
+
+export const EXAMPLES: readonly Example[] = [
+  { slug: "bcube", title: "Partial BCube(8,3)", detail: "the paper's container", spec: DEFAULT_SPEC },
+  {
+    slug: "dcell",
+    title: "Partial DCell(8,2)",
+    detail: "recursive, one mini-switch a cell",
+    spec: of({ family: "dcell", n: 8, k: 2, servers: 2048 }),
+  },
+  {
+    slug: "fat-tree",
+    title: "Fat-tree, five layers",
+    detail: "8-port switches",
+    spec: of({ family: "fat_tree", ports: 8, layers: 5, servers: 2048 }),
+  },
+  {
+    slug: "tree",
+    title: "Two-level tree",
+    detail: "48-port edge switches",
+    spec: of({ family: "tree", edge_ports: 48, servers: 2048 }),
+  },
+  {
+    slug: "camcube",
+    title: "CamCube 16×16×8",
+    detail: "3D torus, no switches",
+    spec: of({ family: "torus3d", x: 16, y: 16, z: 8 }),
+  },
+  {
+    slug: "subways",
+    title: "Subways type 1",
+    detail: "two ports a server",
+    spec: of({ family: "subways", type: 1, p: 2, q: 32, l: 16, clusters: 4, loops_per_cluster: 2 }),
+  },
+];
+
+export const exampleBySlug = (slug: string) => EXAMPLES.find((example) => example.slug === slug);

@@ -1,0 +1,82 @@
+import { useState } from "react";
+import { ApiError, setToken, UnreachableError } from "@/api/client";
+import { Button } from "@/ui/button";
+import { TextInput } from "@/ui/form";
+import { Icon } from "@/ui/icon";
+import styles from "./problem.module.css";
+
+/** A failed call in words: what, which field, what it must be, what to do; and a way to try again. */
+export function ProblemView({
+  error,
+  onRetry,
+  title,
+}: {
+  error: unknown;
+  onRetry?: () => void;
+  title?: string;
+}) {
+  const api = error instanceof ApiError ? error : null;
+  const away = error instanceof UnreachableError;
+  const heading = title ?? (away ? "Not connected" : (api?.problem.title ?? "Something went wrong"));
+  return (
+    <div className={styles.problem} role="alert">
+      <div className={styles.head}>
+        <Icon name={away ? "offline" : "error"} />
+        <strong>{heading}</strong>
+        {api && <span className={styles.code}>{api.status}</span>}
+      </div>
+      <p>{error instanceof Error ? error.message : String(error)}</p>
+      {api && api.errors.length > 0 && (
+        <ul className={styles.fields}>
+          {api.errors.map((field) => (
+            <li key={`${field.field} ${field.message}`}>
+              <code>{field.field}</code> {field.message}
+              {field.limit && <span className={styles.hint}> Must be {field.limit}.</span>}
+              {field.hint && <span className={styles.hint}> {field.hint}</span>}
+            </li>
+          ))}
+        </ul>
+      )}
+      {api && api.findings.length > 0 && (
+        <ul className={styles.fields}>
+          {api.findings.map((finding) => (
+            <li key={`${finding.code} ${finding.where} ${finding.message}`}>
+              <code>{finding.where}</code> {finding.message}
+              {finding.hint && <span className={styles.hint}> {finding.hint}</span>}
+            </li>
+          ))}
+        </ul>
+      )}
+      {api?.status === 401 && <TokenForm onDone={onRetry} />}
+      <div className={styles.actions}>
+        {onRetry && <Button onClick={onRetry}>Try again</Button>}
+        {api?.problem.request_id && <span className={styles.hint}>Request {api.problem.request_id}</span>}
+      </div>
+    </div>
+  );
+}
+
+function TokenForm({ onDone }: { onDone?: () => void }) {
+  const [text, setText] = useState("");
+  return (
+    <form
+      className={styles.token}
+      onSubmit={(event) => {
+        event.preventDefault();
+        setToken(text.trim());
+        onDone?.();
+      }}
+    >
+      <TextInput
+        type="password"
+        aria-label="API token"
+        placeholder="API token"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
+      <Button type="submit" look="primary" disabled={text.trim() === ""}>
+        Use token
+      </Button>
+    </form>
+  );
+}

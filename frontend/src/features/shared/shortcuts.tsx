@@ -1,0 +1,59 @@
+import { Kbd } from "@/ui/marks";
+import { ModalDialog } from "@/ui/overlay";
+import { type Command, chordKeys, useRegistry } from "./commands";
+import styles from "./shortcuts.module.css";
+
+const TABLES: Command[] = [
+  ["Move in a table", "↑ ↓"],
+  ["Select the row", "Enter"],
+  ["Copy the row", "mod+c"],
+].map(([title, keys]) => ({
+  id: title!,
+  title: title!,
+  group: "Tables",
+  keys: keys!,
+  local: true,
+  run: () => {},
+}));
+
+/** `?`: every shortcut that works now. */
+export default function Shortcuts() {
+  const sources = useRegistry((state) => state.sources);
+  const groups = new Map<string, Command[]>();
+  for (const command of [...[...sources.values()].flatMap((source) => source.commands), ...TABLES]) {
+    if (!command.keys) continue;
+    groups.set(command.group, [...(groups.get(command.group) ?? []), command]);
+  }
+  return (
+    <ModalDialog
+      title="Keyboard shortcuts"
+      isOpen
+      onClose={() => useRegistry.setState({ help: false })}
+      width={680}
+    >
+      <div className={styles.columns}>
+        {[...groups].map(([group, commands]) => (
+          <section key={group}>
+            <h3>{group}</h3>
+            <dl>
+              {commands.map((command) => (
+                <div key={command.id} className={styles.row}>
+                  <dt>{command.title}</dt>
+                  <dd>
+                    {command.keys!.split(" ").map((chord) => (
+                      <span key={chord}>
+                        {chordKeys(chord).map((key) => (
+                          <Kbd key={key}>{key}</Kbd>
+                        ))}
+                      </span>
+                    ))}
+                  </dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+    </ModalDialog>
+  );
+}
