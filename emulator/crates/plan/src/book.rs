@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cubeyard_topology::{Finding, Severity};
+use cubeyard_topology::Finding;
 use serde::{Deserialize, Serialize};
 
 /// The kinds of part a book can hold.
@@ -376,14 +376,12 @@ impl Book {
         connector.and_then(|wanted| best(Some(wanted))).or_else(|| best(None))
     }
 
-    /// The server model that stands `servers_per_unit` side by side; otherwise the densest that needs no more room.
+    /// The server model that stands `servers_per_unit` side by side, else the nearest density above, else the
+    /// densest; the first in the book among equals.
     pub fn server_for(&self, servers_per_unit: u32) -> Option<usize> {
+        let wanted = servers_per_unit.max(1);
         self.parts_of(PartKind::Server)
-            .min_by_key(|(i, p)| {
-                let per = p.per_unit();
-                // Wider than wanted is the last resort; otherwise the nearest density, then book order.
-                (per < servers_per_unit, per.abs_diff(servers_per_unit), *i)
-            })
+            .min_by_key(|(i, p)| (p.per_unit() < wanted, p.per_unit().abs_diff(wanted), *i))
             .map(|(i, _)| i)
     }
 
@@ -520,5 +518,5 @@ fn smaller(a: &Part, b: &Part) -> std::cmp::Ordering {
 }
 
 fn error(code: &'static str, field: &str, message: String, hint: &str) -> Finding {
-    Finding { severity: Severity::Error, code, field: field.to_owned(), message, hint: hint.to_owned(), fix: None }
+    Finding::error(code, field, message, hint)
 }

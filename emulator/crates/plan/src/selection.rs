@@ -3,7 +3,7 @@
 //! The rule is the same everywhere: the smallest part that fits. What nothing fits is a finding and stays
 //! without a part (and so without a price), never a failure.
 
-use cubeyard_topology::{Finding, Severity, Topology};
+use cubeyard_topology::{Finding, SwitchTier, Topology};
 
 use crate::book::{Book, NicChoice, PartKind, PortDemand};
 
@@ -25,6 +25,8 @@ pub struct PartSelection {
     pub tiers: Vec<Option<usize>>,
     /// Cards of one server, one entry per distinct rate; empty when nothing fits.
     pub nics: Vec<NicChoice>,
+    /// Some server ports have no card in the book.
+    pub nics_missing: bool,
     pub server: Option<usize>,
     pub findings: Vec<Finding>,
 }
@@ -39,10 +41,9 @@ impl PartSelection {
 /// Choose parts for every kind of device in a topology. Deterministic; never fails.
 pub fn select_parts(topology: &Topology, book: &Book, preferences: &PartPreferences<'_>) -> PartSelection {
     let mut out = PartSelection::default();
-    let used = RateUse::of(topology, preferences.link_gbps);
-    for (t, tier) in topology.tiers().iter().enumerate() {
+    for tier in topology.tiers() {
         let own_gbps = preferences.link_gbps.unwrap_or(tier.port_rate_bits_per_sec / 1e9);
-        let demand = used.tier_demand(t, own_gbps, tier.ports);
+        let demand = tier_demand(tier, preferences.link_gbps);
         let found = book.switch_for(&demand, wanted_connector(preferences.media, own_gbps));
         if found.is_none() {
             out.findings.push(no_part(
@@ -61,21 +62,19 @@ pub fn select_parts(topology: &Topology, book: &Book, preferences: &PartPreferen
         out.tiers.push(found);
     }
     let mut missing = Vec::new();
-    for demand in used.server_demand(topology.server_ports()) {
+    for demand in server_demand(topology, preferences.link_gbps) {
         match book.nic_for(demand, wanted_connector(preferences.media, demand.gbps)) {
             Some(choice) => {
                 if choice.cards > 1 {
-                    out.findings.push(Finding {
-                        severity: Severity::Info,
-                        code: "nic-several-cards",
-                        field: "catalog".to_owned(),
-                        message: format!(
+                    out.findings.push(Finding::info(
+                        "nic-several-cards",
+                        "catalog",
+                        format!(
                             "no single card in {} has {} ports at {} Gb/s; {} cards of {} go into each server",
                             book.book, demand.ports, demand.gbps, choice.cards, book.parts[choice.part].sku
                         ),
-                        hint: "check that the server has that many slots".to_owned(),
-                        fix: None,
-                    });
+                        "check that the server has that many slots",
+                    ));
                 }
                 out.nics.push(choice);
             }
@@ -84,6 +83,7 @@ pub fn select_parts(topology: &Topology, book: &Book, preferences: &PartPreferen
         }
     }
     if !missing.is_empty() {
+        out.nics_missing = true;
         out.findings.push(no_part(
             "no-nic",
             "catalog",
@@ -91,7 +91,7 @@ pub fn select_parts(topology: &Topology, book: &Book, preferences: &PartPreferen
             "choose a price book with faster cards, or set cabling.link_gbps to a rate the book has".to_owned(),
         ));
     }
-    out.server = book.server_for(preferences.servers_per_unit.max(1));
+    out.server = book.server_for(preferences.servers_per_unit);
     if out.server.is_none() {
         out.findings.push(no_part(
             "no-server",
@@ -99,18 +99,20 @@ pub fn select_parts(topology: &Topology, book: &Book, preferences: &PartPreferen
             format!("{} holds no server; servers are planned without a price, power or weight", book.book),
             "add a part of kind \"server\" to the book".to_owned(),
         ));
-    } else if let Some(part) = out.server.map(|i| &book.parts[i]).filter(|p| p.per_unit() < preferences.servers_per_unit) {
-        out.findings.push(no_part(
+    } else if let Some(part) = out.server.map(|i| &book.parts[i])
+        && part.per_unit() < preferences.servers_per_unit
+    {
+        out.findings.push(Finding::info(
             "server-density",
             "packaging.servers_per_unit",
             format!(
-                "{} servers side by side were asked for; the densest server in {} ({}) stands {} to a unit",
-                preferences.servers_per_unit,
+                "no server in {} stands {} to a unit; the densest, {}, stands {}",
                 book.book,
+                preferences.servers_per_unit,
                 part.sku,
                 part.per_unit()
             ),
-            format!("set packaging.servers_per_unit to {}", part.per_unit()),
+            format!("set packaging.servers_per_unit to {}, or choose another price book", part.per_unit()),
         ));
     }
     out
@@ -146,80 +148,50 @@ fn largest_switch_hint(book: &Book) -> String {
 }
 
 fn no_part(code: &'static str, field: &str, message: String, hint: String) -> Finding {
-    Finding { severity: Severity::Warning, code, field: field.to_owned(), message, hint, fix: None }
+    Finding::warning(code, field, message, hint)
 }
 
-/// The most links of each rate on any one device, per tier and on servers.
-struct RateUse {
-    gbps: Vec<f64>,
-    /// `[tier][rate]`.
-    tiers: Vec<Vec<u32>>,
-    servers: Vec<u32>,
+/// Ports of one switch of a tier: all that the model must have, wired or not (a partial BCube's last level keeps
+/// 8-port switches with 4 ports in use [bcube §5.1]).
+fn tier_demand(tier: &SwitchTier, link_gbps: Option<f64>) -> Vec<PortDemand> {
+    let gbps = |bits_per_sec: f64| link_gbps.unwrap_or(bits_per_sec / 1e9);
+    merge(&[
+        (gbps(tier.port_rate_bits_per_sec), tier.ports.saturating_sub(tier.uplink_ports)),
+        (gbps(tier.uplink_rate_bits_per_sec), tier.uplink_ports),
+    ])
 }
 
-impl RateUse {
-    fn of(topology: &Topology, link_gbps: Option<f64>) -> Self {
-        let links = topology.links();
-        let mut gbps: Vec<f64> = links.rates_bits_per_sec.iter().map(|r| r / 1e9).collect();
-        if let Some(all) = link_gbps {
-            gbps.iter_mut().for_each(|g| *g = all);
-        }
-        let rates = gbps.len();
-        let tier_count = topology.tiers().len();
-        let mut out = Self { gbps, tiers: vec![vec![0; rates]; tier_count], servers: vec![0; rates] };
-        if rates <= 1 {
-            // One rate: nothing to count, a server has `server_ports` and a switch its tier's ports.
-            return out;
-        }
-        let mut counts = vec![0u32; topology.node_count() as usize * rates];
-        for i in 0..links.a.len() {
-            let rate = links.rate_class[i] as usize;
-            counts[links.a[i] as usize * rates + rate] += 1;
-            counts[links.b[i] as usize * rates + rate] += 1;
-        }
-        let most = |first: usize, count: usize, into: &mut Vec<u32>| {
-            for device in counts[first * rates..(first + count) * rates].chunks_exact(rates) {
-                for (most, &n) in into.iter_mut().zip(device) {
-                    *most = (*most).max(n);
-                }
-            }
-        };
-        most(0, topology.server_count() as usize, &mut out.servers);
-        for (t, tier) in topology.tiers().iter().enumerate() {
-            most(tier.first as usize, tier.count as usize, &mut out.tiers[t]);
-        }
-        out
+/// Ports of one server by rate: the most that any server has of each.
+fn server_demand(topology: &Topology, link_gbps: Option<f64>) -> Vec<PortDemand> {
+    let links = topology.links();
+    let rates: Vec<f64> = links.rates_bits_per_sec.iter().map(|r| link_gbps.unwrap_or(r / 1e9)).collect();
+    if rates.iter().all(|&rate| Some(&rate) == rates.first()) {
+        return rates
+            .first()
+            .map(|&gbps| PortDemand { gbps, ports: topology.server_ports() })
+            .into_iter()
+            .collect();
     }
-
-    /// A tier's model has all its ports even where the plan leaves some free (a partial BCube's last level
-    /// keeps 8-port switches with 4 in use [bcube §5.1]); free ports count at the tier's own rate.
-    fn tier_demand(&self, tier: usize, own_gbps: f64, ports: u32) -> Vec<PortDemand> {
-        let mut demand = merge(&self.gbps, &self.tiers[tier]);
-        let counted: u32 = demand.iter().map(|d| d.ports).sum();
-        let free = ports.saturating_sub(counted);
-        if free > 0 || demand.is_empty() {
-            match demand.iter_mut().find(|d| d.gbps == own_gbps) {
-                Some(own) => own.ports += free,
-                None => demand.push(PortDemand { gbps: own_gbps, ports: free }),
-            }
-        }
-        demand
-    }
-
-    fn server_demand(&self, server_ports: u32) -> Vec<PortDemand> {
-        match self.gbps.as_slice() {
-            [] => Vec::new(),
-            [only] => vec![PortDemand { gbps: *only, ports: server_ports }],
-            _ => merge(&self.gbps, &self.servers),
+    let servers = topology.server_count();
+    let mut counts = vec![0u32; servers as usize * rates.len()];
+    for i in 0..links.len() {
+        for node in [links.a[i], links.b[i]].into_iter().filter(|&node| node < servers) {
+            counts[node as usize * rates.len() + usize::from(links.rate_class[i])] += 1;
         }
     }
+    let mut most = vec![0u32; rates.len()];
+    for server in counts.chunks_exact(rates.len()) {
+        most.iter_mut().zip(server).for_each(|(most, &n)| *most = (*most).max(n));
+    }
+    let demand: Vec<(f64, u32)> = rates.into_iter().zip(most).collect();
+    merge(&demand)
 }
 
 /// Equal rates in one entry, fastest last, zeros dropped.
-fn merge(gbps: &[f64], ports: &[u32]) -> Vec<PortDemand> {
+fn merge(ports_by_rate: &[(f64, u32)]) -> Vec<PortDemand> {
     let mut out: Vec<PortDemand> = Vec::new();
-    for (&gbps, &ports) in gbps.iter().zip(ports).filter(|(_, &n)| n > 0) {
-        match out.iter_mut().find(|d| d.gbps == gbps) {
+    for &(gbps, ports) in ports_by_rate.iter().filter(|(_, ports)| *ports > 0) {
+        match out.iter_mut().find(|demand| demand.gbps == gbps) {
             Some(same) => same.ports += ports,
             None => out.push(PortDemand { gbps, ports }),
         }

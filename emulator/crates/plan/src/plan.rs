@@ -1,0 +1,230 @@
+//! One pure function from a spec and a price book to everything there is to know about a plan.
+
+use std::sync::OnceLock;
+
+use cubeyard_topology::{Certificate, Finding, Severity, Topology, TopologyError, TopologySpec};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::bom::{Bom, bill};
+use crate::book::Book;
+use crate::cost::{Cost, cost};
+use crate::hash::plan_hash;
+use crate::layout::{Layout, lay_out};
+use crate::power::{Power, power};
+use crate::selection::PartSelection;
+use crate::spec::PlanSpec;
+use crate::wiring::{NO_PART, Wiring, wire};
+
+/// Why there is no plan: at least one finding is an error.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanError {
+    pub findings: Vec<Finding>,
+}
+
+impl std::fmt::Display for PlanError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let errors = self.findings.iter().filter(|finding| finding.is_error());
+        for (i, finding) in errors.enumerate() {
+            let gap = if i > 0 { "; " } else { "" };
+            write!(f, "{gap}{}: {} {}", finding.field, finding.message, finding.hint)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+impl From<TopologyError> for PlanError {
+    fn from(error: TopologyError) -> PlanError {
+        PlanError { findings: error.findings }
+    }
+}
+
+impl From<Vec<Finding>> for PlanError {
+    fn from(findings: Vec<Finding>) -> PlanError {
+        PlanError { findings }
+    }
+}
+
+/// Book parts that a plan uses, renumbered densely in book order, so that documents carry only these.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UsedParts {
+    /// Book index of each used part.
+    pub book_index: Vec<u16>,
+    /// By book index: the dense index, or `NO_PART`.
+    pub dense: Vec<u16>,
+}
+
+impl UsedParts {
+    fn of(book: &Book, selection: &PartSelection, wiring: &Wiring) -> UsedParts {
+        let mut used = vec![false; book.parts.len()];
+        let chosen = selection.tiers.iter().flatten().chain(selection.server.iter());
+        chosen.for_each(|&part| used[part] = true);
+        selection.nics.iter().for_each(|nic| used[nic.part] = true);
+        for &part in wiring.part.iter().chain(&wiring.transceiver).filter(|&&p| p != NO_PART) {
+            used[usize::from(part)] = true;
+        }
+        let mut out = UsedParts { book_index: Vec::new(), dense: vec![NO_PART; used.len()] };
+        for part in (0..used.len()).filter(|&p| used[p]) {
+            out.dense[part] = out.book_index.len() as u16;
+            out.book_index.push(part as u16);
+        }
+        out
+    }
+
+    /// Dense index of a book part; `NO_PART` stays `NO_PART`.
+    pub fn dense_of(&self, book_part: u16) -> u16 {
+        self.dense.get(usize::from(book_part)).copied().unwrap_or(NO_PART)
+    }
+}
+
+/// A whole plan. Device index = `NodeId`, cable index = link index.
+#[derive(Debug)]
+pub struct Plan {
+    /// With every default filled in.
+    pub spec: PlanSpec,
+    pub book: Book,
+    pub topology: Topology,
+    pub layout: Layout,
+    pub wiring: Wiring,
+    pub bom: Bom,
+    pub cost: Cost,
+    pub power: Power,
+    pub used_parts: UsedParts,
+    /// Errors first, then warnings, then remarks.
+    pub findings: Vec<Finding>,
+    /// See [`plan_hash`].
+    pub hash: String,
+    certificate: OnceLock<Certificate>,
+}
+
+impl Plan {
+    /// The wiring certificate, worked out on first use.
+    pub fn certificate(&self) -> &Certificate {
+        self.certificate.get_or_init(|| self.topology.certificate())
+    }
+}
+
+/// Compute a plan. The same spec and book always give the same plan.
+///
+/// # Errors
+/// [`PlanError`] with findings when there is nothing to draw; a plan with remarks carries them in `findings`.
+pub fn plan(spec: &PlanSpec, book: &Book) -> Result<Plan, PlanError> {
+    let topology = Topology::build(&spec.topology)?;
+    let mut findings = spec.topology.validate();
+    let layout = lay_out(spec, &topology, book, &mut findings);
+    let wiring = wire(spec, &topology, book, &layout, &mut findings);
+    let mut bom = bill(spec, &topology, book, &layout, &wiring);
+    let cost = cost(&bom.lines);
+    let power = power(&topology, &layout.parts, book);
+
+    findings.append(&mut bom.findings);
+    findings.sort_by_key(|finding| match finding.severity {
+        Severity::Error => 0,
+        Severity::Warning => 1,
+        Severity::Info => 2,
+    });
+
+    let mut resolved = spec.clone();
+    resolved.topology = spec.topology.resolve();
+    resolved.catalog = Some(book.book.clone());
+    let used_parts = UsedParts::of(book, &layout.parts, &wiring);
+    let hash = plan_hash(&resolved, book);
+    Ok(Plan {
+        spec: resolved,
+        book: book.clone(),
+        topology,
+        layout,
+        wiring,
+        bom,
+        cost,
+        power,
+        used_parts,
+        findings,
+        hash,
+        certificate: OnceLock::new(),
+    })
+}
+
+/// Read a spec from JSON text: a plan spec, or a bare topology spec (an object with `family`).
+///
+/// # Errors
+/// Findings that name the field, the value, the limit and the fix.
+pub fn read_spec(text: &str) -> Result<PlanSpec, PlanError> {
+    let value: Value = serde_json::from_str(text).map_err(|error| {
+        let message = format!("The spec is not JSON: {error}.");
+        one(Finding::error("spec-not-json", "spec", message, "Send one JSON object, for example {\"topology\": {...}}."))
+    })?;
+    let mut fields = match value {
+        Value::Object(map) if map.contains_key("family") && !map.contains_key("topology") => {
+            Map::from_iter([("topology".to_owned(), Value::Object(map))])
+        }
+        Value::Object(map) => map,
+        _ => {
+            let hint = "Send an object with \"topology\", and \"site\", \"packaging\", \"cabling\" or \"catalog\" as needed.";
+            return Err(one(Finding::error("spec-not-object", "spec", "The spec is not an object.", hint)));
+        }
+    };
+    let mut findings = Vec::new();
+    let topology = match fields.remove("topology") {
+        Some(value) => TopologySpec::from_json(&value).map_err(|error| findings.extend(error.findings)).ok(),
+        None => {
+            findings.push(Finding::error(
+                "spec-no-topology",
+                "topology",
+                "The spec has no topology.",
+                "Add one, for example {\"topology\": {\"family\": \"bcube\", \"n\": 8, \"k\": 3}}.",
+            ));
+            None
+        }
+    };
+    let site = section(&mut fields, "site", &mut findings);
+    let packaging = section(&mut fields, "packaging", &mut findings);
+    let cabling = section(&mut fields, "cabling", &mut findings);
+    let catalog: Option<Option<String>> = section(&mut fields, "catalog", &mut findings);
+    for name in fields.keys() {
+        findings.push(Finding::error(
+            "spec-unknown-field",
+            name.as_str(),
+            format!("A plan spec has no field \"{name}\"."),
+            "Its fields are topology, site, packaging, cabling and catalog.",
+        ));
+    }
+    match (topology, site, packaging, cabling, catalog) {
+        (Some(topology), Some(site), Some(packaging), Some(cabling), Some(catalog)) if findings.is_empty() => {
+            Ok(PlanSpec { topology, site, packaging, cabling, catalog })
+        }
+        _ => Err(PlanError { findings }),
+    }
+}
+
+/// One section; absent or null is its default. `None` after a finding has been added.
+fn section<T: DeserializeOwned + Default>(
+    fields: &mut Map<String, Value>,
+    name: &'static str,
+    findings: &mut Vec<Finding>,
+) -> Option<T> {
+    let value = match fields.remove(name) {
+        None | Some(Value::Null) => return Some(T::default()),
+        Some(value) => value,
+    };
+    match serde_path_to_error::deserialize::<_, T>(value.clone()) {
+        Ok(section) => Some(section),
+        Err(error) => {
+            let path = error.path().to_string();
+            let field = if path == "." { name.to_owned() } else { format!("{name}.{path}") };
+            let offending = path.split('.').try_fold(&value, |at, key| at.get(key)).cloned();
+            let message = format!("{field} cannot be read: {}.", error.inner());
+            let mut finding =
+                Finding::error("spec-unreadable", field, message, "Correct the value, or leave the field out for its default.");
+            finding.value = offending;
+            findings.push(finding);
+            None
+        }
+    }
+}
+
+fn one(finding: Finding) -> PlanError {
+    PlanError { findings: vec![finding] }
+}

@@ -1,0 +1,356 @@
+//! What a picture needs, in columns: racks, devices, trays and bundles. Cables travel as arrays, not here.
+
+use cubeyard_topology::Topology;
+use serde::{Serialize, Serializer};
+
+use crate::layout::{Facing, Placements, Racks};
+use crate::plan::Plan;
+use crate::spec::Enclosure;
+use crate::summary::{json, round};
+use crate::wiring::{Bundles, COLOURS, NO_PART, ROUTES, TrayKind, Trays};
+
+/// Numbers rounded to the millimetre, gram or tenth of a watt.
+struct Column<'a>(&'a [f64]);
+
+impl Serialize for Column<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|&value| round(value, 1e3)))
+    }
+}
+
+/// A flat table of counts as rows of `width`.
+struct Rows<'a> {
+    cells: &'a [u32],
+    width: usize,
+}
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.cells.chunks(self.width.max(1)))
+    }
+}
+
+struct DeviceNames<'a>(&'a Topology);
+
+impl Serialize for DeviceNames<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeSeq;
+        let count = self.0.node_count();
+        let mut seq = serializer.serialize_seq(Some(count as usize))?;
+        let mut name = String::new();
+        for device in 0..count {
+            name.clear();
+            self.0.write_name(device, &mut name);
+            seq.serialize_element(&name)?;
+        }
+        seq.end()
+    }
+}
+
+/// One value a tier, spread over its devices; servers first.
+struct ByDevice<'a, F>(&'a Topology, F);
+
+impl<T: Serialize, F: Fn(Option<usize>) -> T> Serialize for ByDevice<'_, F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeSeq;
+        let mut seq = serializer.serialize_seq(Some(self.0.node_count() as usize))?;
+        let mut repeat = |value: T, count: u32| -> Result<(), S::Error> {
+            for _ in 0..count {
+                seq.serialize_element(&value)?;
+            }
+            Ok(())
+        };
+        repeat((self.1)(None), self.0.server_count())?;
+        for (t, tier) in self.0.tiers().iter().enumerate() {
+            repeat((self.1)(Some(t)), tier.count)?;
+        }
+        seq.end()
+    }
+}
+
+#[derive(Serialize)]
+struct Scene<'a, P, L, N, K>
+where
+    P: Fn(Option<usize>) -> u16,
+    L: Fn(Option<usize>) -> i16,
+    N: Fn(Option<usize>) -> u32,
+    K: Fn(Option<usize>) -> u8,
+{
+    enclosure: EnclosureBox<'a>,
+    racks: RackColumns<'a>,
+    devices: DeviceColumns<'a, P, L, N, K>,
+    parts: Vec<PartName<'a>>,
+    levels: Vec<LevelName>,
+    routes: &'a [&'a str],
+    colours: Vec<Colour>,
+    trays: TrayColumns<'a>,
+    bundles: BundleColumns<'a>,
+}
+
+#[derive(Serialize)]
+struct EnclosureBox<'a> {
+    kind: &'static str,
+    name: &'a str,
+    policy: &'static str,
+    length_metres: f64,
+    width_metres: f64,
+    height_metres: f64,
+    containers: u32,
+    columns: u32,
+    positions: u32,
+    aisle_metres: f64,
+    rack_height_metres: f64,
+}
+
+#[derive(Serialize)]
+struct RackColumns<'a> {
+    name: &'a [String],
+    x_metres: Column<'a>,
+    y_metres: Column<'a>,
+    width_metres: Vec<f64>,
+    depth_metres: Vec<f64>,
+    facing: Vec<&'static str>,
+    container: &'a [u32],
+    row: &'a [u32],
+    position: &'a [u32],
+    group: &'a [u32],
+    group_label: Vec<&'a str>,
+    units: Vec<u32>,
+    units_used: &'a [u16],
+    servers: &'a [u32],
+    switches: &'a [u32],
+    power_watts: Column<'a>,
+    weight_kg: Column<'a>,
+    cables_leaving: Vec<u32>,
+}
+
+#[derive(Serialize)]
+struct DeviceColumns<'a, P, L, N, K>
+where
+    P: Fn(Option<usize>) -> u16,
+    L: Fn(Option<usize>) -> i16,
+    N: Fn(Option<usize>) -> u32,
+    K: Fn(Option<usize>) -> u8,
+{
+    name: DeviceNames<'a>,
+    kind: ByDevice<'a, K>,
+    level: ByDevice<'a, L>,
+    rack: &'a [u32],
+    unit: &'a [u16],
+    height_units: &'a [u8],
+    slot: &'a [u8],
+    slots: &'a [u8],
+    part: ByDevice<'a, P>,
+    port_count: ByDevice<'a, N>,
+}
+
+#[derive(Serialize)]
+struct PartName<'a> {
+    sku: &'a str,
+    name: &'a str,
+    kind: &'static str,
+}
+
+#[derive(Serialize)]
+struct LevelName {
+    level: u8,
+    label: String,
+}
+
+#[derive(Serialize)]
+struct Colour {
+    name: &'static str,
+    rgb: &'static str,
+}
+
+#[derive(Serialize)]
+struct TrayColumns<'a> {
+    name: &'a [String],
+    x0_metres: Column<'a>,
+    y0_metres: Column<'a>,
+    x1_metres: Column<'a>,
+    y1_metres: Column<'a>,
+    z_metres: Column<'a>,
+    kind: Vec<&'static str>,
+    cables: &'a [u32],
+    area_cm2: Column<'a>,
+    fill: Column<'a>,
+    cables_by_level: Rows<'a>,
+}
+
+#[derive(Serialize)]
+struct BundleColumns<'a> {
+    rack_a: &'a [u32],
+    rack_b: &'a [u32],
+    cables: &'a [u32],
+    by_level: Rows<'a>,
+    diameter_mm: Column<'a>,
+    length_metres: Column<'a>,
+    pull_order: &'a [u32],
+}
+
+fn enclosure(plan: &Plan) -> EnclosureBox<'_> {
+    let site = &plan.layout.site;
+    let (kind, name) = match site.enclosure {
+        Enclosure::Container40Ft => ("container", "container-40ft"),
+        Enclosure::Container20Ft => ("container", "container-20ft"),
+        Enclosure::Custom => ("container", "custom"),
+        Enclosure::Rows | Enclosure::Auto => ("rows", "rows"),
+    };
+    EnclosureBox {
+        kind,
+        name,
+        policy: plan.layout.policy.name(),
+        length_metres: round(site.length_metres, 1e3),
+        width_metres: round(site.width_metres, 1e3),
+        height_metres: round(site.height_metres, 1e3),
+        containers: site.containers,
+        columns: site.columns,
+        positions: site.positions,
+        aisle_metres: round(site.aisle_metres, 1e3),
+        rack_height_metres: round(site.rack_height_metres, 1e3),
+    }
+}
+
+fn rack_columns(plan: &Plan) -> RackColumns<'_> {
+    let site = &plan.layout.site;
+    let racks: &Racks = &plan.layout.racks;
+    let count = racks.name.len();
+    let mut cables_leaving = vec![0u32; count];
+    let bundles = &plan.wiring.bundles;
+    for ((&a, &b), &cables) in bundles.rack_a.iter().zip(&bundles.rack_b).zip(&bundles.cables) {
+        for rack in [a, b] {
+            cables_leaving[rack as usize] += cables;
+        }
+    }
+    RackColumns {
+        name: &racks.name,
+        x_metres: Column(&racks.x_metres),
+        y_metres: Column(&racks.y_metres),
+        width_metres: vec![site.rack_width_metres; count],
+        depth_metres: vec![site.rack_depth_metres; count],
+        facing: racks.facing.iter().map(|&facing| facing_name(facing)).collect(),
+        container: &racks.container,
+        row: &racks.row,
+        position: &racks.position,
+        group: &racks.group,
+        group_label: racks
+            .group
+            .iter()
+            .map(|&group| plan.layout.group_labels.get(group as usize).map_or("", String::as_str))
+            .collect(),
+        units: vec![site.rack_units; count],
+        units_used: &racks.units_used,
+        servers: &racks.servers,
+        switches: &racks.switches,
+        power_watts: Column(&racks.power_watts),
+        weight_kg: Column(&racks.weight_kg),
+        cables_leaving,
+    }
+}
+
+fn facing_name(facing: Facing) -> &'static str {
+    match facing {
+        Facing::North => "north",
+        Facing::South => "south",
+    }
+}
+
+fn tray_columns(trays: &Trays) -> TrayColumns<'_> {
+    TrayColumns {
+        name: &trays.name,
+        x0_metres: Column(&trays.x0_metres),
+        y0_metres: Column(&trays.y0_metres),
+        x1_metres: Column(&trays.x1_metres),
+        y1_metres: Column(&trays.y1_metres),
+        z_metres: Column(&trays.z_metres),
+        kind: trays
+            .kind
+            .iter()
+            .map(|kind| match kind {
+                TrayKind::Column => "column",
+                TrayKind::Crossing => "crossing",
+                TrayKind::Underfloor => "underfloor",
+            })
+            .collect(),
+        cables: &trays.cables,
+        area_cm2: Column(&trays.area_cm2),
+        fill: Column(&trays.fill),
+        cables_by_level: Rows { cells: &trays.cables_by_level, width: trays.level_count },
+    }
+}
+
+fn bundle_columns(bundles: &Bundles) -> BundleColumns<'_> {
+    BundleColumns {
+        rack_a: &bundles.rack_a,
+        rack_b: &bundles.rack_b,
+        cables: &bundles.cables,
+        by_level: Rows { cells: &bundles.cables_by_level, width: bundles.level_count },
+        diameter_mm: Column(&bundles.diameter_mm),
+        length_metres: Column(&bundles.length_metres),
+        pull_order: &bundles.pull_order,
+    }
+}
+
+/// The parts a plan uses, in the order of every `part` column.
+fn part_names(plan: &Plan) -> Vec<PartName<'_>> {
+    let parts = plan.used_parts.book_index.iter().map(|&i| &plan.book.parts[usize::from(i)]);
+    parts.map(|p| PartName { sku: &p.sku, name: &p.name, kind: p.kind.as_str() }).collect()
+}
+
+fn colours() -> Vec<Colour> {
+    COLOURS.iter().map(|&(name, rgb)| Colour { name, rgb }).collect()
+}
+
+/// The scene document. A `part` of 65535 means that no part fits; a `unit` of 0 that the device found no room.
+pub fn scene_json(plan: &Plan) -> String {
+    let topology = &plan.topology;
+    let placements: &Placements = &plan.layout.placements;
+    let tiers = topology.tiers();
+    let part = |tier: Option<usize>| -> u16 {
+        let chosen = match tier {
+            Some(t) => plan.layout.parts.tier(t),
+            None => plan.layout.parts.server,
+        };
+        chosen.map_or(NO_PART, |p| plan.used_parts.dense_of(p as u16))
+    };
+    let devices = DeviceColumns {
+        name: DeviceNames(topology),
+        kind: ByDevice(topology, |tier: Option<usize>| u8::from(tier.is_some())),
+        level: ByDevice(topology, |tier: Option<usize>| tier.map_or(-1, |t| i16::from(tiers[t].level))),
+        rack: &placements.rack,
+        unit: &placements.unit,
+        height_units: &placements.height_units,
+        slot: &placements.slot,
+        slots: &placements.slots,
+        part: ByDevice(topology, part),
+        port_count: ByDevice(topology, |tier: Option<usize>| {
+            tier.map_or(topology.server_ports(), |t| tiers[t].ports)
+        }),
+    };
+    let levels = (0..topology.level_count())
+        .map(|level| LevelName { level: level as u8, label: topology.level_label(level as u8) });
+    json(&Scene {
+        enclosure: enclosure(plan),
+        racks: rack_columns(plan),
+        devices,
+        parts: part_names(plan),
+        levels: levels.collect(),
+        routes: &ROUTES,
+        colours: colours(),
+        trays: tray_columns(&plan.wiring.trays),
+        bundles: bundle_columns(&plan.wiring.bundles),
+    })
+}
+
+#[derive(Serialize)]
+struct CableTables<'a> {
+    routes: &'a [&'a str],
+    colours: Vec<Colour>,
+    parts: Vec<PartName<'a>>,
+}
+
+/// What the `route`, `colour` and `part` columns of cables mean.
+pub fn cable_tables_json(plan: &Plan) -> String {
+    json(&CableTables { routes: &ROUTES, colours: colours(), parts: part_names(plan) })
+}
