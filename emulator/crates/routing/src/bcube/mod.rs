@@ -1,0 +1,13 @@
+//! BCube: single paths, parallel paths, BSR's choice among them, trees and complete graphs.
+
+mod bsr;
+mod paths;
+mod shape;
+mod substitute;
+mod trees;
+
+pub use bsr::{Bsr, FixedPath, GoodPaths, good_paths};
+pub use paths::{build_path_set, correct_digits, levels_down_from, path_leaving_by};
+pub use shape::{Hop, Hops, Shape};
+pub use substitute::{Taken, find_substitute};
+pub use trees::{CompleteGraph, TreeEdge, complete_graph, spanning_trees};

@@ -1,0 +1,129 @@
+//! BCube addresses as arithmetic: digits, neighbours, and what of a hop is alive.
+
+use cubeyard_topology::{BcubeSpec, NodeId, Topology, TopologySpec};
+
+use crate::failures::Failures;
+use crate::path::DirectedLink;
+use crate::ports::ServerPorts;
+
+/// One step of a server path: to `server`, through the switch both ends share at `level`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Hop {
+    /// The server reached.
+    pub server: NodeId,
+    /// The level of the switch crossed, the digit corrected.
+    pub level: u8,
+}
+
+/// The hops of a path after its source; short, and reused.
+pub type Hops = Vec<Hop>;
+
+/// A (partial) BCube's address arithmetic over its port table. `[bcube §3.1, §5.1]`
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// Levels, `k + 1`.
+    pub levels: usize,
+    /// How many values the digit at each level takes: `n`, at the top the number of BCube_{k-1}s present.
+    pub radix: Vec<u32>,
+    /// `n^level`.
+    weight: Vec<u32>,
+    servers: u32,
+    ports: ServerPorts,
+}
+
+impl Shape {
+    /// The shape of a BCube topology; `None` for other families.
+    pub fn new(topology: &Topology) -> Option<Shape> {
+        let TopologySpec::Bcube(BcubeSpec { n, k, .. }) = *topology.spec() else {
+            return None;
+        };
+        let levels = k as usize + 1;
+        let weight: Vec<u32> = (0..levels).map(|level| n.pow(level as u32)).collect();
+        let mut radix = vec![n; levels];
+        radix[levels - 1] = topology.server_count() / weight[levels - 1];
+        Some(Shape {
+            levels,
+            radix,
+            weight,
+            servers: topology.server_count(),
+            ports: ServerPorts::new(topology),
+        })
+    }
+
+    /// Number of servers.
+    pub fn servers(&self) -> u32 {
+        self.servers
+    }
+
+    /// The digit of `server`'s address at `level`.
+    #[inline]
+    pub fn digit(&self, server: NodeId, level: usize) -> u32 {
+        let above = server / self.weight[level];
+        if level + 1 == self.levels {
+            above
+        } else {
+            above % self.radix[level]
+        }
+    }
+
+    /// `server` with the digit at `level` replaced.
+    #[inline]
+    pub fn with_digit(&self, server: NodeId, level: usize, digit: u32) -> NodeId {
+        server - self.digit(server, level) * self.weight[level] + digit * self.weight[level]
+    }
+
+    /// Number of digits in which two addresses differ. `[bcube §3.2]`
+    #[inline]
+    pub fn hamming(&self, a: NodeId, b: NodeId) -> usize {
+        (0..self.levels)
+            .filter(|&level| self.digit(a, level) != self.digit(b, level))
+            .count()
+    }
+
+    /// The switch on `server`'s port of `level`.
+    #[inline]
+    pub fn switch(&self, server: NodeId, level: usize) -> NodeId {
+        self.ports.far(server, level as u32)
+    }
+
+    /// The port table.
+    pub fn ports(&self) -> &ServerPorts {
+        &self.ports
+    }
+
+    /// Whether `from` can send to a neighbour `to` at `level`: both cables, the switch and `to` are alive.
+    #[inline]
+    pub fn hop_alive(&self, from: NodeId, to: NodeId, level: usize, failures: &Failures) -> bool {
+        self.port_alive(from, level, failures)
+            && !failures.node_failed(to)
+            && !failures.link_failed(self.ports.link(to, level as u32))
+    }
+
+    /// Whether `server`'s cable at `level` and the switch at its far end are alive.
+    #[inline]
+    pub fn port_alive(&self, server: NodeId, level: usize, failures: &Failures) -> bool {
+        !failures.link_failed(self.ports.link(server, level as u32))
+            && !failures.node_failed(self.switch(server, level))
+    }
+
+    /// Whether every hop of a path is alive.
+    pub fn path_alive(&self, source: NodeId, hops: &[Hop], failures: &Failures) -> bool {
+        let mut at = source;
+        hops.iter().all(|hop| {
+            let alive = self.hop_alive(at, hop.server, usize::from(hop.level), failures);
+            at = hop.server;
+            alive
+        })
+    }
+
+    /// Writes a path's directed links: two a hop, to the switch and from it.
+    pub fn push_links(&self, source: NodeId, hops: &[Hop], path: &mut Vec<DirectedLink>) {
+        let mut at = source;
+        for hop in hops {
+            let port = u32::from(hop.level);
+            path.push(self.ports.outward(at, port));
+            path.push(self.ports.inward(hop.server, port));
+            at = hop.server;
+        }
+    }
+}

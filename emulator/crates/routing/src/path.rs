@@ -1,0 +1,70 @@
+//! Paths as directed links, and the trait every routing scheme answers to.
+
+use cubeyard_topology::NodeId;
+
+use crate::failures::Failures;
+
+/// One direction of a link: `2 * link` runs from its `a` end to its `b` end, `2 * link + 1` back.
+pub type DirectedLink = u32;
+
+/// The direction from a link's `a` end to its `b` end.
+#[inline]
+pub fn a_to_b(link: u32) -> DirectedLink {
+    link * 2
+}
+
+/// The direction from a link's `b` end to its `a` end.
+#[inline]
+pub fn b_to_a(link: u32) -> DirectedLink {
+    link * 2 + 1
+}
+
+/// The link a direction belongs to.
+#[inline]
+pub fn link_of(directed: DirectedLink) -> u32 {
+    directed / 2
+}
+
+/// Why a flow has no path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoPath {
+    /// The source server itself has failed.
+    SourceFailed,
+    /// The destination server itself has failed.
+    DestinationFailed,
+    /// The scheme found no live path (which need not mean that none exists).
+    NotFound,
+}
+
+/// A routing scheme on one topology.
+///
+/// Schemes hold no mutable state: the same source, destination, flow and failures give the same
+/// path, on any thread and in any order.
+pub trait Router: Send + Sync {
+    /// The scheme's name, as `--routing` takes it.
+    fn name(&self) -> &'static str;
+
+    /// Appends the directed links from `source` to `destination` to `path` (which it clears first).
+    ///
+    /// `flow` seeds whatever choice the scheme leaves to chance. A flow from a server to itself has
+    /// the empty path.
+    fn route(
+        &self,
+        source: NodeId,
+        destination: NodeId,
+        flow: u64,
+        failures: &Failures,
+        path: &mut Vec<DirectedLink>,
+    ) -> Result<(), NoPath>;
+}
+
+/// The ends' own failures, which no scheme can route around.
+pub fn ends_alive(source: NodeId, destination: NodeId, failures: &Failures) -> Result<(), NoPath> {
+    if failures.node_failed(source) {
+        return Err(NoPath::SourceFailed);
+    }
+    if failures.node_failed(destination) {
+        return Err(NoPath::DestinationFailed);
+    }
+    Ok(())
+}
