@@ -89,7 +89,7 @@ def base_tree() -> Path:
         return tree
     cache.mkdir(parents=True, exist_ok=True)
     root = cache / f"{suite}-{key}.{os.getpid()}"
-    unfinished = tree.with_suffix(f".{os.getpid()}.tar")
+    unfinished = tree.with_suffix(f".{os.getpid()}")
     environment = plain_environment()
     try:
         command = ["debootstrap", "--variant=minbase", f"--components={components}", f"--include={','.join(PACKAGES)}", suite, str(root)]
@@ -99,6 +99,8 @@ def base_tree() -> Path:
         flags = [f"--exclude={pattern}" for pattern in LEFT_OUT]
         subprocess.run(as_root("tar", *flags, "-C", str(root), "-cf", str(unfinished), "."), env=environment, check=True)
         subprocess.run(as_root("chmod", "a+r", str(unfinished)), env=environment, check=True)
+        for former in cache.glob("*.tar"):
+            former.unlink()
         unfinished.rename(tree)
     finally:
         subprocess.run(as_root("rm", "-rf", "--one-file-system", str(root), str(unfinished)), env=environment, check=False)
