@@ -7,9 +7,11 @@ it is the engine's own (see `cubeyard.plans.documents` for its shape); nothing i
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+
+from cubeyard.engine import BuiltPlan
 
 Document = dict[str, Any]
 
@@ -42,6 +44,29 @@ class PlanView:
     b_port_names: list[str]
     routes: list[str] = field(default_factory=list)
     colours: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, plan: BuiltPlan, name: str | None = None) -> Self:
+        """The whole of a computed plan."""
+        count = plan.cable_count
+        near_labels, far_labels = plan.labels(0, count)
+        a_port_names, b_port_names = plan.cable_port_names(0, count)
+        return cls(
+            name=name or plan.summary["title"],
+            plan_hash=plan.plan_hash,
+            engine_version=plan.summary["engine_version"],
+            spec=plan.summary["spec"],
+            summary=plan.summary,
+            scene=plan.scene,
+            bom=plan.bom,
+            cables=plan.all_cables,
+            near_labels=near_labels,
+            far_labels=far_labels,
+            a_port_names=a_port_names,
+            b_port_names=b_port_names,
+            routes=list(plan.scene["routes"]),
+            colours=list(plan.scene["colours"]),
+        )
 
     @property
     def cable_count(self) -> int:

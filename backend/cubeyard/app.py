@@ -1,0 +1,162 @@
+"""The web application: every module's endpoints, behind the layers that every request passes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import orjson
+import structlog
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from starlette.concurrency import run_in_threadpool
+
+from cubeyard import __version__
+from cubeyard.catalog.endpoints import router as catalog_router
+from cubeyard.catalog.service import CatalogService
+from cubeyard.engine import Engine
+from cubeyard.jobs.endpoints import router as jobs_router
+from cubeyard.jobs.queue import Queue
+from cubeyard.kit import errors
+from cubeyard.kit.asgi import BodyLimits, RequestContext
+from cubeyard.kit.auth.endpoints import pages as login_pages
+from cubeyard.kit.auth.endpoints import router as tokens_router
+from cubeyard.kit.auth.guard import Guard
+from cubeyard.kit.compression import Compression
+from cubeyard.kit.db import Database
+from cubeyard.kit.metrics import CONTENT_TYPE_LATEST, Metrics
+from cubeyard.kit.pages import Pages
+from cubeyard.kit.schema import upgrade
+from cubeyard.plans.endpoints import router as plans_router
+from cubeyard.settings import Settings
+from cubeyard.worker import supervise
+
+log = structlog.get_logger(__name__)
+
+PREFIX = "/api/v1"
+DESCRIPTION = """Plans, prices and wires container data centers.
+
+Every error is RFC 9457 problem JSON. Collections page with `limit` and `cursor`. A plan's ETag names its head revision;
+send it back as `If-Match` (412 if the plan moved) or send `base_revision` (409)."""
+
+probes = APIRouter(tags=["operation"])
+
+
+class Health(BaseModel):
+    status: str
+    database: str
+    engine: str
+    version: str
+
+
+@probes.get("/healthz", operation_id="healthz", summary="Whether the database and the engine answer", responses={503: {"model": Health}})
+def healthz(request: Request, response: Response) -> Health:
+    database = engine = "ok"
+    try:
+        request.app.state.database.ping()
+    except Exception as error:
+        log.warning("health_database", error=str(error))
+        database = "unavailable"
+    try:
+        engine = f"ok {request.app.state.engine.version}"
+    except ImportError as error:
+        log.warning("health_engine", error=str(error))
+        engine = "unavailable"
+    well = "unavailable" not in (database, engine)
+    response.status_code = 200 if well else 503
+    return Health(status="ok" if well else "unavailable", database=database, engine=engine, version=__version__)
+
+
+@probes.get("/metrics", operation_id="metrics", summary="Counters for Prometheus", include_in_schema=False)
+def metrics(request: Request) -> Response:
+    return Response(request.app.state.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+
+def create_app(settings: Settings | None = None, *, database: Database | None = None, worker: bool = False) -> FastAPI:
+    """The application. With a `database` it uses that one and leaves it open; with `worker` it also does the jobs."""
+    settings = settings or Settings()
+    measured = Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        own = database is None
+        opened = database or await run_in_threadpool(Database, settings)
+        app.state.database = opened
+        measured.watch_pool(opened.engine)
+        stopping = asyncio.Event()
+        working: asyncio.Task[None] | None = None
+        try:
+            await run_in_threadpool(prepare, opened, app.state.engine)
+            if worker:
+                working = asyncio.create_task(supervise(settings, opened, app.state.engine, stopping))
+            yield
+        finally:
+            stopping.set()
+            if working is not None:
+                await working
+            if own:
+                await run_in_threadpool(opened.close)
+
+    app = FastAPI(
+        title="Cubeyard",
+        version=__version__,
+        description=DESCRIPTION,
+        openapi_url=f"{PREFIX}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        redirect_slashes=False,
+    )
+    app.state.settings = settings
+    app.state.metrics = measured
+    app.state.engine = Engine(settings, measured)
+    app.state.queue = Queue()
+    errors.install(app)
+    for router in (plans_router, jobs_router, catalog_router, tokens_router):
+        app.include_router(router, prefix=PREFIX)
+    app.include_router(probes)
+    app.include_router(login_pages)
+    app.router.default = Pages(settings.frontend_dir)
+    app.openapi = lambda: openapi(app)
+
+    # The last one added is the first one passed.
+    app.add_middleware(Compression)
+    app.add_middleware(BodyLimits, max_bytes=settings.max_body_bytes)
+    app.add_middleware(Guard, settings=settings, application=app)
+    app.add_middleware(RequestContext, metrics=measured)
+    return app
+
+
+def prepare(database: Database, engine: Engine) -> None:
+    """Bring the tables and the builtin price books up to date. Harmless when they are, or when others do it too."""
+    upgrade(database.engine)
+    with database.session() as session:
+        CatalogService(session).seed(engine.builtin_books)
+
+
+def openapi(app: FastAPI) -> dict[str, Any]:
+    """The API's description; errors are problem JSON and nothing else."""
+    if app.openapi_schema is None:
+        schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        shared = schema["components"].setdefault("responses", {})
+        for path in schema["paths"].values():
+            for operation in path.values():
+                for status, response in operation["responses"].items():
+                    content = response.get("content", {})
+                    if errors.MEDIA_TYPE in content:
+                        content.pop("application/json", None)
+                        shared[f"Problem{status}"] = response
+                        operation["responses"][status] = {"$ref": f"#/components/responses/Problem{status}"}
+        for unused in ("HTTPValidationError", "ValidationError"):
+            schema["components"]["schemas"].pop(unused, None)
+        schema["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        schema["security"] = [{}, {"token": []}]
+        app.openapi_schema = schema
+    return app.openapi_schema
+
+
+def openapi_text(app: FastAPI) -> bytes:
+    return orjson.dumps(openapi(app), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

@@ -1,0 +1,1 @@
+"""Price books: parts with their prices and sources, in versions that never change."""

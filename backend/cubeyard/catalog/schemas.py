@@ -1,0 +1,103 @@
+"""What the catalog endpoints take and give."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+PartKind = Literal["switch", "nic", "server", "cable", "transceiver", "rack", "container", "tray", "label", "labour"]
+BookId = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$", examples=["paper-2009"])]
+Price = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
+
+
+class Source(BaseModel):
+    """Where a value comes from."""
+
+    model_config = ConfigDict(extra="allow")
+
+    source: str = Field(max_length=2000)
+    date: str | None = Field(default=None, max_length=40)
+    basis: Literal["published", "vendor", "assumed"]
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    sku: str = Field(min_length=1, max_length=120)
+    kind: PartKind
+    name: str = Field(max_length=300)
+    manufacturer: str = Field(default="", max_length=200)
+    attributes: dict[str, Any] = Field(default_factory=dict)
+    price_usd: Price | None = None
+    power_watts: Price | None = None
+    weight_kg: Price | None = None
+    sources: dict[str, Source] = Field(default_factory=dict, description="By field name; `*` for every other field.")
+
+
+class VersionItem(BaseModel):
+    version: int
+    content_hash: str
+    created_at: datetime
+    builtin: bool = Field(description="Whether it came with the program.")
+    note: str
+    parts: int
+
+
+class Book(BaseModel):
+    book: str
+    title: str
+    currency: str
+    latest_version: int
+    versions: list[VersionItem]
+
+
+class BookList(BaseModel):
+    items: list[Book]
+
+
+class BookVersion(BaseModel):
+    book: str
+    version: int
+    title: str
+    currency: str
+    content_hash: str
+    created_at: datetime
+    builtin: bool
+    note: str
+    parts: list[Part]
+
+
+class PartOfBook(Part):
+    book: str
+    version: int
+
+
+class PartList(BaseModel):
+    items: list[PartOfBook]
+    total: int
+    next: int | None = Field(default=None, description="The `offset` of the following page; null at the end.")
+
+
+class VersionCreate(BaseModel):
+    """A new version is an existing one with some parts set and some removed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    from_version: int | None = Field(default=None, ge=1, le=2_147_483_647, description="The version to copy; the latest if left out.")
+    set: list[Part] = Field(default_factory=list, max_length=2000, description="Parts to add, or to replace by SKU.")
+    remove: list[Annotated[str, Field(max_length=120)]] = Field(default_factory=list, max_length=2000)
+    note: str = Field(default="", max_length=500)
+
+
+class BookCreate(BaseModel):
+    """A new book that starts as a copy of another one."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    book: BookId
+    title: str = Field(min_length=1, max_length=200)
+    copy_of: BookId
+    version: int | None = Field(default=None, ge=1, le=2_147_483_647)
+    note: str = Field(default="", max_length=500)

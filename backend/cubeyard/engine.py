@@ -1,0 +1,279 @@
+"""The network's mathematics, as the rest of the backend sees it. The only importer of the binding.
+
+Calls release the GIL and run on the caller's thread, a few at a time: `Engine` hands out turns, remembers the plans computed
+lately, and refuses what would be too large to answer in time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import orjson
+
+from cubeyard.kit.errors import ProblemError
+from cubeyard.kit.metrics import Metrics
+from cubeyard.settings import Settings
+
+CABLE_COLUMNS = ("a_device", "a_port", "b_device", "b_port", "level", "route", "length_mm", "stock_mm", "part", "colour", "bundle")
+
+Json = dict[str, Any]
+
+
+class PlanRejectedError(ProblemError):
+    """The engine cannot plan this; its findings say what to change."""
+
+    def __init__(self, findings: list[Json], *, code: str = "impossible-plan") -> None:
+        errors = [finding for finding in findings if finding.get("severity") == "error"] or findings
+        first = errors[0] if errors else {"where": "spec", "message": "The plan is not possible."}
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        super().__init__(422, code, f"{first['where']}: {first['message']}{more}", findings=findings)
+
+
+def canonical(value: object) -> bytes:
+    """JSON bytes that are equal for equal values: sorted keys, no white space."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError as error:  # an integer beyond 64 bits, or text that is not Unicode
+        raise PlanRejectedError(
+            [finding("not-json", "spec", f"The spec cannot be written as JSON: {error}.", "Use numbers below 2^63 and plain text.")]
+        ) from error
+
+
+def content_hash(value: object) -> str:
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def finding(code: str, where: str, message: str, hint: str) -> Json:
+    """An error finding of the backend's own."""
+    return {"severity": "error", "code": code, "where": where, "message": message, "hint": hint, "fix": None}
+
+
+class BuiltPlan:
+    """A computed plan: the engine's object, its documents as the bytes that the API sends, and the same parsed on demand."""
+
+    def __init__(self, raw: Any) -> None:
+        self.raw = raw
+        self.plan_hash: str = raw.plan_hash
+        self.summary_json: bytes = _bytes(raw.summary_json())
+        self._lock = threading.Lock()
+
+    @cached_property
+    def scene_json(self) -> bytes:
+        return _bytes(self.raw.scene_json())
+
+    @cached_property
+    def bom_json(self) -> bytes:
+        return _bytes(self.raw.bom_json())
+
+    @cached_property
+    def summary(self) -> Json:
+        return orjson.loads(self.summary_json)
+
+    @cached_property
+    def scene(self) -> Json:
+        return orjson.loads(self.scene_json)
+
+    @cached_property
+    def bom(self) -> Json:
+        return orjson.loads(self.bom_json)
+
+    @cached_property
+    def device_index(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.scene["devices"]["name"])}
+
+    @cached_property
+    def rack_index(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.scene["racks"]["name"])}
+
+    @property
+    def link_count(self) -> int:
+        return int(self.summary["counts"]["links"])
+
+    @property
+    def cable_count(self) -> int:
+        return int(self.summary["counts"]["cables"])
+
+    def cables(self, start: int = 0, stop: int | None = None) -> dict[str, np.ndarray]:
+        """The cable columns from `start` up to `stop`, each a numpy array."""
+        stop = self.cable_count if stop is None else min(stop, self.cable_count)
+        start = min(start, stop)
+        return self.raw.cables(start, stop)
+
+    @cached_property
+    def all_cables(self) -> dict[str, np.ndarray]:
+        return self.cables()
+
+    def labels(self, start: int, stop: int) -> tuple[list[str], list[str]]:
+        """Near and far labels of the cables from `start` up to `stop`."""
+        return self.raw.labels(start, stop)
+
+    def cable_port_names(self, start: int, stop: int) -> tuple[list[str], list[str]]:
+        """Port names at the `a` and the `b` ends of those cables."""
+        return self.raw.cable_port_names(start, stop)
+
+    def port_names(self, device: int) -> list[str]:
+        return self.raw.port_names(device)
+
+    @cached_property
+    def cables_json(self) -> bytes:
+        """Every cable, as the API sends it."""
+        return self.cables_json_slice(0, self.cable_count)
+
+    def cables_json_slice(self, start: int, stop: int) -> bytes:
+        columns = self.cables(start, stop)
+        body = {
+            "count": self.cable_count,
+            "offset": start,
+            "columns": {name: np.ascontiguousarray(columns[name]) for name in CABLE_COLUMNS},
+            "routes": self.scene["routes"],
+            "colours": self.scene["colours"],
+            "parts": self.scene["parts"],
+        }
+        return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+class Engine:
+    """Turns at the engine, and the plans it computed lately."""
+
+    def __init__(self, settings: Settings, metrics: Metrics | None = None) -> None:
+        self._settings = settings
+        self._metrics = metrics or Metrics()
+        self._turns = threading.BoundedSemaphore(settings.engine_concurrency)
+        self._plans: OrderedDict[tuple[str, str], BuiltPlan] = OrderedDict()
+        self._by_hash: dict[str, tuple[str, str]] = {}
+        self._building: dict[tuple[str, str], threading.Lock] = {}
+        self._mutex = threading.Lock()
+
+    @property
+    def version(self) -> str:
+        return str(_binding().engine_version())
+
+    @cached_property
+    def families_json(self) -> bytes:
+        return _bytes(_binding().families_json())
+
+    @cached_property
+    def families(self) -> list[Json]:
+        return orjson.loads(self.families_json)
+
+    @cached_property
+    def plan_schema(self) -> Json:
+        return orjson.loads(_binding().plan_schema_json())
+
+    @cached_property
+    def builtin_books(self) -> list[Json]:
+        return [orjson.loads(text) for text in _binding().builtin_books()]
+
+    def topology(self, spec: Mapping[str, Any]) -> Any:
+        """The binding's topology object, for streaming its links; no size limit, the command line may take its time."""
+        with self._turn("topology"), _findings():
+            return _binding().build_topology(canonical(spec).decode())
+
+    def plan(self, spec: Mapping[str, Any], book: Mapping[str, Any], book_hash: str | None = None) -> BuiltPlan:
+        """The plan of a spec with a price book; from the cache, or computed now (by one thread, however many ask)."""
+        text = canonical(spec)
+        key = (hashlib.sha256(text).hexdigest(), book_hash or content_hash(book))
+        with self._mutex:
+            found = self._plans.get(key)
+            if found is not None:
+                self._plans.move_to_end(key)
+                self._metrics.plan_cache.labels("hit").inc()
+                return found
+            building = self._building.setdefault(key, threading.Lock())
+        with building:
+            with self._mutex:
+                found = self._plans.get(key)
+            if found is not None:
+                self._metrics.plan_cache.labels("shared").inc()
+                return found
+            self._metrics.plan_cache.labels("miss").inc()
+            try:
+                self.refuse_oversize(text)
+                with self._turn("plan"), _findings():
+                    built = BuiltPlan(_binding().build_plan(text.decode(), canonical(book).decode()))
+                self._remember(key, built)
+            finally:
+                with self._mutex:
+                    self._building.pop(key, None)
+            return built
+
+    def work_order_json(self, before: BuiltPlan, after: BuiltPlan) -> bytes:
+        """What turns the one plan's cabling into the other's."""
+        with self._turn("diff"), _findings():
+            return _bytes(_binding().diff_plans(before.raw, after.raw))
+
+    def remembered(self, plan_hash: str) -> BuiltPlan | None:
+        """A plan computed lately, by its hash."""
+        with self._mutex:
+            key = self._by_hash.get(plan_hash)
+            return self._plans.get(key) if key is not None else None
+
+    def refuse_oversize(self, spec_text: bytes) -> None:
+        """Raise, with an estimate, if the plan would have more links than the limit. Costs microseconds."""
+        with _findings():
+            estimate = orjson.loads(_binding().estimate_json(spec_text.decode()))
+        links = int(estimate["links"])
+        if links <= self._settings.max_links:
+            return
+        message = (
+            f"The plan would have about {links:,} links and {int(estimate['servers']):,} servers; "
+            f"the limit here is {self._settings.max_links:,} links."
+        )
+        hint = "Plan a part of it, or raise CUBEYARD_MAX_LINKS. `cubeyard topology` streams the links of any size."
+        raise PlanRejectedError([finding("too-large", "topology", message, hint)], code="too-large-plan")
+
+    def _remember(self, key: tuple[str, str], built: BuiltPlan) -> None:
+        with self._mutex:
+            self._plans[key] = built
+            self._by_hash[built.plan_hash] = key
+            while len(self._plans) > 1 and (
+                len(self._plans) > self._settings.plan_cache_entries
+                or sum(plan.link_count for plan in self._plans.values()) > self._settings.plan_cache_links
+            ):
+                _, dropped = self._plans.popitem(last=False)
+                self._by_hash.pop(dropped.plan_hash, None)
+            self._metrics.plan_cache_entries.set(len(self._plans))
+
+    @contextmanager
+    def _turn(self, operation: str) -> Iterator[None]:
+        asked = time.perf_counter()
+        if not self._turns.acquire(timeout=self._settings.engine_wait_secs):
+            detail = f"Every engine turn was taken for {self._settings.engine_wait_secs:g} s. Try again shortly."
+            raise ProblemError(503, "busy", detail, headers={"retry-after": "2"})
+        started = time.perf_counter()
+        self._metrics.engine_wait_secs.observe(started - asked)
+        self._metrics.engine_busy.inc()
+        try:
+            yield
+        finally:
+            self._turns.release()
+            self._metrics.engine_busy.dec()
+            self._metrics.engine_secs.labels(operation).observe(time.perf_counter() - started)
+
+
+def _binding() -> Any:
+    """Imported on first use: the API's description and the migrations need no engine."""
+    import cubeyard_engine
+
+    return cubeyard_engine
+
+
+@contextmanager
+def _findings() -> Iterator[None]:
+    """The binding's one error type, as ours."""
+    try:
+        yield
+    except _binding().EngineError as error:
+        raise PlanRejectedError(orjson.loads(error.findings_json)) from error
+
+
+def _bytes(text: str | bytes) -> bytes:
+    return text.encode() if isinstance(text, str) else bytes(text)

@@ -1,0 +1,71 @@
+"""The export jobs' SQL. Every write of a worker names the attempt it belongs to and touches nothing if another began."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import CursorResult, delete, func, insert, select, update
+from sqlalchemy.orm import Session
+
+from cubeyard.jobs.models import ChunkRow, JobRow
+
+
+class JobRepository:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def job(self, job_id: str, *, lock: bool = False) -> JobRow | None:
+        query = select(JobRow).where(JobRow.id == job_id).execution_options(populate_existing=True)
+        return self._session.scalars(query.with_for_update() if lock else query).one_or_none()
+
+    def jobs_of(self, plan_id: str, limit: int = 50) -> Sequence[JobRow]:
+        query = select(JobRow).where(JobRow.plan_id == plan_id).order_by(JobRow.created_at.desc(), JobRow.id.desc())
+        return self._session.scalars(query.limit(limit)).all()
+
+    def add(self, row: JobRow) -> JobRow:
+        self._session.add(row)
+        self._session.flush()
+        self._session.refresh(row)
+        return row
+
+    def flush(self) -> None:
+        self._session.flush()
+
+    def now(self) -> datetime:
+        return self._session.scalars(select(func.clock_timestamp())).one()
+
+    def report(self, job_id: str, attempt: int, progress: float, doing: str) -> bool:
+        """False if the attempt is over: cancelled, or another worker's by now."""
+        change = (
+            update(JobRow)
+            .where(JobRow.id == job_id, JobRow.attempts == attempt, JobRow.state == "running")
+            .values(progress=func.greatest(JobRow.progress, progress), doing=doing)
+        )
+        return self._touched(self._session.execute(change))
+
+    def add_chunk(self, job_id: str, position: int, data: bytes) -> None:
+        self._session.execute(insert(ChunkRow).values(job_id=job_id, position=position, data=data))
+
+    def clear_chunks(self, job_id: str) -> None:
+        self._session.execute(delete(ChunkRow).where(ChunkRow.job_id == job_id))
+
+    def chunk(self, job_id: str, position: int) -> bytes | None:
+        query = select(ChunkRow.data).where(ChunkRow.job_id == job_id, ChunkRow.position == position)
+        return self._session.scalars(query).one_or_none()
+
+    def finish(self, job_id: str, attempt: int, state: str, *, error: str | None = None, size_bytes: int | None = None) -> bool:
+        values = {"state": state, "error": error, "size_bytes": size_bytes, "finished_at": func.clock_timestamp()}
+        if state == "done":
+            values |= {"progress": 1.0, "doing": ""}
+        change = update(JobRow).where(JobRow.id == job_id, JobRow.attempts == attempt, JobRow.state == "running")
+        return self._touched(self._session.execute(change.values(**values)))
+
+    def delete_finished_before(self, age: timedelta) -> int:
+        moment = func.clock_timestamp() - age
+        return len(self._session.execute(delete(JobRow).where(JobRow.finished_at < moment).returning(JobRow.id)).all())
+
+    @staticmethod
+    def _touched(result: object) -> bool:
+        assert isinstance(result, CursorResult)
+        return result.rowcount == 1

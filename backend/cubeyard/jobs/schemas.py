@@ -1,0 +1,53 @@
+"""What the export endpoints and the jobs take and give."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from cubeyard.plans.schemas import Name, Spec
+
+JobState = Literal["queued", "running", "done", "failed", "cancelled"]
+
+
+class Format(BaseModel):
+    name: str = Field(examples=["xlsx"])
+    title: str
+    description: str
+    media_type: str
+    extension: str
+
+
+class FormatList(BaseModel):
+    items: list[Format]
+
+
+class ExportRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    spec: Spec
+    name: Name | None = None
+
+
+class Job(BaseModel):
+    id: str = Field(examples=["0a1b2c3d4e5f6g"])
+    plan_id: str
+    revision: int
+    format: str
+    state: JobState
+    progress: float = Field(ge=0, le=1)
+    doing: str = Field(description="What the worker is at, in a few words.")
+    attempts: int = Field(description="How often a worker has begun it.")
+    error: str | None
+    filename: str
+    size_bytes: int | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    result_url: str | None = Field(description="Where to fetch the file once `state` is `done`.")
+
+
+class JobList(BaseModel):
+    items: list[Job]

@@ -1,0 +1,122 @@
+"""Exports: at once as a stream, or in the background as a job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlalchemy.orm import Session
+
+from cubeyard.engine import BuiltPlan, Engine
+from cubeyard.exports import FORMATS, file_name, render
+from cubeyard.jobs import schemas
+from cubeyard.jobs.models import JobRow
+from cubeyard.jobs.queue import Queue
+from cubeyard.jobs.repository import JobRepository
+from cubeyard.kit.errors import ProblemError, not_found
+from cubeyard.kit.ids import new_id
+from cubeyard.plans.service import PlanService
+from cubeyard.plans.view import PlanView
+
+FINISHED = frozenset({"done", "failed", "cancelled"})
+
+
+class JobService:
+    def __init__(self, session: Session, engine: Engine, queue: Queue) -> None:
+        self._session = session
+        self._repository = JobRepository(session)
+        self._plans = PlanService(session, engine)
+        self._queue = queue
+
+    def start(self, plan_id: str, revision: int | None, format: str) -> schemas.Job:
+        known(format)
+        plan, row, built = self._plans.built(plan_id, revision)
+        job = JobRow(
+            id=new_id(),
+            plan_id=plan.id,
+            revision=row.revision,
+            format=format,
+            state="queued",
+            filename=file_name(format, PlanView.of(built, plan.name)),
+            media_type=FORMATS[format].media_type,
+        )
+        self._repository.add(job)
+        job.queue_id = self._queue.put(self._session, job.id)
+        self._repository.flush()
+        return as_job(job)
+
+    def read(self, job_id: str) -> schemas.Job:
+        return as_job(self._row(job_id))
+
+    def of_plan(self, plan_id: str) -> schemas.JobList:
+        plan, _ = self._plans.read(plan_id)
+        return schemas.JobList(items=[as_job(row) for row in self._repository.jobs_of(plan.id)])
+
+    def cancel(self, job_id: str) -> schemas.Job:
+        """Cancelling what is finished already changes nothing."""
+        row = self._repository.job(job_id, lock=True)
+        if row is None:
+            raise not_found(f"job {job_id}")
+        if row.state not in FINISHED:
+            row.state = "cancelled"
+            row.finished_at = self._repository.now()
+            self._repository.clear_chunks(row.id)
+            if row.queue_id is not None:
+                self._queue.remove(self._session, row.queue_id)
+            self._repository.flush()
+        return as_job(row)
+
+    def finished(self, job_id: str) -> JobRow:
+        """A job whose result can be fetched."""
+        row = self._row(job_id)
+        if row.state != "done":
+            raise ProblemError(409, "not-done", f"The job is {row.state}; there is a result only when it is done.")
+        return row
+
+    def _row(self, job_id: str) -> JobRow:
+        row = self._repository.job(job_id)
+        if row is None:
+            raise not_found(f"job {job_id}")
+        return row
+
+
+def known(format: str) -> None:
+    if format not in FORMATS:
+        raise ProblemError(404, "not-found", f"There is no export format {format}. There are: {', '.join(FORMATS)}.")
+
+
+def stream(format: str, built: BuiltPlan, name: str | None) -> tuple[Iterator[bytes], str]:
+    """The file in pieces, and what to call it."""
+    known(format)
+    view = PlanView.of(built, name)
+    return iter(render(format, view, None)), file_name(format, view)
+
+
+def formats() -> schemas.FormatList:
+    return schemas.FormatList(
+        items=[
+            schemas.Format(
+                name=one.name, title=one.title, description=one.description, media_type=one.media_type, extension=one.extension
+            )
+            for one in FORMATS.values()
+        ]
+    )
+
+
+def as_job(row: JobRow) -> schemas.Job:
+    return schemas.Job(
+        id=row.id,
+        plan_id=row.plan_id,
+        revision=row.revision,
+        format=row.format,
+        state=row.state,  # pyright: ignore[reportArgumentType] - pydantic checks it
+        progress=row.progress,
+        doing=row.doing,
+        attempts=row.attempts,
+        error=row.error,
+        filename=row.filename,
+        size_bytes=row.size_bytes,
+        created_at=row.created_at,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+        result_url=f"/api/v1/jobs/{row.id}/result" if row.state == "done" else None,
+    )

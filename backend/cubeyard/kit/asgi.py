@@ -1,0 +1,141 @@
+"""The layers around the application: request ids, logs, metrics, body limits and headers. Plain ASGI, so bodies stream."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+
+import structlog
+from fastapi import HTTPException
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from cubeyard.kit.errors import problem_response
+from cubeyard.kit.metrics import Metrics
+
+log = structlog.get_logger("cubeyard.http")
+
+_REQUEST_ID = re.compile(r"^[A-Za-z0-9._-]{1,64}$")
+_BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
+
+CONTENT_SECURITY_POLICY = (
+    "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
+    "connect-src 'self'; worker-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+SECURITY_HEADERS = {
+    "content-security-policy": CONTENT_SECURITY_POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+}
+
+
+class RequestContext:
+    """Outermost: gives every request an id, logs and counts it, and turns what nobody caught into a 500 problem."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self.app = app
+        self.metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        given = Headers(scope=scope).get("x-request-id", "")
+        request_id = given if _REQUEST_ID.match(given) else secrets.token_hex(8)
+        scope.setdefault("state", {})["request_id"] = request_id
+        started = time.perf_counter()
+        status = 0
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers["x-request-id"] = request_id
+                for name, value in SECURITY_HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        self.metrics.in_flight.inc()
+        structlog.contextvars.bind_contextvars(request_id=request_id)
+        try:
+            await self.app(scope, receive, send_with_id)
+        except Exception:
+            log.exception("request_failed", method=scope["method"], path=scope["path"])
+            if status == 0:
+                detail = "Something went wrong here. The log has the details under this request id."
+                await problem_response(scope, 500, "internal", detail)(scope, receive, send_with_id)
+            else:
+                raise
+        finally:
+            elapsed_secs = time.perf_counter() - started
+            route = _route(scope)
+            self.metrics.in_flight.dec()
+            self.metrics.requests.labels(scope["method"], route, str(status)).inc()
+            self.metrics.request_secs.labels(scope["method"], route).observe(elapsed_secs)
+            log.info(
+                "request",
+                method=scope["method"],
+                path=scope["path"],
+                status=status,
+                milliseconds=round(elapsed_secs * 1000, 1),
+            )
+            structlog.contextvars.unbind_contextvars("request_id")
+
+
+def _route(scope: Scope) -> str:
+    """The route's pattern, never the path: paths would make a metric per plan."""
+    route = scope.get("route")
+    return str(getattr(route, "path", "")) or "(none)"
+
+
+class BodyLimits:
+    """Refuses bodies that are too long (413), before reading them where they say so, and bodies that are not JSON (415)."""
+
+    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+        self.app = app
+        self.max_bytes = max_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not scope["path"].startswith("/api/"):
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        length = headers.get("content-length")
+        if length is not None and length.isdigit() and int(length) > self.max_bytes:
+            await self._too_long(scope)(scope, receive, send)
+            return
+        has_body = (length not in (None, "0")) or "transfer-encoding" in headers
+        if has_body and scope["method"] in _BODY_METHODS:
+            media_type = headers.get("content-type", "").split(";", 1)[0].strip().lower()
+            if not (media_type == "application/json" or (media_type.startswith("application/") and media_type.endswith("+json"))):
+                shown = media_type or "no content type"
+                detail = f"The body is {shown}; send application/json."
+                await problem_response(scope, 415, "unsupported-media-type", detail)(scope, receive, send)
+                return
+
+        seen = 0
+
+        async def limited_receive() -> Message:
+            nonlocal seen
+            message = await receive()
+            if message["type"] == "http.request":
+                seen += len(message.get("body", b""))
+                if seen > self.max_bytes:
+                    # FastAPI lets its own exception through its body parser, and no other.
+                    raise HTTPException(413, self._detail())
+            return message
+
+        await self.app(scope, limited_receive, send)
+
+    def _detail(self) -> str:
+        return f"The body is longer than {self.max_bytes} bytes, the limit here (CUBEYARD_MAX_BODY_BYTES)."
+
+    def _too_long(self, scope: Scope) -> Response:
+        return problem_response(scope, 413, "too-large", self._detail(), headers={"connection": "close"})

@@ -1,0 +1,143 @@
+"""The door: which host name, which page, and whose token a request comes with. Plain ASGI, before any endpoint.
+
+A web page elsewhere must not be able to drive a local Cubeyard. It can make a browser send requests, so unsafe methods
+from a foreign origin are refused; and it can point a name of its own at 127.0.0.1 (DNS rebinding), so host names that are
+not ours are refused too. Addresses in the Host header are safe: no page can be served from one without being there. [ours]
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from cubeyard.kit.auth.service import AuthService, Identity
+from cubeyard.kit.errors import problem_response
+from cubeyard.settings import Settings, is_loopback
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+COOKIE = "cubeyard_session"
+OPEN_PATHS = frozenset({"/login", "/healthz"})
+"""Reachable without a token."""
+
+
+class Guard:
+    def __init__(self, app: ASGIApp, settings: Settings, application: FastAPI) -> None:
+        self.app = app
+        self.settings = settings
+        self.application = application
+        self._hosts = {"localhost", *(host.lower() for host in settings.allowed_hosts)}
+        self._origins = {origin.lower().rstrip("/") for origin in settings.allowed_origins}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        refusal = self._refuse_peer(scope) or self._refuse_host(scope, headers) or self._refuse_origin(scope, headers)
+        if refusal is None:
+            refusal = await self._refuse_stranger(scope, headers)
+        await (refusal or self.app)(scope, receive, send)
+
+    def _refuse_peer(self, scope: Scope) -> Response | None:
+        """Without tokens only this machine is let in, whatever address somebody bound the application to."""
+        client = scope.get("client")
+        if self.settings.exposed or client is None or is_loopback(client[0]) or client[0] == "testclient":
+            return None
+        detail = "This server was started for its own machine only. Start it with `cubeyard run --host` and a token."
+        return problem_response(scope, 403, "not-local", detail)
+
+    def _refuse_host(self, scope: Scope, headers: Headers) -> Response | None:
+        host = host_name(headers.get("host", ""))
+        if host is not None and (host in self._hosts or self._is_good_address(host) or host == self.settings.host.lower()):
+            return None
+        detail = f"This server is not called {headers.get('host', '')[:100]!r}. Add the name to CUBEYARD_ALLOWED_HOSTS if it should be."
+        return problem_response(scope, 421, "wrong-host", detail)
+
+    def _is_good_address(self, host: str) -> bool:
+        try:
+            ipaddress.ip_address(host)
+        except ValueError:
+            return False
+        return self.settings.exposed or is_loopback(host)
+
+    def _refuse_origin(self, scope: Scope, headers: Headers) -> Response | None:
+        if scope["method"] in SAFE_METHODS:
+            return None
+        origin = headers.get("origin")
+        if origin is None:
+            # Not a browser, or one that tells in another header where the request comes from.
+            if headers.get("sec-fetch-site", "none") in {"none", "same-origin"}:
+                return None
+            shown = headers["sec-fetch-site"]
+        else:
+            if origin.lower() in self._origins or _same_origin(origin, headers.get("host", "")):
+                return None
+            shown = origin[:100]
+        detail = f"A page at {shown!r} may not change anything here. Add its origin to CUBEYARD_ALLOWED_ORIGINS if it should."
+        return problem_response(scope, 403, "foreign-origin", detail)
+
+    async def _refuse_stranger(self, scope: Scope, headers: Headers) -> Response | None:
+        authorization = headers.get("authorization", "")
+        scheme, _, bearer = authorization.partition(" ")
+        cookies = cookie_parser(headers.get("cookie", ""))
+        is_bearer = scheme.lower() == "bearer" and bool(bearer.strip())
+        if is_bearer or (self.settings.exposed and COOKIE in cookies and scope["path"] not in OPEN_PATHS):
+            identity = await run_in_threadpool(self._identify, bearer.strip() if is_bearer else None, cookies.get(COOKIE))
+            if identity is not None:
+                scope.setdefault("state", {})["identity"] = identity
+                return None
+            if is_bearer:
+                return self._unauthorised(scope, "The token is not known here, or was revoked.")
+        if not self.settings.exposed or scope["path"] in OPEN_PATHS:
+            return None
+        if scope["method"] in {"GET", "HEAD"} and "text/html" in headers.get("accept", ""):
+            wanted = scope["path"] + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else "")
+            return RedirectResponse(f"/login?next={quote(wanted, safe='')}", status_code=303)
+        return self._unauthorised(scope, "This server needs a token: `Authorization: Bearer …`, or log in at /login.")
+
+    def _unauthorised(self, scope: Scope, detail: str) -> Response:
+        return problem_response(scope, 401, "token-needed", detail, headers={"www-authenticate": 'Bearer realm="cubeyard"'})
+
+    def _identify(self, bearer: str | None, cookie: str | None) -> Identity | None:
+        state: Any = self.application.state
+        with state.database.session() as session:
+            service = AuthService(session, configured_token(self.settings))
+            if bearer is not None:
+                return service.check_token(bearer)
+            return service.check_session(cookie) if cookie else None
+
+
+def configured_token(settings: Settings) -> str | None:
+    return settings.token.get_secret_value() or None if settings.token is not None else None
+
+
+def host_name(host_header: str) -> str | None:
+    """The name in a Host header, without its port, or None if it is not one."""
+    try:
+        parts = urlsplit(f"//{host_header}")
+        _ = parts.port  # raises for a port that is none
+    except ValueError:
+        return None
+    if parts.netloc != host_header or parts.username is not None or not parts.hostname:
+        return None
+    return parts.hostname.lower().rstrip(".")
+
+
+def _same_origin(origin: str, host_header: str) -> bool:
+    """Whether the page came from the host it now calls. The scheme is not compared: a proxy may have ended TLS."""
+    try:
+        parts = urlsplit(origin.lower())
+        _ = parts.port
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(host_header) and parts.netloc == host_header.lower()

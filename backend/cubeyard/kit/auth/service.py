@@ -1,0 +1,94 @@
+"""Making, checking and revoking tokens and sessions."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from sqlalchemy.orm import Session
+
+from cubeyard.kit.auth.models import SessionRow, TokenRow
+from cubeyard.kit.auth.repository import AuthRepository
+from cubeyard.kit.errors import not_found
+from cubeyard.kit.ids import new_id
+
+PREFIX = "cby_"
+USED_PRECISION = timedelta(minutes=1)
+"""`last_used_at` is not written more often than this."""
+
+
+class Identity(NamedTuple):
+    """Whose token it was: a row's id, or None for the configured token."""
+
+    token_id: str | None
+
+
+def hash_of(secret: str) -> str:
+    """Plain SHA-256 will do: there is nothing to guess in 256 random bits."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class AuthService:
+    def __init__(self, session: Session, configured_token: str | None) -> None:
+        self._repository = AuthRepository(session)
+        self._configured_hash = hash_of(configured_token) if configured_token else None
+
+    def any_token(self) -> bool:
+        return self._configured_hash is not None or self._repository.count_tokens() > 0
+
+    def create_token(self, name: str) -> tuple[TokenRow, str]:
+        """The row, and the token itself, which is shown this once."""
+        secret = PREFIX + secrets.token_urlsafe(32)
+        return self._repository.add_token(TokenRow(id=new_id(), name=name, hash=hash_of(secret))), secret
+
+    def tokens(self) -> Sequence[TokenRow]:
+        return self._repository.tokens()
+
+    def revoke(self, token_id: str) -> None:
+        if not self._repository.delete_token(token_id):
+            raise not_found(f"token {token_id}")
+
+    def check_token(self, secret: str) -> Identity | None:
+        digest = hash_of(secret)
+        if self._configured_hash is not None and hmac.compare_digest(digest, self._configured_hash):
+            return Identity(None)
+        row = self._repository.token_by_hash(digest)
+        if row is None:
+            return None
+        now = datetime.now(UTC)
+        if row.last_used_at is None or now - row.last_used_at > USED_PRECISION:
+            row.last_used_at = now
+        return Identity(row.id)
+
+    def open_session(self, secret: str, hours: float) -> str | None:
+        """A new session's secret for the cookie, if the token is good."""
+        identity = self.check_token(secret)
+        if identity is None:
+            return None
+        now = datetime.now(UTC)
+        self._repository.delete_expired_sessions(now)
+        session_secret = secrets.token_urlsafe(32)
+        self._repository.add_session(
+            SessionRow(
+                hash=hash_of(session_secret),
+                token_id=identity.token_id,
+                configured_hash=self._configured_hash if identity.token_id is None else None,
+                expires_at=now + timedelta(hours=hours),
+            )
+        )
+        return session_secret
+
+    def check_session(self, secret: str) -> Identity | None:
+        row = self._repository.session_by_hash(hash_of(secret))
+        if row is None or row.expires_at <= datetime.now(UTC):
+            return None
+        if row.token_id is None and row.configured_hash != self._configured_hash:
+            return None
+        return Identity(row.token_id)
+
+    def close_session(self, secret: str) -> None:
+        self._repository.delete_session(hash_of(secret))

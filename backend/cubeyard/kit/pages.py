@@ -1,0 +1,56 @@
+"""The built page: hashed assets for ever, everything else that is not the API answered by `index.html`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from starlette.datastructures import Headers
+from starlette.responses import HTMLResponse, Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
+
+from cubeyard.kit.errors import problem_response
+
+NOT_BUILT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Cubeyard</title>
+<p>The page is not built here. Run <code>make build</code>, or use the API: <a href="/api/v1/openapi.json">its description</a>.</p></html>"""
+IMMUTABLE = "public, max-age=31536000, immutable"
+
+
+class Pages:
+    """The router's last resort."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files = StaticFiles(directory=folder, check_dir=False)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        await (await self._response(scope))(scope, receive, send)
+
+    async def _response(self, scope: Scope) -> Response:
+        path: str = scope["path"]
+        if path.startswith("/api/"):
+            return problem_response(scope, 404, "not-found", f"There is nothing at {path}.")
+        if scope["method"] not in {"GET", "HEAD"}:
+            detail = f"{scope['method']} is not possible at {path}."
+            return problem_response(scope, 405, "method-not-allowed", detail, headers={"allow": "GET, HEAD"})
+        relative = path.lstrip("/")
+        full, found = self._files.lookup_path(relative) if relative and "\x00" not in relative else ("", None)
+        if found is not None and Path(full).is_file():
+            response = self._files.file_response(full, found, scope)
+            response.headers["cache-control"] = IMMUTABLE if relative.startswith("assets/") else "no-cache"
+            return response
+        if relative.startswith("assets/") or not _wants_page(scope, relative):
+            return problem_response(scope, 404, "not-found", f"There is nothing at {path}.")
+        full, found = self._files.lookup_path("index.html")
+        if found is None:
+            return HTMLResponse(NOT_BUILT)
+        response = self._files.file_response(full, found, scope)
+        response.headers["cache-control"] = "no-cache"
+        return response
+
+
+def _wants_page(scope: Scope, relative: str) -> bool:
+    """A route of the page, not a missing file."""
+    return "text/html" in Headers(scope=scope).get("accept", "") or "." not in relative.rpartition("/")[2]

@@ -1,0 +1,65 @@
+"""The plans' SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import func, select, tuple_
+from sqlalchemy.orm import Session
+
+from cubeyard.plans.models import PlanRow, RevisionRow
+
+
+class PlanRepository:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def plan(self, plan_id: str, *, lock: bool = False) -> PlanRow | None:
+        """`lock` keeps every other change of this plan waiting until the transaction ends."""
+        query = select(PlanRow).where(PlanRow.id == plan_id).execution_options(populate_existing=True)
+        return self._session.scalars(query.with_for_update() if lock else query).one_or_none()
+
+    def revision(self, plan_id: str, revision: int) -> RevisionRow | None:
+        return self._session.get(RevisionRow, (plan_id, revision))
+
+    def revisions(self, plan_id: str) -> Sequence[RevisionRow]:
+        query = select(RevisionRow).where(RevisionRow.plan_id == plan_id).order_by(RevisionRow.revision.desc())
+        return self._session.scalars(query).all()
+
+    def page(
+        self, *, after: tuple[datetime, str] | None, words: Sequence[str], limit: int
+    ) -> list[tuple[PlanRow, RevisionRow]]:
+        """Plans with their heads, the latest changed first, from after that one on."""
+        query = (
+            select(PlanRow, RevisionRow)
+            .join(RevisionRow, (RevisionRow.plan_id == PlanRow.id) & (RevisionRow.revision == PlanRow.head_revision))
+            .order_by(PlanRow.updated_at.desc(), PlanRow.id.desc())
+            .limit(limit)
+        )
+        if after is not None:
+            query = query.where(tuple_(PlanRow.updated_at, PlanRow.id) < after)
+        for word in words:
+            query = query.where(PlanRow.name.icontains(word, autoescape=True))
+        return [(plan, head) for plan, head in self._session.execute(query).tuples()]
+
+    def add(self, plan: PlanRow, first: RevisionRow) -> None:
+        self._session.add(plan)
+        self._session.flush()
+        self._session.add(first)
+        self._session.flush()
+        self._session.refresh(plan)
+
+    def append(self, plan: PlanRow, revision: RevisionRow) -> None:
+        """Write the revision and move the head to it."""
+        self._session.add(revision)
+        plan.head_revision = revision.revision
+        self.touch(plan)
+
+    def touch(self, plan: PlanRow) -> None:
+        plan.updated_at = self._session.scalars(select(func.clock_timestamp())).one()
+        self._session.flush()
+
+    def delete(self, plan: PlanRow) -> None:
+        self._session.delete(plan)
+        self._session.flush()

@@ -1,0 +1,300 @@
+"""What the plan endpoints take and give, beside the engine's own documents."""
+
+from __future__ import annotations
+
+import unicodedata
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from cubeyard.kit.text import PlainText
+from cubeyard.plans.documents import Bom, Cables, Counts, Scene, Summary
+
+NAME_MAX_CHARACTERS = 120
+EXAMPLE_SPEC = {"topology": {"family": "bcube", "n": 8, "k": 3, "servers": 2048}, "catalog": "current-2026"}
+EXAMPLE_ID = "0a1b2c3d4e5f6g"
+
+
+def _printable(name: str) -> str:
+    name = " ".join(unicodedata.normalize("NFC", name).split())
+    if not name:
+        raise ValueError("a name needs at least one letter")
+    if any(unicodedata.category(letter) in {"Cc", "Cs", "Co", "Cn"} for letter in name):
+        raise ValueError("a name holds no control characters")
+    return name
+
+
+Name = Annotated[
+    str,
+    Field(min_length=1, max_length=NAME_MAX_CHARACTERS, description="What people call the plan.", examples=["Yard A, 2,048 servers"]),
+    AfterValidator(_printable),
+]
+Spec = Annotated[
+    dict[str, Any],
+    Field(
+        description="A plan spec, or only a topology spec (an object with `family`). See `GET /topologies` for the families.",
+        examples=[EXAMPLE_SPEC],
+    ),
+]
+Note = Annotated[PlainText, Field(max_length=500, description="Why, for whoever reads the history.")]
+Revision = Annotated[int, Field(ge=1, le=2_147_483_647)]
+CatalogVersion = Annotated[
+    Annotated[int, Field(ge=1, le=2_147_483_647)] | Literal["latest"] | None,
+    Field(description="Which version of the price book that `spec.catalog` names; left out: the one the plan pins, or the latest."),
+]
+Include = Literal["summary", "scene", "bom", "cables"]
+
+
+class Request(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Parameter(BaseModel):
+    """One letter of a family's spec."""
+
+    model_config = ConfigDict(extra="allow")
+
+    name: str
+    letter: str | None = None
+    title: str
+    kind: str = Field(description="`integer`, `number`, `enum` or `list`.")
+    min: float | None = None
+    max: float | None = None
+    default: Any = None
+    unit: str | None = None
+    doc: str
+    required: bool
+
+
+class Family(BaseModel):
+    """A topology family and what its spec takes."""
+
+    model_config = ConfigDict(extra="allow")
+
+    family: str
+    title: str
+    summary: str
+    source: str
+    parameters: list[Parameter]
+    example: dict[str, Any]
+
+
+class PreviewRequest(Request):
+    spec: Spec
+    include: list[Include] = Field(default=["summary"], max_length=4, description="Which documents to return; the summary always comes.")
+    catalog_version: CatalogVersion = None
+    base: Spec | str | None = Field(default=None, description="Another spec, or the hash of a plan computed lately, to give deltas against.")
+
+
+class Delta(BaseModel):
+    """One number of a plan beside the same number of the base."""
+
+    metric: str
+    title: str
+    unit: str
+    better: Literal["lower", "higher", "neither"]
+    value: float | None
+    base: float | None
+    delta: float | None
+
+
+class PreviewResponse(BaseModel):
+    summary: Summary
+    scene: Scene | None = None
+    bom: Bom | None = None
+    cables: Cables | None = None
+    deltas: list[Delta] | None = Field(default=None, description="Against the base, if one was asked for and known.")
+
+
+class PlanCreate(Request):
+    name: Name
+    spec: Spec
+    catalog_version: CatalogVersion = None
+    note: Note = ""
+
+
+class PlanUpdate(Request):
+    """A change of spec needs `base_revision`, or an `If-Match` header with the plan's ETag."""
+
+    name: Name | None = None
+    spec: Spec | None = None
+    catalog_version: CatalogVersion = None
+    note: Note = ""
+    base_revision: Revision | None = None
+
+
+class RevertRequest(Request):
+    revision: Revision = Field(description="The earlier revision whose content becomes the plan's again.")
+    base_revision: Revision | None = None
+
+
+class CatalogPin(BaseModel):
+    book: str
+    version: int
+
+
+class Plan(BaseModel):
+    id: str = Field(examples=[EXAMPLE_ID])
+    name: str
+    revision: int
+    head_revision: int
+    created_at: datetime
+    updated_at: datetime
+    plan_hash: str
+    content_hash: str
+    catalog: CatalogPin
+    note: str
+    spec: dict[str, Any] = Field(description="As it was saved; `summary.spec` has every default filled in.")
+    summary: Summary
+
+
+class PlanListItem(BaseModel):
+    id: str = Field(examples=[EXAMPLE_ID])
+    name: str
+    revision: int
+    created_at: datetime
+    updated_at: datetime
+    plan_hash: str
+    title: str
+    counts: Counts
+    cost_usd_total: float
+    at_least: bool
+    power_watts_total: float
+
+
+class PlanList(BaseModel):
+    items: list[PlanListItem]
+    next: str | None = Field(default=None, description="Give this as `cursor` for the following page; null at the end.")
+
+
+class RevisionItem(BaseModel):
+    revision: int
+    kind: Literal["create", "edit", "revert"]
+    reverted_from: int | None
+    created_at: datetime
+    plan_hash: str
+    content_hash: str
+    catalog: CatalogPin
+    note: str
+    title: str
+
+
+class RevisionList(BaseModel):
+    head_revision: int
+    items: list[RevisionItem]
+
+
+class ComparePlan(Request):
+    """Either a saved plan or a spec."""
+
+    id: str | None = Field(default=None, max_length=64)
+    revision: Revision | None = None
+    spec: Spec | None = None
+    name: Name | None = None
+
+
+class CompareRequest(Request):
+    plans: list[ComparePlan] = Field(min_length=2, max_length=4)
+    base: int = Field(default=0, ge=0, le=3, description="Which of the plans the others are measured against.")
+
+
+class ComparedPlan(BaseModel):
+    id: str | None
+    revision: int | None
+    name: str
+    title: str
+    plan_hash: str
+    certificate_passed: bool
+    findings: int
+    at_least: bool
+
+
+class CompareRow(BaseModel):
+    metric: str
+    title: str
+    unit: str
+    group: str
+    better: Literal["lower", "higher", "neither"]
+    values: list[float | None]
+    deltas: list[float | None] = Field(description="Each value less the base's.")
+    ratios: list[float | None] = Field(description="Each value over the base's; null where the base is zero or unknown.")
+    best: list[int] = Field(description="Which of the plans do best; empty where neither way is better.")
+
+
+class CompareResponse(BaseModel):
+    base: int
+    plans: list[ComparedPlan]
+    rows: list[CompareRow]
+
+
+class DeviceRef(BaseModel):
+    index: int
+    name: str
+    kind: Literal["server", "switch"]
+    level: int
+    rack: str
+    unit: int
+    slot: int
+    slots: int
+    height_units: float
+    sku: str
+    part: str
+
+
+class CableRef(BaseModel):
+    index: int
+    name: str
+    level: int
+    route: str
+    colour: str
+    length_metres: float
+    stock_metres: float
+    sku: str
+    part: str
+    bundle: int | None
+    label: str = Field(description="As stuck on this device's end.")
+
+
+class TracedPort(BaseModel):
+    port: int
+    name: str
+    cable: CableRef | None
+    peer: DeviceRef | None
+    peer_port: int | None
+    peer_port_name: str | None
+
+
+class DeviceTrace(BaseModel):
+    """Where a device stands and what every one of its ports is joined to."""
+
+    plan_hash: str
+    device: DeviceRef
+    ports: list[TracedPort]
+
+
+class RackNeighbour(BaseModel):
+    rack: str
+    cables: int
+
+
+class RackSheet(BaseModel):
+    plan_hash: str
+    index: int
+    name: str
+    row: int
+    facing: str
+    group: int
+    group_label: str
+    x_metres: float
+    y_metres: float
+    units: int
+    units_used: int
+    power_watts: float
+    weight_kg: float
+    servers: int
+    switches: int
+    devices: list[DeviceRef] = Field(description="From the top unit down, left to right.")
+    cables_inside: int
+    cables_leaving: int
+    neighbours: list[RackNeighbour] = Field(description="Other racks by how many cables go there, most first.")

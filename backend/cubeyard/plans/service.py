@@ -1,0 +1,286 @@
+"""The plans' rules: what a revision is, who may follow on whom, and which price book counts."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from cubeyard.catalog.models import VersionRow
+from cubeyard.catalog.service import DEFAULT_BOOK, CatalogService
+from cubeyard.engine import BuiltPlan, Engine, Json, content_hash
+from cubeyard.kit.errors import ProblemError, field_error, not_found
+from cubeyard.kit.ids import new_id
+from cubeyard.kit.text import storable_json
+from cubeyard.plans import metrics, schemas
+from cubeyard.plans.models import PlanRow, RevisionRow
+from cubeyard.plans.repository import PlanRepository
+
+
+class PlanService:
+    def __init__(self, session: Session, engine: Engine) -> None:
+        self._repository = PlanRepository(session)
+        self._catalog = CatalogService(session)
+        self._engine = engine
+
+    def preview(self, spec: Json, catalog_version: int | str | None = None) -> BuiltPlan:
+        """The plan of a spec that is not saved, with the latest version of its price book unless told otherwise."""
+        spec = normal_spec(spec)
+        return self._build(spec, self._catalog.pin(book_of(spec), _number(catalog_version)))
+
+    def create(self, request: schemas.PlanCreate) -> tuple[PlanRow, RevisionRow]:
+        plan = PlanRow(id=new_id(), name=request.name, head_revision=1)
+        first = self._revision(plan, 1, "create", normal_spec(request.spec), request.note, _number(request.catalog_version))
+        self._repository.add(plan, first)
+        return plan, first
+
+    def read(self, plan_id: str, revision: int | None = None) -> tuple[PlanRow, RevisionRow]:
+        plan = self._repository.plan(plan_id)
+        if plan is None:
+            raise not_found(f"plan {plan_id}")
+        return plan, self._one_revision(plan, revision)
+
+    def built(self, plan_id: str, revision: int | None = None) -> tuple[PlanRow, RevisionRow, BuiltPlan]:
+        """A saved plan, computed with the price book version that it pins."""
+        plan, row = self.read(plan_id, revision)
+        return plan, row, self._build(row.spec, self._catalog.pin(row.book, row.book_version))
+
+    def page(self, *, cursor: str | None, q: str, limit: int) -> schemas.PlanList:
+        after = _decode_cursor(cursor) if cursor is not None else None
+        rows = self._repository.page(after=after, words=q.split(), limit=limit + 1)
+        more = len(rows) > limit
+        items = [_list_item(plan, head) for plan, head in rows[:limit]]
+        last = rows[limit - 1][0] if more else None
+        return schemas.PlanList(items=items, next=_encode_cursor(last) if last else None)
+
+    def update(
+        self, plan_id: str, request: schemas.PlanUpdate, if_match: str | None
+    ) -> tuple[PlanRow, RevisionRow]:
+        plan = self._locked(plan_id)
+        self._check_base(plan, request.base_revision, if_match, required=request.spec is not None or request.catalog_version is not None)
+        if request.name is not None and request.name != plan.name:
+            plan.name = request.name
+            self._repository.touch(plan)
+        head = self._one_revision(plan, None)
+        if request.spec is not None or request.catalog_version is not None:
+            spec = normal_spec(request.spec) if request.spec is not None else head.spec
+            # An edit that stays with the book keeps the version the plan pins: prices change when the architect says so.
+            stays = request.catalog_version is None and book_of(spec) == head.book
+            version = head.book_version if stays else _number(request.catalog_version)
+            head_next = self._revision(plan, plan.head_revision + 1, "edit", spec, request.note, version)
+            if head_next.content_hash != head.content_hash:
+                self._repository.append(plan, head_next)
+                head = head_next
+        return plan, head
+
+    def revert(self, plan_id: str, request: schemas.RevertRequest, if_match: str | None) -> tuple[PlanRow, RevisionRow]:
+        """The head moves to an earlier revision's content, price book version included, as a new revision."""
+        plan = self._locked(plan_id)
+        self._check_base(plan, request.base_revision, if_match, required=False)
+        source = self._one_revision(plan, request.revision)
+        row = RevisionRow(
+            plan_id=plan.id,
+            revision=plan.head_revision + 1,
+            kind="revert",
+            reverted_from=source.revision,
+            content_hash=source.content_hash,
+            spec=source.spec,
+            book=source.book,
+            book_version=source.book_version,
+            plan_hash=source.plan_hash,
+            engine_version=source.engine_version,
+            summary=source.summary,
+            note=f"Back to revision {source.revision}.",
+        )
+        self._repository.append(plan, row)
+        return plan, row
+
+    def delete(self, plan_id: str, if_match: str | None) -> None:
+        plan = self._locked(plan_id)
+        self._check_base(plan, None, if_match, required=False)
+        self._repository.delete(plan)
+
+    def compare(self, request: schemas.CompareRequest) -> schemas.CompareResponse:
+        if request.base >= len(request.plans):
+            raise field_error(
+                "body.base", request.base, "The base is not one of the plans.", limit=f"at most {len(request.plans) - 1}", hint="Count from 0."
+            )
+        described: list[schemas.ComparedPlan] = []
+        built: list[BuiltPlan] = []
+        for index, wanted in enumerate(request.plans):
+            if (wanted.id is None) == (wanted.spec is None):
+                raise field_error(f"body.plans.{index}", None, "Give either `id` or `spec`.", hint="Exactly one of the two.")
+            revision = None
+            if wanted.id is not None:
+                plan, row, one = self.built(wanted.id, wanted.revision)
+                name, revision = wanted.name or plan.name, row.revision
+            else:
+                assert wanted.spec is not None
+                one = self.preview(wanted.spec)
+                name = wanted.name or one.summary["title"]
+            built.append(one)
+            described.append(
+                schemas.ComparedPlan(
+                    id=wanted.id,
+                    revision=revision,
+                    name=name,
+                    title=one.summary["title"],
+                    plan_hash=one.plan_hash,
+                    certificate_passed=one.summary["certificate"]["passed"],
+                    findings=len(one.summary["findings"]),
+                    at_least=one.summary["cost_usd"]["at_least"],
+                )
+            )
+        return metrics.compare(described, built, request.base)
+
+    def history(self, plan_id: str) -> schemas.RevisionList:
+        plan, _ = self.read(plan_id)
+        items = [
+            schemas.RevisionItem(
+                revision=row.revision,
+                kind=row.kind,  # pyright: ignore[reportArgumentType] - pydantic checks it
+                reverted_from=row.reverted_from,
+                created_at=row.created_at,
+                plan_hash=row.plan_hash,
+                content_hash=row.content_hash,
+                catalog=schemas.CatalogPin(book=row.book, version=row.book_version),
+                note=row.note,
+                title=row.summary["title"],
+            )
+            for row in self._repository.revisions(plan.id)
+        ]
+        return schemas.RevisionList(head_revision=plan.head_revision, items=items)
+
+    def _locked(self, plan_id: str) -> PlanRow:
+        plan = self._repository.plan(plan_id, lock=True)
+        if plan is None:
+            raise not_found(f"plan {plan_id}")
+        return plan
+
+    def _one_revision(self, plan: PlanRow, revision: int | None) -> RevisionRow:
+        row = self._repository.revision(plan.id, plan.head_revision if revision is None else revision)
+        if row is None:
+            raise not_found(f"revision {revision} of plan {plan.id}; the latest is {plan.head_revision}")
+        return row
+
+    def _check_base(self, plan: PlanRow, base_revision: int | None, if_match: str | None, *, required: bool) -> None:
+        """Refuse a change made while looking at another head than the present one."""
+        if if_match is not None:
+            if if_match.strip() != "*" and etag(plan) not in {tag.strip() for tag in if_match.split(",")}:
+                raise ProblemError(
+                    412, "changed-meanwhile", f"The plan is at {etag(plan)}, not at {if_match.strip()[:80]}. Read it again and repeat the change."
+                )
+        elif base_revision is None:
+            if required:
+                raise ProblemError(
+                    428, "base-needed", "Say which revision the change is based on: `base_revision`, or an If-Match header with the plan's ETag."
+                )
+        elif base_revision != plan.head_revision:
+            raise ProblemError(
+                409,
+                "changed-meanwhile",
+                f"The plan is at revision {plan.head_revision}, and the change is based on {base_revision}. "
+                "Read it again and repeat the change, or save it as a new plan.",
+            )
+
+    def _build(self, spec: Json, version: VersionRow) -> BuiltPlan:
+        return self._engine.plan({**spec, "catalog": version.book}, version.content, version.content_hash)
+
+    def _revision(
+        self, plan: PlanRow, number: int, kind: str, spec: Json, note: str, book_version: int | None = None
+    ) -> RevisionRow:
+        version = self._catalog.pin(book_of(spec), book_version)
+        built = self._build(spec, version)
+        return RevisionRow(
+            plan_id=plan.id,
+            revision=number,
+            kind=kind,
+            reverted_from=None,
+            content_hash=content_hash({"spec": spec, "book": version.book, "version": version.version}),
+            spec=spec,
+            book=version.book,
+            book_version=version.version,
+            plan_hash=built.plan_hash,
+            engine_version=self._engine.version,
+            summary=built.summary,
+            note=note,
+        )
+
+
+def normal_spec(spec: Json) -> Json:
+    """A bare topology becomes a plan spec; text that cannot be stored is refused."""
+    try:
+        storable_json(spec)
+    except ValueError as error:
+        raise field_error("body.spec", None, f"The spec cannot be used: {error}.", hint="Send plain JSON of at most 40 levels.") from error
+    return {"topology": spec} if "family" in spec else dict(spec)
+
+
+def book_of(spec: Json) -> str:
+    book = spec.get("catalog", DEFAULT_BOOK)
+    if not isinstance(book, str):
+        raise field_error("body.spec.catalog", book, "The catalog is the name of a price book.", hint="See GET /api/v1/catalog/books.")
+    return book
+
+
+def _number(catalog_version: int | str | None) -> int | None:
+    """`"latest"` and nothing both mean the latest one."""
+    return catalog_version if isinstance(catalog_version, int) else None
+
+
+def etag(plan: PlanRow) -> str:
+    return f'"{plan.id}.{plan.head_revision}"'
+
+
+def plan_fields(plan: PlanRow, row: RevisionRow) -> dict[str, Any]:
+    """A plan as the API tells it. The summary is the engine's own document and is passed on as it is."""
+    return {
+        "id": plan.id,
+        "name": plan.name,
+        "revision": row.revision,
+        "head_revision": plan.head_revision,
+        "created_at": plan.created_at,
+        "updated_at": plan.updated_at,
+        "plan_hash": row.plan_hash,
+        "content_hash": row.content_hash,
+        "catalog": {"book": row.book, "version": row.book_version},
+        "note": row.note,
+        "spec": row.spec,
+        "summary": row.summary,
+    }
+
+
+def _list_item(plan: PlanRow, head: RevisionRow) -> schemas.PlanListItem:
+    summary = head.summary
+    return schemas.PlanListItem(
+        id=plan.id,
+        name=plan.name,
+        revision=head.revision,
+        created_at=plan.created_at,
+        updated_at=plan.updated_at,
+        plan_hash=head.plan_hash,
+        title=summary["title"],
+        counts=summary["counts"],
+        cost_usd_total=summary["cost_usd"]["total"],
+        at_least=summary["cost_usd"]["at_least"],
+        power_watts_total=summary["power_watts"]["total"],
+    )
+
+
+def _encode_cursor(plan: PlanRow) -> str:
+    return base64.urlsafe_b64encode(f"{plan.updated_at.isoformat()} {plan.id}".encode()).decode().rstrip("=")
+
+
+def _decode_cursor(cursor: str) -> tuple[datetime, str]:
+    try:
+        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode("ascii")
+        moment, _, plan_id = text.partition(" ")
+        parsed = datetime.fromisoformat(moment)
+        if parsed.tzinfo is None or not plan_id.isalnum():
+            raise ValueError
+    except (ValueError, binascii.Error):
+        raise field_error("query.cursor", cursor, "The cursor is not one that this server gave.", hint="Start again without a cursor.") from None
+    return parsed, plan_id

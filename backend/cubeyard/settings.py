@@ -1,0 +1,87 @@
+"""Every setting of the program, read from `CUBEYARD_*` (and `DATABASE_URL`) in the environment."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from pathlib import Path
+from typing import Annotated
+
+import platformdirs
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+MEBIBYTE = 1024 * 1024
+
+
+def _default_home() -> Path:
+    return Path(platformdirs.user_data_dir("cubeyard", appauthor=False))
+
+
+def _default_frontend() -> Path:
+    return Path(__file__).resolve().parents[2] / "frontend" / "dist"
+
+
+class Settings(BaseSettings):
+    """Limits and places. A value from the command line wins over the environment."""
+
+    model_config = SettingsConfigDict(env_prefix="CUBEYARD_", extra="ignore", populate_by_name=True)
+
+    database_url: str | None = Field(default=None, validation_alias="DATABASE_URL")
+    """A PostgreSQL to use; without it an embedded one lives under `home`."""
+    home: Path = Field(default_factory=_default_home)
+    host: str = "127.0.0.1"
+    port: int = Field(default=8000, ge=0, le=65535)
+    token: SecretStr | None = None
+    """One token given by configuration, beside those in the database."""
+    allowed_hosts: Annotated[list[str], NoDecode] = Field(default_factory=list)
+    """Names, beside the loopback ones, that a browser may call this server by (comma separated)."""
+    allowed_origins: Annotated[list[str], NoDecode] = Field(default_factory=list)
+    frontend_dir: Path = Field(default_factory=_default_frontend)
+
+    max_body_bytes: int = Field(default=2 * MEBIBYTE, ge=1024)
+    max_links: int = Field(default=2_000_000, ge=1)
+    """A plan with more links than this is refused with an estimate instead of computed."""
+    engine_concurrency: int = Field(default_factory=lambda: max(1, os.cpu_count() or 1), ge=1)
+    engine_wait_secs: float = Field(default=20.0, gt=0)
+    """How long a request waits for its turn at the engine before it is told to come back."""
+    plan_cache_entries: int = Field(default=16, ge=1)
+    plan_cache_links: int = Field(default=4_000_000, ge=1)
+    """The cache also forgets its oldest plans when all of them together hold more links than this."""
+
+    database_pool_size: int = Field(default=10, ge=1)
+    session_hours: float = Field(default=12.0, gt=0)
+    worker_concurrency: int = Field(default=1, ge=1)
+    job_lease_secs: float = Field(default=30.0, gt=0.5)
+    """A worker that has not been heard of for this long is dead, and its jobs go to another."""
+    job_attempts: int = Field(default=3, ge=1)
+    job_keep_hours: float = Field(default=24.0, gt=0)
+    log_level: str = "info"
+    log_format: str = "json"
+
+    @field_validator("allowed_hosts", "allowed_origins", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+    @field_validator("database_url", mode="before")
+    @classmethod
+    def _blank_is_unset(cls, value: object) -> object:
+        return None if isinstance(value, str) and not value.strip() else value
+
+    @property
+    def exposed(self) -> bool:
+        """Whether anyone but this machine can reach the server."""
+        return not is_loopback(self.host)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a bind address or a peer address is this machine only."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        address = ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback

@@ -1,0 +1,230 @@
+"""The worker: takes export jobs from the queue, renders them, and picks up what dead workers left.
+
+One runs inside `cubeyard run`; `cubeyard worker` runs more, on this machine or on others with the same database. A worker
+says every third of a lease that it lives. A job whose worker was not heard of for a lease goes back to the queue, and after
+too many such deaths it fails: a job is never stuck. [ours]
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+import structlog
+from procrastinate import App
+from procrastinate.exceptions import ProcrastinateException
+from procrastinate.jobs import Status
+from sqlalchemy.exc import DBAPIError
+from starlette.concurrency import run_in_threadpool
+
+from cubeyard.engine import Engine
+from cubeyard.exports import render
+from cubeyard.jobs.queue import QUEUE, make_app
+from cubeyard.jobs.repository import JobRepository
+from cubeyard.jobs.service import FINISHED
+from cubeyard.kit.db import Database
+from cubeyard.kit.errors import ProblemError
+from cubeyard.plans.service import PlanService
+from cubeyard.plans.view import PlanView
+from cubeyard.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+CHUNK_BYTES = 256 * 1024
+REPORT_EVERY_SECS = 0.25
+RESTART_AFTER_SECS = 1.0
+
+
+class _OverError(Exception):
+    """The job was cancelled, or given to another worker, while this one was at it."""
+
+
+class ExportRunner:
+    """Does one job at a time, by its id. Safe to call again for a job that was left half done."""
+
+    def __init__(self, settings: Settings, database: Database, engine: Engine) -> None:
+        self._settings = settings
+        self._database = database
+        self._engine = engine
+
+    def __call__(self, job_id: str) -> None:
+        attempt = self._begin(job_id)
+        if attempt is None:
+            return
+        bound = log.bind(job=job_id, attempt=attempt)
+        started = time.perf_counter()
+        try:
+            size_bytes = self._render(job_id, attempt)
+        except _OverError:
+            bound.info("export_over")
+        except DBAPIError:
+            raise  # the queue tries again
+        except Exception as error:
+            bound.exception("export_failed")
+            said = error.detail if isinstance(error, ProblemError) else f"{type(error).__name__}: {error}"
+            with self._database.session() as session:
+                JobRepository(session).finish(job_id, attempt, "failed", error=said[:2000])
+        else:
+            with self._database.session() as session:
+                JobRepository(session).finish(job_id, attempt, "done", size_bytes=size_bytes)
+            bound.info("export_done", size_bytes=size_bytes, seconds=round(time.perf_counter() - started, 2))
+
+    def _begin(self, job_id: str) -> int | None:
+        """The number of this attempt, or None if there is nothing to do."""
+        with self._database.session() as session:
+            repository = JobRepository(session)
+            row = repository.job(job_id, lock=True)
+            if row is None or row.state in FINISHED:
+                return None
+            row.attempts += 1
+            row.state, row.progress, row.doing, row.started_at = "running", 0.0, "", repository.now()
+            repository.clear_chunks(job_id)
+            return row.attempts
+
+    def _render(self, job_id: str, attempt: int) -> int:
+        with self._database.session() as session:
+            row = JobRepository(session).job(job_id)
+            if row is None:
+                raise _OverError
+            plan, _, built = PlanService(session, self._engine).built(row.plan_id, row.revision)
+            format, view = row.format, PlanView.of(built, plan.name)
+        report = self._reporter(job_id, attempt)
+        position = size_bytes = 0
+        waiting = bytearray()
+        for piece in render(format, view, report):
+            waiting += piece
+            size_bytes += len(piece)
+            while len(waiting) >= CHUNK_BYTES:
+                self._write(job_id, attempt, position, bytes(waiting[:CHUNK_BYTES]))
+                del waiting[:CHUNK_BYTES]
+                position += 1
+        if waiting:
+            self._write(job_id, attempt, position, bytes(waiting))
+        return size_bytes
+
+    def _reporter(self, job_id: str, attempt: int) -> Callable[[float, str], None]:
+        last = 0.0
+
+        def report(fraction: float, doing: str) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if now - last < REPORT_EVERY_SECS:
+                return
+            last = now
+            with self._database.session() as session:
+                if not JobRepository(session).report(job_id, attempt, min(max(fraction, 0.0), 1.0), doing):
+                    raise _OverError
+
+        return report
+
+    def _write(self, job_id: str, attempt: int, position: int, data: bytes) -> None:
+        with self._database.session() as session:
+            repository = JobRepository(session)
+            row = repository.job(job_id, lock=True)
+            if row is None or row.attempts != attempt or row.state != "running":
+                raise _OverError
+            repository.add_chunk(job_id, position, data)
+
+
+class Reaper:
+    """Gives the jobs of dead workers back to the queue, and forgets results nobody fetched."""
+
+    def __init__(self, settings: Settings, database: Database, app: App) -> None:
+        self._settings = settings
+        self._database = database
+        self._app = app
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        while not stopping.is_set():
+            await self.once()
+            await run_in_threadpool(self._forget_old)
+            try:
+                await asyncio.wait_for(stopping.wait(), self._settings.job_lease_secs / 3)
+            except TimeoutError:
+                continue
+
+    async def once(self) -> None:
+        manager = self._app.job_manager
+        for job in await manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=self._settings.job_lease_secs):
+            job_id = str(job.task_kwargs["job_id"])
+            verdict = await run_in_threadpool(self._take_back, job_id)
+            try:
+                if verdict == "again":
+                    await manager.retry_job(job)
+                else:
+                    await manager.finish_job(job, Status.FAILED, delete_job=True)
+            except ProcrastinateException as error:
+                log.info("reaper_was_second", job=job_id, error=str(error))  # another worker's reaper did it
+                continue
+            log.warning("job_reaped", job=job_id, verdict=verdict)
+
+    def _take_back(self, job_id: str) -> str:
+        with self._database.session() as session:
+            repository = JobRepository(session)
+            row = repository.job(job_id, lock=True)
+            if row is None or row.state in FINISHED:
+                return "over"
+            if row.attempts >= self._settings.job_attempts:
+                row.state = "failed"
+                row.error = f"The worker died {row.attempts} times at this job."
+                row.finished_at = repository.now()
+                repository.clear_chunks(job_id)
+                return "failed"
+            row.state, row.progress, row.doing = "queued", 0.0, "waiting for another worker: the last one died"
+            return "again"
+
+    def _forget_old(self) -> None:
+        with self._database.session() as session:
+            forgotten = JobRepository(session).delete_finished_before(timedelta(hours=self._settings.job_keep_hours))
+        if forgotten:
+            log.info("jobs_forgotten", jobs=forgotten)
+
+
+async def run_worker(settings: Settings, database: Database, engine: Engine, stopping: asyncio.Event) -> None:
+    """Work until told to stop. Raises if the database goes away for good."""
+    app = make_app(database.conninfo, workers=settings.worker_concurrency)
+    async with app.open_async():
+        reaper = asyncio.create_task(Reaper(settings, database, app).run(stopping))
+        worker = asyncio.create_task(
+            app.run_worker_async(
+                queues=[QUEUE],
+                concurrency=settings.worker_concurrency,
+                install_signal_handlers=False,
+                fetch_job_polling_interval=2.0,
+                update_heartbeat_interval=settings.job_lease_secs / 3,
+                stalled_worker_timeout=settings.job_lease_secs,
+                shutdown_graceful_timeout=10.0,
+                delete_jobs="always",
+                additional_context={"run_export": ExportRunner(settings, database, engine)},
+            )
+        )
+        stop = asyncio.create_task(stopping.wait())
+        try:
+            await asyncio.wait({reaper, worker, stop}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (worker, reaper, stop):
+                task.cancel()
+            results = await asyncio.gather(worker, reaper, stop, return_exceptions=True)
+        for result in results:
+            if isinstance(result, Exception):
+                raise result
+
+
+async def supervise(settings: Settings, database: Database, engine: Engine, stopping: asyncio.Event) -> None:
+    """Keep a worker running; when the database went away, wait for it (an embedded one is started again) and go on."""
+    while not stopping.is_set():
+        try:
+            await run_worker(settings, database, engine, stopping)
+        except Exception as error:
+            log.warning("worker_interrupted", error=f"{type(error).__name__}: {error}")
+            if database.embedded is not None:
+                try:
+                    await run_in_threadpool(database.embedded.ensure_running)
+                except Exception as unavailable:
+                    log.warning("embedded_postgres_unavailable", error=str(unavailable))
+            try:
+                await asyncio.wait_for(stopping.wait(), RESTART_AFTER_SECS)
+            except TimeoutError:
+                continue
