@@ -1,0 +1,123 @@
+"""Everything a plan can be printed as. One file a format, streamed, deterministic: the same plan gives the same bytes.
+
+Renderers import their libraries when they are first used, so that a server that only answers JSON does not load a PDF
+typesetter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+
+from cubeyard.exports.formats import ExportFormat, Progress, UnknownExportFormat, no_progress
+from cubeyard.exports.text import file_stem
+from cubeyard.plans.view import PlanView
+
+__all__ = ["FORMATS", "ExportFormat", "Progress", "UnknownExportFormat", "file_name", "render"]
+
+Renderer = Callable[[PlanView, Progress], Iterator[bytes]]
+
+_CSV = "text/csv; charset=utf-8"
+_ALL = (
+    (
+        ExportFormat("csv", _CSV, "csv", "Cable schedule (CSV)", "Every cable with rack, unit, device and port at both ends."),
+        "csv_files:cable_schedule",
+    ),
+    (
+        ExportFormat(
+            "bom-csv", _CSV, "bom.csv", "Bill of materials (CSV)",
+            "Parts by type, length and colour with spares, prices and the source of each price.",
+        ),
+        "csv_files:bill_of_materials",
+    ),
+    (
+        ExportFormat(
+            "labels", _CSV, "labels.csv", "Labels for a printer (CSV)",
+            "Two TIA-606 style labels a cable, one for each end, for a label printer's data source.",
+        ),
+        "csv_files:printer_labels",
+    ),
+    (
+        ExportFormat(
+            "xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xlsx", "Workbook (XLSX)",
+            "Summary, bill of materials, cable schedule and one sheet a rack, with formulas for the totals.",
+        ),
+        "workbook:workbook",
+    ),
+    (
+        ExportFormat(
+            "pdf", "application/pdf", "pdf", "Install pack (PDF)",
+            "Floor plan, elevations front and rear, cable sheets by rack and by switch, pull order and label sheets.",
+        ),
+        "pdf:install_pack",
+    ),
+    (
+        ExportFormat(
+            "json", "application/json", "json", "Plan document (JSON)",
+            "The whole plan in columns; its spec plans the same plan again.",
+        ),
+        "document:plan_document",
+    ),
+    (
+        ExportFormat("svg", "image/svg+xml", "svg", "Drawing (SVG)", "Floor plan and rack elevations, for light and dark."),
+        "drawing:drawing_file",
+    ),
+    (
+        ExportFormat(
+            "dxf", "image/vnd.dxf", "dxf", "Floor plan (DXF)",
+            "Container, racks, trays, bundles and labels on layers of their own, in metres.",
+        ),
+        "dxf:floor_drawing",
+    ),
+    (
+        ExportFormat(
+            "graphml", "application/graphml+xml", "graphml", "Network graph (GraphML)",
+            "Devices and cables with their positions, for NetworkX, yEd and Gephi.",
+        ),
+        "graphml:graph_document",
+    ),
+    (
+        ExportFormat(
+            "containerlab", "application/yaml", "clab.yml", "Lab topology (containerlab)",
+            "Every device as a container, every cable as a link.",
+        ),
+        "clab:topology_file",
+    ),
+    (
+        ExportFormat(
+            "containerlab-rates", _CSV, "rates.csv", "Lab link rates (CSV)",
+            "The rate of each link of the containerlab file, which cannot hold it.",
+        ),
+        "clab:rates_file",
+    ),
+    (
+        ExportFormat(
+            "netbox", "application/zip", "netbox.zip", "NetBox 4 import (zip of CSV)",
+            "Sites to cables as numbered CSV files in import order.",
+        ),
+        "netbox:netbox_archive",
+    ),
+)  # fmt: skip
+
+FORMATS: dict[str, ExportFormat] = {entry.name: entry for entry, _ in _ALL}
+_RENDERERS: dict[str, str] = {entry.name: where for entry, where in _ALL}
+
+
+def render(format: str, plan: PlanView, progress: Progress | None = None) -> Iterator[bytes]:
+    """The plan as `format`, in pieces.
+
+    Raises `UnknownExportFormat` at once for a name that is not in `FORMATS`; the work itself starts with the first piece.
+    `progress` is called with a fraction and a few words while the pieces are made.
+    """
+    if format not in _RENDERERS:
+        raise UnknownExportFormat(format, list(FORMATS))
+    module, function = _RENDERERS[format].split(":")
+    renderer: Renderer = getattr(import_module(f"cubeyard.exports.{module}"), function)
+    return renderer(plan, progress or no_progress)
+
+
+def file_name(format: str, plan: PlanView) -> str:
+    """`Paper-container-1a2b3c4d.xlsx`: the plan's name made safe, the start of its hash, the format's extension."""
+    if format not in FORMATS:
+        raise UnknownExportFormat(format, list(FORMATS))
+    return f"{file_stem(plan.name)}-{plan.plan_hash[:8]}.{FORMATS[format].extension}"

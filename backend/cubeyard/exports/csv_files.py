@@ -1,0 +1,106 @@
+"""Comma-separated tables: the cable schedule, the bill of materials, the labels for a printer.
+
+RFC 4180: comma, CRLF, quotes where needed, UTF-8, one header row, points as decimal marks. Streamed in chunks, so a
+million cables never stand in memory at once.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+
+from cubeyard.exports.formats import Progress
+from cubeyard.exports.tables import CHUNK_CABLES, PlanTables
+from cubeyard.exports.text import cell
+from cubeyard.plans.view import PlanView
+
+CABLE_COLUMNS = (
+    "cable", "label_near", "label_far", "level",
+    "a_rack", "a_unit", "a_slot", "a_device", "a_port",
+    "b_rack", "b_unit", "b_slot", "b_device", "b_port",
+    "route", "bundle", "length_metres", "stock_metres", "part_sku", "part_name", "colour",
+)  # fmt: skip
+BOM_COLUMNS = (
+    "line", "category", "sku", "name", "length_metres", "colour", "quantity", "spares", "unit",
+    "unit_price_usd", "total_usd", "weight_kg", "source", "basis",
+)  # fmt: skip
+LABEL_COLUMNS = ("label", "cable", "end", "rack", "unit", "device", "port", "level", "colour", "length_metres", "bundle")
+
+Row = Sequence[object]
+
+
+def encode(header: Sequence[str], rows: Iterable[Row], rows_per_chunk: int = CHUNK_CABLES) -> Iterator[bytes]:
+    """The table as CSV bytes, about `rows_per_chunk` rows at a time. Text cells must have been through `cell` already."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\r\n")
+    writer.writerow(header)
+    for count, row in enumerate(rows, 1):
+        writer.writerow(row)
+        if count % rows_per_chunk == 0:
+            yield buffer.getvalue().encode()
+            buffer.seek(0)
+            buffer.truncate()
+    yield buffer.getvalue().encode()
+
+
+def cable_schedule(plan: PlanView, progress: Progress) -> Iterator[bytes]:
+    """One row a cable, in the plan's order."""
+    tables = PlanTables(plan)
+    names = [cell(name) for name in tables.device_names]
+    racks = [cell(name) for name in tables.rack_names]
+    parts = [(cell(tables.part_sku(i)), cell(tables.part_name(i))) for i in range(len(tables.parts))]
+    bundles = [*tables.bundle_names, ""]  # index -1, "stays in its rack", is the last one
+    total = max(plan.cable_count, 1)
+
+    def rows() -> Iterator[Row]:
+        for cable in tables.rows():
+            if cable.index % CHUNK_CABLES == 0:
+                progress(cable.index / total, "cable schedule")
+            a, b = cable.a_device, cable.b_device
+            sku, part = parts[cable.part]
+            yield (
+                cable.name, cell(cable.near_label), cell(cable.far_label), cable.level,
+                racks[tables.device_rack[a]], tables.device_unit[a], tables.letters[a], names[a], cell(cable.a_port),
+                racks[tables.device_rack[b]], tables.device_unit[b], tables.letters[b], names[b], cell(cable.b_port),
+                cell(cable.route), bundles[cable.bundle], f"{cable.length_metres:.3f}", f"{cable.stock_metres:g}",
+                sku, part, cell(cable.colour),
+            )  # fmt: skip
+
+    yield from encode(CABLE_COLUMNS, rows())
+    progress(1.0, "cable schedule")
+
+
+def bill_of_materials(plan: PlanView, progress: Progress) -> Iterator[bytes]:
+    """One row a line of the bill, as the engine gives it; a part without a price has an empty price and an empty total."""
+
+    def value(line: dict[str, object], column: str) -> object:
+        item = line.get(column)
+        return "" if item is None else item if isinstance(item, int | float) else cell(item)
+
+    yield from encode(BOM_COLUMNS, ([value(line, column) for column in BOM_COLUMNS] for line in plan.bom["lines"]))
+    progress(1.0, "bill of materials")
+
+
+def printer_labels(plan: PlanView, progress: Progress) -> Iterator[bytes]:
+    """Two rows a cable, near end then far end, each with the label to stick on that end: its own position first."""
+    tables = PlanTables(plan)
+    names = [cell(name) for name in tables.device_names]
+    racks = [cell(name) for name in tables.rack_names]
+    bundles = [*tables.bundle_names, ""]
+
+    def rows() -> Iterator[Row]:
+        for cable in tables.rows():
+            ends = (
+                ("near", cable.near_label, cable.a_device, cable.a_port),
+                ("far", cable.far_label, cable.b_device, cable.b_port),
+            )
+            for end, label, device, port in ends:
+                yield (
+                    cell(label), cable.name, end, racks[tables.device_rack[device]], tables.unit_slots[device],
+                    names[device], cell(port), cable.level, cell(cable.colour), f"{cable.stock_metres:g}",
+                    bundles[cable.bundle],
+                )  # fmt: skip
+
+    yield from encode(LABEL_COLUMNS, rows())
+    progress(1.0, "labels")

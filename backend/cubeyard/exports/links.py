@@ -1,0 +1,48 @@
+"""What a link runs at and what it is made of, for readers that want it in their own words."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from cubeyard.exports.tables import PlanTables
+from cubeyard.exports.text import plain
+
+# Gigabits per second to NetBox's interface type, by what the port takes. NetBox has a closed list of types. [FORMATS]
+_COPPER_TYPES = {0.1: "100base-tx", 1: "1000base-t", 2.5: "2.5gbase-t", 5: "5gbase-t", 10: "10gbase-t"}
+_CAGE_TYPES = {
+    1: "1000base-x-sfp", 10: "10gbase-x-sfpp", 25: "25gbase-x-sfp28", 40: "40gbase-x-qsfpp", 50: "50gbase-x-sfp56",
+    100: "100gbase-x-qsfp28", 200: "200gbase-x-qsfp56", 400: "400gbase-x-qsfpdd", 800: "800gbase-x-qsfpdd",
+}  # fmt: skip
+
+
+class LinkFacts:
+    """Rates and media of a plan's cables, read from what the engine gives with them."""
+
+    def __init__(self, tables: PlanTables) -> None:
+        self.tables = tables
+
+    def part_attributes(self, part: int | None) -> dict[str, Any]:
+        """The price book's attributes of a part of the scene; empty for a device that no part in the book fits."""
+        if part is None or not 0 <= part < len(self.tables.parts):
+            return {}
+        return self.tables.parts[part].get("attributes") or {}
+
+    def manufacturer(self, part: int | None) -> str:
+        if part is None or not 0 <= part < len(self.tables.parts):
+            return "Unspecified"
+        return plain(self.tables.parts[part].get("manufacturer")) or "Unspecified"
+
+    @cached_property
+    def gbps(self) -> list[float]:
+        """Each cable's rate in Gb/s, in the plan's order."""
+        return [1.0]*self.tables.plan.cable_count  # XXX
+
+    def interface_type(self, gbps: float, cable_part: int) -> str:
+        """NetBox's interface type for a port at `gbps` that takes this cable."""
+        copper = self.part_attributes(cable_part).get("connector") == "rj45"
+        return (_COPPER_TYPES if copper else _CAGE_TYPES).get(gbps, "other")
+
+    def cable_type(self, part: int) -> str:
+        """NetBox's cable type, empty (the reader's "unspecified") where the book does not say."""
+        return plain(self.part_attributes(part).get("netbox_type"))

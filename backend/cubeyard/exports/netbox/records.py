@@ -1,0 +1,307 @@
+"""The rows of each NetBox import file.
+
+Devices that share a rack unit (two servers, four mini-switches) are children of a chassis: one 1-U parent device a shared
+unit, named by its position (`R07-12`), with a bay for each slot (`A`, `B`, ...). So NetBox's rack elevation shows the unit
+taken and a child's position stays readable. A child stands in no unit of its own, as NetBox demands of 0-U child types.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cached_property
+
+from cubeyard.exports.links import LinkFacts
+from cubeyard.exports.palette import LIGHT, level_colour
+from cubeyard.exports.tables import PlanTables, provenance, slot_letter
+from cubeyard.exports.text import plain, slug
+from cubeyard.plans.view import PlanView
+
+Row = dict[str, object]
+
+CHASSIS_MANUFACTURER = "Cubeyard"
+SERVER_ROLE, CHASSIS_ROLE = "Server", "Shelf"
+LABEL_MAX_CHARACTERS = 100
+NAME_MAX_CHARACTERS = 64
+_COLOURS = {
+    "black": "111111", "white": "ffffff", "grey": "9e9e9e", "gray": "9e9e9e", "red": "f44336", "orange": "ff9800",
+    "yellow": "ffeb3b", "green": "4caf50", "blue": "2196f3", "purple": "9c27b0", "violet": "9c27b0", "pink": "e91e63",
+    "aqua": "00bcd4", "teal": "009688", "brown": "795548", "turquoise": "00bcd4", "magenta": "e91e63", "lime": "cddc39",
+}  # fmt: skip
+
+
+def hex_colour(name: str, level: int) -> str:
+    """NetBox's six hexadecimal digits for a cable's colour word, the level's own colour for a word it does not know."""
+    if re.fullmatch(r"#[0-9a-fA-F]{6}", name):
+        return name[1:].lower()
+    return _COLOURS.get(name.strip().lower(), level_colour(level)[1:].lower())
+
+
+class NetboxRecords:
+    """Every import file's rows for one plan. `rename` spells device names (see `archive` for why it exists)."""
+
+    def __init__(self, plan: PlanView, rename: Callable[[str], str] = str) -> None:
+        self.plan = plan
+        self.tables = PlanTables(plan)
+        self.facts = LinkFacts(self.tables)
+        self.names = [rename(name)[:NAME_MAX_CHARACTERS] for name in self.tables.device_names]
+        self.site = plain(plan.name).strip()[:100] or "Cubeyard plan"
+
+    # -- what stands where -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _types(self) -> dict[tuple[int, int, bool], str]:
+        """Model name by (part, height, shares its unit), in the order devices first use them."""
+        tables = self.tables
+        seen: dict[tuple[int, int, bool], str] = {}
+        for i in range(len(self.names)):
+            key = self._type_key(i)
+            if key not in seen:
+                sku = tables.part_sku(key[0]) or ("Unspecified switch" if tables.device_kind[i] else "Unspecified server")
+                # One part used at two heights, or both alone and shared, needs a type of its own for each.
+                taken = set(seen.values())
+                model, count = sku[:90], 1
+                while model in taken:
+                    count += 1
+                    model = f"{sku[:90]} ({count})"
+                seen[key] = model
+        return seen
+
+    def _type_key(self, device: int) -> tuple[int, int, bool]:
+        tables = self.tables
+        part = tables.device_part[device]
+        kind = -1 if tables.device_kind[device] else -2
+        return (
+            part if part is not None and 0 <= part < len(tables.parts) else kind,
+            tables.device_height[device],
+            tables.device_slots[device] > 1,
+        )
+
+    @cached_property
+    def _shelves(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """Chassis by (rack, bottom unit): its height in units and its number of bays."""
+        tables = self.tables
+        shelves: dict[tuple[int, int], tuple[int, int]] = {}
+        for i in range(len(self.names)):
+            if tables.device_slots[i] > 1:
+                at = (tables.device_rack[i], tables.device_unit[i])
+                height, bays = shelves.get(at, (1, 1))
+                shelves[at] = (max(height, tables.device_height[i]), max(bays, tables.device_slots[i]))
+        return dict(sorted(shelves.items()))
+
+    @staticmethod
+    def _shelf_model(height: int, bays: int) -> str:
+        return f"Shelf {height}U {bays} bays"
+
+    def _shelf_name(self, rack: int, unit: int) -> str:
+        return f"{self.tables.rack_names[rack]}-{unit:02d}"
+
+    def _role(self, device: int) -> str:
+        if not self.tables.device_kind[device]:
+            return SERVER_ROLE
+        level = self.tables.device_level[device]
+        return f"Switch {self.tables.level_labels.get(level, f'level {level}')}"[:100]
+
+    # -- the files, in import order ----------------------------------------------------------------------------------
+
+    def sites(self) -> Iterator[Row]:
+        yield {
+            "name": self.site,
+            "slug": slug(self.site, "cubeyard-plan"),
+            "status": "planned",
+            "description": plain(self.plan.summary.get("title"))[:200],
+            "comments": provenance(self.plan),
+        }
+
+    def manufacturers(self) -> Iterator[Row]:
+        names = {CHASSIS_MANUFACTURER: None}
+        names |= {self.facts.manufacturer(key[0]): None for key in self._types}
+        for name, row_slug in zip(names, _distinct_slugs(list(names)), strict=True):
+            yield {"name": name, "slug": row_slug}
+
+    def device_types(self) -> Iterator[Row]:
+        rows: list[Row] = []
+        for (part, height, shared), model in self._types.items():
+            attributes = self.facts.part_attributes(part)
+            airflow = plain(attributes.get("airflow"))
+            rows.append({
+                "manufacturer": self.facts.manufacturer(part),
+                "model": model,
+                "u_height": 0 if shared else height,
+                "part_number": self.tables.part_sku(part)[:50],
+                "is_full_depth": "false" if shared else "true",
+                "subdevice_role": "child" if shared else "",
+                "airflow": airflow if airflow in {"front-to-rear", "rear-to-front", "passive"} else "",
+                "description": self.tables.part_name(part)[:200],
+            })
+        for height, bays in sorted(set(self._shelves.values())):
+            rows.append({
+                "manufacturer": CHASSIS_MANUFACTURER,
+                "model": self._shelf_model(height, bays),
+                "u_height": height,
+                "is_full_depth": "true",
+                "subdevice_role": "parent",
+                "description": f"{bays} devices side by side in {height} U",
+            })
+        slugs = _distinct_slugs([f"{row['manufacturer']} {row['model']}" for row in rows])
+        for row, row_slug in zip(rows, slugs, strict=True):
+            yield row | {"slug": row_slug}
+
+    def device_roles(self) -> Iterator[Row]:
+        colours: dict[str, str] = {}
+        for i in range(len(self.names)):
+            colours.setdefault(self._role(i), level_colour(self.tables.device_level[i], LIGHT)[1:].lower())
+        if self._shelves:
+            colours[CHASSIS_ROLE] = "9e9e9e"
+        names = list(colours)
+        for name, row_slug in zip(names, _distinct_slugs(names), strict=True):
+            yield {"name": name, "slug": row_slug, "color": colours[name], "vm_role": "false"}
+
+    def _rack_sizes(self) -> list[tuple[int, int, int]]:
+        racks = self.plan.scene["racks"]
+        return [
+            (int(units), round(width * 1000), round(depth * 1000))
+            for units, width, depth in zip(racks["units"], racks["width_metres"], racks["depth_metres"], strict=True)
+        ]
+
+    @staticmethod
+    def _rack_model(size: tuple[int, int, int]) -> str:
+        return f"Rack {size[0]}U {size[1]} x {size[2]} mm"
+
+    def rack_types(self) -> Iterator[Row]:
+        for size in dict.fromkeys(self._rack_sizes()):
+            model = self._rack_model(size)
+            yield {
+                "manufacturer": CHASSIS_MANUFACTURER,
+                "model": model,
+                "slug": slug(f"{CHASSIS_MANUFACTURER} {model}"),
+                "form_factor": "4-post-frame",
+                "width": 19,
+                "u_height": size[0],
+                "starting_unit": 1,
+                "desc_units": "false",
+                "outer_width": size[1],
+                "outer_depth": size[2],
+                "outer_unit": "mm",
+            }
+
+    def racks(self) -> Iterator[Row]:
+        racks = self.plan.scene["racks"]
+        for i, (name, size) in enumerate(zip(self.tables.rack_names, self._rack_sizes(), strict=True)):
+            yield {
+                "site": self.site,
+                "name": name,
+                "status": "planned",
+                "rack_type": self._rack_model(size),
+                "width": 19,
+                "u_height": size[0],
+                "desc_units": "false",
+                "description": plain(racks["group_label"][i])[:200] if racks.get("group_label") else "",
+                "comments": f"x {racks['x_metres'][i]:.3f} m, y {racks['y_metres'][i]:.3f} m, faces {racks['facing'][i]}",
+            }
+
+    def devices(self) -> Iterator[Row]:
+        """Chassis first, then every device, so that a reader row by row meets a parent before its children."""
+        tables = self.tables
+        for (rack, unit), (height, bays) in self._shelves.items():
+            yield {
+                "name": self._shelf_name(rack, unit),
+                "role": CHASSIS_ROLE,
+                "manufacturer": CHASSIS_MANUFACTURER,
+                "device_type": self._shelf_model(height, bays),
+                "status": "planned",
+                "site": self.site,
+                "rack": tables.rack_names[rack],
+                "position": unit,
+                "face": "front",
+                "description": f"U{unit} of {tables.rack_names[rack]}, {bays} bays",
+            }
+        for i, name in enumerate(self.names):
+            key = self._type_key(i)
+            shared = key[2]
+            yield {
+                "name": name,
+                "role": self._role(i),
+                "manufacturer": self.facts.manufacturer(key[0]),
+                "device_type": self._types[key],
+                "status": "planned",
+                "site": self.site,
+                "rack": tables.rack_names[tables.device_rack[i]],
+                "position": "" if shared else tables.device_unit[i],
+                "face": "" if shared else "front",
+                "description": f"{tables.device_names[i]} at {tables.locations[i]}",
+            }
+
+    def device_bays(self) -> Iterator[Row]:
+        """One bay a slot of each chassis, empty slots too, with the device that stands in it."""
+        tables = self.tables
+        standing = {
+            (tables.device_rack[i], tables.device_unit[i], tables.device_slot[i]): i
+            for i in range(len(self.names))
+            if tables.device_slots[i] > 1
+        }
+        for (rack, unit), (_, bays) in self._shelves.items():
+            for slot in range(bays):
+                device = standing.get((rack, unit, slot))
+                yield {
+                    "device": self._shelf_name(rack, unit),
+                    "name": slot_letter(slot, bays),
+                    "label": f"{self._shelf_name(rack, unit)}{slot_letter(slot, bays)}",
+                    "installed_device": "" if device is None else self.names[device],
+                }
+
+    def interfaces(self) -> Iterator[Row]:
+        """Each port that a cable uses. A port's type follows from the cable's rate and connector."""
+        plan, facts = self.plan, self.facts
+        columns = (
+            (plan.cables["a_device"].tolist(), plan.a_port_names),
+            (plan.cables["b_device"].tolist(), plan.b_port_names),
+        )
+        parts, gbps = plan.cables["part"].tolist(), facts.gbps
+        levels = plan.cables["level"].tolist()
+        for devices, ports in columns:
+            for i, (device, port) in enumerate(zip(devices, ports, strict=True)):
+                yield {
+                    "device": self.names[device],
+                    "name": plain(port)[:NAME_MAX_CHARACTERS],
+                    "label": "",
+                    "type": facts.interface_type(gbps[i], parts[i]),
+                    "speed": round(gbps[i] * 1e6),
+                    "duplex": "full",
+                    "enabled": "true",
+                    "description": f"level {levels[i]}, cable {plan.cable_name(i)}",
+                }
+
+    def cables(self) -> Iterator[Row]:
+        bundles = [*self.tables.bundle_names, ""]
+        for cable in self.tables.rows():
+            yield {
+                "side_a_device": self.names[cable.a_device],
+                "side_a_type": "dcim.interface",
+                "side_a_name": plain(cable.a_port)[:NAME_MAX_CHARACTERS],
+                "side_b_device": self.names[cable.b_device],
+                "side_b_type": "dcim.interface",
+                "side_b_name": plain(cable.b_port)[:NAME_MAX_CHARACTERS],
+                "type": self.facts.cable_type(cable.part),
+                "status": "planned",
+                "label": cable.near_label[:LABEL_MAX_CHARACTERS],
+                "color": hex_colour(cable.colour, cable.level),
+                "length": f"{cable.stock_metres:.2f}",
+                "length_unit": "m",
+                "description": f"{cable.name} {cable.route}{f', bundle {bundles[cable.bundle]}' if cable.bundle >= 0 else ''}"[:200],
+            }
+
+
+def _distinct_slugs(names: list[str]) -> list[str]:
+    """A slug for each name; two names that come to the same slug are told apart by a number."""
+    taken: set[str] = set()
+    out: list[str] = []
+    for name in names:
+        base = slug(name)
+        candidate, count = base, 1
+        while candidate in taken:
+            count += 1
+            candidate = f"{base[:94]}-{count}"
+        taken.add(candidate)
+        out.append(candidate)
+    return out

@@ -1,0 +1,166 @@
+"""The plan's columns with indices turned into names: what every tabular export prints.
+
+Nothing is computed here that the engine has not said; positions are spelled as its labels spell them (`R07-12B`: rack,
+bottom unit, and a letter where several devices share the unit).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from cubeyard.exports.text import plain
+from cubeyard.plans.view import PlanView
+
+CHUNK_CABLES = 16_384
+
+
+def slot_letter(slot: int, slots: int) -> str:
+    """`A`, `B`, ... for a device that shares its unit, else nothing; past `Z` the letters double as spreadsheet columns do."""
+    if slots <= 1:
+        return ""
+    letters = ""
+    slot += 1
+    while slot:
+        slot, rest = divmod(slot - 1, 26)
+        letters = chr(65 + rest) + letters
+    return letters
+
+
+@dataclass(frozen=True, slots=True)
+class CableRow:
+    """One cable with every index resolved; lengths in metres."""
+
+    index: int
+    name: str
+    near_label: str
+    far_label: str
+    level: int
+    a_device: int
+    a_port: str
+    b_device: int
+    b_port: str
+    route: str
+    bundle: int
+    length_metres: float
+    stock_metres: float
+    part: int
+    colour: str
+
+
+class PlanTables:
+    """Look-ups over one plan. Building it costs one pass over the devices; cables are walked in chunks."""
+
+    def __init__(self, plan: PlanView) -> None:
+        self.plan = plan
+        devices = plan.scene["devices"]
+        self.device_names: list[str] = [plain(name) for name in devices["name"]]
+        self.device_kind: list[int] = devices["kind"]
+        self.device_level: list[int] = devices["level"]
+        self.device_rack: list[int] = devices["rack"]
+        self.device_unit: list[int] = devices["unit"]
+        self.device_height: list[int] = devices["height_units"]
+        self.device_slot: list[int] = devices["slot"]
+        self.device_slots: list[int] = devices["slots"]
+        self.device_part: list[int] = devices["part"]
+        self.rack_names: list[str] = [plain(name) for name in plan.scene["racks"]["name"]]
+        self.parts: list[dict[str, Any]] = plan.scene["parts"]
+
+    @cached_property
+    def letters(self) -> list[str]:
+        """The slot letter of each device, empty where it has its unit to itself."""
+        pairs = zip(self.device_slot, self.device_slots, strict=True)
+        return [slot_letter(slot, slots) for slot, slots in pairs]
+
+    @cached_property
+    def unit_slots(self) -> list[str]:
+        """`12` or `12B` for each device: unit and slot letter, two digits at least, as on the labels."""
+        return [f"{unit:02d}{letter}" for unit, letter in zip(self.device_unit, self.letters, strict=True)]
+
+    @cached_property
+    def locations(self) -> list[str]:
+        """`R07-12B` for each device."""
+        pairs = zip(self.device_rack, self.unit_slots, strict=True)
+        return [f"{self.rack_names[rack]}-{unit}" for rack, unit in pairs]
+
+    @cached_property
+    def level_labels(self) -> dict[int, str]:
+        return {int(row["level"]): plain(row["label"]) for row in self.plan.scene["levels"]}
+
+    @cached_property
+    def cable_levels(self) -> list[int]:
+        """The levels that have cables, ascending."""
+        return [int(level) for level in np.unique(self.plan.cables["level"])]
+
+    @cached_property
+    def bundle_names(self) -> list[str]:
+        """`B0001`, ... for each row of the scene's bundles, numbered in pull order."""
+        order = self.plan.scene["bundles"]["pull_order"]
+        # The engine's pull order may start at 0 or 1; a crew counts from 1.
+        first = min(order, default=1)
+        return [f"B{position - first + 1:04d}" for position in order]
+
+    def part_sku(self, part: int) -> str:
+        return plain(self.parts[part]["sku"]) if 0 <= part < len(self.parts) else ""
+
+    def part_name(self, part: int) -> str:
+        return plain(self.parts[part]["name"]) if 0 <= part < len(self.parts) else ""
+
+    def devices_by_rack(self) -> list[list[int]]:
+        """Device indices of each rack, from the top unit down and from left to right in a unit."""
+        racks: list[list[int]] = [[] for _ in self.rack_names]
+        for device, rack in enumerate(self.device_rack):
+            if 0 <= rack < len(racks):
+                racks[rack].append(device)
+        for members in racks:
+            members.sort(key=lambda device: (-self.device_unit[device], self.device_slot[device], device))
+        return racks
+
+    def rows(self, start: int = 0, stop: int | None = None) -> Iterator[CableRow]:
+        """Cables `start` to `stop`, in order, never holding more than one chunk of decoded columns."""
+        end = self.plan.cable_count if stop is None else stop
+        for begin in range(start, end, CHUNK_CABLES):
+            yield from self.rows_at(np.arange(begin, min(begin + CHUNK_CABLES, end)))
+
+    def rows_at(self, indices: np.ndarray) -> Iterator[CableRow]:
+        """The cables at `indices`, in that order."""
+        plan = self.plan
+        columns = plan.cables
+        take = {
+            name: columns[name][indices].tolist()
+            for name in ("level", "a_device", "b_device", "route", "bundle", "length_mm", "stock_mm", "part", "colour")
+        }
+        for i, index in enumerate(indices.tolist()):
+            colour = take["colour"][i]
+            yield CableRow(
+                index,
+                plan.cable_name(index),
+                plan.near_labels[index],
+                plan.far_labels[index],
+                take["level"][i],
+                take["a_device"][i],
+                plan.a_port_names[index],
+                take["b_device"][i],
+                plan.b_port_names[index],
+                plan.routes[take["route"][i]] if take["route"][i] < len(plan.routes) else "",
+                take["bundle"][i],
+                take["length_mm"][i] / 1000,
+                take["stock_mm"][i] / 1000,
+                take["part"][i],
+                plan.colours[colour] if colour < len(plan.colours) else "",
+            )
+
+
+def provenance(plan: PlanView) -> str:
+    """The line that says where a sheet comes from: plan hash, engine version, and that it is modelled, not measured."""
+    return f"plan {plan.plan_hash[:12]} \u00b7 engine {plan.engine_version} \u00b7 price book {book_title(plan)} \u00b7 modelled"
+
+
+def book_title(plan: PlanView) -> str:
+    """The price book the plan pins, by its identifier."""
+    book = plan.spec.get("catalog")
+    return plain(book) if isinstance(book, str) else plain((book or {}).get("book", "")) or "unnamed"

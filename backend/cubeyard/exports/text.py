@@ -1,0 +1,48 @@
+"""Text made safe for the file it goes into: spreadsheets, XML, file names, slugs."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_FILE = re.compile(r"[^A-Za-z0-9._-]+")
+_NOT_SLUG = re.compile(r"[^a-z0-9]+")
+
+
+def plain(value: object) -> str:
+    """`value` as text without the control characters XML 1.0 forbids; `None` becomes the empty string."""
+    if value is None:
+        return ""
+    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", str(value))
+
+
+def cell(value: object) -> str:
+    """Text for a spreadsheet cell: what would start a formula gets a leading apostrophe and stays text.
+
+    A spreadsheet evaluates a CSV field that starts with `=`, `+`, `-` or `@`, whatever its quotes; a part or a plan may be
+    named by anybody, so such a name must not run on the purchaser's machine. Numbers never come here.
+    """
+    text = plain(value)
+    return "'" + text if text.startswith(_FORMULA_STARTS) else text
+
+
+def xml(value: object) -> str:
+    """Text for XML content or for a double-quoted attribute."""
+    return plain(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+
+
+def _ascii(value: object) -> str:
+    return unicodedata.normalize("NFKD", plain(value)).encode("ascii", "ignore").decode("ascii")
+
+
+def file_stem(value: object, fallback: str = "plan") -> str:
+    """A file name without folders, hidden-file dots or anything a shell or a zip reader could trip over."""
+    stem = _NOT_FILE.sub("-", _ascii(value)).strip("-._")
+    return stem[:80].rstrip("-._") or fallback
+
+
+def slug(value: object, fallback: str = "item") -> str:
+    """Lower-case letters, digits and single hyphens, at most 100 characters, as NetBox wants its slugs."""
+    return _NOT_SLUG.sub("-", _ascii(value).lower()).strip("-")[:100].rstrip("-") or fallback

@@ -1,0 +1,58 @@
+"""The workbook's cell formats, made once: a format per cell would make the file large and slow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xlsxwriter import Workbook
+from xlsxwriter.format import Format
+
+from cubeyard.exports.palette import LIGHT, level_colour
+
+FONT = "Calibri"
+
+
+class Styles:
+    """Named formats of one workbook."""
+
+    def __init__(self, book: Workbook) -> None:
+        self._book = book
+        self.title = self._add(bold=True, font_size=16)
+        self.heading = self._add(bold=True, font_size=12, bottom=1, bottom_color=LIGHT.line)
+        self.header = self._add(
+            bold=True, bg_color="#E8ECF2", bottom=1, bottom_color=LIGHT.line, text_wrap=True, valign="vcenter"
+        )
+        self.label = self._add(font_color=LIGHT.muted)
+        self.note = self._add(font_color=LIGHT.muted, italic=True)
+        self.text = self._add()
+        self.wrapped = self._add(text_wrap=True, valign="top")
+        self.integer = self._add(num_format="#,##0")
+        self.metres = self._add(num_format="0.00")
+        self.stock = self._add(num_format="0.0#")
+        self.money = self._add(num_format="$#,##0.00")
+        self.kilograms = self._add(num_format="#,##0.0")
+        self.watts = self._add(num_format="#,##0")
+        self.percent = self._add(num_format="0 %")
+        self.total = self._add(bold=True, top=1, top_color=LIGHT.line)
+        self.total_integer = self._add(bold=True, num_format="#,##0", top=1, top_color=LIGHT.line)
+        self.total_money = self._add(bold=True, num_format="$#,##0.00", top=1, top_color=LIGHT.line)
+        self.total_metres = self._add(bold=True, num_format="#,##0.0", top=1, top_color=LIGHT.line)
+        self.total_kilograms = self._add(bold=True, num_format="#,##0.0", top=1, top_color=LIGHT.line)
+        self.severity = {
+            "error": self._add(bold=True, font_color=LIGHT.failed, valign="top"),
+            "warning": self._add(bold=True, font_color="#8A5A00", valign="top"),
+            "info": self._add(font_color=LIGHT.muted, valign="top"),
+        }
+        # The level's colour is a bar at the cell's left, never the text or its ground: text stays readable in print.
+        self.level = {
+            level: self._add(left=5, left_color=level_colour(level), num_format="0", align="left") for level in range(-1, 16)
+        }
+        self.unit = self._add(font_color=LIGHT.muted, align="right")
+        self.server = self._add(left=5, left_color=LIGHT.server, border_color=LIGHT.line)
+
+    def _add(self, **properties: Any) -> Format:
+        return self._book.add_format({"font_name": FONT, "font_size": 10, **properties})
+
+    def device(self, level: int) -> Format:
+        """The format of a device in an elevation: its level's bar."""
+        return self.level.get(level, self.text)

@@ -1,0 +1,159 @@
+"""The first sheet: what the plan is, what it counts, costs, draws and weighs, and what there is to know about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xlsxwriter import Workbook
+from xlsxwriter.worksheet import Worksheet
+
+from cubeyard.exports.tables import PlanTables, provenance
+from cubeyard.exports.text import cell, plain
+from cubeyard.exports.workbook import bill, schedule
+from cubeyard.exports.workbook.names import MAX_RACK_SHEETS, SheetNames, quoted
+from cubeyard.exports.workbook.styles import Styles
+from cubeyard.plans.view import PlanView
+
+
+def summary_sheet(book: Workbook, styles: Styles, tables: PlanTables, names: SheetNames) -> None:
+    """Totals are formulas over the other sheets wherever those hold the rows."""
+    plan = tables.plan
+    sheet = book.add_worksheet(names.summary)
+    sheet.set_column(0, 0, 30)
+    sheet.set_column(1, 1, 20)
+    sheet.set_column(2, 5, 16)
+    sheet.hide_gridlines(2)
+    sheet.write_string(0, 0, cell(plan.name), styles.title)
+    sheet.write_string(1, 0, cell(plan.summary.get("title")), styles.text)
+    sheet.write_string(2, 0, provenance(plan), styles.note)
+    sheet.write_string(3, 0, f"plan hash {plan.plan_hash}", styles.note)
+    row = _counts(sheet, styles, tables, names, 5)
+    row = _costs(sheet, styles, plan, names, row + 1)
+    row = _levels(sheet, styles, tables, names, row + 1)
+    row = _checks(sheet, styles, plan, row + 1)
+    row = _findings(sheet, styles, plan, row + 1)
+    if len(plan.rack_names) > MAX_RACK_SHEETS:
+        sheet.write_string(
+            row + 1,
+            0,
+            f"This workbook has sheets for the first {MAX_RACK_SHEETS} of {len(plan.rack_names):,} racks; "
+            "the cable schedule has every cable, and its rack columns filter for the others.",
+            styles.note,
+        )
+    sheet.set_paper(9)
+    sheet.fit_to_pages(1, 0)
+
+
+def _counts(sheet: Worksheet, styles: Styles, tables: PlanTables, names: SheetNames, row: int) -> int:
+    plan, summary = tables.plan, tables.plan.summary
+    counts = summary["counts"]
+    sheet.write_string(row, 0, "Plan", styles.heading)
+    sheet.write_blank(row, 1, None, styles.heading)
+    metres = "+".join(f"{quoted(name)}!{schedule.LENGTH_COLUMN}2" for name in names.schedule)
+    lines: list[tuple[str, Any, Any, str | None]] = [
+        ("Servers", counts["servers"], styles.integer, None),
+        ("Switches", counts["switches"], styles.integer, None),
+        ("Cables", counts["cables"], styles.integer, _schedule_count(plan, names)),
+        ("Racks", counts["racks"], styles.integer, None),
+        # Filters on the schedule must not change the summary, so it sums the column and not the sheet's own total.
+        ("Cable length (m)", summary["cable_metres"], styles.total_metres, _schedule_sum(plan, names)),
+        ("Longest cable (m)", summary["longest_cable_metres"], styles.metres, None),
+        ("Power (W)", summary["power_watts"]["total"], styles.watts, None),
+        ("Weight (kg)", summary["weight_kg"]["total"], styles.kilograms, None),
+        ("Peak tray fill", summary["tray"]["peak_fill"], styles.percent, None),
+        ("Labour (hours)", (summary.get("labour_minutes") or 0) / 60, styles.kilograms, None),
+    ]
+    _ = metres
+    for name, value, style, formula in lines:
+        row += 1
+        sheet.write_string(row, 0, name, styles.label)
+        if value is None:
+            sheet.write_string(row, 1, "not known", styles.note)
+        elif formula is None:
+            sheet.write_number(row, 1, value, style)
+        else:
+            sheet.write_formula(row, 1, formula, style, value)
+        if name == "Weight (kg)" and summary["weight_kg"].get("at_least"):
+            sheet.write_string(row, 2, "at least", styles.note)
+    return row + 1
+
+
+def _schedule_range(plan: PlanView, page: int, column: str, names: SheetNames) -> str:
+    rows = plan.cable_count - page * schedule.SCHEDULE_ROWS_PER_SHEET
+    last = schedule.FIRST_ROW + max(min(rows, schedule.SCHEDULE_ROWS_PER_SHEET), 1)
+    return f"{quoted(names.schedule[page])}!{column}{schedule.FIRST_ROW + 1}:{column}{last}"
+
+
+def _schedule_count(plan: PlanView, names: SheetNames) -> str:
+    return "=" + "+".join(f"COUNTA({_schedule_range(plan, page, 'A', names)})" for page in range(len(names.schedule)))
+
+
+def _schedule_sum(plan: PlanView, names: SheetNames) -> str:
+    ranges = (_schedule_range(plan, page, schedule.LENGTH_COLUMN, names) for page in range(len(names.schedule)))
+    return "=" + "+".join(f"SUM({cells})" for cells in ranges)
+
+
+def _costs(sheet: Worksheet, styles: Styles, plan: PlanView, names: SheetNames, row: int) -> int:
+    sheet.write_string(row, 0, "Cost (US dollars)", styles.heading)
+    sheet.write_blank(row, 1, None, styles.heading)
+    at_least = bool(plan.summary["cost_usd"].get("at_least"))
+    totals: dict[str, float] = {}
+    for line in plan.bom["lines"]:
+        totals[line["category"]] = totals.get(line["category"], 0.0) + (line.get("total_usd") or 0.0)
+    last = bill.FIRST_ROW + max(len(plan.bom["lines"]), 1)
+    first = row + 2
+    for category, value in totals.items():
+        row += 1
+        sheet.write_string(row, 0, plain(category).capitalize(), styles.label)
+        where = f"{quoted(names.bom)}!{bill.CATEGORY_COLUMN}{bill.FIRST_ROW + 1}:{bill.CATEGORY_COLUMN}{last}"
+        what = f"{quoted(names.bom)}!{bill.TOTAL_COLUMN}{bill.FIRST_ROW + 1}:{bill.TOTAL_COLUMN}{last}"
+        sheet.write_formula(row, 1, f'=SUMIF({where},"{plain(category)}",{what})', styles.money, value)
+    row += 1
+    sheet.write_string(row, 0, "Total, at least" if at_least else "Total", styles.total)
+    sheet.write_formula(row, 1, f"=SUM(B{first}:B{row})", styles.total_money, sum(totals.values()))
+    return row + 1
+
+
+def _levels(sheet: Worksheet, styles: Styles, tables: PlanTables, names: SheetNames, row: int) -> int:
+    for column, title in enumerate(("Level", "Role", "Switches", "Cables")):
+        sheet.write_string(row, column, title, styles.header)
+    plan = tables.plan
+    for level in plan.summary["counts"]["levels"]:
+        row += 1
+        sheet.write_string(row, 0, f"L{level['level']}  {plain(level['label'])}", styles.device(level["level"]))
+        sheet.write_string(row, 1, cell(level.get("role")), styles.text)
+        sheet.write_number(row, 2, level["switches"], styles.integer)
+        formula = "+".join(
+            f"COUNTIF({_schedule_range(plan, page, schedule.LEVEL_COLUMN, names)},{level['level']})"
+            for page in range(len(names.schedule))
+        )
+        sheet.write_formula(row, 3, "=" + formula, styles.integer, level["cables"])
+    return row + 1
+
+
+def _checks(sheet: Worksheet, styles: Styles, plan: PlanView, row: int) -> int:
+    certificate = plan.summary["certificate"]
+    verdict = "passed" if certificate["passed"] else "FAILED"
+    for column, title in enumerate((f"Wiring certificate: {verdict}", "Checked", "Result", "What was checked")):
+        sheet.write_string(row, column, title, styles.header)
+    for check in certificate["checks"]:
+        row += 1
+        sheet.write_string(row, 0, cell(check["name"]), styles.text)
+        sheet.write_number(row, 1, check["checked"], styles.integer)
+        sheet.write_string(row, 2, "pass" if check["passed"] else "FAIL", styles.text)
+        sheet.write_string(row, 3, cell(check["statement"]), styles.text)
+    return row + 1
+
+
+def _findings(sheet: Worksheet, styles: Styles, plan: PlanView, row: int) -> int:
+    findings = plan.summary["findings"]
+    for column, title in enumerate(("Findings", "Where", "What to know", "")):
+        sheet.write_string(row, column, title if column or findings else "No findings", styles.header)
+    for finding in findings:
+        row += 1
+        style = styles.severity.get(finding["severity"], styles.text)
+        sheet.write_string(row, 0, f"{plain(finding['severity'])}: {plain(finding['code'])}", style)
+        sheet.write_string(row, 1, cell(finding.get("where")), styles.text)
+        hint = plain(finding.get("hint"))
+        sheet.write_string(row, 2, cell(f"{plain(finding['message'])}{' ' + hint if hint else ''}"), styles.text)
+    return row + 1
