@@ -1,0 +1,226 @@
+/** Primitives to a Canvas 2D context. Nothing outside the visible part is touched; colours are set once a run. */
+import type { Batch, LabelBatch, PathBatch, PolygonBatch, RectBatch, StrokeStyle } from "@/scene";
+import { FONT_FAMILY } from "@/units";
+import type { Palette } from "./resolve";
+import { fitText, type Measure } from "./text";
+import type { Size, Transform } from "./transform";
+
+type Context = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
+
+export interface PaintState {
+  context: Context;
+  palette: Palette;
+  transform: Transform;
+  size: Size;
+  /** Device pixels a CSS pixel. */
+  ratio: number;
+}
+
+/** Paints `batches` over whatever the context holds. The context is in CSS pixels, scaled by `ratio`. */
+export function paint(batches: readonly Batch[], state: PaintState): void {
+  const { context, transform, ratio } = state;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.lineJoin = "round";
+  for (const batch of batches) {
+    if (transform.scale < (batch.minScale ?? 0) || transform.scale >= (batch.maxScale ?? Infinity)) continue;
+    context.globalAlpha = "alpha" in batch ? (batch.alpha ?? 1) : 1;
+    switch (batch.kind) {
+      case "rects":
+        paintRects(batch, state);
+        break;
+      case "paths":
+        paintPaths(batch, state);
+        break;
+      case "polygons":
+        paintPolygons(batch, state);
+        break;
+      case "labels":
+        paintLabels(batch, state);
+        break;
+    }
+  }
+  context.globalAlpha = 1;
+  context.setLineDash([]);
+}
+
+function setStroke(stroke: StrokeStyle, { context, palette, transform }: PaintState): void {
+  context.strokeStyle = palette.colour(stroke.colour);
+  context.lineWidth = stroke.world ? Math.max(1, stroke.width * transform.scale) : stroke.width;
+  context.setLineDash((stroke.dashPx ?? []) as number[]);
+}
+
+function paintRects(batch: RectBatch, state: PaintState): void {
+  const { context, transform, size, ratio, palette } = state;
+  const { boxes, colours } = batch;
+  const inset = batch.insetPx ?? 0;
+  const snap = (value: number) => Math.round(value * ratio) / ratio;
+  const outlines: number[] = [];
+  const stroked = batch.stroke !== undefined;
+  let current = -1;
+  for (let i = 0, count = boxes.length / 4; i < count; i++) {
+    const left = boxes[i * 4]! * transform.scale + transform.x;
+    const top = boxes[i * 4 + 1]! * transform.scale + transform.y;
+    const right = left + boxes[i * 4 + 2]! * transform.scale;
+    const bottom = top + boxes[i * 4 + 3]! * transform.scale;
+    if (right < 0 || bottom < 0 || left > size.width || top > size.height) continue;
+    // The gap shrinks with the box, so that small boxes do not vanish into it.
+    const gapX = Math.min(inset, (right - left) * 0.15);
+    const gapY = Math.min(inset, (bottom - top) * 0.15);
+    const x = snap(left + gapX);
+    const y = snap(top + gapY);
+    const width = Math.max(1 / ratio, snap(right - gapX) - x);
+    const height = Math.max(1 / ratio, snap(bottom - gapY) - y);
+    if (!batch.hollow) {
+      const colour = colours ? colours[i]! : 0;
+      if (colour !== current) {
+        current = colour;
+        context.fillStyle = palette.colour(batch.palette[colour]!);
+      }
+      context.fillRect(x, y, width, height);
+    }
+    if (stroked) outlines.push(x, y, width, height);
+  }
+  if (!batch.stroke || outlines.length === 0) return;
+  setStroke(batch.stroke, state);
+  context.beginPath();
+  for (let i = 0; i < outlines.length; i += 4)
+    context.rect(outlines[i]!, outlines[i + 1]!, outlines[i + 2]!, outlines[i + 3]!);
+  context.stroke();
+}
+
+function paintPaths(batch: PathBatch, state: PaintState): void {
+  const { context, transform, size } = state;
+  const { points, starts, styles } = batch;
+  const count = starts.length - 1;
+  const { scale, x: tx, y: ty } = transform;
+  for (let style = 0; style < batch.strokes.length; style++) {
+    let any = false;
+    for (let i = 0; i < count; i++) {
+      if ((styles ? styles[i]! : 0) !== style) continue;
+      const from = starts[i]!;
+      const to = starts[i + 1]!;
+      if (!seen(points, from, to, transform, size)) continue;
+      if (!any) {
+        setStroke(batch.strokes[style]!, state);
+        context.beginPath();
+        any = true;
+      }
+      context.moveTo(points[from * 2]! * scale + tx, points[from * 2 + 1]! * scale + ty);
+      if (batch.shape === "cubic") {
+        const p = (from + 1) * 2;
+        context.bezierCurveTo(
+          points[p]! * scale + tx,
+          points[p + 1]! * scale + ty,
+          points[p + 2]! * scale + tx,
+          points[p + 3]! * scale + ty,
+          points[p + 4]! * scale + tx,
+          points[p + 5]! * scale + ty,
+        );
+      } else {
+        for (let p = from + 1; p < to; p++)
+          context.lineTo(points[p * 2]! * scale + tx, points[p * 2 + 1]! * scale + ty);
+      }
+    }
+    if (any) context.stroke();
+  }
+}
+
+/** Whether the box around a path meets the screen. */
+function seen(points: Float32Array, from: number, to: number, t: Transform, size: Size): boolean {
+  let [x0, y0, x1, y1] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (let p = from; p < to; p++) {
+    const x = points[p * 2]!;
+    const y = points[p * 2 + 1]!;
+    if (x < x0) x0 = x;
+    if (x > x1) x1 = x;
+    if (y < y0) y0 = y;
+    if (y > y1) y1 = y;
+  }
+  return (
+    x1 * t.scale + t.x >= 0 &&
+    y1 * t.scale + t.y >= 0 &&
+    x0 * t.scale + t.x <= size.width &&
+    y0 * t.scale + t.y <= size.height
+  );
+}
+
+function paintPolygons(batch: PolygonBatch, state: PaintState): void {
+  const { context, transform, palette } = state;
+  const { points, starts, colours, shades } = batch;
+  const { scale, x: tx, y: ty } = transform;
+  if (batch.stroke) setStroke(batch.stroke, state);
+  for (let i = 0; i < starts.length - 1; i++) {
+    context.beginPath();
+    for (let p = starts[i]!; p < starts[i + 1]!; p++) {
+      const x = points[p * 2]! * scale + tx;
+      const y = points[p * 2 + 1]! * scale + ty;
+      if (p === starts[i]) context.moveTo(x, y);
+      else context.lineTo(x, y);
+    }
+    context.closePath();
+    context.fillStyle = palette.shaded(batch.palette[colours[i]!]!, shades?.[i] ?? 0);
+    context.fill();
+    if (batch.stroke) context.stroke();
+  }
+}
+
+/** Text widths are asked for again and again with the same few names. */
+const WIDTHS = new Map<string, number>();
+
+function measureWith(context: Context): Measure {
+  return (text, sizePx, weight) => {
+    const key = `${sizePx}|${weight}|${text}`;
+    let width = WIDTHS.get(key);
+    if (width === undefined) {
+      if (WIDTHS.size > 50_000) WIDTHS.clear();
+      width = context.measureText(text).width;
+      WIDTHS.set(key, width);
+    }
+    return width;
+  };
+}
+
+function paintLabels(batch: LabelBatch, state: PaintState): void {
+  const { context, transform, size, palette } = state;
+  const { texts, anchors, room, colours } = batch;
+  const weight = batch.weight ?? 400;
+  const turned = (batch.turn ?? 0) !== 0;
+  context.font = `${weight} ${batch.sizePx}px ${FONT_FAMILY}`;
+  context.textAlign = batch.align ?? "left";
+  context.textBaseline = batch.baseline ?? "middle";
+  const measure = measureWith(context);
+  const [dx, dy] = batch.offsetPx ?? [0, 0];
+  // A line of text needs about its size in height; without it, half the text would lie outside its box.
+  const lineHeight = batch.sizePx * 0.95;
+  let current = -1;
+  if (batch.halo) {
+    context.strokeStyle = palette.colour(batch.halo);
+    context.lineWidth = 3.5;
+    context.setLineDash([]);
+  }
+  for (let i = 0; i < texts.length; i++) {
+    const x = anchors[i * 2]! * transform.scale + transform.x + dx;
+    const y = anchors[i * 2 + 1]! * transform.scale + transform.y + dy;
+    if (x < -400 || y < -40 || x > size.width + 400 || y > size.height + 40) continue;
+    if (room && room[i * 2 + 1]! * transform.scale < lineHeight) continue;
+    const width = room ? room[i * 2]! * transform.scale : Infinity;
+    const text = fitText(texts[i]!, width, batch.sizePx, weight, batch.overflow ?? "hide", measure);
+    if (text === null) continue;
+    const colour = colours ? colours[i]! : 0;
+    if (colour !== current) {
+      current = colour;
+      context.fillStyle = palette.colour(batch.palette[colour]!);
+    }
+    if (turned) {
+      context.save();
+      context.translate(x, y);
+      context.rotate((batch.turn! * Math.PI) / 180);
+      if (batch.halo) context.strokeText(text, 0, 0);
+      context.fillText(text, 0, 0);
+      context.restore();
+      continue;
+    }
+    if (batch.halo) context.strokeText(text, x, y);
+    context.fillText(text, x, y);
+  }
+}

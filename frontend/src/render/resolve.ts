@@ -1,0 +1,76 @@
+/** Names of colours to values in a theme. */
+import type { ColourRef, TokenName } from "@/scene";
+import {
+  inkOn,
+  levelColour,
+  mix,
+  RAMP_STEPS,
+  rampColour,
+  THEMES,
+  type ThemeName,
+  type ThemeTokens,
+} from "@/units";
+
+export interface Palette {
+  tokens: ThemeTokens;
+  colour(ref: ColourRef): string;
+  /** The colour darkened (light theme) or dimmed (dark theme) by `shade` 0..1, for sides of solids. */
+  shaded(ref: ColourRef, shade: number): string;
+}
+
+/**
+ * On a light ground more is darker, on a dark ground more is lighter: the ramp runs from near the ground away from
+ * it, and its end nearest the ground's opposite is cut, so that marks stay calm beside level colours.
+ */
+function rampOf(theme: ThemeName, tokens: ThemeTokens, step: number): string {
+  const share = step / (RAMP_STEPS - 1);
+  if (theme === "light")
+    return mix(tokens.background, rampColour(Math.round((1 - share) * (RAMP_STEPS - 1))), 0.62);
+  return mix(tokens.background, rampColour(step), 0.72);
+}
+
+const PALETTES = new Map<ThemeName, Palette>();
+
+export function paletteOf(theme: ThemeName): Palette {
+  const known = PALETTES.get(theme);
+  if (known) return known;
+  const tokens = THEMES[theme];
+  const cache = new Map<ColourRef, string>();
+  const resolve = (ref: ColourRef): string => {
+    const colon = ref.indexOf(":");
+    if (colon < 0) return tokens[ref as TokenName];
+    const number = Number(ref.slice(colon + 1));
+    switch (ref.slice(0, colon)) {
+      case "level":
+        return levelColour(tokens, number);
+      case "onlevel":
+        return inkOn(levelColour(tokens, number));
+      case "ramp":
+        return rampOf(theme, tokens, number);
+      default:
+        return inkOn(rampOf(theme, tokens, number));
+    }
+  };
+  const colour = (ref: ColourRef): string => {
+    let value = cache.get(ref);
+    if (value === undefined) {
+      value = resolve(ref);
+      cache.set(ref, value);
+    }
+    return value;
+  };
+  const shades = new Map<string, string>();
+  const shaded = (ref: ColourRef, shade: number): string => {
+    if (shade <= 0) return colour(ref);
+    const key = `${ref}@${shade}`;
+    let value = shades.get(key);
+    if (value === undefined) {
+      value = mix(colour(ref), "#000000", shade);
+      shades.set(key, value);
+    }
+    return value;
+  };
+  const palette = { tokens, colour, shaded };
+  PALETTES.set(theme, palette);
+  return palette;
+}

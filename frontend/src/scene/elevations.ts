@@ -1,0 +1,217 @@
+/** Racks side by side, every unit and every slot of it, seen from the front or the rear. One world unit is 1 U. */
+import { RACK_UNIT_METRES } from "@/units";
+import { HitIndex } from "./hit";
+import { csrSlice, memoised, type PlanModel } from "./model";
+import { type Batch, type ColourRef, type DisplayList, LabelBuilder, RectBuilder } from "./primitives";
+import type { Highlight } from "./selection";
+import type { Face, ViewOptions } from "./view";
+
+/** Between racks of a line, and between lines, in U; the upper part of the line gap holds nothing, the lower the names. */
+const RACK_GAP = 2.2;
+const LINE_GAP = 5;
+/** Frame of a rack around its devices. */
+const POST = 0.45;
+
+export interface RackPlace {
+  rack: number;
+  x: number;
+  /** Top edge of the highest unit. */
+  y: number;
+  width: number;
+  height: number;
+}
+
+export interface ElevationLayout {
+  places: readonly RackPlace[];
+  byRack: ReadonlyMap<number, RackPlace>;
+  width: number;
+  height: number;
+}
+
+/** Racks in reading order, wrapped so that the whole is about as wide as the place it is shown in. */
+export function elevationLayout(model: PlanModel, options: ViewOptions): ElevationLayout {
+  const racks = options.racks ?? Array.from({ length: model.racks.count }, (_, i) => i);
+  const aspect = options.aspect ?? 2.4;
+  const key = `elevations:${aspect.toFixed(2)}:${racks.join(",")}`;
+  return memoised(model, key, () => {
+    const widths = racks.map((rack) => model.racks.width[rack]! / RACK_UNIT_METRES);
+    const tallest = racks.reduce((most, rack) => Math.max(most, model.racks.units[rack]!), 1);
+    const line = tallest + LINE_GAP;
+    const whole = widths.reduce((sum, width) => sum + width + RACK_GAP, 0);
+    // The number of lines that wastes least of the place.
+    let lines = 1;
+    let best = 0;
+    for (let n = 1; n <= racks.length; n++) {
+      const scale = Math.min(aspect / (whole / n), 1 / (n * line));
+      if (scale > best * 1.02) {
+        best = scale;
+        lines = n;
+      }
+    }
+    const perLine = Math.ceil(racks.length / lines);
+    const places: RackPlace[] = [];
+    let [x, y, right] = [0, 0, 0];
+    racks.forEach((rack, i) => {
+      if (i > 0 && i % perLine === 0) {
+        x = 0;
+        y += line;
+      }
+      const height = model.racks.units[rack]!;
+      places.push({ rack, x, y: y + tallest - height, width: widths[i]!, height });
+      x += widths[i]! + RACK_GAP;
+      right = Math.max(right, x - RACK_GAP);
+    });
+    return {
+      places,
+      byRack: new Map(places.map((place) => [place.rack, place])),
+      width: right,
+      height: y + line,
+    };
+  });
+}
+
+export function deviceBox(
+  model: PlanModel,
+  device: number,
+  place: RackPlace,
+  face: Face,
+): [x: number, y: number, width: number, height: number] {
+  const { unit, heightUnits, slot, slots } = model.devices;
+  const across = Math.max(1, slots[device]!);
+  const width = (place.width - 2 * POST) / across;
+  const column = face === "front" ? slot[device]! : across - 1 - slot[device]!;
+  const top = place.y + place.height - (unit[device]! - 1) - heightUnits[device]!;
+  return [place.x + POST + column * width, top, width, heightUnits[device]!];
+}
+
+export function elevationList(model: PlanModel, options: ViewOptions): DisplayList {
+  const face = options.face ?? "front";
+  const layout = elevationLayout(model, options);
+  const hits = new HitIndex();
+  const frames = new RectBuilder();
+  const vacant = new RectBuilder();
+  const boxes = new RectBuilder();
+  const deviceNames = new LabelBuilder();
+  const rackNames = new LabelBuilder();
+  const levelMarks = new LabelBuilder();
+  const unitMarks = new LabelBuilder();
+  let devices = 0;
+  for (const place of layout.places) {
+    frames.add(place.x, place.y - POST, place.width, place.height + 2 * POST, "rack");
+    vacant.add(place.x + POST, place.y, place.width - 2 * POST, place.height, "vacant");
+    hits.addBox(
+      { kind: "rack", id: place.rack },
+      place.x,
+      place.y - POST,
+      place.width,
+      place.height + 2 * POST + 2,
+    );
+    for (const device of csrSlice(model.rackDevices, place.rack)) {
+      const [x, y, width, height] = deviceBox(model, device, place, face);
+      const level = model.devices.level[device]!;
+      boxes.add(x, y, width, height, level < 0 ? "server" : `level:${level}`);
+      hits.addBox({ kind: "device", id: device }, x, y, width, height);
+      deviceNames.add(
+        model.devices.names[device]!,
+        x + width / 2,
+        y + height / 2,
+        level < 0 ? "ink" : `onlevel:${level}`,
+        width * 0.94,
+        height,
+      );
+      devices++;
+    }
+    rackNames.add(
+      model.racks.names[place.rack]!,
+      place.x + place.width / 2,
+      place.y + place.height + POST,
+      "ink",
+      place.width + RACK_GAP,
+    );
+    for (const run of levelRuns(model, place.rack)) {
+      const y = place.y + place.height - (run.from - 1 + run.to) / 2;
+      levelMarks.add(`L${run.level}`, place.x - 0.35, y, "muted", RACK_GAP, run.to - run.from + 1);
+    }
+    for (const unit of unitsMarked(place.height))
+      unitMarks.add(`${unit}`, place.x - 0.35, place.y + place.height - unit + 0.5, "muted", RACK_GAP, 1);
+  }
+  return {
+    batches: [
+      frames.batch({ stroke: { colour: "rackEdge", width: 1 } }),
+      vacant.batch(),
+      boxes.batch({ insetPx: 0.6 }),
+      deviceNames.batch({ sizePx: 11, align: "center", baseline: "middle", overflow: "hide" }),
+      levelMarks.batch({ sizePx: 11, weight: 600, align: "right", baseline: "middle", maxScale: 13 }),
+      unitMarks.batch({ sizePx: 11, align: "right", baseline: "middle", minScale: 13 }),
+      rackNames.batch({ sizePx: 12, weight: 600, align: "center", baseline: "top", offsetPx: [0, 3] }),
+    ],
+    bounds: { x: -RACK_GAP * 1.6, y: -POST * 2, width: layout.width + RACK_GAP * 2.2, height: layout.height },
+    hits,
+    drawn: devices,
+    total: model.devices.count,
+    what: "devices",
+  };
+}
+
+/** Runs of units that hold switches of one level only: the second cue beside their colour. */
+function levelRuns(model: PlanModel, rack: number): { level: number; from: number; to: number }[] {
+  const levels = new Map<number, number>();
+  for (const device of csrSlice(model.rackDevices, rack)) {
+    const level = model.devices.level[device]!;
+    if (level >= 0) levels.set(model.devices.unit[device]!, level);
+  }
+  const runs: { level: number; from: number; to: number }[] = [];
+  for (const [unit, level] of [...levels.entries()].sort(([a], [b]) => a - b)) {
+    const last = runs[runs.length - 1];
+    if (last && last.level === level && last.to === unit - 1) last.to = unit;
+    else runs.push({ level, from: unit, to: unit });
+  }
+  return runs;
+}
+
+function unitsMarked(units: number): number[] {
+  const marked = [1];
+  for (let unit = 5; unit <= units; unit += 5) marked.push(unit);
+  return marked;
+}
+
+export function elevationOverlay(model: PlanModel, highlight: Highlight, options: ViewOptions): Batch[] {
+  const face = options.face ?? "front";
+  const layout = elevationLayout(model, options);
+  const related = new RectBuilder();
+  const selected = new RectBuilder();
+  const racks = new RectBuilder();
+  const names = new LabelBuilder();
+  const wholeRacks = highlight.racks.count() > 0;
+  for (const place of layout.places) {
+    const main = highlight.racks.has(place.rack);
+    if (main || highlight.relatedRacks.has(place.rack)) {
+      (main ? racks : related).add(place.x, place.y - POST, place.width, place.height + 2 * POST, "vacant");
+    }
+  }
+  const relatedDevices = new RectBuilder();
+  for (const place of layout.places)
+    for (const device of csrSlice(model.rackDevices, place.rack)) {
+      const main = highlight.devices.has(device);
+      if (!main && !highlight.relatedDevices.has(device)) continue;
+      const [x, y, width, height] = deviceBox(model, device, place, face);
+      const level = model.devices.level[device]!;
+      const colour: ColourRef = level < 0 ? "server" : `level:${level}`;
+      (main && !wholeRacks ? selected : relatedDevices).add(x, y, width, height, colour);
+      names.add(
+        model.devices.names[device]!,
+        x + width / 2,
+        y + height / 2,
+        level < 0 ? "ink" : `onlevel:${level}`,
+        width * 0.94,
+        height,
+      );
+    }
+  return [
+    related.batch({ stroke: { colour: "rackEdge", width: 1 } }),
+    racks.batch({ stroke: { colour: "selection", width: 2.5 } }),
+    relatedDevices.batch({ insetPx: 0.6 }),
+    selected.batch({ stroke: { colour: "selection", width: 2 } }),
+    names.batch({ sizePx: 11, align: "center", baseline: "middle" }),
+  ];
+}

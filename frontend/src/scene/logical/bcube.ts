@@ -1,0 +1,149 @@
+/**
+ * BCube drawn as it is built [ours]: digit i of an address is a step along x when i is even and along y when i is
+ * odd, each two levels a block of blocks [bcube §3.1]. A level-l switch has every digit but digit l; it stands in
+ * one more place after the last of that digit, so that it closes the row or column of servers it joins, and every
+ * link is a straight run along one axis.
+ */
+import type { PlanModel } from "../model";
+import type { Bus, LogicalLayout } from "./layout";
+import { Bounds, digitsOf, GroupCollector } from "./parts";
+
+const NODE = 0.82;
+const SWITCH_GAP = 0.35;
+const BLOCK_GAP = 1.6;
+
+interface Address {
+  /** Digit i at index i, least significant first; the switch's own level holds null. */
+  digits: (number | null)[];
+}
+
+export function bcubeLayout(model: PlanModel): LogicalLayout | null {
+  const addresses = addressesOf(model);
+  if (!addresses) return null;
+  const length = addresses[0]?.digits.length ?? 0;
+  const sizes = Array.from({ length }, (_, i) =>
+    addresses.reduce((most, { digits }) => Math.max(most, (digits[i] ?? -1) + 1), 1),
+  );
+  const { strides, slots } = stridesOf(sizes);
+  const place = (digits: readonly (number | null)[]): [x: number, y: number] => {
+    const at: [number, number] = [0, 0];
+    digits.forEach((digit, i) => {
+      at[i % 2]! += digit === null ? slots[i]! : digit * strides[i]!;
+    });
+    return at;
+  };
+  const { devices } = model;
+  const x = new Float32Array(devices.count);
+  const y = new Float32Array(devices.count);
+  const groups = new GroupCollector(devices.count);
+  const all = new Bounds();
+  addresses.forEach(({ digits }, device) => {
+    const [px, py] = place(digits);
+    x[device] = px;
+    y[device] = py;
+    all.add(px, py, 0.5);
+    const level = digits.indexOf(null);
+    const upper = digits.slice(2).map((digit) => (digit === null ? "*" : String(digit)));
+    const key = upper.join(".");
+    const label = level >= 2 ? `L${level}` : upper.length === 0 ? "BCube" : blockLabel(upper);
+    groups.add(device, key, label, level >= 2 ? level : -1, px, py, 0.5);
+  });
+  const buses = busesOf(sizes, strides, slots, place);
+  for (const bus of buses)
+    for (let i = 0; i < bus.points.length; i += 2) all.add(bus.points[i]!, bus.points[i + 1]!, 0.6);
+  return {
+    x,
+    y,
+    nodeWidth: NODE,
+    nodeHeight: NODE,
+    switchHeight: NODE,
+    groups: groups.groups(0.25),
+    groupOf: groups.of,
+    buses,
+    link: "arc",
+    bounds: all.box(1.4),
+  };
+}
+
+/** Block of the servers whose address starts so: "30xx" for digits a3 = 3, a2 = 0. */
+function blockLabel(upper: readonly string[]): string {
+  const separator = upper.some((digit) => digit.length > 1) ? "." : "";
+  return [...[...upper].reverse(), "x", "x"].join(separator);
+}
+
+function addressesOf(model: PlanModel): Address[] | null {
+  const { devices } = model;
+  const addresses: Address[] = [];
+  for (let device = 0; device < devices.count; device++) {
+    const name = devices.names[device]!;
+    const match = /^<(\d+),(.*)>$/.exec(name);
+    const digits = digitsOf(match ? match[2]! : name);
+    if (!digits) return null;
+    const low: (number | null)[] = digits.reverse();
+    if (match) low.splice(Number(match[1]), 0, null);
+    addresses.push({ digits: low });
+  }
+  const length = addresses[0]?.digits.length;
+  if (length === undefined || addresses.some(({ digits }) => digits.length !== length)) return null;
+  return addresses;
+}
+
+/** Step of each digit and the place of the switches that lack it. */
+function stridesOf(sizes: readonly number[]): { strides: number[]; slots: number[] } {
+  const strides: number[] = [];
+  const slots: number[] = [];
+  const extent = [0, 0];
+  sizes.forEach((size, i) => {
+    const axis = i % 2;
+    const stride = i < 2 ? 1 : extent[axis]! + BLOCK_GAP * (1 + Math.floor(i / 2) * 0.25);
+    const inner = i < 2 ? 1 : extent[axis]!;
+    const slot = size * stride + (i < 2 ? SWITCH_GAP : BLOCK_GAP * 0.5);
+    strides.push(stride);
+    slots.push(slot);
+    extent[axis] = slot + inner;
+  });
+  return { strides, slots };
+}
+
+/** For each level above the block, one ribbon a row or column of blocks, in the gap beside them. */
+function busesOf(
+  sizes: readonly number[],
+  strides: readonly number[],
+  slots: readonly number[],
+  place: (digits: readonly (number | null)[]) => [number, number],
+): Bus[] {
+  const buses: Bus[] = [];
+  const blockWidth = (sizes[0] ?? 1) + SWITCH_GAP + 1;
+  const blockHeight = (sizes[1] ?? 1) + SWITCH_GAP + 1;
+  for (let level = 2; level < sizes.length; level++) {
+    const others = sizes.map((size, i) => (i >= 2 && i !== level ? size : 1));
+    const combinations = others.reduce((product, size) => product * size, 1);
+    const servers = sizes.reduce((product, size, i) => (i === level || i < 2 ? product * size : product), 1);
+    for (let c = 0; c < combinations; c++) {
+      let rest = c;
+      const digits = others.map((size) => {
+        const digit = rest % size;
+        rest = Math.floor(rest / size);
+        return digit;
+      });
+      const [x, y] = place(digits);
+      const reach = slots[level]! + 0;
+      const points =
+        level % 2 === 0
+          ? [
+              x + blockWidth / 2 - 1,
+              y + blockHeight - 0.05,
+              x + reach + blockWidth / 2 - 1,
+              y + blockHeight - 0.05,
+            ]
+          : [
+              x + blockWidth - 0.05,
+              y + blockHeight / 2 - 1,
+              x + blockWidth - 0.05,
+              y + reach + blockHeight / 2 - 1,
+            ];
+      if (strides[level]! > 0) buses.push({ level, points, label: `L${level}`, cables: servers });
+    }
+  }
+  return buses;
+}

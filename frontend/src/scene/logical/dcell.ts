@@ -1,0 +1,97 @@
+/**
+ * DCell as rings of rings [dcell §3.1]: a DCell_0 is its servers around its switch, a DCell_i its DCell_{i-1}s on a
+ * circle, or on circles inside each other when there are many [ours].
+ */
+import type { PlanModel } from "../model";
+import type { LogicalLayout } from "./layout";
+import { Bounds, digitsOf, GroupCollector } from "./parts";
+
+const NODE = 0.8;
+
+/** Most children on one plain circle. */
+const PLAIN_RING = 12;
+
+export function dcellLayout(model: PlanModel): LogicalLayout | null {
+  const { devices } = model;
+  const digits: number[][] = [];
+  for (const name of devices.names) {
+    const match = /^[[<](.*)[\]>]$/.exec(name);
+    const parsed = match
+      ? digitsOf(match[1]!.includes(",") ? match[1]! : `${match[1]},`.replace(/,$/, ""))
+      : null;
+    // "<12>" is one number, not two digits.
+    const whole = match && /^\d+$/.test(match[1]!) ? [Number(match[1])] : parsed;
+    if (!whole) return null;
+    digits.push(whole);
+  }
+  let depth = 0;
+  for (const d of digits) depth = Math.max(depth, d.length);
+  if (depth === 0) return null;
+  // sizes[i]: children at position i of the address, most significant first.
+  const sizes = Array.from({ length: depth }, (_, i) =>
+    digits.reduce((most, d) => Math.max(most, (d[i] ?? -1) + 1), 1),
+  );
+  const radius: number[] = new Array(depth + 1).fill(NODE * 0.62);
+  const rings: [number, number][][] = [];
+  for (let i = depth - 1; i >= 0; i--) {
+    const child = radius[i + 1]!;
+    const { places, outer } = ring(sizes[i]!, child * (i === depth - 1 ? 1 : 1.08), i === depth - 1);
+    rings[i] = places;
+    radius[i] = outer;
+  }
+  const x = new Float32Array(devices.count);
+  const y = new Float32Array(devices.count);
+  const groups = new GroupCollector(devices.count);
+  const all = new Bounds();
+  const groupDigits = Math.max(0, depth - (depth > 2 ? 2 : 1));
+  digits.forEach((address, device) => {
+    let [px, py] = [0, 0];
+    address.forEach((digit, i) => {
+      const [dx, dy] = rings[i]![digit]!;
+      px += dx;
+      py += dy;
+    });
+    x[device] = px;
+    y[device] = py;
+    all.add(px, py, NODE);
+    const prefix = address.slice(0, groupDigits);
+    groups.add(device, prefix.join(), `[${prefix.join()}]`, -1, px, py, NODE * 0.6, true);
+  });
+  return {
+    x,
+    y,
+    nodeWidth: NODE,
+    nodeHeight: NODE,
+    switchHeight: NODE,
+    groups: groups.groups(NODE * 0.5),
+    groupOf: groups.of,
+    buses: [],
+    link: "arc",
+    bounds: all.box(NODE * 2),
+  };
+}
+
+/** Centres of `count` circles of radius `child`, and the radius around all of them. */
+function ring(count: number, child: number, leaf: boolean): { places: [number, number][]; outer: number } {
+  if (count === 1 && !leaf) return { places: [[0, 0]], outer: child };
+  if (leaf || count <= PLAIN_RING) {
+    // A DCell_0 keeps its centre free for its switch.
+    const r = Math.max(leaf ? child * 2.1 : 0, child / Math.sin(Math.PI / Math.max(2, count)));
+    const places = Array.from({ length: count }, (_, i): [number, number] => {
+      const angle = (i / count) * 2 * Math.PI - Math.PI / 2;
+      return [r * Math.cos(angle), r * Math.sin(angle)];
+    });
+    return { places, outer: r + child };
+  }
+  const places: [number, number][] = [[0, 0]];
+  let shell = 0;
+  while (places.length < count) {
+    shell++;
+    const onShell = Math.min(6 * shell, count - places.length);
+    for (let i = 0; i < onShell; i++) {
+      const angle = (i / onShell) * 2 * Math.PI - Math.PI / 2;
+      places.push([shell * 2 * child * Math.cos(angle), shell * 2 * child * Math.sin(angle)]);
+    }
+  }
+  return { places, outer: (shell * 2 + 1) * child };
+}

@@ -1,0 +1,37 @@
+/** What the person chose to look at, apart from the plan itself. */
+
+export type ViewKind = "floor" | "elevations" | "logical" | "matrix" | "3d";
+export type ColourBy = "power" | "weight" | "units" | "cables" | "group";
+export type LinksMode = "trunk" | "sel" | "all";
+export type Face = "front" | "rear";
+
+export interface ViewOptions {
+  colourBy: ColourBy;
+  linksMode: LinksMode;
+  /** Racks of the elevations, in order; all of them when absent. */
+  racks?: readonly number[];
+  face?: Face;
+  /** Width over height of the place where the view is shown: views that may wrap choose by it. */
+  aspect?: number;
+  /** Turn and tilt of the 3D view, in degrees. */
+  orbit?: { turn: number; tilt: number };
+}
+
+export const VIEW_TITLES: Readonly<Record<ViewKind, string>> = {
+  floor: "Floor plan",
+  elevations: "Rack elevations",
+  logical: "Logical view",
+  matrix: "Rack matrix",
+  "3d": "3D view",
+};
+
+export const COLOUR_BY_TITLES: Readonly<Record<ColourBy, string>> = {
+  power: "Power",
+  weight: "Weight",
+  units: "Units used",
+  cables: "Cables leaving",
+  group: "Group",
+};
+
+/** Single cables are never drawn in larger numbers than this; the count says so. */
+export const MAX_SINGLE_LINES = 30_000;
