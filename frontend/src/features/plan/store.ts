@@ -23,7 +23,10 @@ interface PlanState {
   editedAtMs: number;
   open: (spec: PlanSpec, saved: Saved | null, draftName?: string) => void;
   change: (path: string, value: Json | undefined) => void;
+  /** A whole new spec as one step of its own. */
   replace: (spec: PlanSpec, key: string) => void;
+  /** A change of several fields from one control; changes from the same control close together are one step. */
+  replaceField: (spec: PlanSpec, key: string) => void;
   patch: (patch: Json) => void;
   undo: () => void;
   redo: () => void;
@@ -59,6 +62,7 @@ export const usePlan = create<PlanState>((set) => {
       set({ history: startHistory(spec), saved, draftName, editedAtMs: performance.now() }),
     change: (path, value) => edited(setIn(present(), path, value), path),
     replace: (spec, key) => edited(spec, `${key} ${performance.now()}`),
+    replaceField: edited,
     patch: (patch) => edited(mergePatch(present(), patch) as PlanSpec, `fix ${performance.now()}`),
     undo: () => set((state) => ({ history: undo(state.history), editedAtMs: performance.now() })),
     redo: () => set((state) => ({ history: redo(state.history), editedAtMs: performance.now() })),

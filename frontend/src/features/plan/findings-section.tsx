@@ -1,0 +1,104 @@
+import type { Finding, Summary } from "@/api/types";
+import { Button } from "@/ui/button";
+import { Section } from "@/ui/form";
+import { Icon } from "@/ui/icon";
+import { formatCount, formatMetres, plural } from "@/units";
+import type { Json } from "../shared/spec";
+import styles from "./params.module.css";
+import { usePlan } from "./store";
+
+const ORDER = { error: 0, warning: 1, info: 2 } as const;
+const ICON = { error: "error", warning: "warning", info: "info" } as const;
+
+/** What the engine says about the plan, worst first, with its own fixes; and what it checked and found right. */
+export function FindingsSection({
+  findings,
+  summary,
+}: {
+  findings: Finding[];
+  summary: Summary | undefined;
+}) {
+  const patch = usePlan((state) => state.patch);
+  const sorted = [...findings].sort((a, b) => ORDER[a.severity] - ORDER[b.severity]);
+  const failed = summary?.certificate.checks.filter((check) => !check.passed) ?? [];
+  const bad = findings.filter((f) => f.severity !== "info").length + failed.length;
+  return (
+    <Section title="Checks" aside={<span>{bad === 0 ? "All good" : plural(bad, "finding")}</span>}>
+      <ul aria-live="polite">
+        {sorted.map((finding) => (
+          <li
+            key={`${finding.code} ${finding.where} ${finding.message}`}
+            className={`${styles.finding} ${styles[finding.severity]}`}
+          >
+            <Icon name={ICON[finding.severity]} />
+            <div>
+              <span className="visually-hidden">{finding.severity}: </span>
+              {finding.message} {finding.hint && <span className={styles.findingHint}>{finding.hint}</span>}
+            </div>
+            {finding.fix !== null && finding.fix !== undefined && (
+              <div className={styles.fix}>
+                <Button small icon="wand" onClick={() => patch(finding.fix as Json)}>
+                  Fix: {fixText(finding.fix as Json)}
+                </Button>
+              </div>
+            )}
+          </li>
+        ))}
+        {summary && (
+          <>
+            <li className={`${styles.finding} ${styles.pass}`}>
+              <Icon name="check" />
+              <div>
+                {formatCount(summary.counts.servers)} servers in {plural(summary.counts.racks, "rack")},
+                longest cable {formatMetres(summary.longest_cable_metres)}
+              </div>
+            </li>
+            <li className={`${styles.finding} ${failed.length > 0 ? styles.error : styles.pass}`}>
+              <Icon name={failed.length > 0 ? "error" : "check"} />
+              <details className={styles.more}>
+                <summary className={styles.summaryLine}>
+                  Wiring certificate:{" "}
+                  {failed.length > 0
+                    ? `${failed.length} of ${summary.certificate.checks.length} fail`
+                    : `${summary.certificate.checks.length} of ${summary.certificate.checks.length} hold`}
+                  <Icon name="chevron" size={12} />
+                </summary>
+                <ul className={styles.checks}>
+                  {summary.certificate.checks.map((check) => (
+                    <li
+                      key={check.name}
+                      className={`${styles.finding} ${check.passed ? styles.pass : styles.error}`}
+                    >
+                      <Icon name={check.passed ? "check" : "error"} size={14} />
+                      <div>
+                        {check.statement}{" "}
+                        <span className={styles.findingHint}>{formatCount(check.checked)} checked</span>
+                      </div>
+                    </li>
+                  ))}
+                </ul>
+              </details>
+            </li>
+          </>
+        )}
+      </ul>
+    </Section>
+  );
+}
+
+/** "servers = 2,048" of a merge patch: its leaves by their last names. */
+export function fixText(patch: Json): string {
+  const leaves: string[] = [];
+  const walk = (value: Json, name: string) => {
+    if (value !== null && typeof value === "object" && !Array.isArray(value))
+      for (const [key, child] of Object.entries(value)) walk(child, key);
+    else if (value === null) leaves.push(`${words(name)}: default`);
+    else leaves.push(`${words(name)} ${typeof value === "number" ? formatNumberText(value) : String(value)}`);
+  };
+  walk(patch, "");
+  return leaves.join(", ");
+}
+
+const words = (name: string) => name.replace(/_(metres|watts|kg|gbps)$/, "").replaceAll("_", " ");
+const formatNumberText = (value: number) =>
+  Number.isInteger(value) && Math.abs(value) >= 10_000 ? formatCount(value) : String(value);
