@@ -11,6 +11,7 @@ mod family;
 mod finding;
 mod graph;
 mod metrics;
+mod size;
 mod spec;
 mod topology;
 
@@ -19,6 +20,7 @@ pub use describe::{families, json_schema};
 pub use finding::{Finding, Severity, TopologyError};
 pub use graph::{Csr, Links, NodeId};
 pub use metrics::{Metric, StructureMetrics};
+pub use size::Size;
 pub use spec::{
     BcubeSpec, DcellSpec, FatTreeSpec, GbpsList, MAX_LINKS, SubwaysSpec, TopologySpec, Torus3dSpec, TreeSpec,
 };

@@ -107,3 +107,23 @@ pub(crate) fn utilisation(topology: &Topology) -> Option<Metric> {
         .count();
     (ports > 0).then(|| Metric::exact(used as f64 / ports as f64, "fraction", "[ours]"))
 }
+
+/// Mean links between distinct servers when two servers first met in a group of `sizes[j]` consecutive
+/// ids (smallest first) are `2 (j + 1)` links apart. `None` with fewer than two servers.
+pub(crate) fn mean_by_group(servers: u64, sizes: &[u64]) -> Option<f64> {
+    if servers < 2 {
+        return None;
+    }
+    let mut closer = 0u128;
+    let mut sum = 0u128;
+    for (level, &size) in sizes.iter().enumerate() {
+        let (whole, rest) = (u128::from(servers / size), u128::from(servers % size));
+        let size = u128::from(size);
+        let pairs = whole * size * (size - 1) + rest * rest.saturating_sub(1);
+        sum += 2 * (level as u128 + 1) * (pairs - closer);
+        closer = pairs;
+    }
+    let all = u128::from(servers) * u128::from(servers - 1);
+    debug_assert_eq!(closer, all, "the last group holds all servers");
+    Some(sum as f64 / all as f64)
+}

@@ -3,6 +3,10 @@
 
 mod bcube;
 mod common;
+mod dcell;
+mod fat_tree;
+mod torus3d;
+mod tree;
 
 pub(crate) use common::NamedLink;
 
@@ -53,7 +57,13 @@ pub(crate) trait Family {
 }
 
 /// The families a user can choose, in the order of menus.
-pub(crate) const DESCRIPTIONS: &[&Description] = &[&bcube::DESCRIPTION];
+pub(crate) const DESCRIPTIONS: &[&Description] = &[
+    &bcube::DESCRIPTION,
+    &dcell::DESCRIPTION,
+    &torus3d::DESCRIPTION,
+    &fat_tree::DESCRIPTION,
+    &tree::DESCRIPTION,
+];
 
 pub(crate) fn description(family: &str) -> Option<&'static Description> {
     DESCRIPTIONS
@@ -79,6 +89,10 @@ pub(crate) fn parse(family: &str, parameters: Value) -> Result<TopologySpec, ser
 pub(crate) fn validate(spec: &TopologySpec) -> Vec<Finding> {
     match spec {
         TopologySpec::Bcube(spec) => bcube::validate(spec),
+        TopologySpec::Dcell(spec) => dcell::validate(spec),
+        TopologySpec::Torus3d(spec) => torus3d::validate(spec),
+        TopologySpec::FatTree(spec) => fat_tree::validate(spec),
+        TopologySpec::Tree(spec) => tree::validate(spec),
         _ => vec![Finding::error(
             "family-not-ready",
             "topology.family",
@@ -92,6 +106,9 @@ pub(crate) fn validate(spec: &TopologySpec) -> Vec<Finding> {
 pub(crate) fn resolve(spec: &TopologySpec) -> TopologySpec {
     match spec {
         TopologySpec::Bcube(spec) => TopologySpec::Bcube(bcube::resolve(spec)),
+        TopologySpec::Dcell(spec) => TopologySpec::Dcell(dcell::resolve(spec)),
+        TopologySpec::FatTree(spec) => TopologySpec::FatTree(fat_tree::resolve(spec)),
+        TopologySpec::Tree(spec) => TopologySpec::Tree(tree::resolve(spec)),
         other => other.clone(),
     }
 }
@@ -100,6 +117,10 @@ pub(crate) fn resolve(spec: &TopologySpec) -> TopologySpec {
 pub(crate) fn title(spec: &TopologySpec) -> String {
     match spec {
         TopologySpec::Bcube(spec) => bcube::title(spec),
+        TopologySpec::Dcell(spec) => dcell::title(spec),
+        TopologySpec::Torus3d(spec) => torus3d::title(spec),
+        TopologySpec::FatTree(spec) => fat_tree::title(spec),
+        TopologySpec::Tree(spec) => tree::title(spec),
         other => other.family().to_owned(),
     }
 }
@@ -108,12 +129,20 @@ pub(crate) fn title(spec: &TopologySpec) -> String {
 #[derive(Clone, Debug)]
 pub(crate) enum Shape {
     Bcube(bcube::Bcube),
+    Dcell(dcell::Dcell),
+    Torus3d(torus3d::Torus3d),
+    FatTree(fat_tree::FatTree),
+    Tree(tree::Tree),
 }
 
 impl Shape {
     pub fn new(spec: &TopologySpec) -> Shape {
         match spec {
             TopologySpec::Bcube(spec) => Shape::Bcube(bcube::Bcube::new(spec)),
+            TopologySpec::Dcell(spec) => Shape::Dcell(dcell::Dcell::new(spec)),
+            TopologySpec::Torus3d(spec) => Shape::Torus3d(torus3d::Torus3d::new(spec)),
+            TopologySpec::FatTree(spec) => Shape::FatTree(fat_tree::FatTree::new(spec)),
+            TopologySpec::Tree(spec) => Shape::Tree(tree::Tree::new(spec)),
             _ => unreachable!("validated"),
         }
     }
@@ -121,6 +150,10 @@ impl Shape {
     pub fn family(&self) -> &dyn Family {
         match self {
             Shape::Bcube(shape) => shape,
+            Shape::Dcell(shape) => shape,
+            Shape::Torus3d(shape) => shape,
+            Shape::FatTree(shape) => shape,
+            Shape::Tree(shape) => shape,
         }
     }
 }

@@ -1,0 +1,363 @@
+//! CamCube's three-dimensional torus [camcube §2]: every server joined to its neighbours along three
+//! axes, without switches. Along an axis of two servers there is one link, along one server none.
+
+use std::fmt::Write;
+
+use serde_json::json;
+
+use super::Family;
+use super::common::{GIGABIT, NamedLink, read_list, too_large};
+use crate::describe::{Description, Parameter};
+use crate::finding::Finding;
+use crate::graph::{Links, NodeId};
+use crate::metrics::{Metric, StructureMetrics};
+use crate::spec::Torus3dSpec;
+use crate::topology::{SwitchTier, Topology};
+
+const AXES: [&str; 3] = ["x", "y", "z"];
+
+const fn axis(name: &'static str, title: &'static str) -> Parameter {
+    Parameter::integer(name, name, title, 1, 4096)
+        .unit("servers")
+        .doc("Servers along this axis, joined into a ring.")
+}
+
+pub(crate) const DESCRIPTION: Description = Description {
+    family: "torus3d",
+    title: "CamCube torus",
+    summary: "A three-dimensional torus of servers with six ports each and no switches at all; a server's place is its \
+              address and its key range.",
+    source: "[camcube §2]",
+    names: "Server (x,y,z); ports x+ x- y+ y- z+ z-; levels 0, 1, 2 are the axes.",
+    parameters: &[
+        axis("x", "Size along x"),
+        axis("y", "Size along y"),
+        axis("z", "Size along z"),
+    ],
+    presets: &[
+        (
+            "The paper's 20-ary 3-cube, 8,000 servers",
+            r#"{"family":"torus3d","x":20,"y":20,"z":20}"#,
+        ),
+        (
+            "12-ary 3-cube, 1,728 servers",
+            r#"{"family":"torus3d","x":12,"y":12,"z":12}"#,
+        ),
+        ("2,048 servers", r#"{"family":"torus3d","x":16,"y":16,"z":8}"#),
+        (
+            "The paper's testbed, 27 servers",
+            r#"{"family":"torus3d","x":3,"y":3,"z":3}"#,
+        ),
+    ],
+};
+
+pub(crate) fn validate(spec: &Torus3dSpec) -> Vec<Finding> {
+    let sizes = [spec.x, spec.y, spec.z];
+    let servers: u128 = sizes.iter().map(|&size| u128::from(size)).product();
+    let links = servers * sizes.iter().filter(|&&size| size > 1).count() as u128;
+    let fixes = [
+        ("x", json!(spec.x.min(256))),
+        ("y", json!(spec.y.min(256))),
+        ("z", json!(spec.z.min(256))),
+    ];
+    if let Some(finding) = too_large(
+        "x",
+        &format!("A {} x {} x {} torus", spec.x, spec.y, spec.z),
+        links,
+        fixes,
+    ) {
+        return vec![finding];
+    }
+    let mut findings = Vec::new();
+    for (name, &size) in AXES.iter().zip(&sizes) {
+        if size < 3 {
+            findings.push(
+                Finding::info(
+                    "torus-short-axis",
+                    format!("topology.{name}"),
+                    format!(
+                        "Along {name} there {}, so servers have {} there.",
+                        if size == 1 {
+                            "is one server"
+                        } else {
+                            "are two servers"
+                        },
+                        if size == 1 { "no link" } else { "a single link" }
+                    ),
+                    format!("Use {name} = 3 or more for six links a server."),
+                )
+                .with_topology_fix(name, 3),
+            );
+        }
+    }
+    findings
+}
+
+pub(crate) fn title(spec: &Torus3dSpec) -> String {
+    format!("CamCube {}×{}×{}", spec.x, spec.y, spec.z)
+}
+
+/// Addressing of a torus.
+#[derive(Clone, Debug)]
+pub(crate) struct Torus3d {
+    sizes: [u32; 3],
+}
+
+impl Torus3d {
+    pub fn new(spec: &Torus3dSpec) -> Torus3d {
+        Torus3d {
+            sizes: [spec.x, spec.y, spec.z],
+        }
+    }
+
+    /// Distance in ids between neighbours along an axis; z runs fastest.
+    fn stride(&self, axis: usize) -> u32 {
+        self.sizes[axis + 1..].iter().product()
+    }
+
+    fn coordinate(&self, server: NodeId, axis: usize) -> u32 {
+        server / self.stride(axis) % self.sizes[axis]
+    }
+
+    /// Ports of a server along an axis.
+    fn ports_along(&self, axis: usize) -> u16 {
+        (self.sizes[axis] - 1).min(2) as u16
+    }
+
+    /// First port of an axis: `+`, followed by `-` where the ring has three servers or more.
+    fn first_port(&self, axis: usize) -> u16 {
+        (0..axis).map(|axis| self.ports_along(axis)).sum()
+    }
+
+    fn degree(&self) -> u32 {
+        (0..3).map(|axis| u32::from(self.ports_along(axis))).sum()
+    }
+
+    fn read(&self, name: &str) -> Option<[u32; 3]> {
+        let list = read_list(name.strip_prefix('(')?.strip_suffix(')')?, ',')?;
+        let place: [u32; 3] = list.try_into().ok()?;
+        place
+            .iter()
+            .zip(&self.sizes)
+            .all(|(place, size)| place < size)
+            .then_some(place)
+    }
+
+    /// Fewest links of a cut that takes whole planes of one axis, and bisects the middle plane of an
+    /// odd one in turn.
+    fn bisection(sizes: &[u32]) -> f64 {
+        if sizes.is_empty() {
+            return 0.0;
+        }
+        let mut best = f64::INFINITY;
+        for (index, &size) in sizes.iter().enumerate() {
+            let plane: f64 = sizes
+                .iter()
+                .enumerate()
+                .filter(|&(other, _)| other != index)
+                .map(|(_, &size)| f64::from(size))
+                .product();
+            let rest: Vec<u32> = sizes
+                .iter()
+                .enumerate()
+                .filter(|&(other, _)| other != index)
+                .map(|(_, &size)| size)
+                .collect();
+            let rings = f64::from((size - 1).min(2));
+            let cut = rings * plane
+                + if size % 2 == 1 {
+                    Torus3d::bisection(&rest)
+                } else {
+                    0.0
+                };
+            best = best.min(cut);
+        }
+        best
+    }
+}
+
+impl Family for Torus3d {
+    fn server_count(&self) -> u32 {
+        self.sizes.iter().product()
+    }
+
+    fn server_ports(&self) -> u32 {
+        self.degree()
+    }
+
+    fn tiers(&self) -> Vec<SwitchTier> {
+        Vec::new()
+    }
+
+    fn level_label(&self, level: u8) -> String {
+        format!("Along {}", AXES[usize::from(level).min(2)])
+    }
+
+    fn rates_bits_per_sec(&self) -> Vec<f64> {
+        vec![GIGABIT]
+    }
+
+    fn links_at_level(&self) -> Vec<u64> {
+        let servers = u64::from(self.server_count());
+        (0..3)
+            .map(|axis| match self.sizes[axis] {
+                1 => 0,
+                2 => servers / 2,
+                _ => servers,
+            })
+            .collect()
+    }
+
+    fn wire(&self, links: &mut Links) {
+        let servers = self.server_count();
+        for axis in 0..3 {
+            let (size, stride, plus) = (self.sizes[axis], self.stride(axis), self.first_port(axis));
+            // With two servers the same port looks both ways round.
+            let minus = if size == 2 { plus } else { plus + 1 };
+            if size == 1 {
+                continue;
+            }
+            for server in 0..servers {
+                let place = server / stride % size;
+                if place + 1 < size {
+                    links.push((server, plus), (server + stride, minus), axis as u8, 0);
+                }
+                if place == 0 && size > 2 {
+                    links.push(
+                        (server, minus),
+                        (server + stride * (size - 1), plus),
+                        axis as u8,
+                        0,
+                    );
+                }
+            }
+        }
+    }
+
+    fn write_name(&self, node: NodeId, out: &mut String) {
+        let [x, y, z] = [0, 1, 2].map(|axis| self.coordinate(node, axis));
+        let _ = write!(out, "({x},{y},{z})");
+    }
+
+    fn node_by_name(&self, name: &str) -> Option<NodeId> {
+        let [x, y, z] = self.read(name)?;
+        Some((x * self.sizes[1] + y) * self.sizes[2] + z)
+    }
+
+    fn digits(&self, node: NodeId) -> Vec<u32> {
+        (0..3).map(|axis| self.coordinate(node, axis)).collect()
+    }
+
+    fn server_port_name(&self, port: u16) -> String {
+        for axis in (0..3).rev() {
+            if self.ports_along(axis) > 0 && port >= self.first_port(axis) {
+                return format!(
+                    "{}{}",
+                    AXES[axis],
+                    if port == self.first_port(axis) { "+" } else { "-" }
+                );
+            }
+        }
+        format!("eth{port}")
+    }
+
+    fn expected_degree(&self, _node: NodeId) -> u32 {
+        self.degree()
+    }
+
+    fn relays(&self) -> bool {
+        true
+    }
+
+    fn transitive(&self) -> bool {
+        true
+    }
+
+    fn rule(&self) -> String {
+        "A link joins two servers whose coordinates differ by one, around the ring, along its axis only: the + port \
+         of one and the - port of the next [camcube §2]."
+            .to_owned()
+    }
+
+    fn obeys(&self, link: &NamedLink) -> bool {
+        let (Some(a), Some(b)) = (self.read(link.a), self.read(link.b)) else {
+            return false;
+        };
+        let axis = usize::from(link.level);
+        if axis > 2 || (0..3).any(|other| other != axis && a[other] != b[other]) {
+            return false;
+        }
+        let size = self.sizes[axis];
+        let ports = (
+            self.server_port_name(link.a_port),
+            self.server_port_name(link.b_port),
+        );
+        let (plus, minus) = (format!("{}+", AXES[axis]), format!("{}-", AXES[axis]));
+        if size == 2 {
+            return (a[axis], b[axis]) == (0, 1) && ports == (plus.clone(), plus);
+        }
+        if a[axis] + 1 == b[axis] {
+            ports == (plus, minus)
+        } else {
+            a[axis] == 0 && b[axis] + 1 == size && ports == (minus, plus)
+        }
+    }
+
+    fn diameter_links(&self) -> Metric {
+        let halves: u32 = self.sizes.iter().map(|size| size / 2).sum();
+        Metric::exact(halves, "links", "[camcube §2]")
+    }
+
+    fn metrics(&self, _topology: &Topology) -> StructureMetrics {
+        let servers = f64::from(self.server_count());
+        // Mean distance around a ring, the server itself included.
+        let ring = |size: u32| {
+            let m = f64::from(size);
+            if size.is_multiple_of(2) {
+                m / 4.0
+            } else {
+                (m * m - 1.0) / (4.0 * m)
+            }
+        };
+        let with_self: f64 = self.sizes.iter().map(|&size| ring(size)).sum();
+        let average = |unit| {
+            (servers > 1.0).then(|| {
+                Metric::exact(with_self * servers / (servers - 1.0), unit, "[camcube §2]").with_note(format!(
+                    "{with_self:.4} when a server counts as its own partner, as the paper does."
+                ))
+            })
+        };
+        let cut = Torus3d::bisection(&self.sizes);
+        let long: Vec<u32> = self.sizes.iter().copied().filter(|&size| size > 1).collect();
+        let settled = long.iter().all(|&size| size == 2) || long.iter().all(|&size| size > 2);
+        let bisection = |value: f64, unit| {
+            if settled {
+                Metric::exact(value, unit, "[ours]")
+            } else {
+                Metric::bound(
+                    value,
+                    unit,
+                    "[ours]",
+                    "Upper bound: the best cut by whole planes.",
+                )
+            }
+        };
+        let degree = f64::from(self.degree());
+        let hops = self.diameter_links().value;
+        let wires: u64 = self.links_at_level().iter().sum();
+        StructureMetrics {
+            diameter: Metric::exact(hops, "hops", "[camcube §2]"),
+            diameter_links: self.diameter_links(),
+            average_path: average("hops"),
+            average_path_links: average("links"),
+            bisection: bisection(cut, "links"),
+            bisection_bits_per_sec: bisection(cut * GIGABIT, "bit/s"),
+            disjoint_paths: Metric::exact(degree, "paths", "[ours]")
+                .with_note("As many as a server has links; CamCube's own routing promises at least 3."),
+            all_to_all_throughput: None,
+            server_ports: Metric::exact(degree, "ports", "[camcube §2]"),
+            wires: Metric::exact(wires as f64, "links", "[camcube §2]"),
+            switch_ports_used: None,
+        }
+    }
+}
