@@ -2,6 +2,7 @@
 //! failures do to them. Pure functions of their arguments and a seed.
 
 pub mod bcube;
+pub mod dcell;
 pub mod failures;
 pub mod path;
 pub mod ports;

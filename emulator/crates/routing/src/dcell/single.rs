@@ -1,0 +1,111 @@
+//! DCellRouting: the single path of the structure itself. `[dcell §4.1]`
+
+use cubeyard_topology::{NodeId, Topology};
+
+use super::shape::{Hop, Shape};
+use crate::failures::Failures;
+use crate::path::{DirectedLink, NoPath, Router, ends_alive};
+
+/// Appends the hops of DCellRouting from `from` to `to`: the link between the two sub-DCells in which
+/// they first differ, and the same again on both sides of it. At most `2^(k+1) - 1` hops.
+///
+/// A partial DCell may lack that link; then the path goes through the lowest sub-DCell that is linked
+/// with both (`[ours]`: the paper's partial DCell has none missing). Whether a path was found.
+pub fn dcell_routing(shape: &Shape, from: NodeId, to: NodeId, hops: &mut Vec<Hop>) -> bool {
+    if from == to {
+        return true;
+    }
+    let level = shape.common_level(from, to);
+    if level == 0 {
+        hops.push(Hop { server: to, level: 0 });
+        return true;
+    }
+    let (here, there) = (shape.cell(from, level - 1), shape.cell(to, level - 1));
+    if let Some(bridge) = shape.bridge(level, here, there) {
+        return cross(shape, from, level, bridge.near, bridge.far, hops)
+            && dcell_routing(shape, bridge.far, to, hops);
+    }
+    let siblings = shape.t[level] / shape.t[level - 1];
+    let first = here / siblings * siblings;
+    for between in first..first + siblings {
+        if between == here || between == there {
+            continue;
+        }
+        let (Some(out), Some(back)) = (
+            shape.bridge(level, here, between),
+            shape.bridge(level, between, there),
+        ) else {
+            continue;
+        };
+        let mark = hops.len();
+        if cross(shape, from, level, out.near, out.far, hops)
+            && dcell_routing(shape, out.far, back.near, hops)
+            && cross(shape, back.near, level, back.near, back.far, hops)
+            && dcell_routing(shape, back.far, to, hops)
+        {
+            return true;
+        }
+        hops.truncate(mark);
+    }
+    false
+}
+
+fn cross(shape: &Shape, from: NodeId, level: usize, near: NodeId, far: NodeId, hops: &mut Vec<Hop>) -> bool {
+    if !dcell_routing(shape, from, near, hops) {
+        return false;
+    }
+    hops.push(Hop {
+        server: far,
+        level: level as u8,
+    });
+    true
+}
+
+/// DCellRouting without repair: a broken path is a dropped flow.
+#[derive(Debug)]
+pub struct DcellRouting {
+    shape: Shape,
+}
+
+impl DcellRouting {
+    /// DCellRouting on a DCell; `None` for other families.
+    pub fn new(topology: &Topology) -> Option<DcellRouting> {
+        Shape::new(topology).map(|shape| DcellRouting { shape })
+    }
+}
+
+impl Router for DcellRouting {
+    fn name(&self) -> &'static str {
+        "dcell"
+    }
+
+    fn route(
+        &self,
+        source: NodeId,
+        destination: NodeId,
+        _flow: u64,
+        failures: &Failures,
+        path: &mut Vec<DirectedLink>,
+    ) -> Result<(), NoPath> {
+        path.clear();
+        ends_alive(source, destination, failures)?;
+        let mut hops = Vec::with_capacity(1 << (self.shape.k + 1));
+        if !dcell_routing(&self.shape, source, destination, &mut hops) {
+            return Err(NoPath::NotFound);
+        }
+        if !failures.is_empty() {
+            let mut at = source;
+            for hop in &hops {
+                if !self
+                    .shape
+                    .hop_alive(at, hop.server, usize::from(hop.level), failures)
+                {
+                    return Err(NoPath::NotFound);
+                }
+                at = hop.server;
+            }
+        }
+        self.shape.push_links(source, &hops, path);
+        Ok(())
+    }
+}

@@ -1,0 +1,118 @@
+//! How many flows cross each link: all that the aggregate bottleneck throughput needs.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use cubeyard_routing::random::mix;
+use cubeyard_routing::{Failures, NoPath, Router};
+use rayon::prelude::*;
+
+use crate::flows::Flows;
+
+/// Flows in one piece of parallel work: enough to hide the hand-over, few enough to cancel promptly.
+const CHUNK_FLOWS: u64 = 16_384;
+
+/// What to tell, and ask, whoever waits.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Units of work done so far.
+    pub done: AtomicU64,
+    /// Set from outside to stop soon.
+    pub cancelled: AtomicBool,
+}
+
+/// The work was cancelled from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cancelled;
+
+/// The load that a workload puts on a network under one routing scheme.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkFlows {
+    /// Flows on each direction of each link, two entries a link (`2 * link + direction`).
+    pub per_directed_link: Vec<u32>,
+    /// Flows that have a path.
+    pub flows: u64,
+    /// Flows that found none, by the scheme's own rules.
+    pub dropped: u64,
+    /// Links on all paths together.
+    pub total_links: u64,
+    /// Links on the longest path.
+    pub longest_links: u32,
+}
+
+impl LinkFlows {
+    /// The most loaded direction's flows.
+    pub fn most(&self) -> u32 {
+        self.per_directed_link.iter().copied().max().unwrap_or(0)
+    }
+
+    fn merge(mut self, other: &LinkFlows) -> LinkFlows {
+        for (mine, theirs) in self.per_directed_link.iter_mut().zip(&other.per_directed_link) {
+            *mine += theirs;
+        }
+        self.flows += other.flows;
+        self.dropped += other.dropped;
+        self.total_links += other.total_links;
+        self.longest_links = self.longest_links.max(other.longest_links);
+        self
+    }
+}
+
+/// Routes every flow and counts it on the links of its path. Linear in the links of all paths; memory
+/// is one counter array a thread. The result does not depend on the number of threads.
+///
+/// A flow whose ends have failed or that finds no path is dropped and counted as such.
+pub fn count_links(
+    router: &dyn Router,
+    flows: &Flows,
+    directed_links: usize,
+    failures: &Failures,
+    seed: u64,
+    progress: &Progress,
+) -> Result<LinkFlows, Cancelled> {
+    let total = flows.len();
+    let empty = || LinkFlows {
+        per_directed_link: vec![0; directed_links],
+        ..LinkFlows::default()
+    };
+    let chunks = total.div_ceil(CHUNK_FLOWS) as usize;
+    let counted = (0..chunks)
+        .into_par_iter()
+        .with_min_len((chunks / 64).max(1))
+        .fold(
+            || (empty(), Vec::with_capacity(64)),
+            |(mut load, mut path), chunk| {
+                if progress.cancelled.load(Ordering::Relaxed) {
+                    return (load, path);
+                }
+                let range = chunk as u64 * CHUNK_FLOWS..((chunk as u64 + 1) * CHUNK_FLOWS).min(total);
+                let size = range.end - range.start;
+                for index in range {
+                    let (source, destination) = flows.flow(index);
+                    let routed =
+                        router.route(source, destination, mix(seed ^ mix(index)), failures, &mut path);
+                    match routed {
+                        Ok(()) => {
+                            load.flows += 1;
+                            load.total_links += path.len() as u64;
+                            load.longest_links = load.longest_links.max(path.len() as u32);
+                            for &link in &path {
+                                load.per_directed_link[link as usize] += 1;
+                            }
+                        }
+                        Err(NoPath::SourceFailed | NoPath::DestinationFailed | NoPath::NotFound) => {
+                            load.dropped += 1
+                        }
+                    }
+                }
+                progress.done.fetch_add(size, Ordering::Relaxed);
+                (load, path)
+            },
+        )
+        .map(|(load, _)| load)
+        .reduce(empty, |a, b| a.merge(&b));
+    if progress.cancelled.load(Ordering::Relaxed) {
+        Err(Cancelled)
+    } else {
+        Ok(counted)
+    }
+}

@@ -1,0 +1,101 @@
+//! Exact max-min fair rates by progressive filling (Bertsekas and Gallager, Data Networks, 6.5.2).
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use crate::paths::Paths;
+
+/// The max-min fair rate of every flow, in the unit of `capacity` (per directed link). A dropped flow
+/// gets 0; a flow that crosses no link is bound by nothing and gets infinity.
+///
+/// All rates rise together until a link is full; the flows on it keep their rate, the others rise on.
+/// Every flow's path and every link's list of flows is read once: linear in the links of all paths,
+/// plus a heap of links. The order of work is fixed, so the result is the same to the last bit.
+pub fn max_min_rates(paths: &Paths, capacity: &[f64]) -> Vec<f64> {
+    let mut rates = vec![f64::INFINITY; paths.len()];
+    for &flow in &paths.dropped {
+        rates[flow as usize] = 0.0;
+    }
+    let (starts, flows_on) = flows_by_link(paths, capacity.len());
+    let mut left: Vec<f64> = capacity.to_vec();
+    let mut rising: Vec<u32> = starts.windows(2).map(|w| w[1] - w[0]).collect();
+    let mut heap: BinaryHeap<Share> = (0..capacity.len())
+        .filter(|&link| rising[link] > 0)
+        .map(|link| Share {
+            rate: left[link] / f64::from(rising[link]),
+            link: link as u32,
+        })
+        .collect();
+    while let Some(Share { rate, link }) = heap.pop() {
+        let at = link as usize;
+        if rising[at] == 0 {
+            continue;
+        }
+        // Shares only grow as other links fill first: a stale one goes back with its present value.
+        let present = (left[at] / f64::from(rising[at])).max(0.0);
+        if present > rate {
+            heap.push(Share { rate: present, link });
+            continue;
+        }
+        for &flow in &flows_on[starts[at] as usize..starts[at + 1] as usize] {
+            if rates[flow as usize].is_infinite() {
+                rates[flow as usize] = rate;
+                for &crossed in paths.path(flow as usize) {
+                    left[crossed as usize] -= rate;
+                    rising[crossed as usize] -= 1;
+                }
+            }
+        }
+    }
+    rates
+}
+
+/// The flows on every directed link, in compressed rows, by counting.
+fn flows_by_link(paths: &Paths, links: usize) -> (Vec<u32>, Vec<u32>) {
+    let mut starts = vec![0u32; links + 1];
+    for &link in &paths.links {
+        starts[link as usize + 1] += 1;
+    }
+    for link in 0..links {
+        starts[link + 1] += starts[link];
+    }
+    let mut next = starts.clone();
+    let mut flows_on = vec![0u32; paths.links.len()];
+    for flow in 0..paths.len() {
+        for &link in paths.path(flow) {
+            flows_on[next[link as usize] as usize] = flow as u32;
+            next[link as usize] += 1;
+        }
+    }
+    (starts, flows_on)
+}
+
+/// A link's equal share among its rising flows; the heap gives the least first, ties by link.
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    rate: f64,
+    link: u32,
+}
+
+impl Ord for Share {
+    fn cmp(&self, other: &Share) -> Ordering {
+        other
+            .rate
+            .total_cmp(&self.rate)
+            .then_with(|| other.link.cmp(&self.link))
+    }
+}
+
+impl PartialOrd for Share {
+    fn partial_cmp(&self, other: &Share) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Share {
+    fn eq(&self, other: &Share) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Share {}
