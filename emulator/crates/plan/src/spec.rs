@@ -1,12 +1,15 @@
 //! What a planner writes: topology, site, packaging, cabling, and the price book to use.
 //!
-//! Every field but the topology may be left out; [`PlanSpec::filled`] puts the defaults in place, so that a plan
-//! can be hashed and shown with nothing hidden. Unknown fields are errors that name the field.
+//! Every field but the topology may be left out; [`PlanSpec::filled`] puts in place what was chosen instead, so that a
+//! plan can be hashed and shown with nothing hidden. Unknown fields are errors that name the field.
 
-use cubeyard_topology::{Finding, Severity, TopologySpec};
+use cubeyard_topology::{Finding, TopologySpec};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::book::Book;
+use crate::layout::Layout;
 
 /// The whole input of a plan. A bare topology spec (an object with `family`) is promoted to `{"topology": ...}`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -239,4 +242,87 @@ impl PlanSpec {
             catalog: None,
         }
     }
+
+    /// The spec with every `auto` and every default replaced by what the layout chose. Planning it again gives the same
+    /// plan.
+    #[must_use]
+    pub fn filled(&self, layout: &Layout, book: &Book) -> PlanSpec {
+        let mut out = self.clone();
+        let site = &layout.site;
+        let rows = site.enclosure == Enclosure::Rows;
+        out.topology = self.topology.resolve();
+        out.catalog = Some(book.book.clone());
+        out.site.enclosure = site.enclosure;
+        out.site.aisle_metres = Some(site.aisle_metres);
+        out.site.rack = site.rack_part.map(|i| book.parts[i].sku.clone()).or(self.site.rack.clone());
+        out.site.rack_power_limit_watts = site.rack_power_limit_watts;
+        out.site.rack_weight_limit_kg = site.rack_weight_limit_kg;
+        if rows {
+            // A row that was asked for longer than it is used stays as asked.
+            out.site.racks_per_row = self.site.racks_per_row.or(Some(site.positions));
+            out.site.height_metres = Some(site.height_metres);
+        } else {
+            out.site.containers = Some(site.containers);
+            out.site.columns = Some(site.columns);
+        }
+        out.packaging.policy = layout.policy;
+        out.packaging.servers_per_unit = layout.placements.slots.first().map(|&slots| u32::from(slots));
+        out.packaging.face = Some(self.packaging.face.unwrap_or_default());
+        if layout.loop_racks.is_some() {
+            out.packaging.logical_racks_per_rack = Some(layout.logical_racks_per_rack);
+        }
+        out
+    }
+
+    /// Values out of range, each named with its limit. Errors mean that there is nothing sensible to plan.
+    pub fn validate(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let (site, packaging, cabling) = (&self.site, &self.packaging, &self.cabling);
+        let mut positive = |section: &str, field: &str, value: Option<f64>, max: f64| {
+            if let Some(value) = value.filter(|v| !v.is_finite() || *v <= 0.0 || *v > max) {
+                findings.push(out_of_range(section, field, json!(value), &format!("above 0 and at most {max}")));
+            }
+        };
+        positive("site", "length_metres", site.length_metres, 10_000.0);
+        positive("site", "width_metres", site.width_metres, 10_000.0);
+        positive("site", "height_metres", site.height_metres, 100.0);
+        positive("site", "aisle_metres", site.aisle_metres, 100.0);
+        positive("site", "rack_power_limit_watts", site.rack_power_limit_watts, 1e9);
+        positive("site", "rack_weight_limit_kg", site.rack_weight_limit_kg, 1e9);
+        positive("cabling", "link_gbps", cabling.link_gbps, 1e6);
+        positive("cabling", "tray_fill_limit", Some(cabling.tray_fill_limit), 1.0);
+        let mut count = |section: &str, field: &str, value: Option<u32>, max: u32| {
+            if let Some(value) = value.filter(|v| *v == 0 || *v > max) {
+                findings.push(out_of_range(section, field, json!(value), &format!("1 to {max}")));
+            }
+        };
+        count("site", "containers", site.containers, 10_000);
+        count("site", "columns", site.columns, 1_000);
+        count("site", "racks_per_row", site.racks_per_row, 100_000);
+        count("packaging", "servers_per_unit", packaging.servers_per_unit, 16);
+        count("packaging", "switches_per_unit", packaging.switches_per_unit, 16);
+        count("packaging", "servers_per_rack", packaging.servers_per_rack, 1_000);
+        count("packaging", "logical_racks_per_rack", packaging.logical_racks_per_rack, 64);
+        for (field, value, max) in
+            [("slack_metres", cabling.slack_metres, 100.0), ("spare_ratio", cabling.spare_ratio, 1.0)]
+        {
+            if !value.is_finite() || value < 0.0 || value > max {
+                findings.push(out_of_range("cabling", field, json!(value), &format!("0 to {max}")));
+            }
+        }
+        findings
+    }
+}
+
+fn out_of_range(section: &str, field: &str, value: Value, limit: &str) -> Finding {
+    let mut finding = Finding::error(
+        "out-of-range",
+        format!("{section}.{field}"),
+        format!("{section}.{field} is {value}; it must be {limit}."),
+        format!("Give a value of {limit}, or leave it out for the default."),
+    )
+    .with_fix(json!({section: {field: null}}));
+    finding.value = Some(value);
+    finding.limit = Some(json!(limit));
+    finding
 }

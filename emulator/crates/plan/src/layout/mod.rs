@@ -1,9 +1,25 @@
 //! Where everything stands: racks on the floor, devices in the racks.
+//!
+//! A policy says which device belongs in which rack (`Assignment`); the rest is the same for all: racks are put on the
+//! floor (`site`), devices stacked in their rack (`stacking`), pins applied (`pins`), limits checked (`limits`). Each step
+//! is one pass over devices or links.
 
-use crate::spec::{Enclosure, Face, Policy};
+mod bcube_packaging;
+mod limits;
+mod locality;
+mod pins;
+mod sizes;
+mod site;
+mod stacking;
+mod subways;
 
-/// No part in the book fits.
-pub const NO_PART: u16 = u16::MAX;
+use cubeyard_topology::{Finding, Topology, TopologySpec};
+
+use crate::book::Book;
+use crate::selection::{PartPreferences, PartSelection, select_parts};
+use crate::spec::{Enclosure, Face, Media, PlanSpec, Policy};
+
+pub use sizes::{DeviceSize, Sizes};
 
 /// The site with every default and every `auto` decided. Metres; x along a column of racks, y across the columns.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,13 +31,16 @@ pub struct Site {
     pub width_metres: f64,
     pub height_metres: f64,
     pub containers: u32,
-    /// Columns of racks in one container; rows of racks for `Rows`.
+    /// Columns of racks in one container; rows of racks in the room for `Rows`.
     pub columns: u32,
     /// Rack positions in one column.
     pub positions: u32,
+    /// The aisle racks face each other across: the cold aisle.
     pub aisle_metres: f64,
-    /// Index of the rack part in the book, or `NO_PART`.
-    pub rack_part: u16,
+    /// The aisle behind the racks (rows only).
+    pub hot_aisle_metres: f64,
+    /// Index of the rack part in the book.
+    pub rack_part: Option<usize>,
     pub rack_units: u32,
     pub rack_width_metres: f64,
     pub rack_depth_metres: f64,
@@ -30,6 +49,7 @@ pub struct Site {
     pub rack_weight_limit_kg: Option<f64>,
 }
 
+/// Where the ports of a rack's devices look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Facing {
     /// Towards larger y.
@@ -49,14 +69,27 @@ pub struct Racks {
     pub container: Vec<u32>,
     /// Column of racks, counted through all containers.
     pub row: Vec<u32>,
+    /// Place along the column. A rack moved off the grid keeps the row and position whose tray it uses.
     pub position: Vec<u32>,
     /// Index into `Layout::group_labels`: super-rack, loop, ...
     pub group: Vec<u32>,
     pub units_used: Vec<u16>,
     pub servers: Vec<u32>,
     pub switches: Vec<u32>,
+    /// Rated power of what stands in it.
     pub power_watts: Vec<f64>,
+    /// Weight of what stands in it, without the rack; parts of unknown weight count nothing.
     pub weight_kg: Vec<f64>,
+}
+
+impl Racks {
+    pub fn len(&self) -> usize {
+        self.name.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.name.is_empty()
+    }
 }
 
 /// One entry a device; the index is the topology's `NodeId`.
@@ -69,25 +102,180 @@ pub struct Placements {
     /// Place from the left among `slots` devices side by side in that unit.
     pub slot: Vec<u8>,
     pub slots: Vec<u8>,
+    /// The side of the rack the device's ports are on.
     pub face: Vec<Face>,
 }
 
-/// Book part indices (`NO_PART` when the book has none).
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct ChosenParts {
-    pub server: u16,
-    pub nic: u16,
-    /// By switch tier, in the order of `Topology::tiers`.
-    pub tiers: Vec<u16>,
-}
-
+/// All placements, and the floor they stand on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layout {
     pub site: Site,
     /// Never `Auto`.
     pub policy: Policy,
-    pub parts: ChosenParts,
+    pub parts: PartSelection,
     pub racks: Racks,
     pub placements: Placements,
     pub group_labels: Vec<String>,
+    /// Centre of each column of racks (all containers), and the way its racks face.
+    pub column_y_metres: Vec<f64>,
+    pub column_facing: Vec<Facing>,
+    pub column_container: Vec<u32>,
+    /// Centre of each position along a column.
+    pub position_x_metres: Vec<f64>,
+    /// Whether a tray crosses the aisles at this position.
+    pub crossing_at: Vec<bool>,
+    /// Subways: physical racks of one loop, for the policies that place loops.
+    pub loop_racks: Option<u32>,
+    /// Subways' b: logical racks in a physical one; 1 where there are none.
+    pub logical_racks_per_rack: u32,
+}
+
+/// What a policy decides; everything else follows.
+pub(crate) struct Assignment {
+    pub rack: Vec<u32>,
+    /// Logical rack within the physical one, from the bottom; empty when racks have one zone.
+    pub zone: Vec<u8>,
+    pub rack_count: u32,
+    /// Zones of each rack, empty when all have one.
+    pub zones: Vec<u8>,
+    pub group: Vec<u32>,
+    pub group_labels: Vec<String>,
+    /// Racks that should not be split over columns: the column is filled in multiples of it.
+    pub column_multiple: u32,
+    /// (column, position) of each rack, when the policy fixes the floor.
+    pub floor: Option<Vec<(u32, u32)>>,
+    /// Positions where trays cross the aisles, when the policy fixes them.
+    pub crossings: Option<Vec<bool>>,
+    pub loop_racks: Option<u32>,
+    /// Switches in the middle of their zone instead of at its top.
+    pub switches_in_middle: bool,
+}
+
+impl Assignment {
+    pub(crate) fn new(rack: Vec<u32>, rack_count: u32) -> Assignment {
+        Assignment {
+            rack,
+            zone: Vec::new(),
+            rack_count,
+            zones: Vec::new(),
+            group: vec![0; rack_count as usize],
+            group_labels: vec![String::new()],
+            column_multiple: 1,
+            floor: None,
+            crossings: None,
+            loop_racks: None,
+            switches_in_middle: false,
+        }
+    }
+}
+
+/// Places every device of a topology. What does not fit is in `findings`; nothing is left out silently.
+pub fn lay_out(spec: &PlanSpec, topology: &Topology, book: &Book, findings: &mut Vec<Finding>) -> Layout {
+    let mut parts = select_parts(
+        topology,
+        book,
+        &PartPreferences {
+            servers_per_unit: spec.packaging.servers_per_unit.unwrap_or(DEFAULT_SERVERS_PER_UNIT),
+            link_gbps: spec.cabling.link_gbps,
+            media: media_word(spec.cabling.media),
+        },
+    );
+    // Nobody asked for a density, so a book with other servers is no remark.
+    parts.findings.retain(|f| f.code != "server-density" || spec.packaging.servers_per_unit.is_some());
+    findings.append(&mut parts.findings);
+    let mut site = site::measure(spec, book, findings);
+    let sizes = Sizes::of(spec, topology, book, &parts);
+    let (policy, assignment) = assign(spec, topology, &site, &sizes, findings);
+    let floor = site::furnish(spec, &mut site, &assignment, findings);
+    let mut placements = stacking::stack(topology, &site, &sizes, &assignment, spec.packaging.face.unwrap_or_default());
+    let mut racks = floor.racks;
+    racks.group = assignment.group;
+    let grid = pins::Grid {
+        column_y_metres: &floor.column_y_metres,
+        column_facing: &floor.column_facing,
+        column_container: &floor.column_container,
+        position_x_metres: &floor.position_x_metres,
+    };
+    pins::apply(spec, topology, &site, &grid, &mut placements, &mut racks, findings);
+    let mut layout = Layout {
+        site,
+        policy,
+        parts,
+        racks,
+        placements,
+        group_labels: assignment.group_labels,
+        column_y_metres: floor.column_y_metres,
+        column_facing: floor.column_facing,
+        column_container: floor.column_container,
+        position_x_metres: floor.position_x_metres,
+        crossing_at: floor.crossing_at,
+        loop_racks: assignment.loop_racks,
+        logical_racks_per_rack: u32::from(assignment.zones.first().copied().unwrap_or(1)),
+    };
+    limits::check(spec, topology, book, &mut layout, findings);
+    layout
+}
+
+/// "Two servers into one unit" is current practice `[bcube §5.2]`.
+pub const DEFAULT_SERVERS_PER_UNIT: u32 = 2;
+
+fn media_word(media: Media) -> Option<&'static str> {
+    match media {
+        Media::Auto => None,
+        Media::Cat6 => Some("cat6"),
+        Media::Dac => Some("dac"),
+        Media::Aoc => Some("aoc"),
+        Media::Fibre => Some("fibre"),
+    }
+}
+
+/// Runs the policy asked for, or the one that suits the family. A policy that cannot be followed is a finding, and
+/// locality-first is used in its place.
+fn assign(
+    spec: &PlanSpec,
+    topology: &Topology,
+    site: &Site,
+    sizes: &Sizes,
+    findings: &mut Vec<Finding>,
+) -> (Policy, Assignment) {
+    let wanted = spec.packaging.policy;
+    let family = topology.spec().family();
+    let tried = match wanted {
+        Policy::Auto => match topology.spec() {
+            TopologySpec::Bcube(_) => {
+                bcube_packaging::assign(spec, topology, site, sizes).ok().map(|a| (Policy::Bcube52, a))
+            }
+            TopologySpec::Subways(s) if s.wiring_type > 0 => {
+                Some((Policy::SideToSide, subways::assign(Policy::SideToSide, spec, topology, site, sizes)))
+            }
+            _ => None,
+        },
+        Policy::Locality => None,
+        Policy::Bcube52 => match bcube_packaging::assign(spec, topology, site, sizes) {
+            Ok(assignment) => Some((wanted, assignment)),
+            Err(reason) => {
+                findings.push(policy_finding(wanted, family, &reason));
+                None
+            }
+        },
+        Policy::SideToSide | Policy::PairedRows | Policy::InterChassis => {
+            if family == "subways" {
+                Some((wanted, subways::assign(wanted, spec, topology, site, sizes)))
+            } else {
+                findings.push(policy_finding(wanted, family, "it places Subways loops, and there are none"));
+                None
+            }
+        }
+    };
+    tried.unwrap_or_else(|| (Policy::Locality, locality::assign(spec, topology, site, sizes)))
+}
+
+fn policy_finding(policy: Policy, family: &str, reason: &str) -> Finding {
+    Finding::warning(
+        "policy-does-not-fit",
+        "packaging.policy",
+        format!("Policy \"{}\" cannot place this {family}: {reason}. \"locality\" was used.", policy.name()),
+        "Set packaging.policy to \"auto\" or \"locality\".",
+    )
+    .with_fix(serde_json::json!({"packaging": {"policy": "auto"}}))
 }

@@ -1,7 +1,32 @@
-//! Every cable: its route, length, part and colour; the trays and bundles it lies in.
+//! Every cable: its route, length, part and colour; the trays and bundles it lies in. One pass over the links, a few
+//! bytes a cable, nothing on the heap for any single cable.
+
+pub mod bundles;
+pub mod labels;
+mod media;
+pub mod paper_measure;
+mod routes;
+mod trays;
+
+use cubeyard_topology::{Finding, Topology};
+
+use crate::book::Book;
+use crate::geometry::ceil_mm;
+use crate::layout::Layout;
+use crate::spec::PlanSpec;
+
+pub use bundles::Bundles;
+pub use trays::{Cuts, LevelPeak, TrayKind, Trays};
+
+/// No part in the book fits.
+pub const NO_PART: u16 = u16::MAX;
 
 /// Names of `Wiring::route` values.
-pub const ROUTES: [&str; 6] = ["in rack", "tray", "crossing", "underfloor", "row to row", "container to container"];
+pub const ROUTES: [&str; 6] =
+    ["in rack", "tray", "crossing", "underfloor", "row to row", "container to container"];
+
+pub(crate) const IN_RACK_ROUTE: u8 = 0;
+
 /// Names and sRGB values of `Wiring::colour` values; a level takes colour `level % COLOURS.len()`.
 pub const COLOURS: [(&str, &str); 8] = [
     ("blue", "#3A6C86"),
@@ -14,79 +39,12 @@ pub const COLOURS: [(&str, &str); 8] = [
     ("white", "#F2F2F0"),
 ];
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TrayKind {
-    Column,
-    Crossing,
-    Underfloor,
-}
-
-/// One entry a tray segment that carries cables.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Trays {
-    pub name: Vec<String>,
-    pub kind: Vec<TrayKind>,
-    pub x0_metres: Vec<f64>,
-    pub y0_metres: Vec<f64>,
-    pub x1_metres: Vec<f64>,
-    pub y1_metres: Vec<f64>,
-    pub z_metres: Vec<f64>,
-    pub cables: Vec<u32>,
-    /// `level_count` entries a segment.
-    pub cables_by_level: Vec<u32>,
-    pub level_count: usize,
-    /// Sum of the cables' own cross-sections, no packing loss.
-    pub area_cm2: Vec<f64>,
-    /// Share of the tray's cross-section.
-    pub fill: Vec<f64>,
-    /// Book part index of the tray, or `NO_PART`, by kind: column, crossing, underfloor.
-    pub part: [u16; 3],
-}
-
-/// One entry a pair of racks with cables between them.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Bundles {
-    pub rack_a: Vec<u32>,
-    pub rack_b: Vec<u32>,
-    pub cables: Vec<u32>,
-    /// `level_count` entries a bundle.
-    pub cables_by_level: Vec<u32>,
-    pub level_count: usize,
-    pub diameter_mm: Vec<f64>,
-    /// Longest cable in it.
-    pub length_metres: Vec<f64>,
-    /// 1 is pulled first.
-    pub pull_order: Vec<u32>,
-}
-
-/// The most cables through one column tray segment, for one level.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LevelPeak {
-    pub level: u8,
-    pub cables: u32,
-    pub tray: u32,
-}
-
-/// Cuts across a column of racks `[bcube §5.2]`: levels may peak at different places.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Cuts {
-    pub peak_by_level: Vec<LevelPeak>,
-    /// Sum of the peaks: the paper's upper bound, which no single place need reach.
-    pub sum_of_peaks_cables: u32,
-    pub sum_of_peaks_area_cm2: f64,
-    /// The true worst segment.
-    pub worst_tray: Option<u32>,
-    pub worst_cables: u32,
-    pub worst_area_cm2: f64,
-    pub worst_by_level: Vec<u32>,
-}
-
 /// One entry a cable; the index is the topology's link index.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Wiring {
-    /// Geometric length along the route.
+    /// Geometric length along the route, rounded up.
     pub length_mm: Vec<u32>,
-    /// Length bought: the next stock length over geometric length and slack.
+    /// Length bought: the next stock length over geometric length and slack (without a part: just that sum).
     pub stock_mm: Vec<u32>,
     /// Book part index of the cable, or `NO_PART`.
     pub part: Vec<u16>,
@@ -98,7 +56,66 @@ pub struct Wiring {
     pub colour: Vec<u8>,
     /// Index into `bundles`, -1 within a rack.
     pub bundle: Vec<i32>,
+    /// Cables that leave each rack.
+    pub rack_cables_leaving: Vec<u32>,
     pub trays: Trays,
     pub bundles: Bundles,
     pub cuts: Cuts,
+}
+
+/// Runs every cable.
+pub fn wire(
+    spec: &PlanSpec,
+    topology: &Topology,
+    layout: &Layout,
+    book: &Book,
+    findings: &mut Vec<Finding>,
+) -> Wiring {
+    let links = topology.links();
+    let count = links.len();
+    let levels = links.level.iter().copied().max().map_or(1, |l| usize::from(l) + 1).max(topology.level_count());
+    let router = routes::Router::new(topology, layout);
+    let mut choices = media::Choices::new(spec, topology, layout, book, levels);
+    let mut load = trays::Load::new(layout, levels);
+    let mut pairs = bundles::Collector::new(levels);
+    let mut out = Wiring {
+        length_mm: Vec::with_capacity(count),
+        stock_mm: Vec::with_capacity(count),
+        part: Vec::with_capacity(count),
+        transceiver: Vec::with_capacity(count),
+        route: Vec::with_capacity(count),
+        colour: Vec::with_capacity(count),
+        bundle: Vec::with_capacity(count),
+        rack_cables_leaving: vec![0; layout.racks.len()],
+        ..Wiring::default()
+    };
+    let slack_mm = ceil_mm(spec.cabling.slack_metres);
+    for link in 0..count {
+        let (a, b, level) = (links.a[link], links.b[link], links.level[link]);
+        let routed = router.route((a, links.a_port[link]), (b, links.b_port[link]), level);
+        let length_mm = ceil_mm(routed.metres);
+        let choice = choices.choose(link, length_mm.saturating_add(slack_mm));
+        let (rack_a, rack_b) = (layout.placements.rack[a as usize], layout.placements.rack[b as usize]);
+        let mut bundle = -1;
+        if rack_a != rack_b {
+            out.rack_cables_leaving[rack_a as usize] += 1;
+            out.rack_cables_leaving[rack_b as usize] += 1;
+            let diameter_um = choices.diameter_um(choice.part);
+            load.add(&routed.legs, level, diameter_um);
+            bundle = pairs.add(rack_a, rack_b, level, length_mm, diameter_um);
+        }
+        out.length_mm.push(length_mm);
+        out.stock_mm.push(choice.stock_mm);
+        out.part.push(choice.part);
+        out.transceiver.push(choice.transceiver);
+        out.route.push(routed.route);
+        out.colour.push(level % COLOURS.len() as u8);
+        out.bundle.push(bundle);
+    }
+    choices.report(findings);
+    out.trays = load.finish(spec, layout, book, findings);
+    out.cuts = Cuts::of(&out.trays);
+    out.bundles = pairs.finish(&mut out.bundle);
+    media::check_bends(layout, book, &out, findings);
+    out
 }
