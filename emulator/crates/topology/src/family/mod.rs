@@ -5,6 +5,8 @@ mod bcube;
 mod common;
 mod dcell;
 mod fat_tree;
+mod subways;
+mod subways_shape;
 mod torus3d;
 mod tree;
 
@@ -61,6 +63,7 @@ pub(crate) const DESCRIPTIONS: &[&Description] = &[
     &bcube::DESCRIPTION,
     &dcell::DESCRIPTION,
     &torus3d::DESCRIPTION,
+    &subways::DESCRIPTION,
     &fat_tree::DESCRIPTION,
     &tree::DESCRIPTION,
 ];
@@ -93,12 +96,7 @@ pub(crate) fn validate(spec: &TopologySpec) -> Vec<Finding> {
         TopologySpec::Torus3d(spec) => torus3d::validate(spec),
         TopologySpec::FatTree(spec) => fat_tree::validate(spec),
         TopologySpec::Tree(spec) => tree::validate(spec),
-        _ => vec![Finding::error(
-            "family-not-ready",
-            "topology.family",
-            "Not available yet.",
-            "Use bcube.",
-        )],
+        TopologySpec::Subways(spec) => subways::validate(spec),
     }
 }
 
@@ -109,7 +107,8 @@ pub(crate) fn resolve(spec: &TopologySpec) -> TopologySpec {
         TopologySpec::Dcell(spec) => TopologySpec::Dcell(dcell::resolve(spec)),
         TopologySpec::FatTree(spec) => TopologySpec::FatTree(fat_tree::resolve(spec)),
         TopologySpec::Tree(spec) => TopologySpec::Tree(tree::resolve(spec)),
-        other => other.clone(),
+        TopologySpec::Subways(spec) => TopologySpec::Subways(subways::resolve(spec)),
+        TopologySpec::Torus3d(_) => spec.clone(),
     }
 }
 
@@ -121,7 +120,7 @@ pub(crate) fn title(spec: &TopologySpec) -> String {
         TopologySpec::Torus3d(spec) => torus3d::title(spec),
         TopologySpec::FatTree(spec) => fat_tree::title(spec),
         TopologySpec::Tree(spec) => tree::title(spec),
-        other => other.family().to_owned(),
+        TopologySpec::Subways(spec) => subways::title(spec),
     }
 }
 
@@ -133,6 +132,7 @@ pub(crate) enum Shape {
     Torus3d(torus3d::Torus3d),
     FatTree(fat_tree::FatTree),
     Tree(tree::Tree),
+    Subways(subways_shape::Subways),
 }
 
 impl Shape {
@@ -143,7 +143,7 @@ impl Shape {
             TopologySpec::Torus3d(spec) => Shape::Torus3d(torus3d::Torus3d::new(spec)),
             TopologySpec::FatTree(spec) => Shape::FatTree(fat_tree::FatTree::new(spec)),
             TopologySpec::Tree(spec) => Shape::Tree(tree::Tree::new(spec)),
-            _ => unreachable!("validated"),
+            TopologySpec::Subways(spec) => Shape::Subways(subways::shape(spec)),
         }
     }
 
@@ -154,6 +154,7 @@ impl Shape {
             Shape::Torus3d(shape) => shape,
             Shape::FatTree(shape) => shape,
             Shape::Tree(shape) => shape,
+            Shape::Subways(shape) => shape,
         }
     }
 }
