@@ -14,7 +14,7 @@ from cubeyard.settings import Settings
 _ = _catalog, _jobs, _auth, _plans
 
 
-def include(name: str | None, kind: str, parents: object) -> bool:
+def include(name: str | None, kind: str, _parents: object) -> bool:
     """The queue's tables are the queue's own; autogenerate leaves them alone."""
     return not (kind == "table" and name is not None and name.startswith("procrastinate_"))
 

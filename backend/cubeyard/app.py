@@ -52,7 +52,12 @@ class Health(BaseModel):
     version: str
 
 
-@probes.get("/healthz", operation_id="healthz", summary="Whether the database and the engine answer", responses={503: {"model": Health}})
+@probes.get(
+    "/healthz",
+    operation_id="healthz",
+    summary="Whether the database and the engine answer",
+    responses={503: {"model": Health}},
+)
 def healthz(request: Request, response: Response) -> Health:
     database = engine = "ok"
     try:
@@ -134,7 +139,7 @@ def prepare(database: Database, engine: Engine) -> None:
     """Bring the tables and the builtin price books up to date. Harmless when they are, or when others do it too."""
     upgrade(database.engine)
     with database.session() as session:
-        CatalogService(session).seed(engine.builtin_books)
+        CatalogService(session, engine).seed(engine.builtin_books)
 
 
 def openapi(app: FastAPI) -> dict[str, Any]:

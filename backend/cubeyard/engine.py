@@ -22,7 +22,19 @@ from cubeyard.kit.errors import ProblemError
 from cubeyard.kit.metrics import Metrics
 from cubeyard.settings import Settings
 
-CABLE_COLUMNS = ("a_device", "a_port", "b_device", "b_port", "level", "route", "length_mm", "stock_mm", "part", "colour", "bundle")
+CABLE_COLUMNS = (
+    "a_device",
+    "a_port",
+    "b_device",
+    "b_port",
+    "level",
+    "route",
+    "length_mm",
+    "stock_mm",
+    "part",
+    "colour",
+    "bundle",
+)
 
 Json = dict[str, Any]
 
@@ -43,7 +55,14 @@ def canonical(value: object) -> bytes:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except TypeError as error:  # an integer beyond 64 bits, or text that is not Unicode
         raise PlanRejectedError(
-            [finding("not-json", "spec", f"The spec cannot be written as JSON: {error}.", "Use numbers below 2^63 and plain text.")]
+            [
+                finding(
+                    "not-json",
+                    "spec",
+                    f"The spec cannot be written as JSON: {error}.",
+                    "Use numbers below 2^63 and plain text.",
+                )
+            ]
         ) from error
 
 
@@ -85,14 +104,6 @@ class BuiltPlan:
     def bom(self) -> Json:
         return orjson.loads(self.bom_json)
 
-    @cached_property
-    def device_index(self) -> dict[str, int]:
-        return {name: index for index, name in enumerate(self.scene["devices"]["name"])}
-
-    @cached_property
-    def rack_index(self) -> dict[str, int]:
-        return {name: index for index, name in enumerate(self.scene["racks"]["name"])}
-
     @property
     def link_count(self) -> int:
         return int(self.summary["counts"]["links"])
@@ -119,8 +130,20 @@ class BuiltPlan:
         """Port names at the `a` and the `b` ends of those cables."""
         return self.raw.cable_port_names(start, stop)
 
-    def port_names(self, device: int) -> list[str]:
-        return self.raw.port_names(device)
+    def device_json(self, name: str) -> bytes | None:
+        """A device with every port and what it is joined to; None if no device has that name."""
+        text = self.raw.device_json(name)
+        return None if text is None else _bytes(text)
+
+    def rack_json(self, name: str) -> bytes | None:
+        """A rack with its devices and every cable end in it; None if no rack has that name."""
+        text = self.raw.rack_json(name)
+        return None if text is None else _bytes(text)
+
+    @cached_property
+    def cable_tables(self) -> Json:
+        """What the `route`, `colour` and `part` columns of cables index."""
+        return orjson.loads(self.raw.cable_tables_json())
 
     @cached_property
     def cables_json(self) -> bytes:
@@ -133,9 +156,7 @@ class BuiltPlan:
             "count": self.cable_count,
             "offset": start,
             "columns": {name: np.ascontiguousarray(columns[name]) for name in CABLE_COLUMNS},
-            "routes": self.scene["routes"],
-            "colours": self.scene["colours"],
-            "parts": self.scene["parts"],
+            **self.cable_tables,
         }
         return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
 
@@ -171,6 +192,11 @@ class Engine:
     @cached_property
     def builtin_books(self) -> list[Json]:
         return [orjson.loads(text) for text in _binding().builtin_books()]
+
+    def check_book(self, book: Mapping[str, Any]) -> None:
+        """Raise with findings if the engine could not plan with this price book."""
+        with _findings():
+            _binding().check_book(canonical(book).decode())
 
     def topology(self, spec: Mapping[str, Any]) -> Any:
         """The binding's topology object, for streaming its links; no size limit, the command line may take its time."""

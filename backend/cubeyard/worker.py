@@ -89,11 +89,11 @@ class ExportRunner:
             if row is None:
                 raise _OverError
             plan, _, built = PlanService(session, self._engine).built(row.plan_id, row.revision)
-            format, view = row.format, PlanView.of(built, plan.name)
+            wanted, view = row.format, PlanView.of(built, plan.name)
         report = self._reporter(job_id, attempt)
         position = size_bytes = 0
         waiting = bytearray()
-        for piece in render(format, view, report):
+        for piece in render(wanted, view, report):
             waiting += piece
             size_bytes += len(piece)
             while len(waiting) >= CHUNK_BYTES:

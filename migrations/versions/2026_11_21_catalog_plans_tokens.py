@@ -107,7 +107,9 @@ def upgrade() -> None:
         """
     )
     for table in ("plan_revisions", "catalog_versions"):
-        op.execute(f"CREATE TRIGGER {table}_immutable BEFORE UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION refuse_change()")
+        op.execute(
+            f"CREATE TRIGGER {table}_immutable BEFORE UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION refuse_change()"
+        )
     op.create_table(
         "tokens",
         sa.Column("id", sa.Text, nullable=False),
@@ -130,6 +132,14 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    for table in ("sessions", "tokens", "plan_revisions", "plans", "catalog_parts", "catalog_versions", "catalog_books"):
+    for table in (
+        "sessions",
+        "tokens",
+        "plan_revisions",
+        "plans",
+        "catalog_parts",
+        "catalog_versions",
+        "catalog_books",
+    ):
         op.drop_table(table)
     op.execute("DROP FUNCTION refuse_change()")

@@ -41,7 +41,9 @@ class PartRow(Base):
 
     __tablename__ = "catalog_parts"
     __table_args__ = (
-        ForeignKeyConstraint(["book", "version"], ["catalog_versions.book", "catalog_versions.version"], ondelete="CASCADE"),
+        ForeignKeyConstraint(
+            ["book", "version"], ["catalog_versions.book", "catalog_versions.version"], ondelete="CASCADE"
+        ),
         Index("ix_catalog_parts_kind", "kind"),
     )
 

@@ -120,5 +120,5 @@ class CatalogRepository:
         return self._session.scalars(page).all(), total
 
 
-def _count(query: Select[Any]) -> Select[tuple[int]]:
+def _count(query: Select[Any]) -> Select[int]:
     return select(func.count()).select_from(query.subquery())

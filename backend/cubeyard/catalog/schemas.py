@@ -85,7 +85,9 @@ class VersionCreate(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    from_version: int | None = Field(default=None, ge=1, le=2_147_483_647, description="The version to copy; the latest if left out.")
+    from_version: int | None = Field(
+        default=None, ge=1, le=2_147_483_647, description="The version to copy; the latest if left out."
+    )
     set: list[Part] = Field(default_factory=list, max_length=2000, description="Parts to add, or to replace by SKU.")
     remove: list[Annotated[str, Field(max_length=120)]] = Field(default_factory=list, max_length=2000)
     note: str = Field(default="", max_length=500)

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from cubeyard.catalog import schemas
 from cubeyard.catalog.models import BookRow, VersionRow
 from cubeyard.catalog.repository import CatalogRepository
-from cubeyard.engine import Json, content_hash
+from cubeyard.engine import Engine, Json, content_hash
 from cubeyard.kit.errors import ProblemError, field_error, not_found
 
 log = structlog.get_logger(__name__)
@@ -19,7 +19,8 @@ DEFAULT_BOOK = "current-2026"
 
 
 class CatalogService:
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, engine: Engine) -> None:
+        self._engine = engine
         self._repository = CatalogRepository(session)
 
     def seed(self, books: list[Json]) -> int:
@@ -36,7 +37,9 @@ class CatalogService:
                 continue
             latest = self._repository.latest(name)
             number = max(int(content["version"]), latest.version + 1 if latest else 1)
-            self._write({**content, "version": number}, builtin=True, builtin_hash=builtin_hash, note="Came with the program.")
+            self._write(
+                {**content, "version": number}, builtin=True, builtin_hash=builtin_hash, note="Came with the program."
+            )
             log.info("catalog_seeded", book=name, version=number)
             written += 1
         return written
@@ -48,7 +51,11 @@ class CatalogService:
             known = ", ".join(one.book for one in self._repository.books())
             shown = book if version is None else f"{book} version {version}"
             raise field_error(
-                "body.spec.catalog", shown, f"There is no price book {shown}.", limit=f"one of {known}", hint="See GET /api/v1/catalog/books."
+                "body.spec.catalog",
+                shown,
+                f"There is no price book {shown}.",
+                limit=f"one of {known}",
+                hint="See GET /api/v1/catalog/books.",
             )
         return row
 
@@ -56,7 +63,9 @@ class CatalogService:
         versions: dict[str, list[schemas.VersionItem]] = {}
         for row, parts in self._repository.versions():
             versions.setdefault(row.book, []).append(_version_item(row, parts))
-        return schemas.BookList(items=[_book(row, versions[row.book]) for row in self._repository.books() if row.book in versions])
+        return schemas.BookList(
+            items=[_book(row, versions[row.book]) for row in self._repository.books() if row.book in versions]
+        )
 
     def book(self, book: str) -> schemas.Book:
         row = self._repository.book(book)
@@ -78,16 +87,30 @@ class CatalogService:
         base = latest if change.from_version is None else self._repository.version(book, change.from_version)
         if base is None:
             raise not_found(f"version {change.from_version} of price book {book}")
-        content = {**base.content, "version": latest.version + 1, "parts": _changed_parts(base.content["parts"], change)}
+        content = {
+            **base.content,
+            "version": latest.version + 1,
+            "parts": _changed_parts(base.content["parts"], change),
+        }
         return _book_version(self._write(content, builtin=False, builtin_hash=None, note=change.note))
 
     def create_book(self, request: schemas.BookCreate) -> schemas.BookVersion:
-        base = self._repository.version(request.copy_of, request.version) if request.version else self._repository.latest(request.copy_of)
+        base = (
+            self._repository.version(request.copy_of, request.version)
+            if request.version
+            else self._repository.latest(request.copy_of)
+        )
         if base is None:
-            raise not_found(f"price book {request.copy_of}" + (f" version {request.version}" if request.version else ""))
+            raise not_found(
+                f"price book {request.copy_of}" + (f" version {request.version}" if request.version else "")
+            )
         self._repository.lock_for_seeding()
         if self._repository.book(request.book) is not None:
-            raise ProblemError(409, "exists", f"There is a price book {request.book} already. Post a new version of it, or choose another name.")
+            raise ProblemError(
+                409,
+                "exists",
+                f"There is a price book {request.book} already. Post a new version of it, or choose another name.",
+            )
         currency = str(base.content["currency"])
         self._repository.add_book(BookRow(book=request.book, title=request.title, currency=currency))
         content = {**base.content, "book": request.book, "title": request.title, "version": 1}
@@ -119,6 +142,8 @@ class CatalogService:
         return schemas.PartList(items=items, total=total, next=after if items and after < total else None)
 
     def _write(self, content: Json, *, builtin: bool, builtin_hash: str | None, note: str) -> VersionRow:
+        if not builtin:
+            self._engine.check_book(content)
         row = VersionRow(
             book=content["book"],
             version=content["version"],
@@ -141,7 +166,9 @@ def _changed_parts(parts: list[Json], change: schemas.VersionCreate) -> list[Jso
     replaced: dict[str, Json] = {}
     for index, part in enumerate(change.set):
         if part.sku in replaced or part.sku in change.remove:
-            raise field_error(f"body.set.{index}.sku", part.sku, f"The part {part.sku} is named twice.", hint="Name each SKU once.")
+            raise field_error(
+                f"body.set.{index}.sku", part.sku, f"The part {part.sku} is named twice.", hint="Name each SKU once."
+            )
         replaced[part.sku] = _plain(part)
     kept = [replaced.pop(part["sku"], part) for part in parts if part["sku"] not in change.remove]
     return [*kept, *replaced.values()]

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Request, Response
 
+from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.jobs import schemas
 from cubeyard.jobs.repository import JobRepository
 from cubeyard.jobs.service import JobService, formats, known, stream
@@ -14,7 +15,7 @@ from cubeyard.kit.db import Database, UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import download
-from cubeyard.plans.endpoints import AtRevision, EngineOf
+from cubeyard.plans.endpoints import AtRevision
 from cubeyard.plans.endpoints import Service as Plans
 
 router = APIRouter(tags=["exports"])
@@ -44,7 +45,12 @@ def list_export_formats() -> schemas.FormatList:
     return formats()
 
 
-@router.get("/plans/{id}/exports", operation_id="list_plan_exports", summary="The formats a plan can be exported as", responses=responses(404))
+@router.get(
+    "/plans/{id}/exports",
+    operation_id="list_plan_exports",
+    summary="The formats a plan can be exported as",
+    responses=responses(404),
+)
 def list_plan_exports(plans: Plans, id: Id) -> schemas.FormatList:
     plans.read(id)
     return formats()
@@ -86,7 +92,12 @@ def start_export_job(service: Service, id: Id, format: FormatName, revision: AtR
     return service.start(id, revision, format)
 
 
-@router.get("/plans/{id}/jobs", operation_id="list_plan_jobs", summary="A plan's export jobs, the latest first", responses=responses(404))
+@router.get(
+    "/plans/{id}/jobs",
+    operation_id="list_plan_jobs",
+    summary="A plan's export jobs, the latest first",
+    responses=responses(404),
+)
 def list_plan_jobs(service: Service, id: Id) -> schemas.JobList:
     return service.of_plan(id)
 

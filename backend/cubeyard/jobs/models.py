@@ -12,7 +12,10 @@ from cubeyard.kit.db import Base
 
 class JobRow(Base):
     __tablename__ = "export_jobs"
-    __table_args__ = (Index("ix_export_jobs_plan", "plan_id", "created_at"), Index("ix_export_jobs_finished", "finished_at"))
+    __table_args__ = (
+        Index("ix_export_jobs_plan", "plan_id", "created_at"),
+        Index("ix_export_jobs_finished", "finished_at"),
+    )
 
     id: Mapped[str] = mapped_column(Text, primary_key=True)
     plan_id: Mapped[str] = mapped_column(ForeignKey("plans.id", ondelete="CASCADE"))

@@ -29,7 +29,9 @@ def export_task(context: JobContext, *, job_id: str) -> None:
 
 def make_app(conninfo: str, *, workers: int = 1) -> procrastinate.App:
     """A procrastinate application on that database; open it before use."""
-    connector = procrastinate.PsycopgConnector(conninfo=conninfo, min_size=1, max_size=2 + workers, open=False, timeout=10)
+    connector = procrastinate.PsycopgConnector(
+        conninfo=conninfo, min_size=1, max_size=2 + workers, open=False, timeout=10
+    )
     app = procrastinate.App(connector=connector)
     app.add_tasks_from(blueprint, namespace="cubeyard")
     return app

@@ -54,7 +54,9 @@ class JobRepository:
         query = select(ChunkRow.data).where(ChunkRow.job_id == job_id, ChunkRow.position == position)
         return self._session.scalars(query).one_or_none()
 
-    def finish(self, job_id: str, attempt: int, state: str, *, error: str | None = None, size_bytes: int | None = None) -> bool:
+    def finish(
+        self, job_id: str, attempt: int, state: str, *, error: str | None = None, size_bytes: int | None = None
+    ) -> bool:
         values = {"state": state, "error": error, "size_bytes": size_bytes, "finished_at": func.clock_timestamp()}
         if state == "done":
             values |= {"progress": 1.0, "doing": ""}

@@ -95,7 +95,11 @@ def formats() -> schemas.FormatList:
     return schemas.FormatList(
         items=[
             schemas.Format(
-                name=one.name, title=one.title, description=one.description, media_type=one.media_type, extension=one.extension
+                name=one.name,
+                title=one.title,
+                description=one.description,
+                media_type=one.media_type,
+                extension=one.extension,
             )
             for one in FORMATS.values()
         ]

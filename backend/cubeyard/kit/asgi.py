@@ -114,7 +114,10 @@ class BodyLimits:
         has_body = (length not in (None, "0")) or "transfer-encoding" in headers
         if has_body and scope["method"] in _BODY_METHODS:
             media_type = headers.get("content-type", "").split(";", 1)[0].strip().lower()
-            if not (media_type == "application/json" or (media_type.startswith("application/") and media_type.endswith("+json"))):
+            if not (
+                media_type == "application/json"
+                or (media_type.startswith("application/") and media_type.endswith("+json"))
+            ):
                 shown = media_type or "no content type"
                 detail = f"The body is {shown}; send application/json."
                 await problem_response(scope, 415, "unsupported-media-type", detail)(scope, receive, send)

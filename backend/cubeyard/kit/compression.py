@@ -48,45 +48,54 @@ class Compression:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] == "HEAD":
-            await self.app(scope, receive, send)
+        if scope["type"] == "http" and scope["method"] != "HEAD":
+            send = _Answer(_wanted(Headers(scope=scope).get("accept-encoding", "")), send)
+        await self.app(scope, receive, send)
+
+
+class _Answer:
+    """One answer on its way out. The head waits for the first piece of the body, which decides what it says."""
+
+    def __init__(self, encoding: str | None, send: Send) -> None:
+        self._encoding = encoding
+        self._send = send
+        self._head: Message | None = None
+        self._encoder: _Encoder | None = None
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._head = message
             return
-        encoding = _wanted(Headers(scope=scope).get("accept-encoding", ""))
-        start: Message | None = None
-        encoder: _Encoder | None = None
+        if message["type"] != "http.response.body":
+            await self._send(message)
+            return
+        body, more = message.get("body", b""), message.get("more_body", False)
+        if self._head is not None:
+            head, self._head = self._head, None
+            self._encoder = self._choose(head, body, more)
+            if self._encoder is not None and not more:
+                body, self._encoder = self._encoder.feed(body) + self._encoder.finish(), None
+                MutableHeaders(scope=head)["content-length"] = str(len(body))
+            elif self._encoder is not None:
+                body = self._encoder.feed(body)
+            await self._send(head)
+        elif self._encoder is not None:
+            body = self._encoder.feed(body) if more else self._encoder.feed(body) + self._encoder.finish()
+        if body or not more:
+            await self._send({"type": "http.response.body", "body": body, "more_body": more})
 
-        async def compressing_send(message: Message) -> None:
-            nonlocal start, encoder
-            if message["type"] == "http.response.start":
-                start = message
-                return
-            if message["type"] != "http.response.body":
-                await send(message)
-                return
-            body, more = message.get("body", b""), message.get("more_body", False)
-            if start is not None:
-                headers = MutableHeaders(scope=start)
-                if _compressible(headers):
-                    headers.add_vary_header("accept-encoding")
-                    if encoding is not None and start["status"] not in {204, 206, 304} and (more or len(body) >= MINIMUM_BYTES):
-                        encoder = _Brotli() if encoding == "br" else _Gzip()
-                        headers["content-encoding"] = encoding
-                        del headers["content-length"]
-                        if (tag := headers.get("etag")) and not tag.startswith("W/"):
-                            headers["etag"] = f"W/{tag}"
-                started, start = start, None
-                if encoder is not None and not more:
-                    body = encoder.feed(body) + encoder.finish()
-                    encoder = None
-                    MutableHeaders(scope=started)["content-length"] = str(len(body))
-                await send(started)
-            if encoder is not None:
-                body = encoder.feed(body) if more else encoder.feed(body) + encoder.finish()
-                if more and not body:
-                    return
-            await send({"type": "http.response.body", "body": body, "more_body": more})
-
-        await self.app(scope, receive, compressing_send)
+    def _choose(self, head: Message, body: bytes, more: bool) -> _Encoder | None:
+        headers = MutableHeaders(scope=head)
+        if not _compressible(headers):
+            return None
+        headers.add_vary_header("accept-encoding")
+        if self._encoding is None or head["status"] in {204, 206, 304} or (not more and len(body) < MINIMUM_BYTES):
+            return None
+        headers["content-encoding"] = self._encoding
+        del headers["content-length"]
+        if (tag := headers.get("etag")) and not tag.startswith("W/"):
+            headers["etag"] = f"W/{tag}"
+        return _Brotli() if self._encoding == "br" else _Gzip()
 
 
 def _wanted(accept: str) -> str | None:

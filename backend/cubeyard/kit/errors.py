@@ -33,7 +33,9 @@ class Finding(BaseModel):
 
     severity: Literal["error", "warning", "info"]
     code: str
-    where: str = Field(description="The field of the plan spec, like `topology.n`, or what part of the plan it is about.")
+    where: str = Field(
+        description="The field of the plan spec, like `topology.n`, or what part of the plan it is about."
+    )
     message: str
     hint: str = ""
     fix: Any = Field(default=None, description="A JSON merge patch on the plan spec that mends it, or null.")
@@ -95,7 +97,9 @@ def not_found(what: str) -> ProblemError:
     return ProblemError(404, "not-found", f"There is no {what}.")
 
 
-def field_error(field: str, value: object, message: str, *, limit: str | None = None, hint: str | None = None) -> ProblemError:
+def field_error(
+    field: str, value: object, message: str, *, limit: str | None = None, hint: str | None = None
+) -> ProblemError:
     """422 for one field whose fault only the service can see."""
     error = FieldError(field=field, value=shown(value), limit=limit, message=message, hint=hint)
     return ProblemError(422, "invalid", message, errors=[error])

@@ -18,4 +18,6 @@ def new_id() -> str:
     return "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
 
 
-Id = Annotated[str, Path(pattern=PATTERN, description="The identifier that the server gave.", examples=["0a1b2c3d4e5f6g"])]
+Id = Annotated[
+    str, Path(pattern=PATTERN, description="The identifier that the server gave.", examples=["0a1b2c3d4e5f6g"])
+]

@@ -20,7 +20,12 @@ def configure(level: str = "info", form: str = "json") -> None:
         structlog.dev.ConsoleRenderer() if form == "console" else structlog.processors.JSONRenderer()
     )
     structlog.configure(
-        processors=[structlog.stdlib.filter_by_level, structlog.stdlib.add_logger_name, *shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[
+            structlog.stdlib.filter_by_level,
+            structlog.stdlib.add_logger_name,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
@@ -26,9 +27,10 @@ class Pages:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        await (await self._response(scope))(scope, receive, send)
+        response = await run_in_threadpool(self._response, scope)
+        await response(scope, receive, send)
 
-    async def _response(self, scope: Scope) -> Response:
+    def _response(self, scope: Scope) -> Response:
         path: str = scope["path"]
         if path.startswith("/api/"):
             return problem_response(scope, 404, "not-found", f"There is nothing at {path}.")

@@ -23,7 +23,9 @@ def json_value(value: Any, *, status: int = 200, headers: Mapping[str, str] | No
     return json_bytes(orjson.dumps(value), status=status, headers=headers)
 
 
-def download(chunks: Iterator[bytes], media_type: str, filename: str, *, size_bytes: int | None = None) -> StreamingResponse:
+def download(
+    chunks: Iterator[bytes], media_type: str, filename: str, *, size_bytes: int | None = None
+) -> StreamingResponse:
     """A file to save. The first chunk is made before the status is sent, so that a failure can still say 4xx or 5xx."""
     first = next(chunks, b"")
 
@@ -31,7 +33,9 @@ def download(chunks: Iterator[bytes], media_type: str, filename: str, *, size_by
         yield first
         yield from chunks
 
-    plain = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-_. ") else "_" for letter in filename)
+    plain = "".join(
+        letter if letter.isascii() and (letter.isalnum() or letter in "-_. ") else "_" for letter in filename
+    )
     headers = {
         "content-disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}",
         "cache-control": "no-store",

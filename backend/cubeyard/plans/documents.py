@@ -60,9 +60,13 @@ class Cost(Document):
     cables: float
     transceivers: float
     racks: float
+    containers: float
     trays: float
+    labels: float
     labour: float
-    network: float = Field(description="Switches, NICs, cables and transceivers: what Table 2 of the BCube paper compares.")
+    network: float = Field(
+        description="Switches, NICs, cables and transceivers: what Table 2 of the BCube paper compares."
+    )
     total: float
     at_least: bool
 
@@ -85,10 +89,52 @@ class TrayTotals(Document):
     peak_area_cm2: float
 
 
+class ColumnCutPeak(Document):
+    level: int
+    cables: int
+    tray: int
+
+
+class ColumnCut(Document):
+    """Cuts across a column of racks: the sum of each level's own peak, and the worst place there really is."""
+
+    peak_by_level: list[ColumnCutPeak]
+    sum_of_peaks_cables: int
+    sum_of_peaks_area_cm2: float
+    worst_cables: int
+    worst_area_cm2: float
+    worst_by_level: list[int]
+    worst_tray: int | None
+
+
 class Metric(Document):
     value: float | None
     exact: bool
-    source: str
+    unit: str
+    source: str = Field(description="A paper's section, or `[ours]`.")
+    note: str
+
+
+class StructureMetrics(Document):
+    """What the structure alone promises, from closed forms."""
+
+    diameter: Metric
+    diameter_links: Metric
+    average_path: Metric | None
+    average_path_links: Metric | None
+    bisection: Metric
+    bisection_bits_per_sec: Metric
+    disjoint_paths: Metric
+    all_to_all_throughput: Metric | None
+    server_ports: Metric
+    wires: Metric
+    switch_ports_used: Metric | None
+
+
+class BookName(Document):
+    book: str
+    version: int
+    title: str
 
 
 class Summary(Document):
@@ -98,27 +144,37 @@ class Summary(Document):
     engine_version: str
     spec: JsonObject
     title: str
+    book: BookName
     counts: Counts
     certificate: Certificate
     cost_usd: Cost
     power_watts: Power
     weight_kg: Weight
-    cable_metres: float
+    cable_metres: float = Field(description="To buy: the stock lengths together.")
     longest_cable_metres: float
     mean_cable_metres: float
+    route_metres: float = Field(description="As the cables run, slack included.")
+    longest_route_metres: float
     tray: TrayTotals
+    column_cut: ColumnCut
     labour_minutes: float
-    metrics: dict[str, Metric]
-    findings: list[Finding]
     bisection_gbps: float | None
+    metrics: StructureMetrics
+    findings: list[Finding]
 
 
 class Enclosure(Document):
-    kind: str
+    kind: str = Field(description="`container` or `rows`.")
     name: str
+    policy: str = Field(description="How racks were packed.")
     length_metres: float
     width_metres: float
     height_metres: float
+    containers: int
+    columns: int
+    positions: int
+    aisle_metres: float
+    rack_height_metres: float
 
 
 class RackColumns(Document):
@@ -128,7 +184,9 @@ class RackColumns(Document):
     width_metres: list[float]
     depth_metres: list[float]
     facing: list[str]
+    container: list[int]
     row: list[int]
+    position: list[int]
     group: list[int]
     group_label: list[str]
     units: list[int]
@@ -147,11 +205,13 @@ class DeviceColumns(Document):
     kind: list[int] = Field(description="0 is a server, 1 a switch.")
     level: list[int] = Field(description="-1 for a server.")
     rack: list[int]
-    unit: list[int] = Field(description="The lowest rack unit it fills, counted from 1 at the bottom.")
+    unit: list[int] = Field(
+        description="The lowest rack unit it fills, counted from 1 at the bottom; 0 for one that found no room."
+    )
     height_units: list[float]
     slot: list[int] = Field(description="Which of the devices side by side in that unit.")
     slots: list[int]
-    part: list[int] = Field(description="A row of `parts`.")
+    part: list[int] = Field(description="A row of `parts`; 65535 where no part of the book fits.")
     port_count: list[int]
 
 
@@ -215,7 +275,7 @@ class CableColumns(Document):
     route: list[int] = Field(description="A row of `routes`.")
     length_mm: list[int] = Field(description="As the cable runs, slack included.")
     stock_mm: list[int] = Field(description="The length to buy or to cut.")
-    part: list[int] = Field(description="A row of `parts`.")
+    part: list[int] = Field(description="A row of `parts`; 65535 where no part of the book fits.")
     colour: list[int] = Field(description="A row of `colours`.")
     bundle: list[int] = Field(description="A row of the scene's bundles, or -1 for a cable that stays in its rack.")
 
@@ -232,48 +292,149 @@ class Cables(Document):
 class BomLine(Document):
     line: int
     category: str
-    sku: str
+    sku: str = Field(description="Empty where no part of the book fits.")
     name: str
     length_metres: float | None
     colour: str | None
     quantity: float
     spares: float
-    unit: str
+    unit: str = Field(description="`each`, `m` or `min`.")
     unit_price_usd: float | None
-    total_usd: float | None
+    total_usd: float | None = Field(description="Quantity and spares together; null without a price.")
     weight_kg: float | None
     source: str
     basis: str
 
 
 class CutPiece(Document):
+    sku: str
+    colour: str
     length_metres: float
     pieces: int
 
 
 class Bom(Document):
+    book: BookName
+    currency: str
     lines: list[BomLine]
-    cut_list: list[CutPiece]
+    cut_list: list[CutPiece] = Field(description="For bulk cable: what to cut.")
     waste_metres: float
     boxes: int
+    labour_minutes: float
+    weight_kg: Weight
+    cost_usd: Cost
+
+
+class PortRows(Document):
+    """One row a port. `cable` is -1 and the far columns are empty where nothing is plugged in."""
+
+    device: list[str]
+    unit: list[int]
+    slot: list[int]
+    port: list[str]
+    cable: list[int]
+    level: list[int]
+    label: list[str] = Field(description="As printed at this end: this end first.")
+    far_label: list[str]
+    far_device: list[str]
+    far_port: list[str]
+    far_rack: list[str]
+    far_unit: list[int]
+    length_mm: list[int]
+    stock_mm: list[int]
+    sku: list[str]
+    colour: list[str]
+    route: list[str]
+
+
+class Device(Document):
+    device: str
+    index: int
+    kind: str = Field(description="`server` or `switch`.")
+    role: str
+    level: int = Field(description="-1 for a server.")
+    rack: str
+    unit: int
+    height_units: int
+    slot: int
+    slots: int
+    sku: str
+    part: str
+    power_watts: float | None
+    ports: int
+    ports_used: int
+
+
+class DeviceTrace(Device):
+    """Where a device stands and what every one of its ports is joined to."""
+
+    rows: PortRows
+
+
+class RackSheet(Document):
+    """One rack from the top unit down, and every cable end in it."""
+
+    rack: str
+    index: int
+    row: int
+    position: int
+    container: int
+    group_label: str
+    units: int
+    units_used: int
+    servers: int
+    switches: int
+    power_watts: float
+    power_limit_watts: float | None
+    weight_kg: float
+    weight_limit_kg: float | None
+    devices: list[Device]
+    rows: PortRows
+
+
+class PlanName(Document):
+    plan_hash: str
+    title: str
 
 
 class DiffCounts(Document):
     keep: int
-    add: int
     move: int
+    add: int
     remove: int
 
 
+class DiffColumns(Document):
+    """One row a cable: removals first, then moves, additions, keeps."""
+
+    action: list[int] = Field(description="A row of `actions`.")
+    reason: list[int] = Field(description="A row of `reasons`.")
+    before: list[int] = Field(description="The cable's number in the plan before; -1 for none.")
+    after: list[int] = Field(description="The cable's number in the plan after; -1 for none.")
+    end_a: list[str]
+    end_b: list[str]
+    from_: list[str] = Field(alias="from", description="The label before; empty for none.")
+    to: list[str] = Field(description="The label after; empty for none.")
+    length_mm: list[int]
+
+
 class Claim(Document):
+    """Something a paper says about rewiring, checked on these two plans."""
+
     name: str
+    statement: str
+    source: str
     holds: bool
     detail: str
 
 
 class WorkOrder(Document):
-    """How to turn one plan's cabling into another's; row `i` of every column is one cable."""
+    """How to turn one plan's cabling into another's."""
 
+    before: PlanName
+    after: PlanName
     counts: DiffCounts
-    columns: dict[str, list[Any]]
+    actions: list[str]
+    reasons: list[str]
+    columns: DiffColumns
     claims: list[Claim]

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Path, Query, Response
 
-from cubeyard.engine import BuiltPlan, Engine
+from cubeyard.catalog.endpoints import EngineOf
+from cubeyard.engine import BuiltPlan
 from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import not_found, responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import json_bytes, json_object, json_value
 from cubeyard.kit.text import PlainText
-from cubeyard.plans import documents, metrics, schemas, trace
+from cubeyard.plans import documents, metrics, schemas
 from cubeyard.plans.models import PlanRow, RevisionRow
 from cubeyard.plans.service import PlanService, etag, plan_fields
 
@@ -22,23 +23,20 @@ plans = APIRouter(prefix="/plans", tags=["plans"])
 topologies = APIRouter(prefix="/topologies", tags=["topologies"])
 
 
-def get_engine(request: Request) -> Engine:
-    return request.app.state.engine
-
-
-EngineOf = Annotated[Engine, Depends(get_engine)]
-
-
 def get_service(session: UnitOfWork, engine: EngineOf) -> PlanService:
     return PlanService(session, engine)
 
 
 Service = Annotated[PlanService, Depends(get_service)]
-IfMatch = Annotated[str | None, Header(alias="If-Match", max_length=400, description="The plan's ETag that the change is based on.")]
+IfMatch = Annotated[
+    str | None, Header(alias="If-Match", max_length=400, description="The plan's ETag that the change is based on.")
+]
 AtRevision = Annotated[schemas.Revision | None, Query(description="An earlier revision; the head if left out.")]
 DeviceName = Annotated[str, Path(min_length=1, max_length=120, examples=["0132", "<3,001>"])]
 RackName = Annotated[str, Path(min_length=1, max_length=120, examples=["R03"])]
-ETAG_HEADER = {"headers": {"ETag": {"description": "Names this head; send it back as If-Match.", "schema": {"type": "string"}}}}
+ETAG_HEADER = {
+    "headers": {"ETag": {"description": "Names this head; send it back as If-Match.", "schema": {"type": "string"}}}
+}
 
 
 def _plan_response(plan: PlanRow, row: RevisionRow, *, status: int = 200) -> Response:
@@ -48,7 +46,9 @@ def _plan_response(plan: PlanRow, row: RevisionRow, *, status: int = 200) -> Res
     return json_value(plan_fields(plan, row), status=status, headers=headers)
 
 
-@topologies.get("", operation_id="list_topologies", summary="Every topology family with its parameters", responses=responses())
+@topologies.get(
+    "", operation_id="list_topologies", summary="Every topology family with its parameters", responses=responses()
+)
 def list_topologies(engine: EngineOf) -> list[schemas.Family]:
     return json_bytes(engine.families_json)  # pyright: ignore[reportReturnType]
 
@@ -101,7 +101,13 @@ def create_plan(service: Service, request: schemas.PlanCreate) -> Response:
     return _plan_response(*service.create(request), status=201)
 
 
-@plans.get("/{id}", operation_id="read_plan", summary="A plan at its head or at a revision", response_model=schemas.Plan, responses={200: ETAG_HEADER, **responses(404)})
+@plans.get(
+    "/{id}",
+    operation_id="read_plan",
+    summary="A plan at its head or at a revision",
+    response_model=schemas.Plan,
+    responses={200: ETAG_HEADER, **responses(404)},
+)
 def read_plan(service: Service, id: Id, revision: AtRevision = None) -> Response:
     return _plan_response(*service.read(id, revision))
 
@@ -118,12 +124,23 @@ def update_plan(service: Service, id: Id, request: schemas.PlanUpdate, if_match:
     return _plan_response(*service.update(id, request, if_match))
 
 
-@plans.delete("/{id}", operation_id="delete_plan", summary="Forget a plan and its revisions", status_code=204, responses=responses(404, 412))
+@plans.delete(
+    "/{id}",
+    operation_id="delete_plan",
+    summary="Forget a plan and its revisions",
+    status_code=204,
+    responses=responses(404, 412),
+)
 def delete_plan(service: Service, id: Id, if_match: IfMatch = None) -> None:
     service.delete(id, if_match)
 
 
-@plans.get("/{id}/revisions", operation_id="list_revisions", summary="A plan's history, the latest first", responses=responses(404))
+@plans.get(
+    "/{id}/revisions",
+    operation_id="list_revisions",
+    summary="A plan's history, the latest first",
+    responses=responses(404),
+)
 def list_revisions(service: Service, id: Id) -> schemas.RevisionList:
     return service.history(id)
 
@@ -147,17 +164,35 @@ def _built(service: Service, id: Id, revision: AtRevision = None) -> BuiltPlan:
 Built = Annotated[BuiltPlan, Depends(_built)]
 
 
-@plans.get("/{id}/scene", operation_id="read_scene", summary="Where everything stands", response_model=documents.Scene, responses=responses(404))
+@plans.get(
+    "/{id}/scene",
+    operation_id="read_scene",
+    summary="Where everything stands",
+    response_model=documents.Scene,
+    responses=responses(404),
+)
 def read_scene(built: Built) -> Response:
     return json_bytes(built.scene_json)
 
 
-@plans.get("/{id}/bom", operation_id="read_bom", summary="The bill of materials", response_model=documents.Bom, responses=responses(404))
+@plans.get(
+    "/{id}/bom",
+    operation_id="read_bom",
+    summary="The bill of materials",
+    response_model=documents.Bom,
+    responses=responses(404),
+)
 def read_bom(built: Built) -> Response:
     return json_bytes(built.bom_json)
 
 
-@plans.get("/{id}/cables", operation_id="read_cables", summary="Every cable, in columns", response_model=documents.Cables, responses=responses(404))
+@plans.get(
+    "/{id}/cables",
+    operation_id="read_cables",
+    summary="Every cable, in columns",
+    response_model=documents.Cables,
+    responses=responses(404),
+)
 def read_cables(
     built: Built,
     offset: Annotated[int, Query(ge=0, le=2_147_483_647)] = 0,
@@ -170,14 +205,32 @@ def read_cables(
     return json_bytes(built.cables_json_slice(start, stop))
 
 
-@plans.get("/{id}/racks/{rack}", operation_id="read_rack", summary="One rack from top to bottom", responses=responses(404))
-def read_rack(built: Built, rack: RackName) -> schemas.RackSheet:
-    return trace.rack_sheet(built, rack)
+@plans.get(
+    "/{id}/racks/{rack}",
+    operation_id="read_rack",
+    summary="One rack from top to bottom",
+    response_model=documents.RackSheet,
+    responses=responses(404),
+)
+def read_rack(built: Built, rack: RackName) -> Response:
+    sheet = built.rack_json(rack)
+    if sheet is None:
+        raise not_found(f"rack {rack}")
+    return json_bytes(sheet)
 
 
-@plans.get("/{id}/devices/{name}", operation_id="trace_device", summary="A device and all that is plugged into it", responses=responses(404))
-def trace_device(built: Built, name: DeviceName) -> schemas.DeviceTrace:
-    return trace.device_trace(built, name)
+@plans.get(
+    "/{id}/devices/{name}",
+    operation_id="trace_device",
+    summary="A device and all that is plugged into it",
+    response_model=documents.DeviceTrace,
+    responses=responses(404),
+)
+def trace_device(built: Built, name: DeviceName) -> Response:
+    trace = built.device_json(name)
+    if trace is None:
+        raise not_found(f"device {name}")
+    return json_bytes(trace)
 
 
 @plans.get(
@@ -188,18 +241,35 @@ def trace_device(built: Built, name: DeviceName) -> schemas.DeviceTrace:
     responses=responses(404),
 )
 def diff_plans(
-    service: Service, engine: EngineOf, id: Id, other: Id, revision: AtRevision = None, other_revision: AtRevision = None
+    service: Service,
+    engine: EngineOf,
+    id: Id,
+    other: Id,
+    revision: AtRevision = None,
+    other_revision: AtRevision = None,
 ) -> Response:
     before, after = service.built(id, revision)[2], service.built(other, other_revision)[2]
     return json_bytes(engine.work_order_json(before, after))
 
 
-@router.post("/compare", tags=["plans"], operation_id="compare_plans", summary="Two to four plans side by side", responses=responses(404))
+@router.post(
+    "/compare",
+    tags=["plans"],
+    operation_id="compare_plans",
+    summary="Two to four plans side by side",
+    responses=responses(404),
+)
 def compare_plans(service: Service, request: schemas.CompareRequest) -> schemas.CompareResponse:
     return service.compare(request)
 
 
-@router.get("/schema/plan", tags=["topologies"], operation_id="read_plan_schema", summary="JSON Schema of a plan spec", responses=responses())
+@router.get(
+    "/schema/plan",
+    tags=["topologies"],
+    operation_id="read_plan_schema",
+    summary="JSON Schema of a plan spec",
+    responses=responses(),
+)
 def read_plan_schema(engine: EngineOf) -> dict[str, Any]:
     return engine.plan_schema
 

@@ -44,6 +44,7 @@ METRICS = (
 NETWORK_METRICS: dict[str, tuple[str, Literal["lower", "higher", "neither"]]] = {
     "diameter": ("Diameter", "lower"),
     "average_path": ("Mean path", "lower"),
+    "all_to_all_throughput": ("All-to-all throughput, in links", "higher"),
     "disjoint_paths": ("Disjoint paths", "higher"),
 }
 """Structure metrics of the engine that are shown when every plan has them."""
@@ -75,7 +76,13 @@ def deltas(plan: Json, base: Json) -> list[schemas.Delta]:
         difference = value - other if value is not None and other is not None else None
         result.append(
             schemas.Delta(
-                metric=metric.name, title=metric.title, unit=metric.unit, better=metric.better, value=value, base=other, delta=difference
+                metric=metric.name,
+                title=metric.title,
+                unit=metric.unit,
+                better=metric.better,
+                value=value,
+                base=other,
+                delta=difference,
             )
         )
     return result

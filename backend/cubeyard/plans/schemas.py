@@ -13,6 +13,8 @@ from cubeyard.plans.documents import Bom, Cables, Counts, Scene, Summary
 
 NAME_MAX_CHARACTERS = 120
 EXAMPLE_SPEC = {"topology": {"family": "bcube", "n": 8, "k": 3, "servers": 2048}, "catalog": "current-2026"}
+list_of = list
+"""`list` by another name, for the model that has a field called so."""
 EXAMPLE_ID = "0a1b2c3d4e5f6g"
 
 
@@ -27,7 +29,12 @@ def _printable(name: str) -> str:
 
 Name = Annotated[
     str,
-    Field(min_length=1, max_length=NAME_MAX_CHARACTERS, description="What people call the plan.", examples=["Yard A, 2,048 servers"]),
+    Field(
+        min_length=1,
+        max_length=NAME_MAX_CHARACTERS,
+        description="What people call the plan.",
+        examples=["Yard A, 2,048 servers"],
+    ),
     AfterValidator(_printable),
 ]
 Spec = Annotated[
@@ -41,7 +48,9 @@ Note = Annotated[PlainText, Field(max_length=500, description="Why, for whoever 
 Revision = Annotated[int, Field(ge=1, le=2_147_483_647)]
 CatalogVersion = Annotated[
     Annotated[int, Field(ge=1, le=2_147_483_647)] | Literal["latest"] | None,
-    Field(description="Which version of the price book that `spec.catalog` names; left out: the one the plan pins, or the latest."),
+    Field(
+        description="Which version of the price book that `spec.catalog` names; left out: the one the plan pins, or the latest."
+    ),
 ]
 Include = Literal["summary", "scene", "bom", "cables"]
 
@@ -50,41 +59,60 @@ class Request(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+class Choice(BaseModel):
+    value: str | int
+    title: str
+
+
 class Parameter(BaseModel):
     """One letter of a family's spec."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="forbid")
 
     name: str
     letter: str | None = None
     title: str
     kind: str = Field(description="`integer`, `number`, `enum` or `list`.")
+    list: bool = Field(description="Whether several values may be given.")
     min: float | None = None
     max: float | None = None
     default: Any = None
+    default_doc: str | None = None
     unit: str | None = None
     doc: str
     required: bool
+    choices: list_of[Choice] | None = None
+
+
+class Preset(BaseModel):
+    title: str
+    spec: dict[str, Any]
 
 
 class Family(BaseModel):
     """A topology family and what its spec takes."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="forbid")
 
     family: str
     title: str
     summary: str
     source: str
+    names: str = Field(description="How its servers and switches are named.")
     parameters: list[Parameter]
     example: dict[str, Any]
+    presets: list[Preset]
 
 
 class PreviewRequest(Request):
     spec: Spec
-    include: list[Include] = Field(default=["summary"], max_length=4, description="Which documents to return; the summary always comes.")
+    include: list[Include] = Field(
+        default=["summary"], max_length=4, description="Which documents to return; the summary always comes."
+    )
     catalog_version: CatalogVersion = None
-    base: Spec | str | None = Field(default=None, description="Another spec, or the hash of a plan computed lately, to give deltas against.")
+    base: Spec | str | None = Field(
+        default=None, description="Another spec, or the hash of a plan computed lately, to give deltas against."
+    )
 
 
 class Delta(BaseModel):
@@ -218,7 +246,9 @@ class CompareRow(BaseModel):
     better: Literal["lower", "higher", "neither"]
     values: list[float | None]
     deltas: list[float | None] = Field(description="Each value less the base's.")
-    ratios: list[float | None] = Field(description="Each value over the base's; null where the base is zero or unknown.")
+    ratios: list[float | None] = Field(
+        description="Each value over the base's; null where the base is zero or unknown."
+    )
     best: list[int] = Field(description="Which of the plans do best; empty where neither way is better.")
 
 
@@ -226,75 +256,3 @@ class CompareResponse(BaseModel):
     base: int
     plans: list[ComparedPlan]
     rows: list[CompareRow]
-
-
-class DeviceRef(BaseModel):
-    index: int
-    name: str
-    kind: Literal["server", "switch"]
-    level: int
-    rack: str
-    unit: int
-    slot: int
-    slots: int
-    height_units: float
-    sku: str
-    part: str
-
-
-class CableRef(BaseModel):
-    index: int
-    name: str
-    level: int
-    route: str
-    colour: str
-    length_metres: float
-    stock_metres: float
-    sku: str
-    part: str
-    bundle: int | None
-    label: str = Field(description="As stuck on this device's end.")
-
-
-class TracedPort(BaseModel):
-    port: int
-    name: str
-    cable: CableRef | None
-    peer: DeviceRef | None
-    peer_port: int | None
-    peer_port_name: str | None
-
-
-class DeviceTrace(BaseModel):
-    """Where a device stands and what every one of its ports is joined to."""
-
-    plan_hash: str
-    device: DeviceRef
-    ports: list[TracedPort]
-
-
-class RackNeighbour(BaseModel):
-    rack: str
-    cables: int
-
-
-class RackSheet(BaseModel):
-    plan_hash: str
-    index: int
-    name: str
-    row: int
-    facing: str
-    group: int
-    group_label: str
-    x_metres: float
-    y_metres: float
-    units: int
-    units_used: int
-    power_watts: float
-    weight_kg: float
-    servers: int
-    switches: int
-    devices: list[DeviceRef] = Field(description="From the top unit down, left to right.")
-    cables_inside: int
-    cables_leaving: int
-    neighbours: list[RackNeighbour] = Field(description="Other racks by how many cables go there, most first.")

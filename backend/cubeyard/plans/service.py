@@ -23,7 +23,7 @@ from cubeyard.plans.repository import PlanRepository
 class PlanService:
     def __init__(self, session: Session, engine: Engine) -> None:
         self._repository = PlanRepository(session)
-        self._catalog = CatalogService(session)
+        self._catalog = CatalogService(session, engine)
         self._engine = engine
 
     def preview(self, spec: Json, catalog_version: int | str | None = None) -> BuiltPlan:
@@ -33,7 +33,9 @@ class PlanService:
 
     def create(self, request: schemas.PlanCreate) -> tuple[PlanRow, RevisionRow]:
         plan = PlanRow(id=new_id(), name=request.name, head_revision=1)
-        first = self._revision(plan, 1, "create", normal_spec(request.spec), request.note, _number(request.catalog_version))
+        first = self._revision(
+            plan, 1, "create", normal_spec(request.spec), request.note, _number(request.catalog_version)
+        )
         self._repository.add(plan, first)
         return plan, first
 
@@ -56,11 +58,14 @@ class PlanService:
         last = rows[limit - 1][0] if more else None
         return schemas.PlanList(items=items, next=_encode_cursor(last) if last else None)
 
-    def update(
-        self, plan_id: str, request: schemas.PlanUpdate, if_match: str | None
-    ) -> tuple[PlanRow, RevisionRow]:
+    def update(self, plan_id: str, request: schemas.PlanUpdate, if_match: str | None) -> tuple[PlanRow, RevisionRow]:
         plan = self._locked(plan_id)
-        self._check_base(plan, request.base_revision, if_match, required=request.spec is not None or request.catalog_version is not None)
+        self._check_base(
+            plan,
+            request.base_revision,
+            if_match,
+            required=request.spec is not None or request.catalog_version is not None,
+        )
         if request.name is not None and request.name != plan.name:
             plan.name = request.name
             self._repository.touch(plan)
@@ -106,13 +111,19 @@ class PlanService:
     def compare(self, request: schemas.CompareRequest) -> schemas.CompareResponse:
         if request.base >= len(request.plans):
             raise field_error(
-                "body.base", request.base, "The base is not one of the plans.", limit=f"at most {len(request.plans) - 1}", hint="Count from 0."
+                "body.base",
+                request.base,
+                "The base is not one of the plans.",
+                limit=f"at most {len(request.plans) - 1}",
+                hint="Count from 0.",
             )
         described: list[schemas.ComparedPlan] = []
         built: list[BuiltPlan] = []
         for index, wanted in enumerate(request.plans):
             if (wanted.id is None) == (wanted.spec is None):
-                raise field_error(f"body.plans.{index}", None, "Give either `id` or `spec`.", hint="Exactly one of the two.")
+                raise field_error(
+                    f"body.plans.{index}", None, "Give either `id` or `spec`.", hint="Exactly one of the two."
+                )
             revision = None
             if wanted.id is not None:
                 plan, row, one = self.built(wanted.id, wanted.revision)
@@ -171,12 +182,16 @@ class PlanService:
         if if_match is not None:
             if if_match.strip() != "*" and etag(plan) not in {tag.strip() for tag in if_match.split(",")}:
                 raise ProblemError(
-                    412, "changed-meanwhile", f"The plan is at {etag(plan)}, not at {if_match.strip()[:80]}. Read it again and repeat the change."
+                    412,
+                    "changed-meanwhile",
+                    f"The plan is at {etag(plan)}, not at {if_match.strip()[:80]}. Read it again and repeat the change.",
                 )
         elif base_revision is None:
             if required:
                 raise ProblemError(
-                    428, "base-needed", "Say which revision the change is based on: `base_revision`, or an If-Match header with the plan's ETag."
+                    428,
+                    "base-needed",
+                    "Say which revision the change is based on: `base_revision`, or an If-Match header with the plan's ETag.",
                 )
         elif base_revision != plan.head_revision:
             raise ProblemError(
@@ -215,14 +230,18 @@ def normal_spec(spec: Json) -> Json:
     try:
         storable_json(spec)
     except ValueError as error:
-        raise field_error("body.spec", None, f"The spec cannot be used: {error}.", hint="Send plain JSON of at most 40 levels.") from error
+        raise field_error(
+            "body.spec", None, f"The spec cannot be used: {error}.", hint="Send plain JSON of at most 40 levels."
+        ) from error
     return {"topology": spec} if "family" in spec else dict(spec)
 
 
 def book_of(spec: Json) -> str:
     book = spec.get("catalog", DEFAULT_BOOK)
     if not isinstance(book, str):
-        raise field_error("body.spec.catalog", book, "The catalog is the name of a price book.", hint="See GET /api/v1/catalog/books.")
+        raise field_error(
+            "body.spec.catalog", book, "The catalog is the name of a price book.", hint="See GET /api/v1/catalog/books."
+        )
     return book
 
 
@@ -282,5 +301,7 @@ def _decode_cursor(cursor: str) -> tuple[datetime, str]:
         if parsed.tzinfo is None or not plan_id.isalnum():
             raise ValueError
     except (ValueError, binascii.Error):
-        raise field_error("query.cursor", cursor, "The cursor is not one that this server gave.", hint="Start again without a cursor.") from None
+        raise field_error(
+            "query.cursor", cursor, "The cursor is not one that this server gave.", hint="Start again without a cursor."
+        ) from None
     return parsed, plan_id

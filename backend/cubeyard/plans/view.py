@@ -23,7 +23,7 @@ class PlanView:
     Indices are the engine's: a device index is a row of `scene["devices"]`, a rack index a row of `scene["racks"]`, a part
     index a row of `scene["parts"]`. `cables` holds the columns `a_device, a_port, b_device, b_port, level, route, length_mm,
     stock_mm, part, colour, bundle`; `route` indexes `routes`, `colour` indexes `colours`, and `bundle` indexes the rows of
-    `scene["bundles"]` (-1: the cable stays in its rack).
+    `scene["bundles"]` (-1: the cable stays in its rack). A `part` of 65535 means that no part of the book fits.
     """
 
     name: str
@@ -64,8 +64,8 @@ class PlanView:
             far_labels=far_labels,
             a_port_names=a_port_names,
             b_port_names=b_port_names,
-            routes=list(plan.scene["routes"]),
-            colours=list(plan.scene["colours"]),
+            routes=list(plan.cable_tables["routes"]),
+            colours=list(plan.cable_tables["colours"]),
         )
 
     @property

@@ -29,7 +29,9 @@ MAX_FORM_BYTES = 4096
 class TokenCreate(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    name: Annotated[PlainText, Field(min_length=1, max_length=120, description="What it is for.", examples=["nightly export"])]
+    name: Annotated[
+        PlainText, Field(min_length=1, max_length=120, description="What it is for.", examples=["nightly export"])
+    ]
 
 
 class Token(BaseModel):
@@ -69,13 +71,19 @@ def create_token(service: Service, request: TokenCreate) -> NewToken:
     return NewToken(**_token(row).model_dump(), token=secret)
 
 
-@router.delete("/{id}", operation_id="revoke_token", summary="Revoke a token and its sessions", status_code=204, responses=responses(404))
+@router.delete(
+    "/{id}",
+    operation_id="revoke_token",
+    summary="Revoke a token and its sessions",
+    status_code=204,
+    responses=responses(404),
+)
 def revoke_token(service: Service, id: Id) -> None:
     service.revoke(id)
 
 
 @pages.get("/login")
-def login_page(request: Request, next: str = "/") -> Response:
+def login_page(next: str = "/") -> Response:
     return _page(_local(next), "")
 
 
@@ -123,7 +131,13 @@ def _open(request: Request, token: str) -> str | None:
 def _local(path: str) -> str:
     """Only a path of ours: a login must not send anyone elsewhere."""
     parts = urlsplit(path)
-    if parts.scheme or parts.netloc or not path.startswith("/") or path.startswith(("//", "/\\")) or any(ord(one) < 32 for one in path):
+    if (
+        parts.scheme
+        or parts.netloc
+        or not path.startswith("/")
+        or path.startswith(("//", "/\\"))
+        or any(ord(one) < 32 for one in path)
+    ):
         return "/"
     return path
 

@@ -58,7 +58,9 @@ class Guard:
 
     def _refuse_host(self, scope: Scope, headers: Headers) -> Response | None:
         host = host_name(headers.get("host", ""))
-        if host is not None and (host in self._hosts or self._is_good_address(host) or host == self.settings.host.lower()):
+        if host is not None and (
+            host in self._hosts or self._is_good_address(host) or host == self.settings.host.lower()
+        ):
             return None
         detail = f"This server is not called {headers.get('host', '')[:100]!r}. Add the name to CUBEYARD_ALLOWED_HOSTS if it should be."
         return problem_response(scope, 421, "wrong-host", detail)
@@ -92,7 +94,9 @@ class Guard:
         cookies = cookie_parser(headers.get("cookie", ""))
         is_bearer = scheme.lower() == "bearer" and bool(bearer.strip())
         if is_bearer or (self.settings.exposed and COOKIE in cookies and scope["path"] not in OPEN_PATHS):
-            identity = await run_in_threadpool(self._identify, bearer.strip() if is_bearer else None, cookies.get(COOKIE))
+            identity = await run_in_threadpool(
+                self._identify, bearer.strip() if is_bearer else None, cookies.get(COOKIE)
+            )
             if identity is not None:
                 scope.setdefault("state", {})["identity"] = identity
                 return None
@@ -106,7 +110,9 @@ class Guard:
         return self._unauthorised(scope, "This server needs a token: `Authorization: Bearer …`, or log in at /login.")
 
     def _unauthorised(self, scope: Scope, detail: str) -> Response:
-        return problem_response(scope, 401, "token-needed", detail, headers={"www-authenticate": 'Bearer realm="cubeyard"'})
+        return problem_response(
+            scope, 401, "token-needed", detail, headers={"www-authenticate": 'Bearer realm="cubeyard"'}
+        )
 
     def _identify(self, bearer: str | None, cookie: str | None) -> Identity | None:
         state: Any = self.application.state

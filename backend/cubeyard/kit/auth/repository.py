@@ -31,7 +31,10 @@ class AuthRepository:
         return row
 
     def delete_token(self, token_id: str) -> bool:
-        return self._session.execute(delete(TokenRow).where(TokenRow.id == token_id).returning(TokenRow.id)).first() is not None
+        return (
+            self._session.execute(delete(TokenRow).where(TokenRow.id == token_id).returning(TokenRow.id)).first()
+            is not None
+        )
 
     def session_by_hash(self, digest: str) -> SessionRow | None:
         return self._session.get(SessionRow, digest)
