@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use cubeyard_topology::{Finding, Topology};
 use serde::{Serialize, Serializer};
 
-use crate::book::{Basis, Book, Part, PartKind};
+use crate::book::{Book, Part, PartKind};
 use crate::cut_list::{Cut, first_fit_decreasing};
 use crate::layout::Layout;
 use crate::selection::PartSelection;
@@ -79,7 +79,8 @@ pub struct BomLine {
     pub total_usd: Option<f64>,
     pub weight_kg: Option<f64>,
     pub source: String,
-    pub basis: Option<Basis>,
+    /// Empty when there is no part.
+    pub basis: &'static str,
     #[serde(skip)]
     pub total_cents: Option<i64>,
 }
@@ -196,7 +197,7 @@ impl<'a> Builder<'a> {
             total_usd: total_cents.map(|c| c as f64 / 100.0),
             weight_kg: new.unit_weight_kg.map(|kg| round_grams(kg * new.quantity)),
             source: source.map(|s| s.source.clone()).unwrap_or_default(),
-            basis: source.map(|s| s.basis),
+            basis: source.map_or("", |s| s.basis.as_str()),
             total_cents,
         });
     }
@@ -425,19 +426,18 @@ fn site_lines(to: &mut Builder<'_>, layout: &Layout, wiring: &Wiring) -> f64 {
         to.push(NewLine::each(Category::Container, part, name, u64::from(site.containers)));
     }
     let trays = &wiring.trays;
-    let mut metres_by_part: BTreeMap<u16, f64> = BTreeMap::new();
-    for i in 0..trays.name.len() {
-        let kind = match trays.kind[i] {
+    let mut metres_by_part: BTreeMap<Option<usize>, f64> = BTreeMap::new();
+    for segment in 0..trays.len() {
+        let part = trays.part[match trays.kind[segment] {
             TrayKind::Column => 0,
             TrayKind::Crossing => 1,
             TrayKind::Underfloor => 2,
-        };
-        let (dx, dy) = (trays.x1_metres[i] - trays.x0_metres[i], trays.y1_metres[i] - trays.y0_metres[i]);
-        *metres_by_part.entry(trays.part[kind]).or_default() += dx.hypot(dy);
+        }];
+        *metres_by_part.entry(part).or_default() += trays.length_metres(segment);
     }
     let mut total = 0.0;
     for (part, metres) in metres_by_part {
-        let part = to.part(part);
+        let part = part.map(|i| &book.parts[i]);
         // Bought by the started tenth of a metre.
         let metres = (metres * 10.0 - 1e-6).ceil().max(0.0) / 10.0;
         total += metres;

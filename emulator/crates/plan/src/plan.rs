@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use cubeyard_topology::{Certificate, Finding, Severity, Topology, TopologyError, TopologySpec};
+use cubeyard_topology::{Certificate, Csr, Finding, Severity, Topology, TopologyError, TopologySpec};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -14,7 +14,7 @@ use crate::layout::{Layout, lay_out};
 use crate::power::{Power, power};
 use crate::selection::PartSelection;
 use crate::spec::PlanSpec;
-use crate::wiring::{NO_PART, Wiring, wire};
+use crate::wiring::{NO_PART, Wiring, labels, wire};
 
 /// Why there is no plan: at least one finding is an error.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,12 +97,28 @@ pub struct Plan {
     /// See [`plan_hash`].
     pub hash: String,
     certificate: OnceLock<Certificate>,
+    adjacency: OnceLock<Csr>,
 }
 
 impl Plan {
     /// The wiring certificate, worked out on first use.
     pub fn certificate(&self) -> &Certificate {
         self.certificate.get_or_init(|| self.topology.certificate())
+    }
+
+    /// What is printed on a cable at its `a` end: that end first.
+    pub fn label(&self, cable: usize) -> String {
+        labels::label(&self.topology, &self.layout, cable, true)
+    }
+
+    /// What is printed on a cable at its `b` end.
+    pub fn far_label(&self, cable: usize) -> String {
+        labels::label(&self.topology, &self.layout, cable, false)
+    }
+
+    /// Links by device, worked out on first use.
+    pub fn adjacency(&self) -> &Csr {
+        self.adjacency.get_or_init(|| self.topology.adjacency())
     }
 }
 
@@ -114,7 +130,7 @@ pub fn plan(spec: &PlanSpec, book: &Book) -> Result<Plan, PlanError> {
     let topology = Topology::build(&spec.topology)?;
     let mut findings = spec.topology.validate();
     let layout = lay_out(spec, &topology, book, &mut findings);
-    let wiring = wire(spec, &topology, book, &layout, &mut findings);
+    let wiring = wire(spec, &topology, &layout, book, &mut findings);
     let mut bom = bill(spec, &topology, book, &layout, &wiring);
     let cost = cost(&bom.lines);
     let power = power(&topology, &layout.parts, book);
@@ -144,6 +160,7 @@ pub fn plan(spec: &PlanSpec, book: &Book) -> Result<Plan, PlanError> {
         findings,
         hash,
         certificate: OnceLock::new(),
+        adjacency: OnceLock::new(),
     })
 }
 

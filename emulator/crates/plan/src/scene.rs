@@ -1,13 +1,15 @@
 //! What a picture needs, in columns: racks, devices, trays and bundles. Cables travel as arrays, not here.
 
-use cubeyard_topology::Topology;
+use std::iter;
+
+use cubeyard_topology::{SwitchTier, Topology};
 use serde::{Serialize, Serializer};
 
 use crate::layout::{Facing, Placements, Racks};
 use crate::plan::Plan;
 use crate::spec::Enclosure;
 use crate::summary::{json, round};
-use crate::wiring::{Bundles, COLOURS, NO_PART, ROUTES, TrayKind, Trays};
+use crate::wiring::{Bundles, COLOURS, NO_PART, ROUTES, Trays};
 
 /// Numbers rounded to the millimetre, gram or tenth of a watt.
 struct Column<'a>(&'a [f64]);
@@ -47,42 +49,39 @@ impl Serialize for DeviceNames<'_> {
     }
 }
 
-/// One value a tier, spread over its devices; servers first.
-struct ByDevice<'a, F>(&'a Topology, F);
+/// A column that is the same for all servers, and for all switches of a tier.
+struct ByDevice<'a, T> {
+    topology: &'a Topology,
+    servers: T,
+    /// One a tier.
+    tiers: Vec<T>,
+}
 
-impl<T: Serialize, F: Fn(Option<usize>) -> T> Serialize for ByDevice<'_, F> {
+impl<'a, T> ByDevice<'a, T> {
+    fn new(topology: &'a Topology, servers: T, of_tier: impl Fn(usize, &SwitchTier) -> T) -> Self {
+        let tiers = topology.tiers().iter().enumerate().map(|(t, tier)| of_tier(t, tier)).collect();
+        ByDevice { topology, servers, tiers }
+    }
+}
+
+impl<T: Serialize> Serialize for ByDevice<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeSeq;
-        let mut seq = serializer.serialize_seq(Some(self.0.node_count() as usize))?;
-        let mut repeat = |value: T, count: u32| -> Result<(), S::Error> {
-            for _ in 0..count {
-                seq.serialize_element(&value)?;
-            }
-            Ok(())
-        };
-        repeat((self.1)(None), self.0.server_count())?;
-        for (t, tier) in self.0.tiers().iter().enumerate() {
-            repeat((self.1)(Some(t)), tier.count)?;
-        }
-        seq.end()
+        let servers = iter::repeat_n(&self.servers, self.topology.server_count() as usize);
+        let switches = self.topology.tiers().iter().zip(&self.tiers);
+        let switches = switches.flat_map(|(tier, value)| iter::repeat_n(value, tier.count as usize));
+        serializer.collect_seq(servers.chain(switches))
     }
 }
 
 #[derive(Serialize)]
-struct Scene<'a, P, L, N, K>
-where
-    P: Fn(Option<usize>) -> u16,
-    L: Fn(Option<usize>) -> i16,
-    N: Fn(Option<usize>) -> u32,
-    K: Fn(Option<usize>) -> u8,
-{
+struct Scene<'a> {
     enclosure: EnclosureBox<'a>,
     racks: RackColumns<'a>,
-    devices: DeviceColumns<'a, P, L, N, K>,
+    devices: DeviceColumns<'a>,
     parts: Vec<PartName<'a>>,
     levels: Vec<LevelName>,
     routes: &'a [&'a str],
-    colours: Vec<Colour>,
+    colours: Vec<&'static str>,
     trays: TrayColumns<'a>,
     bundles: BundleColumns<'a>,
 }
@@ -121,27 +120,21 @@ struct RackColumns<'a> {
     switches: &'a [u32],
     power_watts: Column<'a>,
     weight_kg: Column<'a>,
-    cables_leaving: Vec<u32>,
+    cables_leaving: &'a [u32],
 }
 
 #[derive(Serialize)]
-struct DeviceColumns<'a, P, L, N, K>
-where
-    P: Fn(Option<usize>) -> u16,
-    L: Fn(Option<usize>) -> i16,
-    N: Fn(Option<usize>) -> u32,
-    K: Fn(Option<usize>) -> u8,
-{
+struct DeviceColumns<'a> {
     name: DeviceNames<'a>,
-    kind: ByDevice<'a, K>,
-    level: ByDevice<'a, L>,
+    kind: ByDevice<'a, u8>,
+    level: ByDevice<'a, i16>,
     rack: &'a [u32],
     unit: &'a [u16],
     height_units: &'a [u8],
     slot: &'a [u8],
     slots: &'a [u8],
-    part: ByDevice<'a, P>,
-    port_count: ByDevice<'a, N>,
+    part: ByDevice<'a, u16>,
+    port_count: ByDevice<'a, u32>,
 }
 
 #[derive(Serialize)]
@@ -155,12 +148,6 @@ struct PartName<'a> {
 struct LevelName {
     level: u8,
     label: String,
-}
-
-#[derive(Serialize)]
-struct Colour {
-    name: &'static str,
-    rgb: &'static str,
 }
 
 #[derive(Serialize)]
@@ -216,13 +203,6 @@ fn rack_columns(plan: &Plan) -> RackColumns<'_> {
     let site = &plan.layout.site;
     let racks: &Racks = &plan.layout.racks;
     let count = racks.name.len();
-    let mut cables_leaving = vec![0u32; count];
-    let bundles = &plan.wiring.bundles;
-    for ((&a, &b), &cables) in bundles.rack_a.iter().zip(&bundles.rack_b).zip(&bundles.cables) {
-        for rack in [a, b] {
-            cables_leaving[rack as usize] += cables;
-        }
-    }
     RackColumns {
         name: &racks.name,
         x_metres: Column(&racks.x_metres),
@@ -245,7 +225,7 @@ fn rack_columns(plan: &Plan) -> RackColumns<'_> {
         switches: &racks.switches,
         power_watts: Column(&racks.power_watts),
         weight_kg: Column(&racks.weight_kg),
-        cables_leaving,
+        cables_leaving: &plan.wiring.rack_cables_leaving,
     }
 }
 
@@ -264,15 +244,7 @@ fn tray_columns(trays: &Trays) -> TrayColumns<'_> {
         x1_metres: Column(&trays.x1_metres),
         y1_metres: Column(&trays.y1_metres),
         z_metres: Column(&trays.z_metres),
-        kind: trays
-            .kind
-            .iter()
-            .map(|kind| match kind {
-                TrayKind::Column => "column",
-                TrayKind::Crossing => "crossing",
-                TrayKind::Underfloor => "underfloor",
-            })
-            .collect(),
+        kind: trays.kind.iter().map(|kind| kind.name()).collect(),
         cables: &trays.cables,
         area_cm2: Column(&trays.area_cm2),
         fill: Column(&trays.fill),
@@ -298,35 +270,27 @@ fn part_names(plan: &Plan) -> Vec<PartName<'_>> {
     parts.map(|p| PartName { sku: &p.sku, name: &p.name, kind: p.kind.as_str() }).collect()
 }
 
-fn colours() -> Vec<Colour> {
-    COLOURS.iter().map(|&(name, rgb)| Colour { name, rgb }).collect()
+fn colours() -> Vec<&'static str> {
+    COLOURS.iter().map(|&(name, _)| name).collect()
 }
 
 /// The scene document. A `part` of 65535 means that no part fits; a `unit` of 0 that the device found no room.
 pub fn scene_json(plan: &Plan) -> String {
     let topology = &plan.topology;
     let placements: &Placements = &plan.layout.placements;
-    let tiers = topology.tiers();
-    let part = |tier: Option<usize>| -> u16 {
-        let chosen = match tier {
-            Some(t) => plan.layout.parts.tier(t),
-            None => plan.layout.parts.server,
-        };
-        chosen.map_or(NO_PART, |p| plan.used_parts.dense_of(p as u16))
-    };
+    let chosen = &plan.layout.parts;
+    let part = |part: Option<usize>| part.map_or(NO_PART, |p| plan.used_parts.dense_of(p as u16));
     let devices = DeviceColumns {
         name: DeviceNames(topology),
-        kind: ByDevice(topology, |tier: Option<usize>| u8::from(tier.is_some())),
-        level: ByDevice(topology, |tier: Option<usize>| tier.map_or(-1, |t| i16::from(tiers[t].level))),
+        kind: ByDevice::new(topology, 0, |_, _| 1),
+        level: ByDevice::new(topology, -1, |_, tier| i16::from(tier.level)),
         rack: &placements.rack,
         unit: &placements.unit,
         height_units: &placements.height_units,
         slot: &placements.slot,
         slots: &placements.slots,
-        part: ByDevice(topology, part),
-        port_count: ByDevice(topology, |tier: Option<usize>| {
-            tier.map_or(topology.server_ports(), |t| tiers[t].ports)
-        }),
+        part: ByDevice::new(topology, part(chosen.server), |t, _| part(chosen.tier(t))),
+        port_count: ByDevice::new(topology, topology.server_ports(), |_, tier| tier.ports),
     };
     let levels = (0..topology.level_count())
         .map(|level| LevelName { level: level as u8, label: topology.level_label(level as u8) });
@@ -346,7 +310,7 @@ pub fn scene_json(plan: &Plan) -> String {
 #[derive(Serialize)]
 struct CableTables<'a> {
     routes: &'a [&'a str],
-    colours: Vec<Colour>,
+    colours: Vec<&'static str>,
     parts: Vec<PartName<'a>>,
 }
 

@@ -1,0 +1,100 @@
+//! JSON schema of a plan spec: forms, documentation and the API's own description come from it.
+
+use serde_json::{Value, json};
+
+use crate::spec::CablingSpec;
+
+/// The schema (draft 2020-12) of a plan spec. The topology's part is the families' own description.
+pub fn plan_schema() -> Value {
+    let optional = |schema: Value| {
+        let mut schema = schema;
+        if let Some(word) = schema.get("type").and_then(Value::as_str).map(str::to_owned) {
+            schema["type"] = json!([word, "null"]);
+        }
+        schema
+    };
+    let metres = |doc: &str, max: f64| {
+        optional(json!({"type": "number", "exclusiveMinimum": 0, "maximum": max, "description": doc, "x-unit": "m"}))
+    };
+    let count = |doc: &str, max: u32| {
+        optional(json!({"type": "integer", "minimum": 1, "maximum": max, "description": doc}))
+    };
+    let cabling = CablingSpec::default();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Plan spec",
+        "description": "What to plan. Every field but the topology may be left out.",
+        "type": "object",
+        "required": ["topology"],
+        "additionalProperties": false,
+        "properties": {
+            "topology": cubeyard_topology::json_schema(),
+            "site": {
+                "type": "object",
+                "description": "The container or room everything stands in.",
+                "additionalProperties": false,
+                "properties": {
+                    "enclosure": {
+                        "enum": ["auto", "container-40ft", "container-20ft", "custom", "rows"],
+                        "default": "auto",
+                        "description": "auto: a 40-ft container if everything fits, else open rows.",
+                    },
+                    "length_metres": metres("Inside length of a custom enclosure.", 10_000.0),
+                    "width_metres": metres("Inside width of a custom enclosure.", 10_000.0),
+                    "height_metres": metres("Inside height of a custom enclosure.", 100.0),
+                    "containers": count("Number of containers.", 10_000),
+                    "columns": count("Columns of racks in one container.", 1_000),
+                    "aisle_metres": metres("Width of the aisle that racks face each other across.", 100.0),
+                    "racks_per_row": count("Racks in one open row.", 100_000),
+                    "rack": optional(json!({"type": "string", "description": "SKU of the rack part."})),
+                    "rack_power_limit_watts": optional(json!({"type": "number", "exclusiveMinimum": 0, "x-unit": "W"})),
+                    "rack_weight_limit_kg": optional(json!({"type": "number", "exclusiveMinimum": 0, "x-unit": "kg"})),
+                },
+            },
+            "packaging": {
+                "type": "object",
+                "description": "Which devices share a rack.",
+                "additionalProperties": false,
+                "properties": {
+                    "policy": {
+                        "enum": ["auto", "bcube-5.2", "locality", "side-to-side", "paired-rows", "inter-chassis"],
+                        "default": "auto",
+                    },
+                    "servers_per_unit": count("Servers side by side in the height of one server.", 16),
+                    "switches_per_unit": count("Switches side by side, where the model allows it.", 16),
+                    "servers_per_rack": count("Most servers in one rack.", 1_000),
+                    "logical_racks_per_rack": count("Logical racks of a Subways loop in one physical rack.", 64),
+                    "face": optional(json!({"enum": ["front", "rear", null], "description": "Side that ports are on."})),
+                    "pins": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "required": ["rack"],
+                            "additionalProperties": false,
+                            "properties": {
+                                "device": optional(json!({"type": "string"})),
+                                "rack": {"type": "string"},
+                                "unit": count("Bottom unit, from 1.", 200),
+                                "x_metres": optional(json!({"type": "number"})),
+                                "y_metres": optional(json!({"type": "number"})),
+                            },
+                        },
+                    },
+                },
+            },
+            "cabling": {
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {
+                    "slack_metres": {"type": "number", "minimum": 0, "maximum": 100, "default": cabling.slack_metres, "x-unit": "m"},
+                    "tray_fill_limit": {"type": "number", "exclusiveMinimum": 0, "maximum": 1, "default": cabling.tray_fill_limit},
+                    "link_gbps": optional(json!({"type": "number", "exclusiveMinimum": 0, "x-unit": "Gb/s"})),
+                    "media": {"enum": ["auto", "cat6", "dac", "aoc", "fibre"], "default": "auto"},
+                    "stock": {"enum": ["stock", "bulk"], "default": "stock"},
+                    "spare_ratio": {"type": "number", "minimum": 0, "maximum": 1, "default": cabling.spare_ratio},
+                },
+            },
+            "catalog": optional(json!({"type": "string", "description": "Price book; its parts and prices are pinned by the plan's hash."})),
+        },
+    })
+}

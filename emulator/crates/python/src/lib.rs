@@ -1,0 +1,63 @@
+//! The Python module `cubeyard_engine`: few, coarse calls; JSON documents and numpy columns out.
+//!
+//! Every call that computes releases the GIL. Everything that can be wrong with an input arrives as one exception,
+//! `EngineError`, whose `findings_json` says what to change.
+
+mod plan;
+mod topology;
+
+use cubeyard_plan::summary::{ENGINE_VERSION, findings_json};
+use cubeyard_topology::Finding;
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+create_exception!(
+    cubeyard_engine,
+    EngineError,
+    PyValueError,
+    "Nothing can be computed from this input; `findings_json` (str) says why and what to change."
+);
+
+/// The findings as a Python exception.
+fn engine_error(py: Python<'_>, message: String, findings: &[Finding]) -> PyErr {
+    let error = EngineError::new_err(message);
+    match error.value(py).setattr("findings_json", findings_json(findings)) {
+        Ok(()) => error,
+        Err(failed) => failed,
+    }
+}
+
+/// Version of the engine, as in every summary.
+#[pyfunction]
+fn engine_version() -> &'static str {
+    ENGINE_VERSION
+}
+
+/// The built-in price books as JSON texts, oldest first.
+#[pyfunction]
+fn builtin_books() -> Vec<&'static str> {
+    cubeyard_plan::builtin_books()
+}
+
+/// JSON schema of a plan spec.
+#[pyfunction]
+fn plan_schema_json(py: Python<'_>) -> String {
+    py.detach(|| cubeyard_plan::schema::plan_schema().to_string())
+}
+
+#[pymodule]
+mod cubeyard_engine {
+    #[pymodule_export]
+    use super::EngineError;
+    #[pymodule_export]
+    use super::builtin_books;
+    #[pymodule_export]
+    use super::engine_version;
+    #[pymodule_export]
+    use super::plan::{Plan, build_plan, check_book, diff_plans, estimate_json};
+    #[pymodule_export]
+    use super::plan_schema_json;
+    #[pymodule_export]
+    use super::topology::{Topology, build_topology, families_json};
+}
