@@ -28,7 +28,7 @@ impl Draws {
 
     /// The next 64 bits.
     #[inline]
-    pub fn next(&mut self) -> u64 {
+    pub fn next_bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.0)
     }
@@ -36,13 +36,13 @@ impl Draws {
     /// A number in `0..bound` (bias below `bound / 2^32`; `bound` at least 1).
     #[inline]
     pub fn below(&mut self, bound: u32) -> u32 {
-        ((u64::from((self.next() >> 32) as u32) * u64::from(bound)) >> 32) as u32
+        ((u64::from((self.next_bits() >> 32) as u32) * u64::from(bound)) >> 32) as u32
     }
 
     /// A number in `0.0..1.0`.
     #[inline]
     pub fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+        (self.next_bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// Shuffles in place (Fisher-Yates).

@@ -1,4 +1,5 @@
 //! BCube's theorems, on random BCubes and with random failures.
+#![allow(clippy::unwrap_used)]
 
 use cubeyard_routing::bcube::{
     Bsr, FixedPath, Hops, Shape, Taken, build_path_set, complete_graph, find_substitute, good_paths,

@@ -100,7 +100,7 @@ pub fn count_links(
                             }
                         }
                         Err(NoPath::SourceFailed | NoPath::DestinationFailed | NoPath::NotFound) => {
-                            load.dropped += 1
+                            load.dropped += 1;
                         }
                     }
                 }

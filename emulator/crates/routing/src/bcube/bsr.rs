@@ -49,7 +49,7 @@ pub fn good_paths(
     }
     for attempt in 0..good.broken_levels.len() as u64 {
         let mut hops = Hops::new();
-        let seed = Draws::of(flow, attempt).next();
+        let seed = Draws::of(flow, attempt).next_bits();
         if !find_substitute(shape, source, destination, &taken, failures, seed, &mut hops) {
             // What one search could not reach with these paths taken, another cannot either.
             break;
