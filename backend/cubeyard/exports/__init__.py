@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from importlib import import_module
 
-from cubeyard.exports.formats import ExportFormat, Progress, UnknownExportFormat, no_progress
+from cubeyard.exports.formats import ExportFormat, Progress, UnknownExportFormatError, no_progress
 from cubeyard.exports.text import file_stem
 from cubeyard.plans.view import PlanView
 
-__all__ = ["FORMATS", "ExportFormat", "Progress", "UnknownExportFormat", "file_name", "render"]
+__all__ = ["FORMATS", "ExportFormat", "Progress", "UnknownExportFormatError", "file_name", "render"]
 
 Renderer = Callable[[PlanView, Progress], Iterator[bytes]]
 
@@ -106,11 +106,11 @@ _RENDERERS: dict[str, str] = {entry.name: where for entry, where in _ALL}
 def render(format: str, plan: PlanView, progress: Progress | None = None) -> Iterator[bytes]:
     """The plan as `format`, in pieces.
 
-    Raises `UnknownExportFormat` at once for a name that is not in `FORMATS`; the work itself starts with the first piece.
+    Raises `UnknownExportFormatError` at once for a name that is not in `FORMATS`; the work itself starts with the first piece.
     `progress` is called with a fraction and a few words while the pieces are made.
     """
     if format not in _RENDERERS:
-        raise UnknownExportFormat(format, list(FORMATS))
+        raise UnknownExportFormatError(format, list(FORMATS))
     module, function = _RENDERERS[format].split(":")
     renderer: Renderer = getattr(import_module(f"cubeyard.exports.{module}"), function)
     return renderer(plan, progress or no_progress)
@@ -119,5 +119,5 @@ def render(format: str, plan: PlanView, progress: Progress | None = None) -> Ite
 def file_name(format: str, plan: PlanView) -> str:
     """`Paper-container-1a2b3c4d.xlsx`: the plan's name made safe, the start of its hash, the format's extension."""
     if format not in FORMATS:
-        raise UnknownExportFormat(format, list(FORMATS))
+        raise UnknownExportFormatError(format, list(FORMATS))
     return f"{file_stem(plan.name)}-{plan.plan_hash[:8]}.{FORMATS[format].extension}"

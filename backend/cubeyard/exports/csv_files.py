@@ -25,7 +25,19 @@ BOM_COLUMNS = (
     "line", "category", "sku", "name", "length_metres", "colour", "quantity", "spares", "unit",
     "unit_price_usd", "total_usd", "weight_kg", "source", "basis",
 )  # fmt: skip
-LABEL_COLUMNS = ("label", "cable", "end", "rack", "unit", "device", "port", "level", "colour", "length_metres", "bundle")
+LABEL_COLUMNS = (
+    "label",
+    "cable",
+    "end",
+    "rack",
+    "unit",
+    "device",
+    "port",
+    "level",
+    "colour",
+    "length_metres",
+    "bundle",
+)
 
 Row = Sequence[object]
 

@@ -15,7 +15,7 @@ from typing import Any
 import ezdxf
 from ezdxf.document import Drawing
 from ezdxf.enums import TextEntityAlignment
-from ezdxf.layouts import Modelspace
+from ezdxf.layouts.layout import Modelspace
 
 from cubeyard.exports.formats import Progress
 from cubeyard.exports.palette import LIGHT, level_colour, rgb
@@ -31,7 +31,7 @@ _CHUNK_CHARACTERS = 1 << 20
 
 # A plan has no clock: the same plan must give the same bytes, so dates and identifiers in the header are fixed ones. The
 # option is the library's own, for the whole process; nothing else here writes DXF.
-ezdxf.options.write_fixed_meta_data_for_testing = True
+ezdxf.options.write_fixed_meta_data_for_testing = True  # pyright: ignore[reportPrivateImportUsage]
 
 
 def _text(space: Modelspace, words: str, at: tuple[float, float], height: float, *, centred: bool = True) -> None:
@@ -63,7 +63,12 @@ def _container(space: Modelspace, enclosure: dict[str, Any]) -> None:
     length, width = enclosure["length_metres"], enclosure["width_metres"]
     corners = [(0.0, 0.0), (length, 0.0), (length, width), (0.0, width)]
     space.add_lwpolyline(corners, close=True, dxfattribs={"layer": "container", "lineweight": 50})
-    _text(space, f"{enclosure['name']}  {length:g} x {width:g} x {enclosure['height_metres']:g} m", (length / 2, width + 0.25), 0.14)
+    _text(
+        space,
+        f"{enclosure['name']}  {length:g} x {width:g} x {enclosure['height_metres']:g} m",
+        (length / 2, width + 0.25),
+        0.14,
+    )
 
 
 def _racks(drawing: Drawing, space: Modelspace, plan: PlanView) -> None:
@@ -74,13 +79,15 @@ def _racks(drawing: Drawing, space: Modelspace, plan: PlanView) -> None:
         # The block's front edge is at its south; a rack facing north is turned round.
         turn = 180.0 if racks["facing"][i] == "north" else 0.0
         reference = space.add_blockref(block, at, dxfattribs={"layer": "racks", "rotation": turn})
-        reference.add_auto_attribs({
-            "NAME": plain(name),
-            "SERVERS": str(racks["servers"][i]),
-            "SWITCHES": str(racks["switches"][i]),
-            "POWER_W": f"{racks['power_watts'][i]:.0f}",
-            "CABLES_LEAVING": str(racks["cables_leaving"][i]),
-        })
+        reference.add_auto_attribs(
+            {
+                "NAME": plain(name),
+                "SERVERS": str(racks["servers"][i]),
+                "SWITCHES": str(racks["switches"][i]),
+                "POWER_W": f"{racks['power_watts'][i]:.0f}",
+                "CABLES_LEAVING": str(racks["cables_leaving"][i]),
+            }
+        )
 
 
 def _trays(space: Modelspace, plan: PlanView) -> None:
@@ -117,7 +124,7 @@ def _bundles(space: Modelspace, plan: PlanView, tables: PlanTables) -> None:
 def floor_drawing(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     """One DXF file (R2010, ASCII). Coordinates are the scene's: metres, x along the enclosure."""
     progress(0.0, "drawing")
-    drawing = ezdxf.new("R2010")
+    drawing = ezdxf.new("R2010")  # pyright: ignore[reportPrivateImportUsage]
     drawing.header["$INSUNITS"] = _METRES
     drawing.header["$MEASUREMENT"] = 1
     drawing.appids.new("CUBEYARD")

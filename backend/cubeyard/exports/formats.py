@@ -20,7 +20,7 @@ class ExportFormat:
     description: str
 
 
-class UnknownExportFormat(ValueError):
+class UnknownExportFormatError(ValueError):
     """No export has that name; the message lists those that exist."""
 
     def __init__(self, name: str, known: list[str]) -> None:

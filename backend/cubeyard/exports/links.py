@@ -9,8 +9,14 @@ from cubeyard.exports.tables import PlanTables
 from cubeyard.exports.text import plain
 
 # Gigabits per second to NetBox's interface type, by what the port takes. NetBox has a closed list of types. [FORMATS]
-_COPPER_TYPES = {0.1: "100base-tx", 1: "1000base-t", 2.5: "2.5gbase-t", 5: "5gbase-t", 10: "10gbase-t"}
-_CAGE_TYPES = {
+_COPPER_TYPES: dict[float, str] = {
+    0.1: "100base-tx",
+    1: "1000base-t",
+    2.5: "2.5gbase-t",
+    5: "5gbase-t",
+    10: "10gbase-t",
+}
+_CAGE_TYPES: dict[float, str] = {
     1: "1000base-x-sfp", 10: "10gbase-x-sfpp", 25: "25gbase-x-sfp28", 40: "40gbase-x-qsfpp", 50: "50gbase-x-sfp56",
     100: "100gbase-x-qsfp28", 200: "200gbase-x-qsfp56", 400: "400gbase-x-qsfpdd", 800: "800gbase-x-qsfpdd",
 }  # fmt: skip
@@ -36,7 +42,7 @@ class LinkFacts:
     @cached_property
     def gbps(self) -> list[float]:
         """Each cable's rate in Gb/s, in the plan's order."""
-        return [1.0]*self.tables.plan.cable_count  # XXX
+        return [1.0] * self.tables.plan.cable_count  # XXX
 
     def interface_type(self, gbps: float, cable_part: int) -> str:
         """NetBox's interface type for a port at `gbps` that takes this cable."""

@@ -22,7 +22,7 @@ class _Pipe(io.RawIOBase):
     def writable(self) -> bool:
         return True
 
-    def write(self, data: object) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def write(self, data: object) -> int:
         piece = bytes(data)  # pyright: ignore[reportArgumentType]
         self.pieces.append(piece)
         self.size += len(piece)
@@ -38,7 +38,7 @@ class _Pipe(io.RawIOBase):
 def stream(files: Iterable[tuple[str, Iterable[bytes]]]) -> Iterator[bytes]:
     """The archive of `files` (name, content in pieces), in their order, never holding more than a piece and a buffer."""
     pipe = _Pipe()
-    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:  # pyright: ignore[reportArgumentType]
+    with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         for name, pieces in files:
             info = zipfile.ZipInfo(name, date_time=_EPOCH)
             info.compress_type = zipfile.ZIP_DEFLATED

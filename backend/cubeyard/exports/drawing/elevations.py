@@ -20,8 +20,8 @@ class ElevationStyle:
     titled: bool
 
 
-SCREEN = ElevationStyle(unit_height=7, rack_width=104, gap=34, named=False, titled=True)
-PAPER = ElevationStyle(unit_height=10, rack_width=170, gap=26, named=True, titled=False)
+SCREEN = ElevationStyle(unit_height=7, rack_width=112, gap=46, named=False, titled=True)
+PAPER = ElevationStyle(unit_height=10, rack_width=170, gap=42, named=True, titled=False)
 _HEAD = 34.0
 _FOOT = 8.0
 
@@ -31,7 +31,12 @@ def rack_height(tables: PlanTables, racks: Sequence[int], style: ElevationStyle)
 
 
 def elevation_picture(
-    tables: PlanTables, racks: Sequence[int], members: Sequence[Sequence[int]], style: ElevationStyle, *, rear: bool = False
+    tables: PlanTables,
+    racks: Sequence[int],
+    members: Sequence[Sequence[int]],
+    style: ElevationStyle,
+    *,
+    rear: bool = False,
 ) -> Picture:
     """The racks side by side, all standing on the same floor. Seen from the rear their order and their slots are mirrored."""
     order = list(reversed(racks)) if rear else list(racks)
@@ -47,7 +52,9 @@ def elevation_picture(
     return Picture(width, _HEAD + tallest + _FOOT, "".join(body))
 
 
-def _rack(tables: PlanTables, rack: int, members: Sequence[int], x: float, top: float, style: ElevationStyle, *, rear: bool) -> str:
+def _rack(
+    tables: PlanTables, rack: int, members: Sequence[int], x: float, top: float, style: ElevationStyle, *, rear: bool
+) -> str:
     racks = tables.plan.scene["racks"]
     units = racks["units"][rack]
     height = units * style.unit_height
@@ -63,14 +70,15 @@ def _rack(tables: PlanTables, rack: int, members: Sequence[int], x: float, top: 
     for unit in range(5, units + 1, 5):
         y = top + (units - unit) * style.unit_height
         out.append(text(x - 6, y + style.unit_height * 0.8, unit, min(style.unit_height, 8), "muted", anchor="end"))
-    for device in members:
-        out.append(_device(tables, device, x, top, units, style, rear=rear))
+    out.extend(_device(tables, device, x, top, units, style, rear=rear) for device in members)
     out += _level_tags(tables, members, x + style.rack_width + 5, top, units, style)
     out.append("</g>")
     return "".join(out)
 
 
-def _device(tables: PlanTables, device: int, x: float, top: float, units: int, style: ElevationStyle, *, rear: bool) -> str:
+def _device(
+    tables: PlanTables, device: int, x: float, top: float, units: int, style: ElevationStyle, *, rear: bool
+) -> str:
     slots, height = max(tables.device_slots[device], 1), tables.device_height[device]
     slot = tables.device_slot[device]
     slot = slots - 1 - slot if rear else slot
@@ -93,7 +101,9 @@ def _device(tables: PlanTables, device: int, x: float, top: float, units: int, s
     )
 
 
-def _level_tags(tables: PlanTables, members: Sequence[int], x: float, top: float, units: int, style: ElevationStyle) -> list[str]:
+def _level_tags(
+    tables: PlanTables, members: Sequence[int], x: float, top: float, units: int, style: ElevationStyle
+) -> list[str]:
     """`L3` beside each run of units that holds switches of one level: the second cue beside the colour."""
     by_unit: dict[int, int] = {}
     for device in members:

@@ -32,7 +32,7 @@ def floor_picture(tables: PlanTables) -> Picture:
     ]
     height = width + 2 * _MARGIN
     legend, legend_height = _legend(tables, _MARGIN, height - 22)
-    scale = _scale_bar(_MARGIN + length - 200, height - 22)
+    scale = _scale_bar(_MARGIN + length - 208, height - 22)
     return Picture(length + 2 * _MARGIN, height + legend_height, "".join([*body, *legend, *scale]))
 
 
@@ -41,6 +41,7 @@ class _Frame:
 
     def __init__(self, left: float, top: float, depth: float) -> None:
         self.left, self.top, self._depth = left, top, depth
+        self.middle = top + depth / 2
 
     def x(self, metres: float) -> float:
         return self.left + metres * UNITS_PER_METRE
@@ -80,20 +81,21 @@ def _trays(tables: PlanTables, frame: _Frame) -> list[str]:
     for i, name in enumerate(trays["name"]):
         total = trays["cables"][i]
         if total:
-            out += _stripes(tables, frame, trays, i, plain(name), most)
+            out += _stripes(frame, trays, i, plain(name), most)
     for i in _peaks(trays):
         x = (frame.x(trays["x0_metres"][i]) + frame.x(trays["x1_metres"][i])) / 2
         y = (frame.y(trays["y0_metres"][i]) + frame.y(trays["y1_metres"][i])) / 2
         words = f"{trays['cables'][i]:,} cables, {trays['fill'][i]:.0%} full"
         half = len(words) * 3.1 + 6
-        below = y + _WIDEST_TRAY / 2 + 4
+        # On the side towards the middle of the floor, where the aisle is.
+        below = y + _WIDEST_TRAY / 2 + 4 if y < frame.middle else y - _WIDEST_TRAY / 2 - 20
         out.append(rect(x - half, below, half * 2, 16, "panel", radius=3))
         out.append(text(x, below + 12, words, 11, "ink", anchor="middle"))
     out.append("</g>")
     return out
 
 
-def _stripes(tables: PlanTables, frame: _Frame, trays: dict[str, Any], i: int, name: str, most: int) -> list[str]:
+def _stripes(frame: _Frame, trays: dict[str, Any], i: int, name: str, most: int) -> list[str]:
     """One tray segment: a stripe a level, side by side, as wide as its share of the cables."""
     x0, y0 = frame.x(trays["x0_metres"][i]), frame.y(trays["y0_metres"][i])
     x1, y1 = frame.x(trays["x1_metres"][i]), frame.y(trays["y1_metres"][i])
@@ -150,7 +152,11 @@ def _dimensions(enclosure: dict[str, Any], frame: _Frame, length: float, width: 
 def _scale_bar(x: float, y: float) -> list[str]:
     """Two metres in four steps, so that a printed or scaled drawing can still be measured."""
     out = [rect(x + step * 50, y - 6, 50, 6, "ink" if step % 2 == 0 else "bay") for step in range(4)]
-    return [*out, text(x, y + 8, "0", 11, "muted", anchor="middle"), text(x + 200, y + 8, "2 m", 11, "muted", anchor="middle")]
+    return [
+        *out,
+        text(x, y + 8, "0", 11, "muted", anchor="middle"),
+        text(x + 200, y + 8, "2 m", 11, "muted", anchor="middle"),
+    ]
 
 
 def _legend(tables: PlanTables, x: float, y: float) -> tuple[list[str], float]:

@@ -46,7 +46,9 @@ def drawing_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
             y += row.height + 34
     hidden = len(tables.rack_names) - sum(len(racks) for _, racks in shown)
     if hidden:
-        words = f"{hidden:,} of {len(tables.rack_names):,} racks have no elevation here; the workbook has a sheet a rack."
+        words = (
+            f"{hidden:,} of {len(tables.rack_names):,} racks have no elevation here; the workbook has a sheet a rack."
+        )
         parts.append(text(_MARGIN, y, words, 13, "muted"))
         y += 26
     parts.append(text(_MARGIN, y, provenance(plan), 11, "muted"))

@@ -37,7 +37,9 @@ def rect(x: float, y: float, width: float, height: float, classes: str, *, radiu
     return f'<rect {geometry}{rounded} class="{classes}"{inner}'
 
 
-def line(x0: float, y0: float, x1: float, y1: float, classes: str, width: float = 1, *, dashes: str = "", title: str = "") -> str:
+def line(
+    x0: float, y0: float, x1: float, y1: float, classes: str, width: float = 1, *, dashes: str = "", title: str = ""
+) -> str:
     dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
     inner = f"><title>{xml(title)}</title></line>" if title else "/>"
     return (
@@ -46,7 +48,9 @@ def line(x0: float, y0: float, x1: float, y1: float, classes: str, width: float 
     )
 
 
-def text(x: float, y: float, words: object, size: float, classes: str = "ink", *, anchor: str = "start", bold: bool = False) -> str:
+def text(
+    x: float, y: float, words: object, size: float, classes: str = "ink", *, anchor: str = "start", bold: bool = False
+) -> str:
     weight = ' font-weight="600"' if bold else ""
     where = f' text-anchor="{anchor}"' if anchor != "start" else ""
     return f'<text x="{number(x)}" y="{number(y)}" font-size="{number(size)}" class="{classes}"{where}{weight}>{xml(words)}</text>'
@@ -67,7 +71,9 @@ def _rules(theme: Theme) -> str:
 
 def document(picture: Picture, name: str, description: str, *, printed: bool = False) -> str:
     """A standalone SVG file. `printed` leaves out the dark theme and names the print font, for embedding on paper."""
-    style = f"text{{font-family:{PRINT_FONT if printed else SYSTEM_FONT};font-variant-numeric:tabular-nums}}" + _rules(LIGHT)
+    style = f"text{{font-family:{PRINT_FONT if printed else SYSTEM_FONT};font-variant-numeric:tabular-nums}}" + _rules(
+        LIGHT
+    )
     if not printed:
         style += "@media (prefers-color-scheme:dark){" + _rules(DARK) + "}"
     width, height = number(picture.width), number(picture.height)

@@ -54,7 +54,7 @@ def _readme(plan: PlanView, commas: bool) -> bytes:
     if commas:
         lines += [
             "",
-            f"Device names of this plan hold commas. The newest NetBox releases split side_a_device at commas; if yours says",
+            "Device names of this plan hold commas. The newest NetBox releases split side_a_device at commas; if yours says",
             f"'Object not found', import files 07 to 10 from the folder {COMMA_FREE_FOLDER} instead: the same rows, with points",
             "for commas in device names.",
         ]

@@ -57,7 +57,9 @@ class NetboxRecords:
         for i in range(len(self.names)):
             key = self._type_key(i)
             if key not in seen:
-                sku = tables.part_sku(key[0]) or ("Unspecified switch" if tables.device_kind[i] else "Unspecified server")
+                sku = tables.part_sku(key[0]) or (
+                    "Unspecified switch" if tables.device_kind[i] else "Unspecified server"
+                )
                 # One part used at two heights, or both alone and shared, needs a type of its own for each.
                 taken = set(seen.values())
                 model, count = sku[:90], 1
@@ -124,25 +126,29 @@ class NetboxRecords:
         for (part, height, shared), model in self._types.items():
             attributes = self.facts.part_attributes(part)
             airflow = plain(attributes.get("airflow"))
-            rows.append({
-                "manufacturer": self.facts.manufacturer(part),
-                "model": model,
-                "u_height": 0 if shared else height,
-                "part_number": self.tables.part_sku(part)[:50],
-                "is_full_depth": "false" if shared else "true",
-                "subdevice_role": "child" if shared else "",
-                "airflow": airflow if airflow in {"front-to-rear", "rear-to-front", "passive"} else "",
-                "description": self.tables.part_name(part)[:200],
-            })
+            rows.append(
+                {
+                    "manufacturer": self.facts.manufacturer(part),
+                    "model": model,
+                    "u_height": 0 if shared else height,
+                    "part_number": self.tables.part_sku(part)[:50],
+                    "is_full_depth": "false" if shared else "true",
+                    "subdevice_role": "child" if shared else "",
+                    "airflow": airflow if airflow in {"front-to-rear", "rear-to-front", "passive"} else "",
+                    "description": self.tables.part_name(part)[:200],
+                }
+            )
         for height, bays in sorted(set(self._shelves.values())):
-            rows.append({
-                "manufacturer": CHASSIS_MANUFACTURER,
-                "model": self._shelf_model(height, bays),
-                "u_height": height,
-                "is_full_depth": "true",
-                "subdevice_role": "parent",
-                "description": f"{bays} devices side by side in {height} U",
-            })
+            rows.append(
+                {
+                    "manufacturer": CHASSIS_MANUFACTURER,
+                    "model": self._shelf_model(height, bays),
+                    "u_height": height,
+                    "is_full_depth": "true",
+                    "subdevice_role": "parent",
+                    "description": f"{bays} devices side by side in {height} U",
+                }
+            )
         slugs = _distinct_slugs([f"{row['manufacturer']} {row['model']}" for row in rows])
         for row, row_slug in zip(rows, slugs, strict=True):
             yield row | {"slug": row_slug}
@@ -288,7 +294,9 @@ class NetboxRecords:
                 "color": hex_colour(cable.colour, cable.level),
                 "length": f"{cable.stock_metres:.2f}",
                 "length_unit": "m",
-                "description": f"{cable.name} {cable.route}{f', bundle {bundles[cable.bundle]}' if cable.bundle >= 0 else ''}"[:200],
+                "description": f"{cable.name} {cable.route}{f', bundle {bundles[cable.bundle]}' if cable.bundle >= 0 else ''}"[
+                    :200
+                ],
             }
 
 

@@ -62,7 +62,15 @@ def _note(plan: PlanView, lines: list[dict[str, Any]]) -> str:
 def _line(sheet: Any, styles: Styles, row: int, line: dict[str, Any]) -> None:
     number = row + 1
     sheet.write_number(row, 0, line["line"], styles.integer)
-    for column, key in ((1, "category"), (2, "sku"), (3, "name"), (5, "colour"), (9, "unit"), (13, "source"), (14, "basis")):
+    for column, key in (
+        (1, "category"),
+        (2, "sku"),
+        (3, "name"),
+        (5, "colour"),
+        (9, "unit"),
+        (13, "source"),
+        (14, "basis"),
+    ):
         sheet.write_string(row, column, cell(line.get(key)), styles.text)
     if line.get("length_metres") is not None:
         sheet.write_number(row, 4, line["length_metres"], styles.stock)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from xlsxwriter import Workbook
@@ -21,7 +21,7 @@ from cubeyard.exports.workbook.styles import Styles
 from cubeyard.exports.workbook.summary import summary_sheet
 from cubeyard.plans.view import PlanView
 
-_FIXED_TIME = datetime(1980, 1, 1)
+_FIXED_TIME = datetime(1980, 1, 1, tzinfo=UTC)
 """A plan has no clock: the same plan gives the same bytes."""
 
 
@@ -30,12 +30,14 @@ def workbook(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     with tempfile.TemporaryDirectory(prefix="cubeyard-xlsx-") as folder:
         path = Path(folder) / "plan.xlsx"
         book = Workbook(str(path), {"constant_memory": True, "tmpdir": folder, "strings_to_formulas": False})
-        book.set_properties({
-            "title": plain(plan.name),
-            "subject": plain(plan.summary.get("title")),
-            "comments": provenance(plan),
-            "created": _FIXED_TIME,
-        })
+        book.set_properties(
+            {
+                "title": plain(plan.name),
+                "subject": plain(plan.summary.get("title")),
+                "comments": provenance(plan),
+                "created": _FIXED_TIME,
+            }
+        )
         styles = Styles(book)
         tables = PlanTables(plan)
         names = SheetNames(plan)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from xlsxwriter import Workbook
 from xlsxwriter.utility import xl_col_to_name
+from xlsxwriter.worksheet import Worksheet
 
 from cubeyard.exports.tables import PlanTables
 from cubeyard.exports.text import cell, plain
@@ -39,7 +40,7 @@ def rack_list(book: Workbook, styles: Styles, tables: PlanTables, names: SheetNa
     )  # fmt: skip
     count = len(tables.rack_names)
     last = 4 + max(count, 1)
-    for column, (title, width, key, style) in enumerate(columns):
+    for column, (_, width, key, style) in enumerate(columns):
         sheet.set_column(column, column, width)
         if style is not styles.text and key not in ("row", "units"):
             letter = xl_col_to_name(column)
@@ -76,13 +77,13 @@ def rack_sheets(book: Workbook, styles: Styles, tables: PlanTables, names: Sheet
         _header(sheet, styles, tables, rack, slots, len(ends), last)
         levels = [styles.device(level) for level in range(-1, 16)]
         leave_room(sheet, FIRST_ROW, [styles.text, styles.unit, styles.stock, *levels])
-        file = f"sheet{sheet.index + 1}.xml"
+        file = f"sheet{(sheet.index or 0) + 1}.xml"
         columns = slots + 2 + len(_CABLE_COLUMNS)
         out.append(LongTable(file, FIRST_ROW, columns, _maker(tables, rack, members[rack], ends, slots)))
     return out
 
 
-def _header(sheet, styles: Styles, tables: PlanTables, rack: int, slots: int, ends: int, last: int) -> None:  # noqa: ANN001
+def _header(sheet: Worksheet, styles: Styles, tables: PlanTables, rack: int, slots: int, ends: int, last: int) -> None:
     racks = tables.plan.scene["racks"]
     group = plain(racks["group_label"][rack]) if racks.get("group_label") else ""
     sheet.write_string(0, 0, tables.rack_names[rack] + (f" \u00b7 {group}" if group else ""), styles.title)
@@ -131,7 +132,16 @@ class CablesByRack:
         pull = order_of[columns["bundle"].astype(np.int64)[cable]]
         order = np.lexsort((cable, pull, rack))
         self._cable, self._far_end = cable[order], far_end[order]
+        self._staying: list[int] = np.bincount(a_rack[a_rack == b_rack], minlength=len(tables.rack_names)).tolist()
         self._bounds = np.searchsorted(rack[order], np.arange(len(tables.rack_names) + 1))
+
+    def count(self, rack: int) -> int:
+        """Cables with an end in the rack."""
+        return int(self._bounds[rack + 1] - self._bounds[rack])
+
+    def staying(self, rack: int) -> int:
+        """Cables with both ends in the rack."""
+        return self._staying[rack]
 
     def of(self, rack: int) -> list[tuple[int, bool]]:
         """(cable, whether this rack has its far end) for each cable of the rack."""

@@ -78,7 +78,9 @@ def _fill(xml: str, table: LongTable) -> Iterator[bytes]:
     """A sheet's XML with the template row replaced by the table's rows."""
     found = re.search(rf'<row r="{table.row + 1}"[^>]*>(.*?)</row>', xml, re.DOTALL)
     if found is None:
-        raise ValueError(f"{table.sheet} has no template row {table.row + 1}: call leave_room() before closing the workbook")
+        raise ValueError(
+            f"{table.sheet} has no template row {table.row + 1}: call leave_room() before closing the workbook"
+        )
     styles = re.findall(r'<c r="[A-Z]+\d+" s="(\d+)"/>', found.group(1))
     # The dimension is a hint that readers may ignore; without it they measure the sheet themselves.
     head = re.sub(r"<dimension[^>]*/>", "", xml[: found.start()])

@@ -37,10 +37,10 @@ def schedule_sheets(book: Workbook, styles: Styles, tables: PlanTables, names: S
         cables = f"A{FIRST_ROW + 1}:A{last}"
         sheet.write_formula(1, 3, f"=SUBTOTAL(103,{cables})", styles.integer, stop - start)
         sheet.write_string(1, 15, "Metres shown", styles.label)
-        for column, key in ((LENGTH_COLUMN, "length_mm"), (STOCK_COLUMN, "stock_mm")):
+        for at, (column, key) in enumerate(((LENGTH_COLUMN, "length_mm"), (STOCK_COLUMN, "stock_mm"))):
             cells = f"{column}{FIRST_ROW + 1}:{column}{last}"
             value = float(tables.plan.cables[key][start:stop].sum(dtype="u8")) / 1000
-            sheet.write_formula(f"{column}2", f"=SUBTOTAL(109,{cells})", styles.total_metres, value)
+            sheet.write_formula(1, 16 + at, f"=SUBTOTAL(109,{cells})", styles.total_metres, value)  # pyright: ignore[reportArgumentType]
         for column, (title, width) in enumerate(_COLUMNS):
             sheet.set_column(column, column, width)
             sheet.write_string(HEADER_ROW, column, title, styles.header)
@@ -52,7 +52,7 @@ def schedule_sheets(book: Workbook, styles: Styles, tables: PlanTables, names: S
         sheet.set_paper(8)
         sheet.fit_to_pages(1, 0)
         sheet.repeat_rows(HEADER_ROW)
-        file = f"sheet{sheet.index + 1}.xml"
+        file = f"sheet{(sheet.index or 0) + 1}.xml"
         long_tables.append(LongTable(file, FIRST_ROW, len(_COLUMNS), _maker(tables, start, stop)))
     return long_tables
 

@@ -45,7 +45,8 @@ class Styles:
         }
         # The level's colour is a bar at the cell's left, never the text or its ground: text stays readable in print.
         self.level = {
-            level: self._add(left=5, left_color=level_colour(level), num_format="0", align="left") for level in range(-1, 16)
+            level: self._add(left=5, left_color=level_colour(level), num_format="0", align="left")
+            for level in range(-1, 16)
         }
         self.unit = self._add(font_color=LIGHT.muted, align="right")
         self.server = self._add(left=5, left_color=LIGHT.server, border_color=LIGHT.line)

@@ -49,7 +49,6 @@ def _counts(sheet: Worksheet, styles: Styles, tables: PlanTables, names: SheetNa
     counts = summary["counts"]
     sheet.write_string(row, 0, "Plan", styles.heading)
     sheet.write_blank(row, 1, None, styles.heading)
-    metres = "+".join(f"{quoted(name)}!{schedule.LENGTH_COLUMN}2" for name in names.schedule)
     lines: list[tuple[str, Any, Any, str | None]] = [
         ("Servers", counts["servers"], styles.integer, None),
         ("Switches", counts["switches"], styles.integer, None),
@@ -63,7 +62,6 @@ def _counts(sheet: Worksheet, styles: Styles, tables: PlanTables, names: SheetNa
         ("Peak tray fill", summary["tray"]["peak_fill"], styles.percent, None),
         ("Labour (hours)", (summary.get("labour_minutes") or 0) / 60, styles.kilograms, None),
     ]
-    _ = metres
     for name, value, style, formula in lines:
         row += 1
         sheet.write_string(row, 0, name, styles.label)
@@ -107,10 +105,10 @@ def _costs(sheet: Worksheet, styles: Styles, plan: PlanView, names: SheetNames, 
         sheet.write_string(row, 0, plain(category).capitalize(), styles.label)
         where = f"{quoted(names.bom)}!{bill.CATEGORY_COLUMN}{bill.FIRST_ROW + 1}:{bill.CATEGORY_COLUMN}{last}"
         what = f"{quoted(names.bom)}!{bill.TOTAL_COLUMN}{bill.FIRST_ROW + 1}:{bill.TOTAL_COLUMN}{last}"
-        sheet.write_formula(row, 1, f'=SUMIF({where},"{plain(category)}",{what})', styles.money, value)
+        sheet.write_formula(row, 1, f'=SUMIF({where},"{plain(category)}",{what})', styles.money, value)  # pyright: ignore[reportArgumentType]
     row += 1
     sheet.write_string(row, 0, "Total, at least" if at_least else "Total", styles.total)
-    sheet.write_formula(row, 1, f"=SUM(B{first}:B{row})", styles.total_money, sum(totals.values()))
+    sheet.write_formula(row, 1, f"=SUM(B{first}:B{row})", styles.total_money, sum(totals.values()))  # pyright: ignore[reportArgumentType]
     return row + 1
 
 
