@@ -16,8 +16,9 @@ export interface PaintState {
   ratio: number;
 }
 
-/** Paints `batches` over whatever the context holds. The context is in CSS pixels, scaled by `ratio`. */
-export function paint(batches: readonly Batch[], state: PaintState): void {
+/** Paints `batches` over whatever the context holds. Returns how many single links it drew. */
+export function paint(batches: readonly Batch[], state: PaintState): number {
+  let links = 0;
   const { context, transform, ratio } = state;
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.lineJoin = "round";
@@ -29,7 +30,7 @@ export function paint(batches: readonly Batch[], state: PaintState): void {
         paintRects(batch, state);
         break;
       case "paths":
-        paintPaths(batch, state);
+        links += paintPaths(batch, state);
         break;
       case "polygons":
         paintPolygons(batch, state);
@@ -41,6 +42,7 @@ export function paint(batches: readonly Batch[], state: PaintState): void {
   }
   context.globalAlpha = 1;
   context.setLineDash([]);
+  return links;
 }
 
 function setStroke(stroke: StrokeStyle, { context, palette, transform }: PaintState): void {
@@ -88,7 +90,8 @@ function paintRects(batch: RectBatch, state: PaintState): void {
   context.stroke();
 }
 
-function paintPaths(batch: PathBatch, state: PaintState): void {
+function paintPaths(batch: PathBatch, state: PaintState): number {
+  let painted = 0;
   const { context, transform, size } = state;
   const { points, starts, styles } = batch;
   const count = starts.length - 1;
@@ -105,6 +108,7 @@ function paintPaths(batch: PathBatch, state: PaintState): void {
         context.beginPath();
         any = true;
       }
+      painted++;
       context.moveTo(points[from * 2]! * scale + tx, points[from * 2 + 1]! * scale + ty);
       if (batch.shape === "cubic") {
         const p = (from + 1) * 2;
@@ -123,6 +127,7 @@ function paintPaths(batch: PathBatch, state: PaintState): void {
     }
     if (any) context.stroke();
   }
+  return batch.counted ? painted : 0;
 }
 
 /** Whether the box around a path meets the screen. */

@@ -20,13 +20,12 @@ export interface Palette {
 
 /**
  * On a light ground more is darker, on a dark ground more is lighter: the ramp runs from near the ground away from
- * it, and its end nearest the ground's opposite is cut, so that marks stay calm beside level colours.
+ * it, and low values are thinned, so that racks stay calm beside the level colours that lie on them.
  */
 function rampOf(theme: ThemeName, tokens: ThemeTokens, step: number): string {
   const share = step / (RAMP_STEPS - 1);
-  if (theme === "light")
-    return mix(tokens.background, rampColour(Math.round((1 - share) * (RAMP_STEPS - 1))), 0.62);
-  return mix(tokens.background, rampColour(step), 0.72);
+  const colour = rampColour(theme === "light" ? RAMP_STEPS - 1 - step : step);
+  return mix(tokens.background, colour, theme === "light" ? 0.32 + 0.43 * share : 0.6 + 0.2 * share);
 }
 
 const PALETTES = new Map<ThemeName, Palette>();

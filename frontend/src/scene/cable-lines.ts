@@ -63,6 +63,7 @@ export function cableLines(
     batch: builder.batch(levelStrokes(model, options.widthPx ?? 1), {
       alpha: options.alpha,
       minScale: options.minScale,
+      counted: true,
     }),
     cables: Uint32Array.from(drawn),
   };

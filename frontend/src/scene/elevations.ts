@@ -7,7 +7,7 @@ import type { Highlight } from "./selection";
 import type { Face, ViewOptions } from "./view";
 
 /** Between racks of a line, and between lines, in U; the upper part of the line gap holds nothing, the lower the names. */
-const RACK_GAP = 2.2;
+const RACK_GAP = 3;
 const LINE_GAP = 5;
 /** Frame of a rack around its devices. */
 const POST = 0.45;
@@ -130,7 +130,7 @@ export function elevationList(model: PlanModel, options: ViewOptions): DisplayLi
     );
     for (const run of levelRuns(model, place.rack)) {
       const y = place.y + place.height - (run.from - 1 + run.to) / 2;
-      levelMarks.add(`L${run.level}`, place.x - 0.35, y, "muted", RACK_GAP, run.to - run.from + 1);
+      levelMarks.add(`L${run.level}`, place.x - 0.35, y, "muted", RACK_GAP + 1, run.to - run.from + 1);
     }
     for (const unit of unitsMarked(place.height))
       unitMarks.add(`${unit}`, place.x - 0.35, place.y + place.height - unit + 0.5, "muted", RACK_GAP, 1);

@@ -1,5 +1,5 @@
 /** The floor plan from above: enclosure, racks, trays as ribbons of their levels, or single cables. */
-import { formatMetres, formatPercent } from "@/units";
+import { formatPercent, formatShort } from "@/units";
 import { cableLines, leavingCables } from "./cable-lines";
 import { type ColourScale, colourScale } from "./encoding";
 import { HitIndex } from "./hit";
@@ -11,6 +11,10 @@ import { MAX_SINGLE_LINES, type ViewOptions } from "./view";
 
 /** Above this many CSS pixels a metre, trunks give way to single cables. */
 export const SINGLE_CABLES_SCALE = 210;
+/** The dashes along a ribbon need room: CSS pixels a metre. */
+const CUE_MIN_SCALE = 100;
+/** Ground left free beside a tray's ribbons. */
+const CASING_METRES = 0.018;
 /** Below this many CSS pixels, a rack is drawn as part of its row. */
 const RACK_MIN_PX = 4;
 
@@ -89,9 +93,9 @@ function enclosureBatches(model: PlanModel): Batch[] {
   lines.add(0, left - tick, 0, left + tick, 0);
   lines.add(0, left - tick, width, left + tick, width);
   const across = new LabelBuilder();
-  across.add(formatMetres(length), length / 2, top, "muted", gapX * 2);
+  across.add(dimension(length), length / 2, top, "muted", gapX * 2);
   const down = new LabelBuilder();
-  down.add(formatMetres(width), left, width / 2, "muted", gapY * 2);
+  down.add(dimension(width), left, width / 2, "muted", gapY * 2);
   const container = enclosure.kind !== "rows";
   return [
     ground.batch({ stroke: { colour: container ? "rule" : "border", width: container ? 2 : 1 } }),
@@ -99,6 +103,11 @@ function enclosureBatches(model: PlanModel): Batch[] {
     across.batch({ sizePx: 12, align: "center", baseline: "middle" }),
     down.batch({ sizePx: 12, align: "center", baseline: "middle", turn: -90 }),
   ];
+}
+
+/** Walls are given to the centimetre. */
+function dimension(metres: number): string {
+  return `${formatShort(metres, 2)}\u00a0m`;
 }
 
 function rackBatches(model: PlanModel, scale: ColourScale, hits: HitIndex): Batch[] {
@@ -190,6 +199,8 @@ function trayBatches(
 ): Batch[] {
   const { trays } = model.scene;
   const rects = new RectBuilder();
+  const faint = new RectBuilder();
+  const casing = new RectBuilder();
   const cues = new PathBuilder();
   const bed = trayWidthMetres(model);
   for (let tray = 0; tray < model.trayCount; tray++) {
@@ -210,9 +221,22 @@ function trayBatches(
       rects.add(whole.x, whole.y, whole.width, whole.height, "grid");
       continue;
     }
-    for (const { level, offset, width } of trayRibbons(model, tray)) {
+    const ribbons = trayRibbons(model, tray);
+    const across = ribbons.reduce((sum, r) => sum + r.width, 0);
+    if (across > 0 && trays.kind[tray] !== "crossing") {
+      const box = ribbon(-across / 2 - CASING_METRES, across + 2 * CASING_METRES);
+      casing.add(box.x, box.y, box.width, box.height, "background");
+    }
+    for (const { level, offset, width } of ribbons) {
       const box = ribbon(offset, width);
-      rects.add(box.x, box.y, box.width, box.height, `level:${level}`);
+      for (const piece of trays.kind[tray] === "crossing" ? aislePieces(model, box) : [{ box, over: false }])
+        (piece.over ? faint : rects).add(
+          piece.box.x,
+          piece.box.y,
+          piece.box.width,
+          piece.box.height,
+          `level:${level}`,
+        );
       const mid = offset + width / 2;
       cues.add(
         level,
@@ -231,9 +255,30 @@ function trayBatches(
     dashPx: level === 0 ? [0, 1000] : dashOf(level),
   }));
   return [
-    rects.batch({ maxScale, minScale, alpha: 0.92 }),
-    cues.batch(strokes, { alpha: 0.75, maxScale, minScale: 45 }),
+    casing.batch({ maxScale, minScale, alpha: 0.85 }),
+    faint.batch({ maxScale, minScale, alpha: 0.3 }),
+    rects.batch({ maxScale, minScale }),
+    cues.batch(strokes, { alpha: 0.75, maxScale, minScale: Math.max(minScale, CUE_MIN_SCALE) }),
   ];
+}
+
+/** A crossing, cut where racks stand below it, so that their names stay readable there. */
+function aislePieces(model: PlanModel, box: Box): { box: Box; over: boolean }[] {
+  const cuts = new Set([box.y, box.y + box.height]);
+  const below: Box[] = [];
+  for (let rack = 0; rack < model.racks.count; rack++) {
+    const r = rackBox(model, rack);
+    if (r.x >= box.x + box.width || r.x + r.width <= box.x) continue;
+    if (r.y >= box.y + box.height || r.y + r.height <= box.y) continue;
+    below.push(r);
+    for (const y of [r.y, r.y + r.height]) if (y > box.y && y < box.y + box.height) cuts.add(y);
+  }
+  const ys = [...cuts].sort((a, b) => a - b);
+  return ys.slice(1).map((y1, i) => {
+    const y0 = ys[i]!;
+    const over = below.some((r) => (y0 + y1) / 2 > r.y && (y0 + y1) / 2 < r.y + r.height);
+    return { box: { ...box, y: y0, height: y1 - y0 }, over };
+  });
 }
 
 function dashOf(level: number): readonly number[] {

@@ -12,6 +12,12 @@ export interface HitItem {
   other?: number;
 }
 
+/** An item with the outline of its mark in world units (x, y pairs); null for a line. */
+export interface Hit {
+  item: HitItem;
+  outline: readonly number[] | null;
+}
+
 interface Entry extends HitItem {
   x0: number;
   y0: number;
@@ -62,7 +68,7 @@ export class HitIndex {
   }
 
   /** The item at a world point; `tolerance` in world units is how far from a line still counts. */
-  at(x: number, y: number, tolerance: number, scale: number): HitItem | null {
+  at(x: number, y: number, tolerance: number, scale: number): Hit | null {
     if (this.entries.length === 0) return null;
     const cells = this.cells ?? this.build();
     let best: Entry | null = null;
@@ -90,10 +96,20 @@ export class HitIndex {
           }
         }
     const found = bestSegment ?? best;
-    if (!found) return null;
-    return found.other === undefined
-      ? { kind: found.kind, id: found.id }
-      : { kind: found.kind, id: found.id, other: found.other };
+    return found ? hitOf(found) : null;
+  }
+
+  /** The mark of an item, for keyboard focus; the first one when it has several. */
+  find(kind: SelectionKind, id: number): Hit | null {
+    const entry = this.entries.find((e) => e.kind === kind && e.id === id);
+    return entry ? hitOf(entry) : null;
+  }
+
+  /** Ids of the items of a kind, in the order they were added. */
+  idsOf(kind: SelectionKind): number[] {
+    const ids = new Set<number>();
+    for (const e of this.entries) if (e.kind === kind) ids.add(e.id);
+    return [...ids];
   }
 
   private push(
@@ -138,6 +154,13 @@ export class HitIndex {
     this.cells = cells;
     return cells;
   }
+}
+
+function hitOf(e: Entry): Hit {
+  const item: HitItem =
+    e.other === undefined ? { kind: e.kind, id: e.id } : { kind: e.kind, id: e.id, other: e.other };
+  if (e.segment) return { item, outline: null };
+  return { item, outline: e.polygon ?? [e.x0, e.y0, e.x1, e.y0, e.x1, e.y1, e.x0, e.y1] };
 }
 
 function segmentDistance(x: number, y: number, e: Entry): number {

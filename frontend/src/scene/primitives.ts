@@ -57,6 +57,8 @@ export interface PathBatch extends Visibility {
   /** "cubic": start, two handles, end. */
   shape: "line" | "cubic";
   alpha?: number;
+  /** Its paths are single links: the painter says how many of them it drew, for "N of M". */
+  counted?: boolean;
 }
 
 export interface PolygonBatch extends Visibility {

@@ -95,8 +95,8 @@ export const THEMES: Readonly<Record<ThemeName, ThemeTokens>> = { light: LIGHT, 
 /** Type sizes in CSS pixels; nothing on screen is set in another size. */
 export const TYPE_PX = { tiny: 11, small: 12, body: 13, strong: 14, title: 18, display: 24 } as const;
 
-export const FONT_FAMILY =
-  'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "DejaVu Sans", sans-serif';
+/** Only generic names: named faces are replaced differently on a canvas and on the page by some systems. */
+export const FONT_FAMILY = "system-ui, sans-serif";
 
 export const GRID_PX = 4;
 

@@ -3,13 +3,12 @@ import { useRef, useState } from "react";
 import { api, call, errorOf, take } from "@/api/client";
 import type { ExportFormat } from "@/api/types";
 import { Button, buttonClass, IconButton } from "@/ui/button";
-import { saveFile } from "@/ui/clipboard";
+import { CopyButton, saveFile } from "@/ui/clipboard";
 import { Icon } from "@/ui/icon";
 import { DialogTrigger, PopoverPanel, TriggerButton } from "@/ui/overlay";
 import { toast } from "@/ui/toast";
 import { formatBytes } from "@/units";
 import { curlOf } from "../shared/curl";
-import { CopyButton } from "@/ui/clipboard";
 import type { Json, PlanSpec } from "../shared/spec";
 import styles from "./header.module.css";
 
@@ -87,7 +86,11 @@ export function useExport(spec: PlanSpec, name: string) {
   return { running, done, start, cancel: () => abort.current?.abort() };
 }
 
-export function ExportMenu({ spec, name, exporter }: {
+export function ExportMenu({
+  spec,
+  name,
+  exporter,
+}: {
   spec: PlanSpec;
   name: string;
   exporter: ReturnType<typeof useExport>;
@@ -106,7 +109,10 @@ export function ExportMenu({ spec, name, exporter }: {
           {formats.isPending && <p className={styles.muted}>Loading formats…</p>}
           {formats.isError && (
             <p className={styles.muted}>
-              {formats.error.message} <Button look="link" onClick={() => formats.refetch()}>Try again</Button>
+              {formats.error.message}{" "}
+              <Button look="link" onClick={() => formats.refetch()}>
+                Try again
+              </Button>
             </p>
           )}
           <ul>
@@ -129,7 +135,11 @@ export function ExportMenu({ spec, name, exporter }: {
                   {busy ? (
                     <span className={styles.progress}>
                       {running.total ? (
-                        <progress max={running.total} value={running.received} aria-label={`${format.title}, progress`} />
+                        <progress
+                          max={running.total}
+                          value={running.received}
+                          aria-label={`${format.title}, progress`}
+                        />
                       ) : (
                         <progress aria-label={`${format.title}, in progress`} />
                       )}

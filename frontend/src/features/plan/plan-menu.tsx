@@ -8,6 +8,7 @@ import { Icon } from "@/ui/icon";
 import { DialogTrigger, PopoverPanel, TriggerButton } from "@/ui/overlay";
 import { toast } from "@/ui/toast";
 import { formatCount, formatUsd } from "@/units";
+import { formatDate } from "../shared/dates";
 import { EXAMPLES } from "../shared/examples";
 import { encodeSpec } from "../shared/share";
 import type { PlanSpec } from "../shared/spec";
@@ -29,7 +30,13 @@ export function useOpenSpec() {
 }
 
 /** The plan's name in the bar: rename it, open another one, start from an example. */
-export function PlanMenu({ name, dirty, saved, onRename, onDelete }: {
+export function PlanMenu({
+  name,
+  dirty,
+  saved,
+  onRename,
+  onDelete,
+}: {
   name: string;
   dirty: boolean;
   saved: boolean;
@@ -100,7 +107,12 @@ function NameForm({ name, onRename }: { name: string; onRename: (name: string) =
         if (text.trim() && text.trim() !== name) void onRename(text.trim());
       }}
     >
-      <TextInput aria-label="Plan name" maxLength={120} value={text} onChange={(event) => setText(event.target.value)} />
+      <TextInput
+        aria-label="Plan name"
+        maxLength={120}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
       <Button type="submit" disabled={!text.trim() || text.trim() === name}>
         Rename
       </Button>
@@ -116,7 +128,11 @@ function PlanList({ onChoose }: { onChoose: () => void }) {
       <h3>Saved plans</h3>
       {items.length === 0 && (
         <p className={styles.muted} style={{ padding: "4px 8px" }}>
-          {recent.isPending ? "Loading…" : recent.isError ? recent.error.message : "None yet: Save keeps this one."}
+          {recent.isPending
+            ? "Loading…"
+            : recent.isError
+              ? recent.error.message
+              : "None yet: Save keeps this one."}
         </p>
       )}
       <ul>
@@ -136,7 +152,11 @@ function PlanList({ onChoose }: { onChoose: () => void }) {
 }
 
 /** Earlier revisions: look at one, or make its content the plan's again. */
-export function RevisionMenu({ id, revision, onRevert }: {
+export function RevisionMenu({
+  id,
+  revision,
+  onRevert,
+}: {
   id: string;
   revision: number;
   onRevert: (revision: number) => Promise<void>;
@@ -154,7 +174,12 @@ export function RevisionMenu({ id, revision, onRevert }: {
   );
 }
 
-function RevisionList({ id, revision, onRevert, close }: {
+function RevisionList({
+  id,
+  revision,
+  onRevert,
+  close,
+}: {
   id: string;
   revision: number;
   onRevert: (revision: number) => Promise<void>;
@@ -163,7 +188,8 @@ function RevisionList({ id, revision, onRevert, close }: {
   const client = useQueryClient();
   const list = useQuery({
     queryKey: ["revisions", id],
-    queryFn: ({ signal }) => take(api.GET("/api/v1/plans/{id}/revisions", { params: { path: { id } }, signal })),
+    queryFn: ({ signal }) =>
+      take(api.GET("/api/v1/plans/{id}/revisions", { params: { path: { id } }, signal })),
   });
   const head = list.data?.head_revision;
   return (
@@ -176,7 +202,7 @@ function RevisionList({ id, revision, onRevert, close }: {
           <span>
             {item.title}
             <div className={styles.muted}>
-              {new Date(item.created_at).toLocaleString()}
+              {formatDate(new Date(item.created_at))}
               {item.kind === "revert" && ` · back to r${item.reverted_from}`}
               {item.note && ` · ${item.note}`}
             </div>

@@ -267,7 +267,7 @@ function ParameterField({
             integer={parameter.kind === "integer"}
             min={parameter.min}
             max={parameter.max}
-            unit={parameter.unit}
+            unit={parameter.unit && parameter.unit.length <= 4 ? parameter.unit : null}
             optional={!parameter.required}
             placeholder={fallback === undefined || fallback === null ? "all" : String(fallback)}
             value={typeof value === "number" ? value : null}

@@ -1,4 +1,4 @@
-import { Link } from "@tanstack/react-router";
+import { Link, useRouterState } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense, useMemo } from "react";
 import { useConnection } from "@/api/connection";
 import { buttonClass, IconButton } from "@/ui/button";
@@ -9,6 +9,7 @@ import { DialogTrigger, Menu, PopoverPanel, TriggerButton } from "@/ui/overlay";
 import { Toaster } from "@/ui/toast";
 import { type Command, chordKeys, useCommands, useRegistry } from "./commands";
 import { curlOf, useScreenRequests } from "./curl";
+import { useLastPlan } from "./last-plan";
 import styles from "./shell.module.css";
 import { type ThemeChoice, useTheme } from "./theme";
 
@@ -31,6 +32,8 @@ export function Shell({
   const palette = useRegistry((state) => state.palette);
   const help = useRegistry((state) => state.help);
   const { choice, choose } = useTheme();
+  const lastPlan = useLastPlan((state) => state.href);
+  const path = useRouterState({ select: (state) => state.location.pathname });
 
   const commands = useMemo<Command[]>(
     () => [
@@ -86,7 +89,12 @@ export function Shell({
         <div className={styles.slot}>{title}</div>
         {title && <span className={styles.rule} />}
         <nav className={styles.nav} aria-label="Pages">
-          <Link to="/" className={styles.navLink} activeOptions={{ exact: true, includeSearch: false }}>
+          <Link
+            to={lastPlan as "/"}
+            className={styles.navLink}
+            data-status={/^\/(plans\/|$)/.test(path) ? "active" : undefined}
+            aria-current={/^\/(plans\/|$)/.test(path) ? "page" : undefined}
+          >
             Plan
           </Link>
           <Link to="/compare" className={styles.navLink} activeOptions={{ includeSearch: false }}>

@@ -222,7 +222,7 @@ function linkBatch(
       ...curve(layout, layout.x[a]!, layout.y[a]!, layout.x[b]!, layout.y[b]!),
     );
   }
-  return builder.batch(levelStrokes(model, widthPx), { shape: "cubic", alpha });
+  return builder.batch(levelStrokes(model, widthPx), { shape: "cubic", alpha, counted: true });
 }
 
 export function logicalOverlay(model: PlanModel, highlight: Highlight): Batch[] {

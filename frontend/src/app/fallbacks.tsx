@@ -1,0 +1,25 @@
+import { Link } from "@tanstack/react-router";
+import { ProblemView } from "@/features/shared/problem";
+import { Shell } from "@/features/shared/shell";
+import { Empty } from "@/ui/marks";
+
+export function ErrorPage({ error }: { error: unknown }) {
+  return (
+    <Shell>
+      <ProblemView title="The page met an error" error={error} onRetry={() => location.reload()} />
+    </Shell>
+  );
+}
+
+export function NotFoundPage() {
+  return (
+    <Shell>
+      <Empty title="There is nothing at this address">
+        <p>
+          Go to <Link to="/">the working plan</Link>, <Link to="/compare">the comparison</Link> or{" "}
+          <Link to="/catalog">the catalog</Link>.
+        </p>
+      </Empty>
+    </Shell>
+  );
+}

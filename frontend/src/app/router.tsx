@@ -1,0 +1,100 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+} from "@tanstack/react-router";
+import { readPlanSearch } from "@/features/shared/url-state";
+import { ErrorPage, NotFoundPage } from "./fallbacks";
+
+const root = createRootRoute({
+  component: Outlet,
+  errorComponent: ErrorPage,
+  notFoundComponent: NotFoundPage,
+});
+
+// One component for the three plan routes, so that going from the default plan to an edited or a saved one keeps the
+// drawing, its zoom and the undo history.
+const plan = createRoute({
+  getParentRoute: () => root,
+  id: "plan",
+  validateSearch: readPlanSearch,
+  component: lazyRouteComponent(() => import("@/features/plan/plan-page")),
+});
+const home = createRoute({ getParentRoute: () => plan, path: "/" });
+const planNew = createRoute({ getParentRoute: () => plan, path: "/plans/new" });
+const planSaved = createRoute({ getParentRoute: () => plan, path: "/plans/$id" });
+
+export interface CompareSearch {
+  /** Saved ids, `ex.…` examples and `z.…` packed specs, by commas. */
+  plans?: string;
+  base?: number;
+}
+
+const compare = createRoute({
+  getParentRoute: () => root,
+  path: "/compare",
+  validateSearch: (search: Record<string, unknown>): CompareSearch => {
+    const base = Number(search.base);
+    return {
+      ...(typeof search.plans === "string" && search.plans.length < 200_000 && { plans: search.plans }),
+      ...(Number.isInteger(base) && base > 0 && base < 4 && { base }),
+    };
+  },
+  component: lazyRouteComponent(() => import("@/features/compare/compare-page")),
+});
+
+export interface CatalogSearch {
+  book?: string;
+  version?: number;
+  kind?: string;
+  part?: string;
+  q?: string;
+}
+
+const catalog = createRoute({
+  getParentRoute: () => root,
+  path: "/catalog",
+  validateSearch: (search: Record<string, unknown>): CatalogSearch => {
+    const version = Number(search.version);
+    const text = (key: string) =>
+      typeof search[key] === "string" && search[key] !== ""
+        ? { [key]: (search[key] as string).slice(0, 200) }
+        : {};
+    return {
+      ...text("book"),
+      ...text("kind"),
+      ...text("part"),
+      ...text("q"),
+      ...(Number.isInteger(version) && version > 0 && { version }),
+    };
+  },
+  component: lazyRouteComponent(() => import("@/features/catalog/catalog-page")),
+});
+
+const reference = createRoute({
+  getParentRoute: () => root,
+  path: "/api",
+  component: lazyRouteComponent(() => import("@/features/reference/reference-page")),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([plan.addChildren([home, planNew, planSaved]), compare, catalog, reference]),
+  defaultPreload: "intent",
+  // Plain `key=value` text: names like 0132 stay text and links stay readable.
+  parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
+  stringifySearch: (search) => {
+    const params = new URLSearchParams();
+    for (const [key, value] of Object.entries(search))
+      if (value !== undefined && value !== null && value !== "") params.set(key, String(value));
+    const text = params.toString().replaceAll("%3A", ":").replaceAll("%2C", ",").replaceAll("%7E", "~");
+    return text ? `?${text}` : "";
+  },
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

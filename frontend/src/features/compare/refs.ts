@@ -1,0 +1,38 @@
+/** The plans of a comparison as they stand in its URL: a saved id, `ex.dcell` for an example, `z.…` for a packed spec. */
+import { exampleBySlug } from "../shared/examples";
+import { decodeSpec } from "../shared/share";
+import type { PlanSpec } from "../shared/spec";
+
+export const MAX_PLANS = 4;
+export const DEFAULT_REFS = ["ex.bcube", "ex.dcell", "ex.fat-tree", "ex.tree"];
+
+export interface ComparedRef {
+  ref: string;
+  id?: string;
+  revision?: number;
+  spec?: PlanSpec;
+  name?: string;
+}
+
+export function readRefs(text: string | undefined): string[] {
+  const refs = (text ?? "").split(",").filter(Boolean);
+  return [...new Set(refs)].slice(0, MAX_PLANS);
+}
+
+/** Throws an Error a person can read for a reference that means nothing. */
+export async function resolveRef(ref: string): Promise<ComparedRef> {
+  if (ref.startsWith("ex.")) {
+    const example = exampleBySlug(ref.slice(3));
+    if (!example) throw new Error(`There is no example called “${ref.slice(3)}”.`);
+    return { ref, spec: example.spec, name: example.title };
+  }
+  if (ref.startsWith("z.")) return { ref, spec: await decodeSpec(ref.slice(2)) };
+  if (!/^[0-9a-z]+$/i.test(ref)) throw new Error(`“${ref.slice(0, 40)}” is no plan.`);
+  return { ref, id: ref };
+}
+
+/** The references without one of them, and where the base is then. */
+export function without(refs: string[], base: number, at: number): { refs: string[]; base: number } {
+  const rest = refs.filter((_, index) => index !== at);
+  return { refs: rest, base: at === base ? 0 : at < base ? base - 1 : base };
+}

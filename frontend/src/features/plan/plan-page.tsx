@@ -1,0 +1,390 @@
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useRouterState } from "@tanstack/react-router";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { api, take } from "@/api/client";
+import type { Summary } from "@/api/types";
+import type { PlanCanvasHandle } from "@/render/plan-canvas";
+import { createModel } from "@/scene/model";
+import { Button, IconButton } from "@/ui/button";
+import { copyText } from "@/ui/clipboard";
+import { Icon } from "@/ui/icon";
+import { Skeleton } from "@/ui/marks";
+import { toast } from "@/ui/toast";
+import { formatCount } from "@/units";
+import { type ScreenRequest, useScreen } from "../shared/curl";
+import { useLastPlan } from "../shared/last-plan";
+import { ProblemView } from "../shared/problem";
+import { encodeSpec } from "../shared/share";
+import { Shell } from "../shared/shell";
+import { canonical, type Json, type PlanSpec } from "../shared/spec";
+import { CanvasPanel, type Drawn } from "./canvas-panel";
+import { ExportMenu, useExport, useExportFormats } from "./export-menu";
+import type { Family } from "./families";
+import { FindingsSection } from "./findings-section";
+import { Inspector } from "./inspector";
+import params from "./params.module.css";
+import { usePlanCommands } from "./plan-commands";
+import { PlanMenu, RevisionMenu } from "./plan-menu";
+import styles from "./plan-page.module.css";
+import { type Computed, usePreview } from "./preview";
+import { PrintSheet } from "./print-sheet";
+import side from "./side.module.css";
+import { SiteSections } from "./site-section";
+import { Splitter } from "./splitter";
+import { StartStrip } from "./start-strip";
+import { isDirty, usePlan } from "./store";
+import { TablesPanel } from "./tables-panel";
+import { TopologySection } from "./topology-section";
+import { type Against, TotalsSection } from "./totals-section";
+import { useOpenPlan } from "./use-open-plan";
+import { useSelection, useSelectionInUrl } from "./use-plan-view";
+import { useSave } from "./use-save";
+
+const REMEMBERED = 200;
+
+export default function PlanPage() {
+  const opened = useOpenPlan();
+  const spec = usePlan((state) => state.history.present);
+  const past = usePlan((state) => state.history.past);
+  const canRedo = usePlan((state) => state.history.future.length > 0);
+  const saved = usePlan((state) => state.saved);
+  const draftName = usePlan((state) => state.draftName);
+  const dirty = usePlan(isDirty);
+  const { undo, redo } = usePlan.getState();
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  const href = useRouterState({ select: (state) => state.location.href });
+  const navigate = useNavigate();
+
+  const { computed, pending, error, findings, retry } = usePreview(spec, opened.ready);
+  const resolved = computed?.summary.spec as PlanSpec | undefined;
+  const model = useMemo(
+    () =>
+      computed
+        ? createModel(computed.scene, computed.cables, (computed.summary.spec as PlanSpec).topology)
+        : null,
+    [computed],
+  );
+  useSelectionInUrl();
+  const { selection, highlight, select } = useSelection(model);
+  const canvas = useRef<PlanCanvasHandle | null>(null);
+  const [drawn, setDrawn] = useState<Drawn | null>(null);
+  const readyMs = useReadyMs(computed);
+  const families = useFamilies();
+  const books = useQuery({
+    queryKey: ["books"],
+    queryFn: ({ signal }) => take(api.GET("/api/v1/catalog/books", { signal })),
+  });
+  const racks = useQuery({
+    queryKey: ["parts", "rack", spec.catalog ?? null],
+    queryFn: ({ signal }) =>
+      take(
+        api.GET("/api/v1/catalog/parts", {
+          params: {
+            query: { kind: "rack", ...(typeof spec.catalog === "string" && { book: spec.catalog }) },
+          },
+          signal,
+        }),
+      ),
+  });
+
+  const { saving, save, rename, revert, remove } = useSave(computed?.summary, opened.adopt);
+  const name = saved?.name ?? draftName;
+  const exporter = useExport(spec, name);
+  const formats = useExportFormats();
+  const share = useCallback(async () => {
+    const url = new URL(location.href);
+    const { saved: isSaved, history } = usePlan.getState();
+    if (!isSaved || isDirty(usePlan.getState())) {
+      // A link that needs no database: the spec itself.
+      url.pathname = "/plans/new";
+      url.searchParams.delete("revision");
+      url.searchParams.delete("topology");
+      url.searchParams.set("spec", await encodeSpec(history.present));
+    }
+    toast(
+      (await copyText(url.href))
+        ? "Link copied: it opens this plan in this view"
+        : "The browser refused the clipboard",
+    );
+  }, []);
+  const compare = useCallback(async () => {
+    const state = usePlan.getState();
+    const self =
+      state.saved && !isDirty(state) ? state.saved.id : `z.${await encodeSpec(state.history.present)}`;
+    const others = ["ex.dcell", "ex.fat-tree", "ex.tree"].filter(
+      (ref) => !ref.includes(String(state.history.present.topology.family).replace("_", "-")),
+    );
+    await navigate({ to: "/compare", search: { plans: [self, ...others].join(",") } });
+  }, [navigate]);
+  const fit = useCallback(() => canvas.current?.fit(), []);
+  usePlanCommands(model, select, {
+    save,
+    share,
+    compare,
+    fit,
+    exportAs: exporter.start,
+    formats: formats.data?.items,
+  });
+  useScreen(useRequests(spec, saved?.id, saved?.revision));
+  useEffect(() => {
+    useLastPlan.setState({ href });
+  }, [href]);
+  useEffect(() => {
+    document.title = `${name} · Cubeyard`;
+  }, [name]);
+
+  const { against, base, choices, setAgainst } = useBase(computed, past, saved?.summary, dirty);
+
+  return (
+    <Shell
+      title={
+        <>
+          <PlanMenu name={name} dirty={dirty} saved={saved !== null} onRename={rename} onDelete={remove} />
+          {saved && <RevisionMenu id={saved.id} revision={saved.revision} onRevert={revert} />}
+        </>
+      }
+      actions={
+        <>
+          <IconButton icon="undo" label="Undo" disabled={past.length === 0} onClick={undo} />
+          <IconButton icon="redo" label="Redo" disabled={!canRedo} onClick={redo} />
+          <Button icon="share" onClick={() => void share()} className={styles.wide}>
+            Share
+          </Button>
+          <ExportMenu spec={spec} name={name} exporter={exporter} />
+          <Button look="primary" onClick={() => void save()} disabled={saving || (saved !== null && !dirty)}>
+            {saving ? "Saving…" : saved && !dirty ? "Saved" : "Save"}
+          </Button>
+        </>
+      }
+      status={
+        <>
+          <span data-testid="ready" data-ready-ms={readyMs ?? undefined}>
+            {pending && !error
+              ? "Planning…"
+              : readyMs === null
+                ? ""
+                : `Plan ready in ${formatCount(readyMs)} ms`}
+          </span>
+          <span>
+            {saved
+              ? dirty
+                ? `Edited since revision ${saved.revision}`
+                : `Saved, revision ${saved.revision}`
+              : "Not saved"}
+          </span>
+          {drawn && <span>Zoom {formatCount(drawn.zoomPercent)} %</span>}
+          {computed && <span className={styles.hash}>Plan {computed.summary.plan_hash.slice(0, 10)}</span>}
+          {computed && <span className={styles.hash}>Engine {computed.summary.engine_version}</span>}
+        </>
+      }
+    >
+      <div className={styles.page}>
+        <div className={styles.left} data-plan-fields>
+          <div className={params.panel}>
+            {families.data ? (
+              <TopologySection families={families.data} spec={spec} findings={findings} resolved={resolved} />
+            ) : families.isError ? (
+              <ProblemView error={families.error} onRetry={() => void families.refetch()} />
+            ) : (
+              <Lines count={8} />
+            )}
+            <FindingsSection findings={findings} summary={error ? undefined : computed?.summary} />
+            <SiteSections
+              spec={spec}
+              resolved={resolved}
+              findings={findings}
+              racks={racks.data?.items ?? []}
+              books={books.data?.items ?? []}
+            />
+          </div>
+        </div>
+        <div className={styles.centre}>
+          {path === "/" && <StartStrip spec={spec} />}
+          {error !== null && computed && (
+            <div className={styles.banner} role="status">
+              <Icon name="warning" />
+              <span>
+                {findings.length > 0
+                  ? "These parameters give no plan. The drawing is of the last ones that did."
+                  : error instanceof Error
+                    ? error.message
+                    : String(error)}
+              </span>
+              {findings.length > 0 && past.length > 0 ? (
+                <Button small onClick={undo}>
+                  Undo
+                </Button>
+              ) : (
+                <Button small onClick={retry}>
+                  Try again
+                </Button>
+              )}
+            </div>
+          )}
+          <div className={styles.work}>
+            {computed && model ? (
+              <Splitter
+                label="Height of the tables"
+                top={
+                  <CanvasPanel
+                    model={model}
+                    selection={selection}
+                    select={select}
+                    stale={pending || error !== null}
+                    handle={canvas}
+                    onDrawn={setDrawn}
+                  />
+                }
+                bottom={
+                  <TablesPanel
+                    computed={computed}
+                    model={model}
+                    selection={selection}
+                    highlight={highlight}
+                    select={select}
+                  />
+                }
+              />
+            ) : opened.error || error ? (
+              <ProblemView
+                title={opened.error ? "This plan cannot be opened" : undefined}
+                error={opened.error ?? error}
+                onRetry={opened.error ? opened.retry : retry}
+              />
+            ) : (
+              <div className={styles.loading}>
+                <Skeleton height="34%" />
+                <Skeleton height="38%" />
+                <Skeleton height="22%" />
+                <span className="visually-hidden" role="status">
+                  Planning…
+                </span>
+              </div>
+            )}
+          </div>
+        </div>
+        <aside className={styles.right} aria-label="Totals and selection">
+          <div className={side.panel}>
+            {computed && model ? (
+              <>
+                <TotalsSection
+                  summary={computed.summary}
+                  base={base}
+                  against={against}
+                  choices={choices}
+                  onAgainst={setAgainst}
+                />
+                <Inspector
+                  model={model}
+                  bom={computed.bom}
+                  selection={selection}
+                  highlight={highlight}
+                  select={select}
+                />
+              </>
+            ) : (
+              !error && !opened.error && <Lines count={12} />
+            )}
+          </div>
+        </aside>
+      </div>
+      {computed && <PrintSheet computed={computed} name={name} />}
+    </Shell>
+  );
+}
+
+function Lines({ count }: { count: number }) {
+  return (
+    <div className={styles.lines}>
+      {Array.from({ length: count }, (_, at) => (
+        <Skeleton key={at} height={16} width={at % 3 === 2 ? "60%" : "100%"} />
+      ))}
+    </div>
+  );
+}
+
+function useFamilies() {
+  return useQuery({
+    queryKey: ["topologies"],
+    queryFn: async ({ signal }) =>
+      (await take(api.GET("/api/v1/topologies", { signal }))) as unknown as Family[],
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+/** From the last edit to the frame after its plan was put on screen. */
+function useReadyMs(computed: Computed | undefined): number | null {
+  const [ms, setMs] = useState<number | null>(null);
+  useEffect(() => {
+    if (!computed) return;
+    const frame = requestAnimationFrame(() =>
+      setMs(Math.round(performance.now() - usePlan.getState().editedAtMs)),
+    );
+    return () => cancelAnimationFrame(frame);
+  }, [computed]);
+  return ms;
+}
+
+/** What the totals' changes are measured against. Summaries are small: those of the page's whole history are kept. */
+function useBase(
+  computed: Computed | undefined,
+  past: PlanSpec[],
+  savedSummary: Summary | undefined,
+  dirty: boolean,
+) {
+  const [choice, setChoice] = useState<Against | null>(null);
+  const known = useRef(new Map<string, Summary>());
+  if (computed) {
+    known.current.set(canonical(computed.spec), computed.summary);
+    if (known.current.size > REMEMBERED) known.current.delete(known.current.keys().next().value!);
+  }
+  const choices: { value: Against; label: string }[] = [
+    { value: "previous", label: "Last change" },
+    ...(savedSummary ? [{ value: "saved" as const, label: "Saved revision" }] : []),
+    { value: "opened", label: "When opened" },
+  ];
+  const against =
+    choices.find((c) => c.value === choice)?.value ?? (savedSummary && dirty ? "saved" : "previous");
+  const specOf = against === "opened" ? past[0] : past.at(-1);
+  const base =
+    against === "saved"
+      ? (savedSummary ?? null)
+      : specOf
+        ? (known.current.get(canonical(specOf)) ?? null)
+        : null;
+  return { against, base, choices, setAgainst: setChoice };
+}
+
+function useRequests(spec: PlanSpec, id: string | undefined, revision: number | undefined): ScreenRequest[] {
+  return useMemo(() => {
+    const body = { spec: spec as Json, include: ["summary", "scene", "bom", "cables"] };
+    const requests: ScreenRequest[] = [
+      { title: "Plan what is on screen", method: "POST", path: "/api/v1/plans/preview", body },
+      {
+        title: "Export it as a workbook",
+        method: "POST",
+        path: "/api/v1/exports/xlsx",
+        body: { spec: spec as Json },
+        output: "plan.xlsx",
+      },
+    ];
+    if (id)
+      requests.push(
+        { title: "This saved plan", method: "GET", path: `/api/v1/plans/${id}?revision=${revision}` },
+        { title: "Its cables", method: "GET", path: `/api/v1/plans/${id}/cables?revision=${revision}` },
+        {
+          title: "Its bill of materials",
+          method: "GET",
+          path: `/api/v1/plans/${id}/bom?revision=${revision}`,
+        },
+      );
+    else
+      requests.push({
+        title: "Save it",
+        method: "POST",
+        path: "/api/v1/plans",
+        body: { name: "My plan", spec: spec as Json },
+      });
+    return requests;
+  }, [spec, id, revision]);
+}

@@ -1,0 +1,71 @@
+import { formatMetres, formatShort, formatUsd } from "@/units";
+import { formatDate } from "../shared/dates";
+import type { Computed } from "./preview";
+import styles from "./print-sheet.module.css";
+import { totalsOf } from "./totals";
+
+/** What paper gets beside the drawing: the numbers, what the engine found, and the whole bill of materials. */
+export function PrintSheet({ computed, name }: { computed: Computed; name: string }) {
+  const { summary, bom } = computed;
+  return (
+    <div className={`print-only ${styles.sheet}`}>
+      <h1>{name}</h1>
+      <p>
+        {summary.title} · plan {summary.plan_hash.slice(0, 12)} · engine {summary.engine_version} · printed{" "}
+        {formatDate(new Date())} · modelled
+      </p>
+      <dl>
+        {totalsOf(summary).map((row) => (
+          <div key={row.id}>
+            <dt>{row.title}</dt>
+            <dd>
+              {row.atLeast && "at least "}
+              {row.format(row.value)}
+            </dd>
+          </div>
+        ))}
+      </dl>
+      {summary.findings.length > 0 && (
+        <>
+          <h2>Findings</h2>
+          <ul>
+            {summary.findings.map((finding) => (
+              <li key={`${finding.code} ${finding.where} ${finding.message}`}>
+                {finding.severity}: {finding.message} {finding.hint}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      <h2>Bill of materials</h2>
+      <table>
+        <thead>
+          <tr>
+            <th>Part</th>
+            <th>Length</th>
+            <th>Colour</th>
+            <th>Quantity</th>
+            <th>Spares</th>
+            <th>Unit price</th>
+            <th>Total</th>
+          </tr>
+        </thead>
+        <tbody>
+          {bom.lines.map((line) => (
+            <tr key={line.line}>
+              <td>
+                {line.sku} {line.name}
+              </td>
+              <td>{line.length_metres === null ? "" : formatMetres(line.length_metres)}</td>
+              <td>{line.colour}</td>
+              <td>{formatShort(line.quantity, 1)}</td>
+              <td>{line.spares ? formatShort(line.spares, 1) : ""}</td>
+              <td>{line.unit_price_usd === null ? "no price" : formatUsd(line.unit_price_usd)}</td>
+              <td>{formatUsd(line.total_usd)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,44 @@
+/** Pictures as files. */
+import type { Batch, DisplayList } from "@/scene";
+import type { ThemeName } from "@/units";
+import { paint } from "./canvas-painter";
+import { paletteOf } from "./resolve";
+import { fitTransform, type Size } from "./transform";
+
+/** All of a view as a PNG with `ratio` device pixels a CSS pixel. */
+export function pictureCanvas(
+  list: DisplayList,
+  overlay: readonly Batch[] | null,
+  theme: ThemeName,
+  size: Size,
+  ratio: number,
+): Promise<Blob> {
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.max(1, Math.round(size.width * ratio));
+  canvas.height = Math.max(1, Math.round(size.height * ratio));
+  const context = canvas.getContext("2d");
+  if (!context) return Promise.reject(new Error("This browser gives no 2D canvas."));
+  const palette = paletteOf(theme);
+  context.fillStyle = palette.tokens.background;
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  const state = { context, palette, transform: fitTransform(list.bounds, size), size, ratio };
+  paint([...list.batches, ...(overlay ?? [])], state);
+  return new Promise((resolve, reject) => {
+    canvas.toBlob(
+      (blob) => (blob ? resolve(blob) : reject(new Error("The picture could not be encoded."))),
+      "image/png",
+    );
+  });
+}
+
+/** Offers a file to the person, without leaving the page. */
+export function download(name: string, content: Blob | string, type = "text/plain;charset=utf-8"): void {
+  const blob = typeof content === "string" ? new Blob([content], { type }) : content;
+  const url = URL.createObjectURL(blob);
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  // Freed later: some browsers read the file after the click has returned.
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
