@@ -94,8 +94,14 @@ impl Frame {
     /// taken; right under the target, the nearer one.
     #[inline]
     fn leave(&self, end: &End, towards_x: f64) -> (f64, f64) {
-        let Some(m) = self.manager_metres else { return (0.0, end.x) };
-        let right = if (towards_x - end.rack_x).abs() < 1e-6 { end.x >= end.rack_x } else { towards_x > end.rack_x };
+        let Some(m) = self.manager_metres else {
+            return (0.0, end.x);
+        };
+        let right = if (towards_x - end.rack_x).abs() < 1e-6 {
+            end.x >= end.rack_x
+        } else {
+            towards_x > end.rack_x
+        };
         let manager = if right { end.rack_x + m } else { end.rack_x - m };
         ((end.x - manager).abs(), manager)
     }
@@ -149,7 +155,10 @@ pub enum Path {
     /// Along one column of racks.
     Column,
     /// To x, `across` to the other column's tray, and on from x.
-    Crossing { x: f64, across: f64 },
+    Crossing {
+        x: f64,
+        across: f64,
+    },
 }
 
 /// Metres to millimetres, rounded up: a cable is never shorter than its route.

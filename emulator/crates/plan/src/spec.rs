@@ -254,7 +254,10 @@ impl PlanSpec {
         out.catalog = Some(book.book.clone());
         out.site.enclosure = site.enclosure;
         out.site.aisle_metres = Some(site.aisle_metres);
-        out.site.rack = site.rack_part.map(|i| book.parts[i].sku.clone()).or(self.site.rack.clone());
+        out.site.rack = site
+            .rack_part
+            .map(|i| book.parts[i].sku.clone())
+            .or(self.site.rack.clone());
         out.site.rack_power_limit_watts = site.rack_power_limit_watts;
         out.site.rack_weight_limit_kg = site.rack_weight_limit_kg;
         if rows {
@@ -280,7 +283,12 @@ impl PlanSpec {
         let (site, packaging, cabling) = (&self.site, &self.packaging, &self.cabling);
         let mut positive = |section: &str, field: &str, value: Option<f64>, max: f64| {
             if let Some(value) = value.filter(|v| !v.is_finite() || *v <= 0.0 || *v > max) {
-                findings.push(out_of_range(section, field, json!(value), &format!("above 0 and at most {max}")));
+                findings.push(out_of_range(
+                    section,
+                    field,
+                    json!(value),
+                    &format!("above 0 and at most {max}"),
+                ));
             }
         };
         positive("site", "length_metres", site.length_metres, 10_000.0);
@@ -302,12 +310,23 @@ impl PlanSpec {
         count("packaging", "servers_per_unit", packaging.servers_per_unit, 16);
         count("packaging", "switches_per_unit", packaging.switches_per_unit, 16);
         count("packaging", "servers_per_rack", packaging.servers_per_rack, 1_000);
-        count("packaging", "logical_racks_per_rack", packaging.logical_racks_per_rack, 64);
-        for (field, value, max) in
-            [("slack_metres", cabling.slack_metres, 100.0), ("spare_ratio", cabling.spare_ratio, 1.0)]
-        {
+        count(
+            "packaging",
+            "logical_racks_per_rack",
+            packaging.logical_racks_per_rack,
+            64,
+        );
+        for (field, value, max) in [
+            ("slack_metres", cabling.slack_metres, 100.0),
+            ("spare_ratio", cabling.spare_ratio, 1.0),
+        ] {
             if !value.is_finite() || value < 0.0 || value > max {
-                findings.push(out_of_range("cabling", field, json!(value), &format!("0 to {max}")));
+                findings.push(out_of_range(
+                    "cabling",
+                    field,
+                    json!(value),
+                    &format!("0 to {max}"),
+                ));
             }
         }
         findings

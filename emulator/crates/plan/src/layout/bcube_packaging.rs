@@ -10,7 +10,12 @@ use super::{Assignment, Site, Sizes};
 use crate::spec::PlanSpec;
 
 /// `Err` says why this topology cannot be packed so.
-pub(super) fn assign(spec: &PlanSpec, topology: &Topology, site: &Site, sizes: &Sizes) -> Result<Assignment, String> {
+pub(super) fn assign(
+    spec: &PlanSpec,
+    topology: &Topology,
+    site: &Site,
+    sizes: &Sizes,
+) -> Result<Assignment, String> {
     let TopologySpec::Bcube(bcube) = topology.spec() else {
         return Err("it packs BCubes".to_owned());
     };
@@ -32,7 +37,12 @@ pub(super) fn assign(spec: &PlanSpec, topology: &Topology, site: &Site, sizes: &
             .rev()
             .map(|(_, _, size)| size)
             .find(|&size| fits(topology, site, sizes, size))
-            .ok_or_else(|| format!("{n} servers and their switches do not fit in {} units", site.rack_units))?,
+            .ok_or_else(|| {
+                format!(
+                    "{n} servers and their switches do not fit in {} units",
+                    site.rack_units
+                )
+            })?,
     };
     let (m, g, _) = rack_sizes(n, k)
         .into_iter()
@@ -46,8 +56,9 @@ pub(super) fn assign(spec: &PlanSpec, topology: &Topology, site: &Site, sizes: &
     let racks_per_super = (n / g).max(1);
     if m < k {
         assignment.group = (0..racks).map(|r| r / racks_per_super).collect();
-        assignment.group_labels =
-            (0..racks.div_ceil(racks_per_super)).map(|s| format!("super-rack {s} (BCube_{})", m + 1)).collect();
+        assignment.group_labels = (0..racks.div_ceil(racks_per_super))
+            .map(|s| format!("super-rack {s} (BCube_{})", m + 1))
+            .collect();
         assignment.column_multiple = racks_per_super;
     } else {
         assignment.group_labels = vec![format!("BCube_{k}")];
@@ -73,7 +84,11 @@ fn rack_sizes(n: u32, k: u32) -> Vec<(u32, u32, u32)> {
 /// Every switch level is spread evenly over the servers, so a rack takes its share of each.
 fn fits(topology: &Topology, site: &Site, sizes: &Sizes, per_rack: u32) -> bool {
     let racks = topology.server_count().div_ceil(per_rack);
-    let share: Vec<u32> = topology.tiers().iter().map(|tier| tier.count.div_ceil(racks)).collect();
+    let share: Vec<u32> = topology
+        .tiers()
+        .iter()
+        .map(|tier| tier.count.div_ceil(racks))
+        .collect();
     sizes.units_for(per_rack.min(topology.server_count()), &share) <= site.rack_units
 }
 
@@ -107,14 +122,22 @@ fn spread_switches(topology: &Topology, m: u32, per_rack: u32, rack: &mut [u32])
             let served = degree[s].div_ceil(in_first_rack[s]);
             let alike = per_rack / in_first_rack[s];
             let place = first[s] % per_rack % alike;
-            let turn = if alike % served == 0 { 0 } else { first[s] / per_rack };
+            let turn = if alike % served == 0 {
+                0
+            } else {
+                first[s] / per_rack
+            };
             nth[s] = (place * served / alike + turn) % served;
         }
     }
     // Servers of a switch come in ascending order, `in_first_rack` to a rack.
     let mut seen = vec![0u32; switches];
     for s in 0..switches {
-        rack[servers as usize + s] = if first[s] == u32::MAX { 0 } else { first[s] / per_rack };
+        rack[servers as usize + s] = if first[s] == u32::MAX {
+            0
+        } else {
+            first[s] / per_rack
+        };
     }
     for (&a, &b) in links.a.iter().zip(&links.b) {
         let s = (b - servers) as usize;

@@ -24,7 +24,12 @@ pub(super) fn check(
 fn tally(topology: &Topology, book: &Book, layout: &mut Layout) {
     let servers = topology.server_count();
     let part = |i: Option<usize>| {
-        i.map_or((0.0, 0.0), |i| (book.parts[i].power_watts.unwrap_or(0.0), book.parts[i].weight_kg.unwrap_or(0.0)))
+        i.map_or((0.0, 0.0), |i| {
+            (
+                book.parts[i].power_watts.unwrap_or(0.0),
+                book.parts[i].weight_kg.unwrap_or(0.0),
+            )
+        })
     };
     let (mut server_watts, mut server_kg) = part(layout.parts.server);
     for nic in &layout.parts.nics {
@@ -68,18 +73,28 @@ fn report_unplaced(spec: &PlanSpec, topology: &Topology, layout: &Layout, findin
     let count = unplaced.count() + 1;
     let rack = &layout.racks.name[placements.rack[first as usize] as usize];
     let b = spec.packaging.logical_racks_per_rack.unwrap_or(2);
-    let by_loops = matches!(layout.policy, Policy::SideToSide | Policy::PairedRows | Policy::InterChassis);
+    let by_loops = matches!(
+        layout.policy,
+        Policy::SideToSide | Policy::PairedRows | Policy::InterChassis
+    );
     let (hint, fix) = if by_loops && b > 1 {
         (
-            format!("Set packaging.logical_racks_per_rack to {}, or use a higher rack.", b - 1),
+            format!(
+                "Set packaging.logical_racks_per_rack to {}, or use a higher rack.",
+                b - 1
+            ),
             json!({"packaging": {"logical_racks_per_rack": b - 1}}),
         )
     } else if spec.packaging.servers_per_rack.is_some() {
-        ("Leave packaging.servers_per_rack out: it is chosen so that everything fits.".to_owned(),
-            json!({"packaging": {"servers_per_rack": null}}))
+        (
+            "Leave packaging.servers_per_rack out: it is chosen so that everything fits.".to_owned(),
+            json!({"packaging": {"servers_per_rack": null}}),
+        )
     } else {
-        ("Use a higher rack, denser parts, or another packaging.policy.".to_owned(),
-            json!({"packaging": {"policy": "locality"}}))
+        (
+            "Use a higher rack, denser parts, or another packaging.policy.".to_owned(),
+            json!({"packaging": {"policy": "locality"}}),
+        )
     };
     findings.push(
         Finding::error(
@@ -103,9 +118,10 @@ fn over(values: &[f64], limit: f64) -> Option<(usize, usize, f64)> {
     (count > 0).then(|| (count, worst, values[worst]))
 }
 
-/// Servers a rack may hold when only `share` of its load is allowed, as whole shelves.
+/// Servers a rack may hold when only `share` of its load is allowed. A little less than that share, because switches
+/// spread over more racks do not come out equally everywhere.
 fn fewer_servers(layout: &Layout, worst: usize, share: f64) -> u32 {
-    ((f64::from(layout.racks.servers[worst]) * share).floor() as u32).max(1)
+    ((f64::from(layout.racks.servers[worst]) * share * 0.93).floor() as u32).max(1)
 }
 
 fn load_fix(spec: &PlanSpec, layout: &Layout, worst: usize, share: f64) -> (String, serde_json::Value) {
@@ -126,14 +142,21 @@ fn load_fix(spec: &PlanSpec, layout: &Layout, worst: usize, share: f64) -> (Stri
 }
 
 fn report_power(spec: &PlanSpec, layout: &Layout, findings: &mut Vec<Finding>) {
-    let Some(limit) = layout.site.rack_power_limit_watts else { return };
-    let Some((count, worst, watts)) = over(&layout.racks.power_watts, limit) else { return };
+    let Some(limit) = layout.site.rack_power_limit_watts else {
+        return;
+    };
+    let Some((count, worst, watts)) = over(&layout.racks.power_watts, limit) else {
+        return;
+    };
     let (hint, fix) = load_fix(spec, layout, worst, limit / watts);
     findings.push(
         Finding::warning(
             "rack-over-power",
             "site.rack_power_limit_watts",
-            format!("{count} racks draw more than {limit:.0} W; {} draws {watts:.0} W.", layout.racks.name[worst]),
+            format!(
+                "{count} racks draw more than {limit:.0} W; {} draws {watts:.0} W.",
+                layout.racks.name[worst]
+            ),
             hint,
         )
         .with_fix(fix),
@@ -141,14 +164,21 @@ fn report_power(spec: &PlanSpec, layout: &Layout, findings: &mut Vec<Finding>) {
 }
 
 fn report_weight(spec: &PlanSpec, layout: &Layout, findings: &mut Vec<Finding>) {
-    let Some(limit) = layout.site.rack_weight_limit_kg else { return };
-    let Some((count, worst, kg)) = over(&layout.racks.weight_kg, limit) else { return };
+    let Some(limit) = layout.site.rack_weight_limit_kg else {
+        return;
+    };
+    let Some((count, worst, kg)) = over(&layout.racks.weight_kg, limit) else {
+        return;
+    };
     let (hint, fix) = load_fix(spec, layout, worst, limit / kg);
     findings.push(
         Finding::warning(
             "rack-over-weight",
             "site.rack_weight_limit_kg",
-            format!("{count} racks hold more than {limit:.0} kg; {} holds {kg:.0} kg.", layout.racks.name[worst]),
+            format!(
+                "{count} racks hold more than {limit:.0} kg; {} holds {kg:.0} kg.",
+                layout.racks.name[worst]
+            ),
             hint,
         )
         .with_fix(fix),

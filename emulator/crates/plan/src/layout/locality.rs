@@ -23,7 +23,11 @@ pub(super) fn assign(spec: &PlanSpec, topology: &Topology, site: &Site, sizes: &
 
     let mut room = Room::new(site.rack_units, sizes);
     for r in 0..server_racks {
-        room.open(sizes.server.units_for(per_rack.min(servers - (r * per_rack).min(servers))));
+        room.open(
+            sizes
+                .server
+                .units_for(per_rack.min(servers - (r * per_rack).min(servers))),
+        );
     }
     let below = Below::of(topology);
     let mut counts = vec![0u32; server_racks as usize];
@@ -108,7 +112,8 @@ fn servers_per_rack(topology: &Topology, site: &Site, sizes: &Sizes) -> u32 {
         .map(|(tier, size)| f64::from(tier.count) * f64::from(size.height_units) / f64::from(size.slots))
         .sum();
     let server_units = f64::from(sizes.server.height_units) / f64::from(sizes.server.slots);
-    let mut most = (f64::from(site.rack_units) / (server_units + switch_units / f64::from(servers))).floor() as u32;
+    let mut most =
+        (f64::from(site.rack_units) / (server_units + switch_units / f64::from(servers))).floor() as u32;
     // Shelves are whole: give way until servers and the rounded share of switches fit.
     let share = |per_rack: u32| -> Vec<u32> {
         let racks = servers.div_ceil(per_rack);
@@ -117,7 +122,11 @@ fn servers_per_rack(topology: &Topology, site: &Site, sizes: &Sizes) -> u32 {
             .iter()
             .zip(&sizes.tiers)
             .map(|(tier, size)| {
-                if u32::from(size.height_units) * 4 <= site.rack_units { tier.count / racks } else { 0 }
+                if u32::from(size.height_units) * 4 <= site.rack_units {
+                    tier.count / racks
+                } else {
+                    0
+                }
             })
             .collect()
     };
@@ -162,9 +171,10 @@ fn blocks(spec: &TopologySpec) -> Vec<u32> {
             vec![logical.saturating_mul(s.l), logical]
         }
         TopologySpec::FatTree(s) => powers((s.ports / 2).max(1), s.layers),
-        TopologySpec::Tree(s) => {
-            vec![s.edge_ports, s.edge_ports / 2, s.edge_ports / 4].into_iter().filter(|&b| b > 0).collect()
-        }
+        TopologySpec::Tree(s) => vec![s.edge_ports, s.edge_ports / 2, s.edge_ports / 4]
+            .into_iter()
+            .filter(|&b| b > 0)
+            .collect(),
     }
 }
 
@@ -212,7 +222,13 @@ struct Room<'a> {
 
 impl<'a> Room<'a> {
     fn new(rack_units: u32, sizes: &'a Sizes) -> Room<'a> {
-        Room { sizes, rack_units, units: Vec::new(), counts: Vec::new(), totals: Vec::new() }
+        Room {
+            sizes,
+            rack_units,
+            units: Vec::new(),
+            counts: Vec::new(),
+            totals: Vec::new(),
+        }
     }
 
     fn open(&mut self, used_units: u32) {
@@ -224,7 +240,11 @@ impl<'a> Room<'a> {
     fn more_units(&self, rack: u32, class: usize) -> u32 {
         let size = self.sizes.classes[class];
         let count = self.counts[rack as usize * self.sizes.classes.len() + class];
-        if count % u32::from(size.slots) == 0 { u32::from(size.height_units) } else { 0 }
+        if count % u32::from(size.slots) == 0 {
+            u32::from(size.height_units)
+        } else {
+            0
+        }
     }
 
     fn fits(&self, rack: u32, class: usize) -> bool {

@@ -8,8 +8,8 @@ mod bcube_packaging;
 mod limits;
 mod locality;
 mod pins;
-mod sizes;
 mod site;
+mod sizes;
 mod stacking;
 mod subways;
 
@@ -175,19 +175,30 @@ pub fn lay_out(spec: &PlanSpec, topology: &Topology, book: &Book, findings: &mut
         topology,
         book,
         &PartPreferences {
-            servers_per_unit: spec.packaging.servers_per_unit.unwrap_or(DEFAULT_SERVERS_PER_UNIT),
+            servers_per_unit: spec
+                .packaging
+                .servers_per_unit
+                .unwrap_or(DEFAULT_SERVERS_PER_UNIT),
             link_gbps: spec.cabling.link_gbps,
             media: media_word(spec.cabling.media),
         },
     );
     // Nobody asked for a density, so a book with other servers is no remark.
-    parts.findings.retain(|f| f.code != "server-density" || spec.packaging.servers_per_unit.is_some());
+    parts
+        .findings
+        .retain(|f| f.code != "server-density" || spec.packaging.servers_per_unit.is_some());
     findings.append(&mut parts.findings);
     let mut site = site::measure(spec, book, findings);
     let sizes = Sizes::of(spec, topology, book, &parts);
     let (policy, assignment) = assign(spec, topology, &site, &sizes, findings);
     let floor = site::furnish(spec, &mut site, &assignment, findings);
-    let mut placements = stacking::stack(topology, &site, &sizes, &assignment, spec.packaging.face.unwrap_or_default());
+    let mut placements = stacking::stack(
+        topology,
+        &site,
+        &sizes,
+        &assignment,
+        spec.packaging.face.unwrap_or_default(),
+    );
     let mut racks = floor.racks;
     racks.group = assignment.group;
     let grid = pins::Grid {
@@ -196,7 +207,15 @@ pub fn lay_out(spec: &PlanSpec, topology: &Topology, book: &Book, findings: &mut
         column_container: &floor.column_container,
         position_x_metres: &floor.position_x_metres,
     };
-    pins::apply(spec, topology, &site, &grid, &mut placements, &mut racks, findings);
+    pins::apply(
+        spec,
+        topology,
+        &site,
+        &grid,
+        &mut placements,
+        &mut racks,
+        findings,
+    );
     let mut layout = Layout {
         site,
         policy,
@@ -242,12 +261,13 @@ fn assign(
     let family = topology.spec().family();
     let tried = match wanted {
         Policy::Auto => match topology.spec() {
-            TopologySpec::Bcube(_) => {
-                bcube_packaging::assign(spec, topology, site, sizes).ok().map(|a| (Policy::Bcube52, a))
-            }
-            TopologySpec::Subways(s) if s.wiring_type > 0 => {
-                Some((Policy::SideToSide, subways::assign(Policy::SideToSide, spec, topology, site, sizes)))
-            }
+            TopologySpec::Bcube(_) => bcube_packaging::assign(spec, topology, site, sizes)
+                .ok()
+                .map(|a| (Policy::Bcube52, a)),
+            TopologySpec::Subways(s) if s.wiring_type > 0 => Some((
+                Policy::SideToSide,
+                subways::assign(Policy::SideToSide, spec, topology, site, sizes),
+            )),
             _ => None,
         },
         Policy::Locality => None,
@@ -262,7 +282,11 @@ fn assign(
             if family == "subways" {
                 Some((wanted, subways::assign(wanted, spec, topology, site, sizes)))
             } else {
-                findings.push(policy_finding(wanted, family, "it places Subways loops, and there are none"));
+                findings.push(policy_finding(
+                    wanted,
+                    family,
+                    "it places Subways loops, and there are none",
+                ));
                 None
             }
         }
@@ -274,7 +298,10 @@ fn policy_finding(policy: Policy, family: &str, reason: &str) -> Finding {
     Finding::warning(
         "policy-does-not-fit",
         "packaging.policy",
-        format!("Policy \"{}\" cannot place this {family}: {reason}. \"locality\" was used.", policy.name()),
+        format!(
+            "Policy \"{}\" cannot place this {family}: {reason}. \"locality\" was used.",
+            policy.name()
+        ),
         "Set packaging.policy to \"auto\" or \"locality\".",
     )
     .with_fix(serde_json::json!({"packaging": {"policy": "auto"}}))

@@ -52,7 +52,11 @@ pub(super) fn apply(
         match &pin.device {
             None => {
                 if !pinned_racks.insert(rack) {
-                    findings.push(overlap(&at, &format!("rack {} is pinned twice", pin.rack), remove));
+                    findings.push(overlap(
+                        &at,
+                        &format!("rack {} is pinned twice", pin.rack),
+                        remove,
+                    ));
                 } else {
                     move_rack(pin, &at, rack, site, floor, racks, remove, findings);
                 }
@@ -90,12 +94,25 @@ pub(super) fn apply(
 
 /// A merge patch that leaves pin `i` out.
 fn without_pin(spec: &PlanSpec, i: usize) -> serde_json::Value {
-    let left: Vec<&Pin> = spec.packaging.pins.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, p)| p).collect();
+    let left: Vec<&Pin> = spec
+        .packaging
+        .pins
+        .iter()
+        .enumerate()
+        .filter(|(j, _)| *j != i)
+        .map(|(_, p)| p)
+        .collect();
     json!({"packaging": {"pins": left}})
 }
 
 fn overlap(at: &str, what: &str, fix: serde_json::Value) -> Finding {
-    Finding::error("pin-overlap", at, format!("{at}: {what}."), "Remove one of the two pins.").with_fix(fix)
+    Finding::error(
+        "pin-overlap",
+        at,
+        format!("{at}: {what}."),
+        "Remove one of the two pins.",
+    )
+    .with_fix(fix)
 }
 
 enum PinProblem {
@@ -111,19 +128,28 @@ impl PinProblem {
             PinProblem::UnitOutOfRange => Finding::error(
                 "pin-unit-range",
                 format!("{at}.unit"),
-                format!("{name} cannot stand at unit {unit} of {}: units run from 1 to {}.", pin.rack, site.rack_units),
+                format!(
+                    "{name} cannot stand at unit {unit} of {}: units run from 1 to {}.",
+                    pin.rack, site.rack_units
+                ),
                 "Give a unit in which the whole device fits.",
             ),
             PinProblem::TakenByPin => Finding::error(
                 "pin-overlap",
                 at,
-                format!("{name} and another pinned device both want unit {unit} of {}.", pin.rack),
+                format!(
+                    "{name} and another pinned device both want unit {unit} of {}.",
+                    pin.rack
+                ),
                 "Give one of them another unit.",
             ),
             PinProblem::NoRoom => Finding::error(
                 "pin-no-room",
                 at,
-                format!("{} has no room left: {name} or a device it displaces does not fit.", pin.rack),
+                format!(
+                    "{} has no room left: {name} or a device it displaces does not fit.",
+                    pin.rack
+                ),
                 "Pin it to another rack, or move something out of this one first.",
             ),
         }
@@ -146,7 +172,10 @@ fn move_rack(
             Finding::error(
                 "pin-incomplete",
                 at,
-                format!("{at} names rack {} but neither a device nor both x_metres and y_metres.", pin.rack),
+                format!(
+                    "{at} names rack {} but neither a device nor both x_metres and y_metres.",
+                    pin.rack
+                ),
                 "Add \"device\", or \"x_metres\" and \"y_metres\" of the rack's centre.",
             )
             .with_fix(remove),
@@ -181,7 +210,9 @@ fn move_rack(
     racks.y_metres[rack] = y;
     // Its cables drop from the nearest tray.
     let nearest = |at: f64, of: &[f64]| {
-        (0..of.len()).min_by(|&i, &j| (of[i] - at).abs().total_cmp(&(of[j] - at).abs())).unwrap_or(0)
+        (0..of.len())
+            .min_by(|&i, &j| (of[i] - at).abs().total_cmp(&(of[j] - at).abs()))
+            .unwrap_or(0)
     };
     let row = nearest(y, floor.column_y_metres);
     racks.row[rack] = row as u32;
@@ -205,7 +236,12 @@ fn check_rack_overlaps(
             if a == b || apart || (b < a && moved.contains(&b)) {
                 continue;
             }
-            let i = spec.packaging.pins.iter().position(|p| p.device.is_none() && p.rack == racks.name[a]).unwrap_or(0);
+            let i = spec
+                .packaging
+                .pins
+                .iter()
+                .position(|p| p.device.is_none() && p.rack == racks.name[a])
+                .unwrap_or(0);
             findings.push(
                 Finding::error(
                     "pin-overlap",
@@ -231,7 +267,10 @@ impl Seats {
         for (v, &rack) in placements.rack.iter().enumerate() {
             devices[rack as usize].push(v as u32);
         }
-        Seats { rack_units: site.rack_units, devices }
+        Seats {
+            rack_units: site.rack_units,
+            devices,
+        }
     }
 
     fn move_device(
@@ -248,7 +287,9 @@ impl Seats {
             if placements.rack[v] == rack {
                 return Ok(());
             }
-            let seat = self.free_seat(device, rack, placements).ok_or(PinProblem::NoRoom)?;
+            let seat = self
+                .free_seat(device, rack, placements)
+                .ok_or(PinProblem::NoRoom)?;
             self.seat(device, rack, seat, placements);
             return Ok(());
         };
@@ -272,8 +313,10 @@ impl Seats {
         if here.iter().any(|d| pinned.contains(d)) {
             return Err(PinProblem::TakenByPin);
         }
-        let before: Vec<(u16, u8)> =
-            here.iter().map(|&d| (placements.unit[d as usize], placements.slot[d as usize])).collect();
+        let before: Vec<(u16, u8)> = here
+            .iter()
+            .map(|&d| (placements.unit[d as usize], placements.slot[d as usize]))
+            .collect();
         let origin = (placements.rack[v], placements.unit[v], placements.slot[v]);
         self.seat(device, rack, (wanted, 0), placements);
         for (i, &evicted) in here.iter().enumerate() {
@@ -310,17 +353,34 @@ impl Seats {
         let v = device as usize;
         let height = u16::from(placements.height_units[v]);
         let top = (self.rack_units as u16).checked_sub(height)? + 1;
-        let others: Vec<u32> = self.devices[rack as usize].iter().copied().filter(|&d| d != device).collect();
+        let others: Vec<u32> = self.devices[rack as usize]
+            .iter()
+            .copied()
+            .filter(|&d| d != device)
+            .collect();
         let at = |unit: u16| -> Vec<u32> {
-            others.iter().copied().filter(|&d| overlaps(placements, d, unit, height)).collect()
+            others
+                .iter()
+                .copied()
+                .filter(|&d| overlaps(placements, d, unit, height))
+                .collect()
         };
         (1..=top)
             .rev()
             .find_map(|unit| {
                 let here = at(unit);
-                if here.is_empty() { None } else { shared_slot(placements, v, unit, &here).map(|slot| (unit, slot)) }
+                if here.is_empty() {
+                    None
+                } else {
+                    shared_slot(placements, v, unit, &here).map(|slot| (unit, slot))
+                }
             })
-            .or_else(|| (1..=top).rev().find(|&unit| at(unit).is_empty()).map(|unit| (unit, 0)))
+            .or_else(|| {
+                (1..=top)
+                    .rev()
+                    .find(|&unit| at(unit).is_empty())
+                    .map(|unit| (unit, 0))
+            })
     }
 }
 

@@ -52,15 +52,23 @@ fn word(enclosure: Enclosure) -> &'static str {
 pub(super) fn measure(spec: &PlanSpec, book: &Book, findings: &mut Vec<Finding>) -> Site {
     let asked = &spec.site;
     if let Some(sku) = asked.rack.as_deref() {
-        let known = book.part_index(sku).is_some_and(|i| book.parts[i].kind == crate::book::PartKind::Rack);
+        let known = book
+            .part_index(sku)
+            .is_some_and(|i| book.parts[i].kind == crate::book::PartKind::Rack);
         if !known {
-            let names: Vec<&str> =
-                book.parts_of(crate::book::PartKind::Rack).map(|(_, p)| p.sku.as_str()).collect();
+            let names: Vec<&str> = book
+                .parts_of(crate::book::PartKind::Rack)
+                .map(|(_, p)| p.sku.as_str())
+                .collect();
             findings.push(
                 Finding::error(
                     "unknown-rack",
                     "site.rack",
-                    format!("site.rack is \"{sku}\"; the price book {} has {}.", book.book, names.join(", ")),
+                    format!(
+                        "site.rack is \"{sku}\"; the price book {} has {}.",
+                        book.book,
+                        names.join(", ")
+                    ),
                     "Name one of the book's racks, or leave site.rack out.",
                 )
                 .with_fix(json!({"site": {"rack": null}})),
@@ -89,11 +97,26 @@ pub(super) fn measure(spec: &PlanSpec, book: &Book, findings: &mut Vec<Finding>)
         rack_width_metres: a.and_then(|a| a.width_metres).unwrap_or(0.6),
         rack_depth_metres: a.and_then(|a| a.depth_metres).unwrap_or(0.75),
         rack_height_metres: a.and_then(|a| a.height_metres).unwrap_or(1.96),
-        rack_power_limit_watts: asked.rack_power_limit_watts.or(a.and_then(|a| a.power_limit_watts)),
+        rack_power_limit_watts: asked
+            .rack_power_limit_watts
+            .or(a.and_then(|a| a.power_limit_watts)),
         rack_weight_limit_kg: asked.rack_weight_limit_kg.or(a.and_then(|a| a.max_weight_kg)),
     };
     site.positions = positions_in(&site);
+    if site.enclosure == Enclosure::Auto && !container_takes(&site, asked.aisle_metres) {
+        site.enclosure = Enclosure::Rows;
+    }
     site
+}
+
+/// Whether racks of this size can stand in the container at all, with an aisle (as wide as asked) between them.
+fn container_takes(site: &Site, aisle_metres: Option<f64>) -> bool {
+    let free = site.width_metres - f64::from(site.columns) * site.rack_depth_metres;
+    let possible = free / f64::from(aisles(site.columns));
+    let wanted = aisle_metres.unwrap_or(possible);
+    wanted >= MIN_AISLE_METRES
+        && wanted <= possible + 1e-9
+        && site.rack_height_metres + crate::geometry::TRAY_RISE_METRES <= site.height_metres
 }
 
 /// Racks that stand side by side along the container.
@@ -109,30 +132,52 @@ fn custom_metres(spec: &PlanSpec, findings: &mut Vec<Finding>) -> [f64; 3] {
         ("height_metres", spec.site.height_metres),
     ];
     let mut out = CONTAINER_40FT_METRES;
+    let mut fix = serde_json::Map::new();
     for (i, (name, value)) in fields.into_iter().enumerate() {
         match value {
             Some(metres) if metres.is_finite() && metres > 0.0 => out[i] = metres,
-            _ => findings.push(
-                Finding::error(
-                    "custom-enclosure-size",
-                    format!("site.{name}"),
-                    format!("A custom enclosure needs site.{name}; {} m, as in a 40-ft container, was used.", out[i]),
-                    format!("Set site.{name} to the inside measure in metres."),
-                )
-                .with_fix(json!({"site": {name: out[i]}})),
-            ),
+            _ => {
+                fix.insert(name.to_owned(), json!(out[i]));
+            }
         }
+    }
+    if !fix.is_empty() {
+        let names: Vec<String> = fix.keys().map(|name| format!("site.{name}")).collect();
+        findings.push(
+            Finding::error(
+                "custom-enclosure-size",
+                names[0].as_str(),
+                format!(
+                    "A custom enclosure needs {}; a 40-ft container's measures were used.",
+                    names.join(" and ")
+                ),
+                "Give the inside measures in metres.",
+            )
+            .with_fix(json!({"site": fix})),
+        );
     }
     out
 }
 
 /// Decides the enclosure, puts every rack on the floor and reports what does not fit.
-pub(super) fn furnish(spec: &PlanSpec, site: &mut Site, plan: &Assignment, findings: &mut Vec<Finding>) -> Floor {
+pub(super) fn furnish(
+    spec: &PlanSpec,
+    site: &mut Site,
+    plan: &Assignment,
+    findings: &mut Vec<Finding>,
+) -> Floor {
     if site.enclosure == Enclosure::Auto {
-        site.enclosure =
-            if fits_in_containers(site, plan) { Enclosure::Container40Ft } else { Enclosure::Rows };
+        site.enclosure = if fits_in_containers(site, plan) {
+            Enclosure::Container40Ft
+        } else {
+            Enclosure::Rows
+        };
     }
-    if site.enclosure == Enclosure::Rows { rows(spec, site, plan, findings) } else { containers(spec, site, plan, findings) }
+    if site.enclosure == Enclosure::Rows {
+        rows(spec, site, plan, findings)
+    } else {
+        containers(spec, site, plan, findings)
+    }
 }
 
 fn aisles(columns: u32) -> u32 {
@@ -140,14 +185,10 @@ fn aisles(columns: u32) -> u32 {
 }
 
 fn fits_in_containers(site: &Site, plan: &Assignment) -> bool {
-    let aisle = (site.width_metres - f64::from(site.columns) * site.rack_depth_metres) / f64::from(aisles(site.columns));
-    if aisle < MIN_AISLE_METRES || site.rack_height_metres > site.height_metres {
-        return false;
-    }
     match &plan.floor {
-        Some(spots) => {
-            spots.iter().all(|&(row, position)| row < site.columns * site.containers && position < site.positions)
-        }
+        Some(spots) => spots
+            .iter()
+            .all(|&(row, position)| row < site.columns * site.containers && position < site.positions),
         None => plan.rack_count <= site.columns * site.positions * site.containers,
     }
 }
@@ -182,21 +223,36 @@ fn containers(spec: &PlanSpec, site: &mut Site, plan: &Assignment, findings: &mu
     report_height(site, findings);
 
     let longest = spots.iter().map(|s| s.1 + 1).max().unwrap_or(1);
-    let columns = spots.iter().map(|s| s.0 + 1).max().unwrap_or(1).max(site.columns * site.containers);
+    let columns = spots
+        .iter()
+        .map(|s| s.0 + 1)
+        .max()
+        .unwrap_or(1)
+        .max(site.columns * site.containers);
     // What an aisle narrower than the free width leaves over is shared by both walls.
     let wall = ((free - site.aisle_metres * gaps) / 2.0).max(0.0);
     let (mut y, mut facing, mut container) = (Vec::new(), Vec::new(), Vec::new());
     for column in 0..columns {
         let (c, within) = (column / site.columns, column % site.columns);
-        let before = f64::from(within) * site.rack_depth_metres + f64::from(within.div_ceil(2)) * site.aisle_metres;
+        let before =
+            f64::from(within) * site.rack_depth_metres + f64::from(within.div_ceil(2)) * site.aisle_metres;
         let origin = f64::from(c) * (site.width_metres + CONTAINER_GAP_METRES);
         y.push(origin + wall + before + site.rack_depth_metres / 2.0);
-        facing.push(if within % 2 == 0 { Facing::North } else { Facing::South });
+        facing.push(if within % 2 == 0 {
+            Facing::North
+        } else {
+            Facing::South
+        });
         container.push(c);
     }
     let start = ((site.length_metres - f64::from(longest) * site.rack_width_metres) / 2.0).max(0.0);
-    let x = (0..longest).map(|p| start + (f64::from(p) + 0.5) * site.rack_width_metres).collect();
-    let crossing_at = plan.crossings.clone().unwrap_or_else(|| vec![true; longest as usize]);
+    let x = (0..longest)
+        .map(|p| start + (f64::from(p) + 0.5) * site.rack_width_metres)
+        .collect();
+    let crossing_at = plan
+        .crossings
+        .clone()
+        .unwrap_or_else(|| vec![true; longest as usize]);
     finish(spots, y, facing, container, x, crossing_at)
 }
 
@@ -211,10 +267,15 @@ fn rows(spec: &PlanSpec, site: &mut Site, plan: &Assignment, findings: &mut Vec<
         Some(spots) => spots.clone(),
         None => {
             // About a square room: a row of racks takes some three rack widths of depth, aisles included.
-            let per_row = spec.site.racks_per_row.unwrap_or_else(|| {
-                (((3.0 * f64::from(racks)).sqrt().ceil() as u32).max(10)).min(racks)
-            });
-            let per_row = whole_groups(per_row.max(1), plan.column_multiple, spec.site.racks_per_row.is_some());
+            let per_row = spec
+                .site
+                .racks_per_row
+                .unwrap_or_else(|| (((3.0 * f64::from(racks)).sqrt().ceil() as u32).max(10)).min(racks));
+            let per_row = whole_groups(
+                per_row.max(1),
+                plan.column_multiple,
+                spec.site.racks_per_row.is_some(),
+            );
             (0..racks).map(|r| (r / per_row, r % per_row)).collect()
         }
     };
@@ -225,8 +286,14 @@ fn rows(spec: &PlanSpec, site: &mut Site, plan: &Assignment, findings: &mut Vec<
             Finding::error(
                 "row-too-long",
                 "site.racks_per_row",
-                format!("A loop stands in one row and takes {} racks; site.racks_per_row is {limit}.", site.positions),
-                format!("Set site.racks_per_row to {}, or use another packaging.policy.", site.positions),
+                format!(
+                    "A loop stands in one row and takes {} racks; site.racks_per_row is {limit}.",
+                    site.positions
+                ),
+                format!(
+                    "Set site.racks_per_row to {}, or use another packaging.policy.",
+                    site.positions
+                ),
             )
             .with_fix(json!({"site": {"racks_per_row": site.positions}})),
         );
@@ -237,17 +304,26 @@ fn rows(spec: &PlanSpec, site: &mut Site, plan: &Assignment, findings: &mut Vec<
         let pair_pitch = 2.0 * site.rack_depth_metres + site.aisle_metres + site.hot_aisle_metres;
         let within = f64::from(row % 2) * (site.rack_depth_metres + site.aisle_metres);
         y.push(ROOM_MARGIN_METRES + pairs * pair_pitch + within + site.rack_depth_metres / 2.0);
-        facing.push(if row % 2 == 0 { Facing::North } else { Facing::South });
+        facing.push(if row % 2 == 0 {
+            Facing::North
+        } else {
+            Facing::South
+        });
     }
     let x: Vec<f64> = (0..site.positions)
         .map(|p| ROOM_MARGIN_METRES + (f64::from(p) + 0.5) * site.rack_width_metres)
         .collect();
     site.length_metres = f64::from(site.positions) * site.rack_width_metres + 2.0 * ROOM_MARGIN_METRES;
     site.width_metres = y[y.len() - 1] + site.rack_depth_metres / 2.0 + ROOM_MARGIN_METRES;
-    site.height_metres = spec.site.height_metres.unwrap_or(ROOM_HEIGHT_METRES.max(site.rack_height_metres + 1.0));
+    site.height_metres = spec
+        .site
+        .height_metres
+        .unwrap_or(ROOM_HEIGHT_METRES.max(site.rack_height_metres + 1.0));
     report_height(site, findings);
     let crossing_at = plan.crossings.clone().unwrap_or_else(|| {
-        (0..site.positions).map(|p| p % ROW_CROSSING_EVERY == 0 || p + 1 == site.positions).collect()
+        (0..site.positions)
+            .map(|p| p % ROW_CROSSING_EVERY == 0 || p + 1 == site.positions)
+            .collect()
     });
     let container = vec![0; y.len()];
     finish(spots, y, facing, container, x, crossing_at)
@@ -255,7 +331,11 @@ fn rows(spec: &PlanSpec, site: &mut Site, plan: &Assignment, findings: &mut Vec<
 
 /// Rows of whole super-racks where the planner did not ask for another length.
 fn whole_groups(per_row: u32, multiple: u32, asked: bool) -> u32 {
-    if asked || multiple <= 1 { per_row } else { per_row.div_ceil(multiple) * multiple }
+    if asked || multiple <= 1 {
+        per_row
+    } else {
+        per_row.div_ceil(multiple) * multiple
+    }
 }
 
 fn finish(
@@ -290,12 +370,22 @@ fn finish(
         racks.row.push(row);
         racks.position.push(position);
     }
-    Floor { racks, column_y_metres, column_facing, column_container, position_x_metres, crossing_at }
+    Floor {
+        racks,
+        column_y_metres,
+        column_facing,
+        column_container,
+        position_x_metres,
+        crossing_at,
+    }
 }
 
 fn report_overflow(site: &Site, spots: &[(u32, u32)], plan: &Assignment, findings: &mut Vec<Finding>) {
     let columns = site.columns * site.containers;
-    let outside = spots.iter().filter(|&&(row, position)| row >= columns || position >= site.positions).count();
+    let outside = spots
+        .iter()
+        .filter(|&&(row, position)| row >= columns || position >= site.positions)
+        .count();
     if outside == 0 {
         return;
     }
@@ -328,7 +418,11 @@ fn report_overflow(site: &Site, spots: &[(u32, u32)], plan: &Assignment, finding
 
 fn report_aisle(site: &Site, possible: f64, findings: &mut Vec<Finding>) {
     let can = possible >= MIN_AISLE_METRES;
-    let fix = if can { json!({"site": {"aisle_metres": null}}) } else { json!({"site": {"enclosure": "rows", "aisle_metres": null}}) };
+    let fix = if can {
+        json!({"site": {"aisle_metres": null}})
+    } else {
+        json!({"site": {"enclosure": "rows", "aisle_metres": null}})
+    };
     findings.push(
         Finding::error(
             "aisle-width",
@@ -362,7 +456,10 @@ fn report_height(site: &Site, findings: &mut Vec<Finding>) {
                 ),
                 "Choose a lower rack or a higher enclosure.",
             )
-            .with_fix(json!({"site": {"rack": null}})),
+            .with_fix(match site.enclosure {
+                Enclosure::Custom | Enclosure::Rows => json!({"site": {"height_metres": site.rack_height_metres + 0.4}}),
+                _ => json!({"site": {"rack": null}}),
+            }),
         );
     }
 }

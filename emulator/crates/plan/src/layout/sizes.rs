@@ -44,8 +44,12 @@ impl Sizes {
                     .unwrap_or(super::DEFAULT_SERVERS_PER_UNIT),
             ),
         };
-        let mut sizes =
-            Sizes { server, tiers: Vec::new(), class_of_tier: Vec::new(), classes: Vec::new() };
+        let mut sizes = Sizes {
+            server,
+            tiers: Vec::new(),
+            class_of_tier: Vec::new(),
+            classes: Vec::new(),
+        };
         let mut class_part: Vec<Option<usize>> = Vec::new();
         for (t, tier) in topology.tiers().iter().enumerate() {
             let part = parts.tier(t);
@@ -59,7 +63,10 @@ impl Sizes {
                 Some(asked) if slots > 1 => asked,
                 _ => slots,
             };
-            let size = DeviceSize { height_units: clamp(height), slots: clamp(slots) };
+            let size = DeviceSize {
+                height_units: clamp(height),
+                slots: clamp(slots),
+            };
             let class = (0..class_part.len())
                 .find(|&c| class_part[c] == part && sizes.classes[c] == size)
                 .unwrap_or_else(|| {
@@ -80,6 +87,10 @@ impl Sizes {
             by_class[usize::from(self.class_of_tier[t])] += count;
         }
         self.server.units_for(servers)
-            + by_class.iter().zip(&self.classes).map(|(&n, size)| size.units_for(n)).sum::<u32>()
+            + by_class
+                .iter()
+                .zip(&self.classes)
+                .map(|(&n, size)| size.units_for(n))
+                .sum::<u32>()
     }
 }

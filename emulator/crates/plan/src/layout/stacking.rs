@@ -7,7 +7,13 @@ use super::{Assignment, Placements, Site, Sizes};
 use crate::spec::Face;
 
 /// Stacks every device. One that finds no unit left keeps its rack and gets unit 0.
-pub(super) fn stack(topology: &Topology, site: &Site, sizes: &Sizes, plan: &Assignment, face: Face) -> Placements {
+pub(super) fn stack(
+    topology: &Topology,
+    site: &Site,
+    sizes: &Sizes,
+    plan: &Assignment,
+    face: Face,
+) -> Placements {
     let nodes = topology.node_count() as usize;
     let servers = topology.server_count();
     let tiers = topology.tiers();
@@ -18,13 +24,20 @@ pub(super) fn stack(topology: &Topology, site: &Site, sizes: &Sizes, plan: &Assi
         first_zone.push(first_zone[rack] + zones_of(rack));
     }
     let zone_count = first_zone[plan.rack_count as usize] as usize;
-    let zone_of =
-        |v: usize| (first_zone[plan.rack[v] as usize] + u32::from(plan.zone.get(v).copied().unwrap_or(0))) as usize;
+    let zone_of = |v: usize| {
+        (first_zone[plan.rack[v] as usize] + u32::from(plan.zone.get(v).copied().unwrap_or(0))) as usize
+    };
 
     // Column 0 counts servers, column 1 + t the switches of tier t.
     let columns = tiers.len() + 1;
     let mut counts = vec![0u32; zone_count * columns];
-    let column_of_tier = |v: u32| tiers.iter().position(|t| v >= t.first && v < t.first + t.count).unwrap_or(0) + 1;
+    let column_of_tier = |v: u32| {
+        tiers
+            .iter()
+            .position(|t| v >= t.first && v < t.first + t.count)
+            .unwrap_or(0)
+            + 1
+    };
     for v in 0..servers as usize {
         counts[zone_of(v) * columns] += 1;
     }
@@ -47,7 +60,13 @@ pub(super) fn stack(topology: &Topology, site: &Site, sizes: &Sizes, plan: &Assi
         for z in 0..zones {
             let zone = (first_zone[rack] + z) as usize;
             let row = &counts[zone * columns..(zone + 1) * columns];
-            shapes.push(Shape::of(row, sizes, z * height, height, plan.switches_in_middle && zones > 1));
+            shapes.push(Shape::of(
+                row,
+                sizes,
+                z * height,
+                height,
+                plan.switches_in_middle && zones > 1,
+            ));
         }
     }
     counts.fill(0);
@@ -113,14 +132,34 @@ impl Shape {
         let shelves = counts[0].div_ceil(slots);
         let below = if middle { shelves.div_ceil(2) } else { shelves };
         let server_room = height.saturating_sub(switch_units);
-        let switch_top = if middle { below * u32::from(sizes.server.height_units) + switch_units } else { height };
-        Shape { base, switch_top, switch_units, servers_below: below * slots, server_room, height, class_start, tier_offset }
+        let switch_top = if middle {
+            below * u32::from(sizes.server.height_units) + switch_units
+        } else {
+            height
+        };
+        Shape {
+            base,
+            switch_top,
+            switch_units,
+            servers_below: below * slots,
+            server_room,
+            height,
+            class_start,
+            tier_offset,
+        }
     }
 
     fn server(&self, index: u32, sizes: &Sizes) -> (u16, u8) {
-        let (slots, height) = (u32::from(sizes.server.slots), u32::from(sizes.server.height_units));
+        let (slots, height) = (
+            u32::from(sizes.server.slots),
+            u32::from(sizes.server.height_units),
+        );
         let (shelf, slot) = (index / slots, (index % slots) as u8);
-        let jump = if index < self.servers_below { 0 } else { self.switch_units };
+        let jump = if index < self.servers_below {
+            0
+        } else {
+            self.switch_units
+        };
         let bottom = shelf * height + jump;
         let fits = (shelf + 1) * height <= self.server_room;
         (if fits { (self.base + bottom + 1) as u16 } else { 0 }, slot)
@@ -133,6 +172,13 @@ impl Shape {
         let down = self.class_start[class] + (nth / slots + 1) * height;
         let slot = (nth % slots) as u8;
         let fits = down <= self.switch_top && self.switch_top <= self.height;
-        (if fits { (self.base + self.switch_top - down + 1) as u16 } else { 0 }, slot)
+        (
+            if fits {
+                (self.base + self.switch_top - down + 1) as u16
+            } else {
+                0
+            },
+            slot,
+        )
     }
 }

@@ -6,7 +6,7 @@
 use cubeyard_topology::{Topology, TopologySpec};
 
 use super::{Assignment, Site, Sizes};
-use crate::spec::{PlanSpec, Policy};
+use crate::spec::{Enclosure, PlanSpec, Policy};
 
 /// Racks in a row of the room when the site does not say: about a square room.
 fn default_row(racks: u32) -> u32 {
@@ -20,7 +20,11 @@ pub(crate) fn place_in_loop(policy: Policy, j: u32, per_rack: u32, racks: u32) -
         // Out along one row and back along the one across the cold aisle.
         Policy::PairedRows => {
             let half = racks.div_ceil(2);
-            if physical < half { (0, physical, zone) } else { (1, 2 * half - 1 - physical, zone) }
+            if physical < half {
+                (0, physical, zone)
+            } else {
+                (1, 2 * half - 1 - physical, zone)
+            }
         }
         // The bottom zones in line, then back through the others: up one rack and down the next.
         Policy::InterChassis if per_rack > 1 => {
@@ -28,14 +32,28 @@ pub(crate) fn place_in_loop(policy: Policy, j: u32, per_rack: u32, racks: u32) -
                 (0, j, 0)
             } else {
                 let (column, step) = ((j - racks) / (per_rack - 1), (j - racks) % (per_rack - 1));
-                (0, racks - 1 - column, if column % 2 == 0 { 1 + step } else { per_rack - 1 - step })
+                (
+                    0,
+                    racks - 1 - column,
+                    if column % 2 == 0 {
+                        1 + step
+                    } else {
+                        per_rack - 1 - step
+                    },
+                )
             }
         }
         _ => (0, physical, zone),
     }
 }
 
-pub(super) fn assign(policy: Policy, spec: &PlanSpec, topology: &Topology, site: &Site, sizes: &Sizes) -> Assignment {
+pub(super) fn assign(
+    policy: Policy,
+    spec: &PlanSpec,
+    topology: &Topology,
+    site: &Site,
+    sizes: &Sizes,
+) -> Assignment {
     let TopologySpec::Subways(subways) = topology.spec() else {
         return Assignment::new(vec![0; topology.node_count() as usize], 1);
     };
@@ -58,7 +76,11 @@ pub(super) fn assign(policy: Policy, spec: &PlanSpec, topology: &Topology, site:
     let slot_of = |tor: u32| -> (u32, u8) {
         let (row, position, z) = place_in_loop(policy, tor % l, b, loop_racks);
         let half = loop_racks.div_ceil(2);
-        let within = if row == 0 { position } else { half + position - (2 * half - loop_racks) };
+        let within = if row == 0 {
+            position
+        } else {
+            half + position - (2 * half - loop_racks)
+        };
         (tor / l * loop_racks + within, z as u8)
     };
     for v in 0..servers {
@@ -73,30 +95,50 @@ pub(super) fn assign(policy: Policy, spec: &PlanSpec, topology: &Topology, site:
     let racks = loops * loop_racks + network.cluster_of.len() as u32;
     let mut assignment = Assignment::new(rack, racks);
     assignment.zone = zone;
-    assignment.zones = (0..racks).map(|r| if r < loops * loop_racks { b as u8 } else { 1 }).collect();
+    assignment.zones = (0..racks)
+        .map(|r| if r < loops * loop_racks { b as u8 } else { 1 })
+        .collect();
     assignment.group_labels = (0..loops).map(|i| format!("loop {i}")).collect();
     assignment.group_labels.push("network".to_owned());
     assignment.group = (0..racks).map(|r| (r / loop_racks).min(loops)).collect();
     assignment.loop_racks = Some(loop_racks);
     assignment.switches_in_middle = policy == Policy::InterChassis;
-    let floor = Floor { policy, loops, loop_racks, row_length: row_length(spec, site, policy, loop_racks, racks) };
-    let (spots, crossings) = floor.place(&network.cluster_of, clusters);
+    let place = |row_length| {
+        Floor {
+            policy,
+            loops,
+            loop_racks,
+            row_length,
+        }
+        .place(&network.cluster_of, clusters)
+    };
+    let in_containers = |(spots, _): &(Vec<(u32, u32)>, _)| {
+        spots
+            .iter()
+            .all(|&(row, position)| row < site.columns * site.containers && position < site.positions)
+    };
+    let (spots, crossings) = match site.enclosure {
+        Enclosure::Rows => place(row_length(spec, policy, loop_racks, racks)),
+        Enclosure::Auto => Some(place(site.positions))
+            .filter(in_containers)
+            .unwrap_or_else(|| place(row_length(spec, policy, loop_racks, racks))),
+        _ => place(site.positions),
+    };
     assignment.floor = Some(spots);
     assignment.crossings = crossings;
     assignment
 }
 
-/// Positions a row offers: as the site says, else enough for whole loops in a room that is about square.
-fn row_length(spec: &PlanSpec, site: &Site, policy: Policy, loop_racks: u32, racks: u32) -> u32 {
-    let width = if policy == Policy::PairedRows { loop_racks.div_ceil(2) } else { loop_racks };
-    let asked = spec.site.racks_per_row.or(match site.enclosure {
-        crate::spec::Enclosure::Rows | crate::spec::Enclosure::Auto => None,
-        _ => Some(site.positions),
-    });
-    asked.unwrap_or_else(|| {
-        let loops = (default_row(racks) / width).max(1);
-        loops * width + 1
-    })
+/// Positions a row of the room offers: as the site says, else enough for whole loops in a room that is about square.
+fn row_length(spec: &PlanSpec, policy: Policy, loop_racks: u32, racks: u32) -> u32 {
+    let width = if policy == Policy::PairedRows {
+        loop_racks.div_ceil(2)
+    } else {
+        loop_racks
+    };
+    spec.site
+        .racks_per_row
+        .unwrap_or_else(|| (default_row(racks) / width).max(1) * width + 1)
 }
 
 /// Racks for the switches above the ToRs: whole racks a cluster, then the cores'.
@@ -148,7 +190,11 @@ impl Floor {
     /// (row, position) of every rack, and where trays cross the aisle when the policy says so.
     fn place(&self, cluster_of: &[Option<u32>], clusters: u32) -> (Vec<(u32, u32)>, Option<Vec<bool>>) {
         let paired = self.policy == Policy::PairedRows;
-        let (rows_per_loop, half) = if paired { (2, self.loop_racks.div_ceil(2)) } else { (1, self.loop_racks) };
+        let (rows_per_loop, half) = if paired {
+            (2, self.loop_racks.div_ceil(2))
+        } else {
+            (1, self.loop_racks)
+        };
         let loops_per_row = (self.row_length / half).max(1);
         let mut spots = Vec::with_capacity((self.loops * self.loop_racks) as usize + cluster_of.len());
         let mut filled: Vec<u32> = Vec::new();
@@ -157,7 +203,11 @@ impl Floor {
             filled.resize(filled.len().max((row + rows_per_loop) as usize), 0);
             for r in 0..self.loop_racks {
                 // In a paired loop of odd length the second row is one short, at the far end of the loop.
-                let (dr, position) = if r < half { (0, r) } else { (1, r - half + (2 * half - self.loop_racks)) };
+                let (dr, position) = if r < half {
+                    (0, r)
+                } else {
+                    (1, r - half + (2 * half - self.loop_racks))
+                };
                 spots.push((row + dr, start + position));
                 let end = &mut filled[(row + dr) as usize];
                 *end = (*end).max(start + position + 1);
@@ -166,7 +216,9 @@ impl Floor {
         let loops_per_cluster = self.loops.div_ceil(clusters).max(1);
         let mut last_row = 0usize;
         for cluster in cluster_of {
-            let home = cluster.map_or(0, |c| (c * loops_per_cluster / loops_per_row * rows_per_loop) as usize);
+            let home = cluster.map_or(0, |c| {
+                (c * loops_per_cluster / loops_per_row * rows_per_loop) as usize
+            });
             let has_room = |row: usize| filled.get(row).is_some_and(|&n| n < self.row_length);
             let row = if has_room(home) {
                 home

@@ -91,7 +91,13 @@ impl Collector {
             let next = self.open.len() as u32;
             let found = *self.index.entry(pair).or_insert(next);
             if found == next {
-                self.open.push(Open { pair, cables: 0, longest_mm: 0, squares_um2: 0, thickest_um: 0 });
+                self.open.push(Open {
+                    pair,
+                    cables: 0,
+                    longest_mm: 0,
+                    squares_um2: 0,
+                    thickest_um: 0,
+                });
                 self.by_level.resize(self.open.len() * self.levels, 0);
             }
             self.last = (pair, found);
@@ -111,15 +117,23 @@ impl Collector {
         let mut order: Vec<u32> = (0..self.open.len() as u32).collect();
         order.sort_unstable_by_key(|&i| self.open[i as usize].pair);
         let mut renumbered = vec![0i32; order.len()];
-        let mut out = Bundles { level_count: self.levels, ..Bundles::default() };
+        let mut out = Bundles {
+            level_count: self.levels,
+            ..Bundles::default()
+        };
         for (new, &old) in order.iter().enumerate() {
             let (old, open) = (old as usize, self.open[old as usize]);
             renumbered[old] = new as i32;
             out.rack_a.push((open.pair >> 32) as u32);
             out.rack_b.push(open.pair as u32);
             out.cables.push(open.cables);
-            out.cables_by_level.extend_from_slice(&self.by_level[old * self.levels..(old + 1) * self.levels]);
-            out.diameter_mm.push(bundle_diameter_mm(open.cables, open.squares_um2, open.thickest_um));
+            out.cables_by_level
+                .extend_from_slice(&self.by_level[old * self.levels..(old + 1) * self.levels]);
+            out.diameter_mm.push(bundle_diameter_mm(
+                open.cables,
+                open.squares_um2,
+                open.thickest_um,
+            ));
             out.length_metres.push(f64::from(open.longest_mm) / 1000.0);
         }
         for bundle in bundle_of_cable.iter_mut().filter(|b| **b >= 0) {

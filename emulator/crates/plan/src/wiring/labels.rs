@@ -37,7 +37,10 @@ pub fn write_slot(slot: u8, out: &mut String) {
 /// Appends the label at one end of a cable: `near_a` at end a, otherwise at end b.
 pub fn write_label(topology: &Topology, layout: &Layout, link: usize, near_a: bool, out: &mut String) {
     let links = topology.links();
-    let (a, b) = ((links.a[link], links.a_port[link]), (links.b[link], links.b_port[link]));
+    let (a, b) = (
+        (links.a[link], links.a_port[link]),
+        (links.b[link], links.b_port[link]),
+    );
     let (near, far) = if near_a { (a, b) } else { (b, a) };
     write_port_label(topology, layout, near.0, near.1, out);
     out.push('/');

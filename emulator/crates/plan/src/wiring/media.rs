@@ -79,13 +79,20 @@ impl<'a> Choices<'a> {
             diameters_um: book
                 .parts
                 .iter()
-                .map(|p| p.attributes.diameter_mm.map_or(DEFAULT_DIAMETER_UM, |mm| (mm * 1000.0).round() as u32))
+                .map(|p| {
+                    p.attributes
+                        .diameter_mm
+                        .map_or(DEFAULT_DIAMETER_UM, |mm| (mm * 1000.0).round() as u32)
+                })
                 .collect(),
         }
     }
 
     pub(super) fn diameter_um(&self, part: u16) -> u32 {
-        self.diameters_um.get(usize::from(part)).copied().unwrap_or(DEFAULT_DIAMETER_UM)
+        self.diameters_um
+            .get(usize::from(part))
+            .copied()
+            .unwrap_or(DEFAULT_DIAMETER_UM)
     }
 
     /// The cable for a link that needs `needed_mm`, slack included.
@@ -97,19 +104,31 @@ impl<'a> Choices<'a> {
             self.ladders[key] = Some(self.ladder(link));
         }
         let Some(ladder) = &mut self.ladders[key] else {
-            return Choice { part: NO_PART, transceiver: NO_PART, stock_mm: needed_mm };
+            return Choice {
+                part: NO_PART,
+                transceiver: NO_PART,
+                stock_mm: needed_mm,
+            };
         };
         let at = ladder.steps.partition_point(|step| step.up_to_mm < needed_mm);
         match ladder.steps.get(at) {
             Some(step) => Choice {
                 part: step.part,
                 transceiver: step.transceiver,
-                stock_mm: if step.bulk { needed_mm.next_multiple_of(CUT_STEP_MM) } else { step.up_to_mm },
+                stock_mm: if step.bulk {
+                    needed_mm.next_multiple_of(CUT_STEP_MM)
+                } else {
+                    step.up_to_mm
+                },
             },
             None => {
                 ladder.unserved += 1;
                 ladder.longest_unserved_mm = ladder.longest_unserved_mm.max(needed_mm);
-                Choice { part: NO_PART, transceiver: NO_PART, stock_mm: needed_mm }
+                Choice {
+                    part: NO_PART,
+                    transceiver: NO_PART,
+                    stock_mm: needed_mm,
+                }
             }
         }
     }
@@ -117,7 +136,10 @@ impl<'a> Choices<'a> {
     fn ladder(&self, link: usize) -> Ladder {
         let links = self.topology.links();
         let gbps = self.link_gbps.unwrap_or(links.rate_bits_per_sec(link) / 1e9);
-        let ends = (self.connector(links.a[link], gbps), self.connector(links.b[link], gbps));
+        let ends = (
+            self.connector(links.a[link], gbps),
+            self.connector(links.b[link], gbps),
+        );
         let connector = match ends {
             (Some(a), Some(b)) if a == b => Some(a),
             (one, None) | (None, one) => one,
@@ -127,13 +149,22 @@ impl<'a> Choices<'a> {
         if steps.is_empty() && connector.is_some() {
             steps = self.steps(gbps, None);
         }
-        Ladder { steps, gbps, level: links.level[link], ..Ladder::default() }
+        Ladder {
+            steps,
+            gbps,
+            level: links.level[link],
+            ..Ladder::default()
+        }
     }
 
     /// The connector of a device's ports at this rate, where the book says.
     fn connector(&self, node: NodeId, gbps: f64) -> Option<&'a str> {
         let parts = &self.layout.parts;
-        let tier = self.topology.tiers().iter().position(|t| node >= t.first && node < t.first + t.count);
+        let tier = self
+            .topology
+            .tiers()
+            .iter()
+            .position(|t| node >= t.first && node < t.first + t.count);
         let Some(tier) = tier else {
             return parts
                 .nics
@@ -143,7 +174,11 @@ impl<'a> Choices<'a> {
                 .and_then(|a| a.connector.as_deref());
         };
         let a = &self.book.parts[parts.tier(tier)?].attributes;
-        if a.port_gbps.unwrap_or(0.0) >= gbps { a.connector.as_deref() } else { a.uplink_connector.as_deref() }
+        if a.port_gbps.unwrap_or(0.0) >= gbps {
+            a.connector.as_deref()
+        } else {
+            a.uplink_connector.as_deref()
+        }
     }
 
     fn steps(&self, gbps: f64, connector: Option<&str>) -> Vec<Step> {
@@ -157,7 +192,11 @@ impl<'a> Choices<'a> {
                     return None;
                 }
                 let needs_transceiver = a.needs_transceiver.unwrap_or(false);
-                let transceiver = if needs_transceiver { self.book.transceiver_for(medium, gbps)? } else { usize::MAX };
+                let transceiver = if needs_transceiver {
+                    self.book.transceiver_for(medium, gbps)?
+                } else {
+                    usize::MAX
+                };
                 let plug = if needs_transceiver {
                     self.book.parts[transceiver].attributes.connector.as_deref()
                 } else {
@@ -173,14 +212,21 @@ impl<'a> Choices<'a> {
         // Within a medium the slowest that is fast enough.
         offers.sort_by(|a, b| {
             let rate = |p: &Part| p.attributes.max_gbps.unwrap_or(0.0);
-            a.0.cmp(&b.0).then(rate(a.2).total_cmp(&rate(b.2))).then(a.1.cmp(&b.1))
+            a.0.cmp(&b.0)
+                .then(rate(a.2).total_cmp(&rate(b.2)))
+                .then(a.1.cmp(&b.1))
         });
         let mut steps: Vec<Step> = Vec::new();
         let mut covered_mm = 0;
         for (_, i, part, transceiver) in offers {
             let a = &part.attributes;
             let reach_mm = metres_to_mm(a.reach_metres.unwrap_or(f64::from(u32::MAX) / 1000.0));
-            let step = |up_to_mm, bulk| Step { up_to_mm, part: i as u16, transceiver, bulk };
+            let step = |up_to_mm, bulk| Step {
+                up_to_mm,
+                part: i as u16,
+                transceiver,
+                bulk,
+            };
             if self.bulk && (a.bulk_price_usd_per_metre.is_some() || a.bulk_box_metres.is_some()) {
                 if reach_mm > covered_mm {
                     steps.push(step(reach_mm, true));
@@ -203,11 +249,22 @@ impl<'a> Choices<'a> {
         for ladder in self.ladders.iter().flatten().filter(|l| l.unserved > 0) {
             let most_mm = ladder.steps.last().map_or(0, |s| s.up_to_mm);
             let what = if most_mm == 0 {
-                format!("the price book {} has no cable for {} Gb/s", self.book.book, ladder.gbps)
+                format!(
+                    "the price book {} has no cable for {} Gb/s",
+                    self.book.book, ladder.gbps
+                )
             } else {
-                format!("the longest cable for {} Gb/s is {:.1} m", ladder.gbps, f64::from(most_mm) / 1000.0)
+                format!(
+                    "the longest cable for {} Gb/s is {:.1} m",
+                    ladder.gbps,
+                    f64::from(most_mm) / 1000.0
+                )
             };
-            let medium = if self.media == Media::Auto { "" } else { " of the medium asked for" };
+            let medium = if self.media == Media::Auto {
+                ""
+            } else {
+                " of the medium asked for"
+            };
             let finding = Finding::error(
                 "no-cable-reaches",
                 "cabling.media",
@@ -259,10 +316,13 @@ pub(super) fn check_bends(layout: &Layout, book: &Book, wiring: &Wiring, finding
             leaving[usize::from(part)] += 1;
         }
     }
-    let room_mm = TRAY_RISE_METRES.min((layout.site.height_metres - layout.site.rack_height_metres).max(0.0)) * 1000.0;
+    let room_mm =
+        TRAY_RISE_METRES.min((layout.site.height_metres - layout.site.rack_height_metres).max(0.0)) * 1000.0;
     for (part, &count) in book.parts.iter().zip(&leaving).filter(|(_, count)| **count > 0) {
         let a = &part.attributes;
-        let Some((diameter, multiple)) = a.diameter_mm.zip(a.bend_radius_multiple) else { continue };
+        let Some((diameter, multiple)) = a.diameter_mm.zip(a.bend_radius_multiple) else {
+            continue;
+        };
         let radius = diameter * multiple;
         if radius > room_mm {
             findings.push(Finding::warning(

@@ -22,8 +22,14 @@ pub use trays::{Cuts, LevelPeak, TrayKind, Trays};
 pub const NO_PART: u16 = u16::MAX;
 
 /// Names of `Wiring::route` values.
-pub const ROUTES: [&str; 6] =
-    ["in rack", "tray", "crossing", "underfloor", "row to row", "container to container"];
+pub const ROUTES: [&str; 6] = [
+    "in rack",
+    "tray",
+    "crossing",
+    "underfloor",
+    "row to row",
+    "container to container",
+];
 
 pub(crate) const IN_RACK_ROUTE: u8 = 0;
 
@@ -73,7 +79,13 @@ pub fn wire(
 ) -> Wiring {
     let links = topology.links();
     let count = links.len();
-    let levels = links.level.iter().copied().max().map_or(1, |l| usize::from(l) + 1).max(topology.level_count());
+    let levels = links
+        .level
+        .iter()
+        .copied()
+        .max()
+        .map_or(1, |l| usize::from(l) + 1)
+        .max(topology.level_count());
     let router = routes::Router::new(topology, layout);
     let mut choices = media::Choices::new(spec, topology, layout, book, levels);
     let mut load = trays::Load::new(layout, levels);
@@ -95,7 +107,10 @@ pub fn wire(
         let routed = router.route((a, links.a_port[link]), (b, links.b_port[link]), level);
         let length_mm = ceil_mm(routed.metres);
         let choice = choices.choose(link, length_mm.saturating_add(slack_mm));
-        let (rack_a, rack_b) = (layout.placements.rack[a as usize], layout.placements.rack[b as usize]);
+        let (rack_a, rack_b) = (
+            layout.placements.rack[a as usize],
+            layout.placements.rack[b as usize],
+        );
         let mut bundle = -1;
         if rack_a != rack_b {
             out.rack_cables_leaving[rack_a as usize] += 1;

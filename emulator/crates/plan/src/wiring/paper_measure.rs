@@ -29,7 +29,9 @@ pub struct PaperLengths {
 
 /// `None` for layouts without Subways loops.
 pub fn longest_server_wire(topology: &Topology, layout: &Layout) -> Option<PaperLengths> {
-    let TopologySpec::Subways(spec) = topology.spec() else { return None };
+    let TopologySpec::Subways(spec) = topology.spec() else {
+        return None;
+    };
     layout.loop_racks?;
     let measure = Measure::new(topology, layout);
     let reach = i64::from(spec.p) - 1;
@@ -78,9 +80,16 @@ impl<'a> Measure<'a> {
 
     /// (physical rack, bottom of the logical rack above the floor)
     fn logical_rack(&self, tor: u32) -> (u32, f64) {
-        let (v, b) = ((self.first_tor + tor) as usize, self.layout.logical_racks_per_rack);
-        let zone = (u32::from(self.layout.placements.unit[v]).max(1) - 1) / (self.layout.site.rack_units / b).max(1);
-        (self.layout.placements.rack[v], f64::from(zone.min(b - 1)) * self.zone_metres())
+        let (v, b) = (
+            (self.first_tor + tor) as usize,
+            self.layout.logical_racks_per_rack,
+        );
+        let zone =
+            (u32::from(self.layout.placements.unit[v]).max(1) - 1) / (self.layout.site.rack_units / b).max(1);
+        (
+            self.layout.placements.rack[v],
+            f64::from(zone.min(b - 1)) * self.zone_metres(),
+        )
     }
 
     fn zone_metres(&self) -> f64 {
@@ -104,7 +113,12 @@ impl<'a> Measure<'a> {
             (true, true) => -self.layout.site.rack_width_metres / 2.0,
             (true, false) => self.layout.site.rack_width_metres / 2.0,
         };
-        let end = |rack: u32, x: f64, z: f64| End { rack_x: self.layout.racks.x_metres[rack as usize], x, z, stub: 0.0 };
+        let end = |rack: u32, x: f64, z: f64| End {
+            rack_x: self.layout.racks.x_metres[rack as usize],
+            x,
+            z,
+            stub: 0.0,
+        };
         let via = match way.legs {
             Legs::Column { underfloor: true, .. } => Via::Underfloor,
             _ => Via::Rack,

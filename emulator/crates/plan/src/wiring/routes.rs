@@ -22,9 +22,20 @@ const CONTAINER_TO_CONTAINER: u8 = 5;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Legs {
     InRack,
-    Column { column: u32, from: u32, to: u32, underfloor: bool },
+    Column {
+        column: u32,
+        from: u32,
+        to: u32,
+        underfloor: bool,
+    },
     /// Line `positions` is the one outside, along the containers' ends.
-    Crossing { column_a: u32, position_a: u32, column_b: u32, position_b: u32, line: u32 },
+    Crossing {
+        column_a: u32,
+        position_a: u32,
+        column_b: u32,
+        position_b: u32,
+        line: u32,
+    },
 }
 
 /// A route but for the ends' places in their racks.
@@ -76,12 +87,20 @@ impl<'a> Router<'a> {
             layout,
             servers: topology.server_count(),
             server_ports: topology.server_ports(),
-            tiers: topology.tiers().iter().map(|t| (t.first + t.count, t.ports)).collect(),
+            tiers: topology
+                .tiers()
+                .iter()
+                .map(|t| (t.first + t.count, t.ports))
+                .collect(),
             tray_y: tray_ys(&frame, layout),
             stub,
             crossing_before,
             crossing_after,
-            loop_racks: if layout.policy == Policy::SideToSide { layout.loop_racks.unwrap_or(0) } else { 0 },
+            loop_racks: if layout.policy == Policy::SideToSide {
+                layout.loop_racks.unwrap_or(0)
+            } else {
+                0
+            },
             frame,
         }
     }
@@ -90,7 +109,10 @@ impl<'a> Router<'a> {
         if node < self.servers {
             return self.server_ports;
         }
-        self.tiers.iter().find(|&&(end, _)| node < end).map_or(1, |&(_, ports)| ports)
+        self.tiers
+            .iter()
+            .find(|&&(end, _)| node < end)
+            .map_or(1, |&(_, ports)| ports)
     }
 
     /// The place of a port. A device that found no unit is taken to stand above the top one.
@@ -98,9 +120,19 @@ impl<'a> Router<'a> {
         let (v, placements, racks) = (node as usize, &self.layout.placements, &self.layout.racks);
         let rack = placements.rack[v] as usize;
         let rack_x = self.layout.position_x_metres[racks.position[rack] as usize];
-        let unit = if placements.unit[v] > 0 { placements.unit[v] } else { self.layout.site.rack_units as u16 + 1 };
+        let unit = if placements.unit[v] > 0 {
+            placements.unit[v]
+        } else {
+            self.layout.site.rack_units as u16 + 1
+        };
         let out = outward(racks.facing[rack], placements.face[v]);
-        let x = port_offset_metres(placements.slot[v], placements.slots[v], port, self.ports(node), out);
+        let x = port_offset_metres(
+            placements.slot[v],
+            placements.slots[v],
+            port,
+            self.ports(node),
+            out,
+        );
         End {
             rack_x,
             x: rack_x + x,
@@ -111,15 +143,28 @@ impl<'a> Router<'a> {
 
     pub(super) fn route(&self, a: (NodeId, u16), b: (NodeId, u16), level: u8) -> Routed {
         let placements = &self.layout.placements;
-        let way = self.way(placements.rack[a.0 as usize], placements.rack[b.0 as usize], level);
+        let way = self.way(
+            placements.rack[a.0 as usize],
+            placements.rack[b.0 as usize],
+            level,
+        );
         let (end_a, end_b) = (self.end(a.0, a.1), self.end(b.0, b.1));
-        Routed { metres: self.frame.route_metres(&end_a, &end_b, way.via, &way.path), route: way.route, legs: way.legs }
+        Routed {
+            metres: self.frame.route_metres(&end_a, &end_b, way.via, &way.path),
+            route: way.route,
+            legs: way.legs,
+        }
     }
 
     /// The way between two racks, near rack first.
     pub(super) fn way(&self, rack_a: u32, rack_b: u32, level: u8) -> Way {
         if rack_a == rack_b {
-            return Way { route: IN_RACK_ROUTE, via: Via::Rack, path: Path::SameRack, legs: Legs::InRack };
+            return Way {
+                route: IN_RACK_ROUTE,
+                via: Via::Rack,
+                path: Path::SameRack,
+                legs: Legs::InRack,
+            };
         }
         let (layout, racks) = (self.layout, &self.layout.racks);
         let (rack_a, rack_b) = (rack_a as usize, rack_b as usize);
@@ -134,12 +179,25 @@ impl<'a> Router<'a> {
                 route: if back_edge { UNDERFLOOR } else { TRAY },
                 via: if back_edge { Via::Underfloor } else { Via::Overhead },
                 path: Path::Column,
-                legs: Legs::Column { column: column_a, from, to, underfloor: back_edge },
+                legs: Legs::Column {
+                    column: column_a,
+                    from,
+                    to,
+                    underfloor: back_edge,
+                },
             };
         }
         let outside = racks.container[rack_a] != racks.container[rack_b];
-        let line = if outside { layout.position_x_metres.len() as u32 } else { self.crossing(from, to) };
-        let x = if outside { 0.0 } else { layout.position_x_metres[line as usize] };
+        let line = if outside {
+            layout.position_x_metres.len() as u32
+        } else {
+            self.crossing(from, to)
+        };
+        let x = if outside {
+            0.0
+        } else {
+            layout.position_x_metres[line as usize]
+        };
         let across = (self.tray_y[column_a as usize] - self.tray_y[column_b as usize]).abs();
         let facing_pair = layout.site.enclosure != Enclosure::Rows || column_a / 2 == column_b / 2;
         Way {
@@ -150,7 +208,13 @@ impl<'a> Router<'a> {
             },
             via: Via::Overhead,
             path: Path::Crossing { x, across },
-            legs: Legs::Crossing { column_a, position_a: from, column_b, position_b: to, line },
+            legs: Legs::Crossing {
+                column_a,
+                position_a: from,
+                column_b,
+                position_b: to,
+                line,
+            },
         }
     }
 
@@ -163,7 +227,10 @@ impl<'a> Router<'a> {
             Some(self.crossing_after[low as usize]).filter(|&c| c <= high)
         };
         on_the_way.unwrap_or_else(|| {
-            let (before, after) = (self.crossing_before[low as usize], self.crossing_after[high as usize]);
+            let (before, after) = (
+                self.crossing_before[low as usize],
+                self.crossing_after[high as usize],
+            );
             match (before, after) {
                 (u32::MAX, c) | (c, u32::MAX) => c,
                 (before, after) if low - before <= after - high => before,
@@ -192,5 +259,10 @@ fn nearest_crossings(at: &[bool]) -> (Vec<u32>, Vec<u32>) {
 /// The y of the tray over each column: over the racks' centres, whatever side the ports are on.
 pub(super) fn tray_ys(frame: &Frame, layout: &Layout) -> Vec<f64> {
     let facing = |c: usize| layout.column_facing.get(c).copied().unwrap_or(Facing::North);
-    layout.column_y_metres.iter().enumerate().map(|(c, &y)| frame.tray_y_metres(y, facing(c), Face::Front)).collect()
+    layout
+        .column_y_metres
+        .iter()
+        .enumerate()
+        .map(|(c, &y)| frame.tray_y_metres(y, facing(c), Face::Front))
+        .collect()
 }

@@ -83,7 +83,12 @@ struct Lines {
 impl Lines {
     fn new(lines: usize, steps: usize, levels: usize) -> Lines {
         let size = lines * (steps + 1) * levels;
-        Lines { steps, levels, cables: vec![0; size], squares_um2: vec![0; size] }
+        Lines {
+            steps,
+            levels,
+            cables: vec![0; size],
+            squares_um2: vec![0; size],
+        }
     }
 
     /// Segments `first..end` of a line.
@@ -150,16 +155,28 @@ impl Load {
         let square = i64::from(diameter_um) * i64::from(diameter_um);
         match *legs {
             Legs::InRack => {}
-            Legs::Column { column, from, to, underfloor } => {
+            Legs::Column {
+                column,
+                from,
+                to,
+                underfloor,
+            } => {
                 let lines = if underfloor {
                     let (columns, positions, levels) = (self.column_count, self.positions, self.levels);
-                    self.underfloor.get_or_insert_with(|| Lines::new(columns, positions, levels))
+                    self.underfloor
+                        .get_or_insert_with(|| Lines::new(columns, positions, levels))
                 } else {
                     &mut self.columns
                 };
                 lines.add(column as usize, from.min(to) + 1, from.max(to) + 1, level, square);
             }
-            Legs::Crossing { column_a, position_a, column_b, position_b, line } => {
+            Legs::Crossing {
+                column_a,
+                position_a,
+                column_b,
+                position_b,
+                line,
+            } => {
                 for (column, position) in [(column_a, position_a), (column_b, position_b)] {
                     // The line outside starts at the wall, before position 0.
                     let (first, end) = if line as usize == self.positions {
@@ -170,7 +187,8 @@ impl Load {
                     self.columns.add(column as usize, first, end, level, square);
                 }
                 let (low, high) = (column_a.min(column_b), column_a.max(column_b));
-                self.crossings.add(line as usize, low + 1, high + 1, level, square);
+                self.crossings
+                    .add(line as usize, low + 1, high + 1, level, square);
             }
         }
     }
@@ -186,12 +204,22 @@ impl Load {
         let frame = Frame::of_site(&layout.site);
         let tray_y = tray_ys(&frame, layout);
         let x = |position: usize| layout.position_x_metres[position];
-        let mut trays = Trays { level_count: self.levels, ..Trays::default() };
+        let mut trays = Trays {
+            level_count: self.levels,
+            ..Trays::default()
+        };
         let mut columns = |lines: &Lines, kind: TrayKind, letter: char, z: f64| {
             lines.for_each(|column, segment, cables, squares| {
                 let x0 = if segment == 0 { 0.0 } else { x(segment - 1) };
                 let name = format!("{letter}{column:02}-{segment:02}");
-                push(&mut trays, name, kind, [x0, tray_y[column], x(segment), tray_y[column], z], cables, squares);
+                push(
+                    &mut trays,
+                    name,
+                    kind,
+                    [x0, tray_y[column], x(segment), tray_y[column], z],
+                    cables,
+                    squares,
+                );
             });
         };
         columns(&self.columns, TrayKind::Column, 'T', frame.tray_z_metres);
@@ -219,7 +247,9 @@ fn push(trays: &mut Trays, name: String, kind: TrayKind, ends: [f64; 5], cables:
     trays.z_metres.push(ends[4]);
     trays.cables.push(cables.iter().sum());
     trays.cables_by_level.extend_from_slice(cables);
-    trays.area_by_level_cm2.extend(squares.iter().map(|&s| disc_cm2(s)));
+    trays
+        .area_by_level_cm2
+        .extend(squares.iter().map(|&s| disc_cm2(s)));
     trays.area_cm2.push(disc_cm2(squares.iter().sum()));
 }
 
@@ -229,7 +259,13 @@ fn disc_cm2(squares_um2: i64) -> f64 {
 }
 
 /// For each kind the smallest tray that stays within the limit at its fullest place; the largest when none does.
-fn choose_trays(spec: &PlanSpec, layout: &Layout, book: &Book, trays: &mut Trays, findings: &mut Vec<Finding>) {
+fn choose_trays(
+    spec: &PlanSpec,
+    layout: &Layout,
+    book: &Book,
+    trays: &mut Trays,
+    findings: &mut Vec<Finding>,
+) {
     let limit = spec.cabling.tray_fill_limit;
     let mut offers: Vec<(f64, Option<usize>)> = book
         .parts_of(PartKind::Tray)
@@ -240,10 +276,14 @@ fn choose_trays(spec: &PlanSpec, layout: &Layout, book: &Book, trays: &mut Trays
         offers.push((DEFAULT_TRAY_MM[0] * DEFAULT_TRAY_MM[1] / 100.0, None));
     }
     trays.fill = vec![0.0; trays.len()];
-    for (k, kind) in [TrayKind::Column, TrayKind::Crossing, TrayKind::Underfloor].into_iter().enumerate() {
+    for (k, kind) in [TrayKind::Column, TrayKind::Crossing, TrayKind::Underfloor]
+        .into_iter()
+        .enumerate()
+    {
         let of_kind: Vec<usize> = (0..trays.len()).filter(|&i| trays.kind[i] == kind).collect();
-        let Some(&worst) =
-            of_kind.iter().max_by(|&&a, &&b| trays.area_cm2[a].total_cmp(&trays.area_cm2[b]).then(b.cmp(&a)))
+        let Some(&worst) = of_kind
+            .iter()
+            .max_by(|&&a, &&b| trays.area_cm2[a].total_cmp(&trays.area_cm2[b]).then(b.cmp(&a)))
         else {
             continue;
         };
@@ -268,7 +308,10 @@ fn choose_trays(spec: &PlanSpec, layout: &Layout, book: &Book, trays: &mut Trays
                     trays.cables[worst],
                     peak / area * 100.0
                 ),
-                format!("Hang {} trays side by side there, or use thinner cables.", (peak / (limit * area)).ceil()),
+                format!(
+                    "Hang {} trays side by side there, or use thinner cables.",
+                    (peak / (limit * area)).ceil()
+                ),
             );
             let needed = (peak / area * 100.0).ceil() / 100.0;
             // Raising the limit is a repair only where the cables do go into the tray at all.
@@ -340,7 +383,12 @@ impl Cuts {
                 let cables = trays.cables_by_level[i * levels + level];
                 if cables > peak.as_ref().map_or(0, |p| p.cables) {
                     let area_cm2 = trays.area_by_level_cm2[i * levels + level];
-                    *peak = Some(LevelPeak { level: level as u8, cables, area_cm2, tray: i as u32 });
+                    *peak = Some(LevelPeak {
+                        level: level as u8,
+                        cables,
+                        area_cm2,
+                        tray: i as u32,
+                    });
                 }
             }
             if trays.cables[i] > cuts.worst_cables {
