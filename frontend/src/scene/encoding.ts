@@ -55,14 +55,14 @@ export function colourScale(model: PlanModel, by: ColourBy): ColourScale {
       : high - low <= Math.abs(high) * FLAT_SPREAD
         ? "flat"
         : "ramp";
+  const coloured = kind === "ramp" || kind === "categories";
   const stepOf = (value: number): number => {
     if (kind === "categories")
       return groups === 1 ? 0 : Math.round((value / (groups - 1)) * (RAMP_STEPS - 1));
-    if (kind === "flat") return Math.floor(RAMP_STEPS * 0.3);
     return rampStep((value - low) / (high - low));
   };
   const colourOfValue = (value: number): ColourRef =>
-    Number.isFinite(value) && kind !== "none" ? `ramp:${stepOf(value)}` : "rack";
+    Number.isFinite(value) && coloured ? `ramp:${stepOf(value)}` : "rack";
   const format = formatterOf(model, by);
   return {
     by,
@@ -74,7 +74,7 @@ export function colourScale(model: PlanModel, by: ColourBy): ColourScale {
     colourOf: (rack) => colourOfValue(values[rack]!),
     inkOf: (rack) => {
       const value = values[rack]!;
-      return Number.isFinite(value) && kind !== "none" ? `onramp:${stepOf(value)}` : "ink";
+      return Number.isFinite(value) && coloured ? `onramp:${stepOf(value)}` : "ink";
     },
     text: (rack) => format.long(values[rack]!),
     short: (rack) => format.short(values[rack]!),

@@ -16,10 +16,13 @@ const MAX_SELECTED_LINES = 6000;
 
 export function floorOverlay(model: PlanModel, highlight: Highlight, options: ViewOptions): Batch[] {
   const scale = colourScale(model, options.colourBy);
+  const racks = rackBatches(model, highlight, scale);
+  // Fills below the cables, outlines and names above them.
   return [
+    ...racks.below,
     ...trayOutlines(model, highlight),
     ...linkBatches(model, highlight),
-    ...rackBatches(model, highlight, scale),
+    ...racks.above,
   ];
 }
 
@@ -67,7 +70,11 @@ function linkBatches(model: PlanModel, highlight: Highlight): Batch[] {
   return [thin.batch(levelStrokes(model, 1.2)), thick.batch(levelStrokes(model, 2.5))];
 }
 
-function rackBatches(model: PlanModel, highlight: Highlight, scale: ColourScale): Batch[] {
+function rackBatches(
+  model: PlanModel,
+  highlight: Highlight,
+  scale: ColourScale,
+): { below: Batch[]; above: Batch[] } {
   const related = new RectBuilder();
   const selected = new RectBuilder();
   const labels = new RackLabels(model);
@@ -84,11 +91,14 @@ function rackBatches(model: PlanModel, highlight: Highlight, scale: ColourScale)
         : scaleText(scale, rack);
     labels.add(rack, scale.kind === "none" && main ? "" : text, scale.inkOf(rack));
   }
-  return [
-    related.batch({ stroke: { colour: "selection", width: 1.25 }, insetPx: 0.5 }),
-    selected.batch({ stroke: { colour: "selection", width: 3 } }),
-    ...labels.batches(),
-  ];
+  return {
+    below: [related.batch({ insetPx: 0.5 }), selected.batch()],
+    above: [
+      related.batch({ hollow: true, stroke: { colour: "selection", width: 1.25 }, insetPx: 0.5 }),
+      selected.batch({ hollow: true, stroke: { colour: "selection", width: 3 } }),
+      ...labels.batches(),
+    ],
+  };
 }
 
 /** Cables between the one selected rack and each other rack. */

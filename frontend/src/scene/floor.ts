@@ -292,22 +292,10 @@ function trayLabelBatches(model: PlanModel): Batch[] {
   for (let tray = 1; tray < model.trayCount; tray++) if (trays.fill[tray]! > trays.fill[peak]!) peak = tray;
   const labels = new LabelBuilder();
   const { enclosure } = model.scene;
-  if (model.rows.length === 2) {
-    // The free middle of the aisle, at its right end, where no crossing runs.
-    const y = (model.racks.y[model.rows[0]![0]!]! + model.racks.y[model.rows[1]![0]!]!) / 2;
-    labels.add(
-      `peak tray fill ${formatPercent(trays.fill[peak]!)}`,
-      enclosure.length_metres - 0.12,
-      y,
-      "muted",
-      enclosure.length_metres * 0.2,
-    );
-    return [labels.batch({ sizePx: 11, align: "right", baseline: "middle" })];
-  }
   labels.add(
     `peak tray fill ${formatPercent(trays.fill[peak]!)} at ${trays.name[peak] ?? ""}`,
     enclosure.length_metres,
-    enclosure.width_metres + marginMetres(model.floor) * 0.2,
+    enclosure.width_metres + marginMetres(model.floor) * 0.22,
     "muted",
     enclosure.length_metres * 0.5,
   );
