@@ -130,6 +130,15 @@ class BuiltPlan:
         """Port names at the `a` and the `b` ends of those cables."""
         return self.raw.cable_port_names(start, stop)
 
+    @cached_property
+    def parts(self) -> list[Json]:
+        """The parts that `part` columns index, each as its price book has it."""
+        return orjson.loads(self.raw.parts_json())
+
+    def cable_gbps(self, start: int, stop: int) -> np.ndarray:
+        """The rate of those cables in Gb/s."""
+        return self.raw.cable_gbps(start, stop)
+
     def device_json(self, name: str) -> bytes | None:
         """A device with every port and what it is joined to; None if no device has that name."""
         text = self.raw.device_json(name)

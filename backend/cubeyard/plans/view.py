@@ -21,7 +21,7 @@ class PlanView:
     """A whole plan in columns; row `i` of every cable column, label and port name is cable `i` of the plan.
 
     Indices are the engine's: a device index is a row of `scene["devices"]`, a rack index a row of `scene["racks"]`, a part
-    index a row of `scene["parts"]`. `cables` holds the columns `a_device, a_port, b_device, b_port, level, route, length_mm,
+    index a row of `parts`. `cables` holds the columns `a_device, a_port, b_device, b_port, level, route, length_mm,
     stock_mm, part, colour, bundle`; `route` indexes `routes`, `colour` indexes `colours`, and `bundle` indexes the rows of
     `scene["bundles"]` (-1: the cable stays in its rack). A `part` of 65535 means that no part of the book fits.
     """
@@ -42,6 +42,10 @@ class PlanView:
     """The same label mirrored, for the `b` end."""
     a_port_names: list[str]
     b_port_names: list[str]
+    gbps: np.ndarray
+    """The rate of each cable in Gb/s."""
+    parts: list[Document]
+    """What part indices point to, as the price book has it: sku, name, manufacturer, attributes, prices, sources."""
     routes: list[str] = field(default_factory=list)
     colours: list[str] = field(default_factory=list)
 
@@ -64,6 +68,8 @@ class PlanView:
             far_labels=far_labels,
             a_port_names=a_port_names,
             b_port_names=b_port_names,
+            gbps=plan.cable_gbps(0, count),
+            parts=plan.parts,
             routes=list(plan.cable_tables["routes"]),
             colours=list(plan.cable_tables["colours"]),
         )

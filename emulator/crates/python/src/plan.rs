@@ -56,8 +56,11 @@ pub fn estimate_json(py: Python<'_>, spec_json: &str) -> PyResult<String> {
 /// Check a price book and give its canonical content hash. Raises `EngineError` with what is wrong.
 #[pyfunction]
 pub fn check_book(py: Python<'_>, book_json: &str) -> PyResult<String> {
-    let checked =
-        py.detach(|| Ok(cubeyard_plan::hash::book_hash(&Book::from_json(book_json).map_err(PlanError::from)?)));
+    let checked = py.detach(|| {
+        Ok(cubeyard_plan::hash::book_hash(
+            &Book::from_json(book_json).map_err(PlanError::from)?,
+        ))
+    });
     raise(py, checked)
 }
 
@@ -107,12 +110,20 @@ impl Plan {
     /// Columns of the cables `start..stop`: a_device u32, a_port u16, b_device u32, b_port u16, level u8, route u8,
     /// length_mm u32, stock_mm u32, part u16 (65535: none fits), colour u8, bundle i32 (-1: within a rack).
     #[pyo3(signature = (start=0, stop=None))]
-    fn cables<'py>(&self, py: Python<'py>, start: usize, stop: Option<usize>) -> PyResult<Bound<'py, PyDict>> {
+    fn cables<'py>(
+        &self,
+        py: Python<'py>,
+        start: usize,
+        stop: Option<usize>,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let range = self.cable_range(start, stop);
         let links = self.0.topology.links();
         let wiring = &self.0.wiring;
         let part: Vec<u16> = py.detach(|| {
-            wiring.part[range.clone()].iter().map(|&part| self.0.used_parts.dense_of(part)).collect()
+            wiring.part[range.clone()]
+                .iter()
+                .map(|&part| self.0.used_parts.dense_of(part))
+                .collect()
         });
         let columns = PyDict::new(py);
         columns.set_item("a_device", PyArray1::from_slice(py, &links.a[range.clone()]))?;
@@ -121,8 +132,14 @@ impl Plan {
         columns.set_item("b_port", PyArray1::from_slice(py, &links.b_port[range.clone()]))?;
         columns.set_item("level", PyArray1::from_slice(py, &links.level[range.clone()]))?;
         columns.set_item("route", PyArray1::from_slice(py, &wiring.route[range.clone()]))?;
-        columns.set_item("length_mm", PyArray1::from_slice(py, &wiring.length_mm[range.clone()]))?;
-        columns.set_item("stock_mm", PyArray1::from_slice(py, &wiring.stock_mm[range.clone()]))?;
+        columns.set_item(
+            "length_mm",
+            PyArray1::from_slice(py, &wiring.length_mm[range.clone()]),
+        )?;
+        columns.set_item(
+            "stock_mm",
+            PyArray1::from_slice(py, &wiring.stock_mm[range.clone()]),
+        )?;
         columns.set_item("part", PyArray1::from_slice(py, &part))?;
         columns.set_item("colour", PyArray1::from_slice(py, &wiring.colour[range.clone()]))?;
         columns.set_item("bundle", PyArray1::from_slice(py, &wiring.bundle[range]))?;
@@ -134,20 +151,33 @@ impl Plan {
     fn labels(&self, py: Python<'_>, start: usize, stop: Option<usize>) -> (Vec<String>, Vec<String>) {
         let range = self.cable_range(start, stop);
         py.detach(|| {
-            (range.clone().map(|cable| self.0.label(cable)).collect(), range.map(|cable| self.0.far_label(cable)).collect())
+            (
+                range.clone().map(|cable| self.0.label(cable)).collect(),
+                range.map(|cable| self.0.far_label(cable)).collect(),
+            )
         })
     }
 
     /// Port names of the cables `start..stop` at their `a` ends, and at their `b` ends.
     #[pyo3(signature = (start=0, stop=None))]
-    fn cable_port_names(&self, py: Python<'_>, start: usize, stop: Option<usize>) -> (Vec<String>, Vec<String>) {
+    fn cable_port_names(
+        &self,
+        py: Python<'_>,
+        start: usize,
+        stop: Option<usize>,
+    ) -> (Vec<String>, Vec<String>) {
         let range = self.cable_range(start, stop);
         let links = self.0.topology.links();
         let topology = &self.0.topology;
         py.detach(|| {
             (
-                range.clone().map(|i| topology.port_name(links.a[i], links.a_port[i])).collect(),
-                range.map(|i| topology.port_name(links.b[i], links.b_port[i])).collect(),
+                range
+                    .clone()
+                    .map(|i| topology.port_name(links.a[i], links.a_port[i]))
+                    .collect(),
+                range
+                    .map(|i| topology.port_name(links.b[i], links.b_port[i]))
+                    .collect(),
             )
         })
     }
@@ -157,16 +187,25 @@ impl Plan {
     fn device_names(&self, py: Python<'_>, start: u32, stop: Option<u32>) -> Vec<String> {
         let count = self.0.topology.node_count();
         let stop = stop.unwrap_or(count).min(count);
-        py.detach(|| (start..stop).map(|device| self.0.topology.node_name(device)).collect())
+        py.detach(|| {
+            (start..stop)
+                .map(|device| self.0.topology.node_name(device))
+                .collect()
+        })
     }
 
     /// Names of all ports of a device, by port number.
     fn port_names(&self, device: u32) -> PyResult<Vec<String>> {
         let topology = &self.0.topology;
         if device >= topology.node_count() {
-            return Err(PyKeyError::new_err(format!("there is no device {device}; there are {}", topology.node_count())));
+            return Err(PyKeyError::new_err(format!(
+                "there is no device {device}; there are {}",
+                topology.node_count()
+            )));
         }
-        Ok((0..topology.port_count(device)).map(|port| topology.port_name(device, port as u16)).collect())
+        Ok((0..topology.port_count(device))
+            .map(|port| topology.port_name(device, port as u16))
+            .collect())
     }
 
     /// Index of the device with this name; `None` when there is none.
@@ -176,11 +215,53 @@ impl Plan {
 
     /// Transceiver part (one at each end) of the cables `start..stop`, as in the `part` column; 65535 for none.
     #[pyo3(signature = (start=0, stop=None))]
-    fn transceivers<'py>(&self, py: Python<'py>, start: usize, stop: Option<usize>) -> Bound<'py, PyArray1<u16>> {
+    fn transceivers<'py>(
+        &self,
+        py: Python<'py>,
+        start: usize,
+        stop: Option<usize>,
+    ) -> Bound<'py, PyArray1<u16>> {
         let range = self.cable_range(start, stop);
-        let parts: Vec<u16> =
-            self.0.wiring.transceiver[range].iter().map(|&part| self.0.used_parts.dense_of(part)).collect();
+        let parts: Vec<u16> = self.0.wiring.transceiver[range]
+            .iter()
+            .map(|&part| self.0.used_parts.dense_of(part))
+            .collect();
         PyArray1::from_slice(py, &parts)
+    }
+
+    /// The parts that the `part` columns index, each as its price book has it: manufacturer, attributes, prices, sources.
+    fn parts_json(&self, py: Python<'_>) -> String {
+        py.detach(|| {
+            let parts: Vec<_> = self
+                .0
+                .used_parts
+                .book_index
+                .iter()
+                .map(|&i| &self.0.book.parts[usize::from(i)])
+                .collect();
+            json!(parts).to_string()
+        })
+    }
+
+    /// The rate of each cable `start..stop` in Gb/s: the topology's, or the plan's override.
+    #[pyo3(signature = (start=0, stop=None))]
+    fn cable_gbps<'py>(
+        &self,
+        py: Python<'py>,
+        start: usize,
+        stop: Option<usize>,
+    ) -> Bound<'py, PyArray1<f64>> {
+        let range = self.cable_range(start, stop);
+        let links = self.0.topology.links();
+        let asked = self.0.spec.cabling.link_gbps;
+        let rates: Vec<f64> = py.detach(|| {
+            range
+                .map(|link| {
+                    asked.unwrap_or(links.rates_bits_per_sec[usize::from(links.rate_class[link])] / 1e9)
+                })
+                .collect()
+        });
+        PyArray1::from_vec(py, rates)
     }
 
     /// A device with every port, its cable, and where the far end is, as JSON; `None` for an unknown name.
