@@ -173,7 +173,11 @@ impl<'a> NewLine<'a> {
 
 impl<'a> Builder<'a> {
     fn part(&self, index: u16) -> Option<&'a Part> {
-        if index == NO_PART { None } else { self.book.parts.get(usize::from(index)) }
+        if index == NO_PART {
+            None
+        } else {
+            self.book.parts.get(usize::from(index))
+        }
     }
 
     fn push(&mut self, new: NewLine<'_>) {
@@ -181,8 +185,9 @@ impl<'a> Builder<'a> {
             return;
         }
         let source = new.part.and_then(|p| p.source(new.price_field));
-        let total_cents =
-            new.unit_price_usd.map(|price| ((new.quantity + new.spares) * price * 100.0).round() as i64);
+        let total_cents = new
+            .unit_price_usd
+            .map(|price| ((new.quantity + new.spares) * price * 100.0).round() as i64);
         self.lines.push(BomLine {
             line: 0,
             category: new.category,
@@ -211,16 +216,13 @@ fn round_grams(kg: f64) -> f64 {
 type CableGroups = BTreeMap<(u16, u8, u32), u32>;
 
 /// Bill a plan. Deterministic; never fails: what has no part or price is a line without one.
-pub fn bill(
-    spec: &PlanSpec,
-    topology: &Topology,
-    book: &Book,
-    layout: &Layout,
-    wiring: &Wiring,
-) -> Bom {
+pub fn bill(spec: &PlanSpec, topology: &Topology, book: &Book, layout: &Layout, wiring: &Wiring) -> Bom {
     let selection = &layout.parts;
     let mut out = Bom::default();
-    let mut to = Builder { book, lines: Vec::new() };
+    let mut to = Builder {
+        book,
+        lines: Vec::new(),
+    };
     device_lines(&mut to, topology, selection);
     let counts = cable_lines(&mut to, spec, wiring, &mut out);
     transceiver_lines(&mut to, spec, wiring);
@@ -260,23 +262,47 @@ fn device_lines(to: &mut Builder<'_>, topology: &Topology, selection: &PartSelec
         match by_part.iter_mut().find(|(p, _, _)| part.is_some() && *p == part) {
             Some((_, n, _)) => *n += count,
             None => {
-                by_part.push((part, count, format!("no part fits: {}, {} ports", tier.role, tier.ports)));
+                by_part.push((
+                    part,
+                    count,
+                    format!("no part fits: {}, {} ports", tier.role, tier.ports),
+                ));
             }
         }
     }
     for (part, count, name) in by_part {
-        to.push(NewLine::each(Category::Switch, part.map(|i| &book.parts[i]), name, count));
+        to.push(NewLine::each(
+            Category::Switch,
+            part.map(|i| &book.parts[i]),
+            name,
+            count,
+        ));
     }
     let servers = u64::from(topology.server_count());
     for nic in &selection.nics {
         let cards = servers * u64::from(nic.cards);
-        to.push(NewLine::each(Category::Nic, Some(&book.parts[nic.part]), String::new(), cards));
+        to.push(NewLine::each(
+            Category::Nic,
+            Some(&book.parts[nic.part]),
+            String::new(),
+            cards,
+        ));
     }
     if selection.nics_missing {
-        to.push(NewLine::each(Category::Nic, None, "no network card fits".to_owned(), servers));
+        to.push(NewLine::each(
+            Category::Nic,
+            None,
+            "no network card fits".to_owned(),
+            servers,
+        ));
     }
     let server = selection.server.map(|i| &book.parts[i]);
-    to.push(NewLine::each(Category::Server, server, "no server in the book".to_owned(), servers));
+    to.push(NewLine::each(
+        Category::Server,
+        server,
+        "no server in the book".to_owned(),
+        servers,
+    ));
 }
 
 /// What labour needs to know of the cables.
@@ -319,7 +345,10 @@ fn cable_lines(to: &mut Builder<'_>, spec: &PlanSpec, wiring: &Wiring, out: &mut
     for (&(part_index, colour, stock_mm), &n) in &groups {
         let part = to.part(part_index);
         if cut_from_bulk(spec, part).is_some() {
-            bulk.entry((part_index, colour)).or_default().push(Cut { length_mm: stock_mm, pieces: n });
+            bulk.entry((part_index, colour)).or_default().push(Cut {
+                length_mm: stock_mm,
+                pieces: n,
+            });
             counts.cut += u64::from(n);
             continue;
         }
@@ -335,7 +364,9 @@ fn cable_lines(to: &mut Builder<'_>, spec: &PlanSpec, wiring: &Wiring, out: &mut
     }
     let mut waste_mm = 0;
     for ((part_index, colour), cuts) in bulk {
-        let Some((part, box_metres)) = to.part(part_index).and_then(|p| Some((p, cut_from_bulk(spec, Some(p))?)))
+        let Some((part, box_metres)) = to
+            .part(part_index)
+            .and_then(|p| Some((p, cut_from_bulk(spec, Some(p))?)))
         else {
             continue;
         };
@@ -344,14 +375,20 @@ fn cable_lines(to: &mut Builder<'_>, spec: &PlanSpec, wiring: &Wiring, out: &mut
             out.findings.push(Finding::warning(
                 "cable-longer-than-box",
                 "cabling.stock",
-                format!("{} cables are longer than a box of {box_metres} m of {}", boxes.too_long, part.sku),
+                format!(
+                    "{} cables are longer than a box of {box_metres} m of {}",
+                    boxes.too_long, part.sku
+                ),
                 "set cabling.stock to \"stock\", or choose fibre for these",
             ));
         }
         out.boxes += boxes.boxes;
         waste_mm += boxes.waste_mm;
         let pieces: u32 = cuts.iter().map(|c| c.pieces).sum();
-        let used_mm: u64 = cuts.iter().map(|c| u64::from(c.length_mm) * u64::from(c.pieces)).sum();
+        let used_mm: u64 = cuts
+            .iter()
+            .map(|c| u64::from(c.length_mm) * u64::from(c.pieces))
+            .sum();
         for cut in &cuts {
             out.cut_list.push(CutEntry {
                 sku: part.sku.clone(),
@@ -369,7 +406,10 @@ fn cable_lines(to: &mut Builder<'_>, spec: &PlanSpec, wiring: &Wiring, out: &mut
         line.price_field = "bulk_price_usd_per_metre";
         line.unit_price_usd = part.attributes.bulk_price_usd_per_metre;
         // Only what is hung in the trays weighs on them, not what stays in the box.
-        line.unit_weight_kg = part.attributes.kg_per_metre.map(|kg| kg * used_mm as f64 / 1000.0 / metres);
+        line.unit_weight_kg = part
+            .attributes
+            .kg_per_metre
+            .map(|kg| kg * used_mm as f64 / 1000.0 / metres);
         to.push(line);
 
         let ends = 2 * u64::from(pieces);
@@ -390,7 +430,9 @@ fn cable_lines(to: &mut Builder<'_>, spec: &PlanSpec, wiring: &Wiring, out: &mut
 
 /// Box length when the plan cuts this part to length itself: asked for, and the part sold so.
 fn cut_from_bulk(spec: &PlanSpec, part: Option<&Part>) -> Option<f64> {
-    part.filter(|_| spec.cabling.stock == Stock::Bulk)?.attributes.bulk_box_metres
+    part.filter(|_| spec.cabling.stock == Stock::Bulk)?
+        .attributes
+        .bulk_box_metres
 }
 
 fn colour_name(colour: u8) -> &'static str {
@@ -416,14 +458,28 @@ fn site_lines(to: &mut Builder<'_>, layout: &Layout, wiring: &Wiring) -> f64 {
     let book = to.book;
     let site = &layout.site;
     let racks = layout.racks.name.len() as u64;
-    to.push(NewLine::each(Category::Rack, site.rack_part.map(|i| &book.parts[i]), "no rack in the book".to_owned(), racks));
-    if matches!(site.enclosure, Enclosure::Container40Ft | Enclosure::Container20Ft) {
-        let part = book
-            .parts_of(PartKind::Container)
-            .map(|(_, p)| p)
-            .find(|p| p.attributes.length_metres.is_some_and(|l| (l - site.length_metres).abs() < 0.05));
+    to.push(NewLine::each(
+        Category::Rack,
+        site.rack_part.map(|i| &book.parts[i]),
+        "no rack in the book".to_owned(),
+        racks,
+    ));
+    if matches!(
+        site.enclosure,
+        Enclosure::Container40Ft | Enclosure::Container20Ft
+    ) {
+        let part = book.parts_of(PartKind::Container).map(|(_, p)| p).find(|p| {
+            p.attributes
+                .length_metres
+                .is_some_and(|l| (l - site.length_metres).abs() < 0.05)
+        });
         let name = "no container of this length in the book".to_owned();
-        to.push(NewLine::each(Category::Container, part, name, u64::from(site.containers)));
+        to.push(NewLine::each(
+            Category::Container,
+            part,
+            name,
+            u64::from(site.containers),
+        ));
     }
     let trays = &wiring.trays;
     let mut metres_by_part: BTreeMap<Option<usize>, f64> = BTreeMap::new();
@@ -471,14 +527,38 @@ fn labour_lines(
     let cards: u32 = selection.nics.iter().map(|n| n.cards).sum();
     let all_cables = (cables.in_rack + cables.in_tray) as f64;
     let work = [
-        (tasks::SET_RACK, "Set and level a rack", layout.racks.name.len() as f64),
+        (
+            tasks::SET_RACK,
+            "Set and level a rack",
+            layout.racks.name.len() as f64,
+        ),
         (tasks::MOUNT_SERVER, "Mount a server", servers),
-        (tasks::MOUNT_SWITCH, "Mount a switch", f64::from(topology.switch_count())),
+        (
+            tasks::MOUNT_SWITCH,
+            "Mount a switch",
+            f64::from(topology.switch_count()),
+        ),
         (tasks::FIT_NIC, "Fit a network card", servers * f64::from(cards)),
-        (tasks::PULL_CABLE_IN_RACK, "Pull a cable inside a rack", cables.in_rack as f64),
-        (tasks::PULL_CABLE_IN_TRAY, "Pull a cable through trays", cables.in_tray as f64),
-        (tasks::PULL_CABLE_PER_METRE, "Dress a cable in trays, by the metre", cables.tray_mm as f64 / 1000.0),
-        (tasks::TERMINATE_END, "Fit a plug on bulk cable", 2.0 * cables.cut as f64),
+        (
+            tasks::PULL_CABLE_IN_RACK,
+            "Pull a cable inside a rack",
+            cables.in_rack as f64,
+        ),
+        (
+            tasks::PULL_CABLE_IN_TRAY,
+            "Pull a cable through trays",
+            cables.in_tray as f64,
+        ),
+        (
+            tasks::PULL_CABLE_PER_METRE,
+            "Dress a cable in trays, by the metre",
+            cables.tray_mm as f64 / 1000.0,
+        ),
+        (
+            tasks::TERMINATE_END,
+            "Fit a plug on bulk cable",
+            2.0 * cables.cut as f64,
+        ),
         (tasks::LABEL_CABLE, "Label a cable at both ends", all_cables),
         (tasks::TEST_CABLE, "Test a cable", all_cables),
         (tasks::FIT_TRAY_PER_METRE, "Fit tray, by the metre", tray_metres),

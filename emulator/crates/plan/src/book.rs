@@ -288,10 +288,19 @@ impl Book {
     /// Findings that name the part, the field, the value and the fix.
     pub fn from_json(text: &str) -> Result<Self, Vec<Finding>> {
         let book: Self = serde_json::from_str(text).map_err(|e| {
-            vec![error("book-unreadable", "book", format!("the price book cannot be read: {e}"), "send a book in the form of a built-in one")]
+            vec![error(
+                "book-unreadable",
+                "book",
+                format!("the price book cannot be read: {e}"),
+                "send a book in the form of a built-in one",
+            )]
         })?;
         let findings = book.check();
-        if findings.is_empty() { Ok(book) } else { Err(findings) }
+        if findings.is_empty() {
+            Ok(book)
+        } else {
+            Err(findings)
+        }
     }
 
     /// What is wrong with the book's values; empty when it can be used.
@@ -309,23 +318,46 @@ impl Book {
         for (i, part) in self.parts.iter().enumerate() {
             let at = |field: &str| format!("book.parts[{i}].{field}");
             if part.sku.is_empty() || !seen.insert(part.sku.as_str()) {
-                findings.push(error("book-sku", &at("sku"), format!("sku {:?} is empty or used twice", part.sku), "give every part its own sku"));
+                findings.push(error(
+                    "book-sku",
+                    &at("sku"),
+                    format!("sku {:?} is empty or used twice", part.sku),
+                    "give every part its own sku",
+                ));
             }
-            for (field, value) in [("price_usd", part.price_usd), ("power_watts", part.power_watts), ("weight_kg", part.weight_kg)] {
+            for (field, value) in [
+                ("price_usd", part.price_usd),
+                ("power_watts", part.power_watts),
+                ("weight_kg", part.weight_kg),
+            ] {
                 if value.is_some_and(|v| !v.is_finite() || v < 0.0) {
                     findings.push(error(
                         "book-value",
                         &at(field),
-                        format!("{field} of {} is {}; it must be 0 or more", part.sku, value.unwrap_or(f64::NAN)),
+                        format!(
+                            "{field} of {} is {}; it must be 0 or more",
+                            part.sku,
+                            value.unwrap_or(f64::NAN)
+                        ),
                         "give a number of 0 or more, or null where it is not known",
                     ));
                 }
             }
             for (field, message) in part.missing() {
-                findings.push(error("book-attribute", &at(&format!("attributes.{field}")), format!("{}: {message}", part.sku), "add or correct the attribute"));
+                findings.push(error(
+                    "book-attribute",
+                    &at(&format!("attributes.{field}")),
+                    format!("{}: {message}", part.sku),
+                    "add or correct the attribute",
+                ));
             }
             if part.sources.is_empty() {
-                findings.push(error("book-source", &at("sources"), format!("{} has no source", part.sku), "add a source for \"*\" with source, date and basis"));
+                findings.push(error(
+                    "book-source",
+                    &at("sources"),
+                    format!("{} has no source", part.sku),
+                    "add a source for \"*\" with source, date and basis",
+                ));
             }
         }
         findings
@@ -351,7 +383,9 @@ impl Book {
                 .min_by(|(_, a), (_, b)| smaller(a, b))
                 .map(|(i, _)| i)
         };
-        connector.and_then(|wanted| fits(Some(wanted))).or_else(|| fits(None))
+        connector
+            .and_then(|wanted| fits(Some(wanted)))
+            .or_else(|| fits(None))
     }
 
     /// NIC cards for one server's ports at one rate: fewest cards, then the smallest card that does.
@@ -373,7 +407,9 @@ impl Book {
                 .min_by(|(cards_a, _, a), (cards_b, _, b)| cards_a.cmp(cards_b).then_with(|| smaller(a, b)))
                 .map(|(cards, part, _)| NicChoice { part, cards })
         };
-        connector.and_then(|wanted| best(Some(wanted))).or_else(|| best(None))
+        connector
+            .and_then(|wanted| best(Some(wanted)))
+            .or_else(|| best(None))
     }
 
     /// The server model that stands `servers_per_unit` side by side, else the nearest density above, else the
@@ -387,21 +423,29 @@ impl Book {
 
     /// The rack with this sku, else the smallest with at least `units`, else the tallest.
     pub fn rack_for(&self, sku: Option<&str>, units: u32) -> Option<usize> {
-        if let Some(found) = sku.and_then(|s| self.part_index(s)).filter(|&i| self.parts[i].kind == PartKind::Rack) {
+        if let Some(found) = sku
+            .and_then(|s| self.part_index(s))
+            .filter(|&i| self.parts[i].kind == PartKind::Rack)
+        {
             return Some(found);
         }
         let height = |p: &Part| p.attributes.units.unwrap_or(0);
         self.parts_of(PartKind::Rack)
             .filter(|(_, p)| height(p) >= units)
             .min_by_key(|(i, p)| (height(p), *i))
-            .or_else(|| self.parts_of(PartKind::Rack).max_by_key(|(i, p)| (height(p), usize::MAX - *i)))
+            .or_else(|| {
+                self.parts_of(PartKind::Rack)
+                    .max_by_key(|(i, p)| (height(p), usize::MAX - *i))
+            })
             .map(|(i, _)| i)
     }
 
     /// The transceiver for a medium at a rate: the slowest that is fast enough, then the cheapest.
     pub fn transceiver_for(&self, medium: &str, gbps: f64) -> Option<usize> {
         self.parts_of(PartKind::Transceiver)
-            .filter(|(_, p)| p.attributes.medium.as_deref() == Some(medium) && p.attributes.gbps.unwrap_or(0.0) >= gbps)
+            .filter(|(_, p)| {
+                p.attributes.medium.as_deref() == Some(medium) && p.attributes.gbps.unwrap_or(0.0) >= gbps
+            })
             .min_by(|(_, a), (_, b)| {
                 let rate = |p: &Part| p.attributes.gbps.unwrap_or(0.0);
                 rate(a).total_cmp(&rate(b)).then_with(|| cheaper(a, b))
@@ -417,7 +461,10 @@ impl Part {
         let mut out = Vec::new();
         let mut need = |field: &'static str, value: Option<f64>| match value {
             Some(v) if v.is_finite() && v > 0.0 => {}
-            Some(v) => out.push((field, format!("{field} is {v}; a {} needs more than 0", self.kind.as_str()))),
+            Some(v) => out.push((
+                field,
+                format!("{field} is {v}; a {} needs more than 0", self.kind.as_str()),
+            )),
             None => out.push((field, format!("a {} needs {field}", self.kind.as_str()))),
         };
         match self.kind {
@@ -452,11 +499,26 @@ impl Part {
             out.push(("medium", format!("a {} needs medium", self.kind.as_str())));
         }
         if let Some(lengths) = &a.lengths_metres {
-            if lengths.is_empty() || lengths.iter().any(|l| !l.is_finite() || *l <= 0.0) || lengths.windows(2).any(|w| w[0] >= w[1]) {
-                out.push(("lengths_metres", "stock lengths must be positive and ascending".to_owned()));
+            if lengths.is_empty()
+                || lengths.iter().any(|l| !l.is_finite() || *l <= 0.0)
+                || lengths.windows(2).any(|w| w[0] >= w[1])
+            {
+                out.push((
+                    "lengths_metres",
+                    "stock lengths must be positive and ascending".to_owned(),
+                ));
             }
-            if a.length_prices_usd.as_ref().is_some_and(|p| p.len() != lengths.len()) {
-                out.push(("length_prices_usd", format!("needs one price for each of the {} stock lengths, or null", lengths.len())));
+            if a.length_prices_usd
+                .as_ref()
+                .is_some_and(|p| p.len() != lengths.len())
+            {
+                out.push((
+                    "length_prices_usd",
+                    format!(
+                        "needs one price for each of the {} stock lengths, or null",
+                        lengths.len()
+                    ),
+                ));
             }
         }
         out
@@ -478,8 +540,16 @@ fn takes_rate(connector: Option<&str>, gbps: f64) -> bool {
 fn switch_fits(part: &Part, demand: &[PortDemand], connector: Option<&str>) -> bool {
     let a = &part.attributes;
     let mut pools = [
-        (a.port_gbps.unwrap_or(0.0), a.ports.unwrap_or(0), a.connector.as_deref()),
-        (a.uplink_gbps.unwrap_or(0.0), a.uplink_ports.unwrap_or(0), a.uplink_connector.as_deref()),
+        (
+            a.port_gbps.unwrap_or(0.0),
+            a.ports.unwrap_or(0),
+            a.connector.as_deref(),
+        ),
+        (
+            a.uplink_gbps.unwrap_or(0.0),
+            a.uplink_ports.unwrap_or(0),
+            a.uplink_connector.as_deref(),
+        ),
     ];
     pools.sort_by(|x, y| x.0.total_cmp(&y.0));
     if let Some(wanted) = connector {

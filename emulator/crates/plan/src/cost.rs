@@ -28,11 +28,16 @@ pub struct Cost {
 /// Add up lines. In whole cents, so that the sum does not depend on the order.
 pub fn cost(lines: &[BomLine]) -> Cost {
     let of = |wanted: &[Category]| -> f64 {
-        let cents: i64 =
-            lines.iter().filter(|l| wanted.contains(&l.category)).filter_map(|l| l.total_cents).sum();
+        let cents: i64 = lines
+            .iter()
+            .filter(|l| wanted.contains(&l.category))
+            .filter_map(|l| l.total_cents)
+            .sum();
         cents as f64 / 100.0
     };
-    use Category::{Cable, Connector, Container, Label, Labour, Nic, Rack, Server, Switch, Transceiver, Tray};
+    use Category::{
+        Cable, Connector, Container, Label, Labour, Nic, Rack, Server, Switch, Transceiver, Tray,
+    };
     Cost {
         switches: of(&[Switch]),
         nics: of(&[Nic]),

@@ -95,8 +95,24 @@ mod tests {
 
     #[test]
     fn a_piece_longer_than_a_box_is_reported() {
-        let cuts = [Cut { length_mm: 400_000, pieces: 2 }, Cut { length_mm: 100_000, pieces: 3 }];
+        let cuts = [
+            Cut {
+                length_mm: 400_000,
+                pieces: 2,
+            },
+            Cut {
+                length_mm: 100_000,
+                pieces: 3,
+            },
+        ];
         let boxes = first_fit_decreasing(&cuts, 305_000);
-        assert_eq!(boxes, Boxes { boxes: 1, waste_mm: 5_000, too_long: 2 });
+        assert_eq!(
+            boxes,
+            Boxes {
+                boxes: 1,
+                waste_mm: 5_000,
+                too_long: 2
+            }
+        );
     }
 }

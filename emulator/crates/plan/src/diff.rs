@@ -47,8 +47,14 @@ pub enum Reason {
 }
 
 /// Names of [`Reason`] values in documents.
-pub const REASONS: [&str; 6] =
-    ["", "other device", "other port", "other cable", "other length", "other place"];
+pub const REASONS: [&str; 6] = [
+    "",
+    "other device",
+    "other port",
+    "other cable",
+    "other length",
+    "other place",
+];
 
 /// No cable on this side.
 pub const NO_CABLE: u32 = u32::MAX;
@@ -84,14 +90,21 @@ pub fn diff(before: &Plan, after: &Plan) -> WorkOrder {
         match *found {
             Some((other, stays)) => {
                 let reason = reason_to_move(before, after, link, other as usize, stays);
-                let action = if reason == Reason::None { Action::Keep } else { Action::Move };
+                let action = if reason == Reason::None {
+                    Action::Keep
+                } else {
+                    Action::Move
+                };
                 entries.push((action, reason, link_index, other));
             }
             None => entries.push((Action::Remove, Reason::None, link_index, NO_CABLE)),
         }
     }
     let mut taken = vec![false; after.topology.links().len()];
-    matched.iter().flatten().for_each(|&(other, _)| taken[other as usize] = true);
+    matched
+        .iter()
+        .flatten()
+        .for_each(|&(other, _)| taken[other as usize] = true);
     let added = (0..taken.len()).filter(|&link| !taken[link]);
     entries.extend(added.map(|link| (Action::Add, Reason::None, NO_CABLE, link as u32)));
 
@@ -103,7 +116,10 @@ pub fn diff(before: &Plan, after: &Plan) -> WorkOrder {
         Action::Add => 2,
         Action::Keep => 3,
     });
-    let mut order = WorkOrder { claims, ..WorkOrder::default() };
+    let mut order = WorkOrder {
+        claims,
+        ..WorkOrder::default()
+    };
     for (action, reason, before, after) in entries {
         order.counts[action as usize] += 1;
         order.action.push(action);
@@ -133,11 +149,18 @@ fn match_links(before: &Plan, after: &Plan, devices: &Correspondence) -> Matched
     // Port of a link's end at `node`; a link between two servers may have either as its `a`.
     let port_at = |link: u32, node: u32| {
         let link = link as usize;
-        if new.a[link] == node { new.a_port[link] } else { new.b_port[link] }
+        if new.a[link] == node {
+            new.a_port[link]
+        } else {
+            new.b_port[link]
+        }
     };
     let ends = |link: usize| {
         let end = |device: u32, port: u16| devices.after(device).map(|d| (d, port));
-        [end(old.a[link], old.a_port[link]), end(old.b[link], old.b_port[link])]
+        [
+            end(old.a[link], old.a_port[link]),
+            end(old.b[link], old.b_port[link]),
+        ]
     };
     for wanted in [Stays::BothPorts, Stays::BothDevices] {
         for link in 0..old.len() {
@@ -273,12 +296,18 @@ pub fn diff_json(before: &Plan, after: &Plan) -> String {
         columns.reason.push(order.reason[i] as u8);
         columns.before.push(old.map_or(-1, |c| c as i64));
         columns.after.push(new.map_or(-1, |c| c as i64));
-        columns.from.push(old.map(|c| before.label(c)).unwrap_or_default());
+        columns
+            .from
+            .push(old.map(|c| before.label(c)).unwrap_or_default());
         columns.to.push(new.map(|c| after.label(c)).unwrap_or_default());
         if let Some((plan, cable)) = new.map(|c| (after, c)).or(old.map(|c| (before, c))) {
             let links = plan.topology.links();
             let end = |device: u32, port: u16| {
-                format!("{}:{}", plan.topology.node_name(device), plan.topology.port_name(device, port))
+                format!(
+                    "{}:{}",
+                    plan.topology.node_name(device),
+                    plan.topology.port_name(device, port)
+                )
             };
             columns.end_a.push(end(links.a[cable], links.a_port[cable]));
             columns.end_b.push(end(links.b[cable], links.b_port[cable]));
@@ -287,8 +316,14 @@ pub fn diff_json(before: &Plan, after: &Plan) -> String {
     }
     let name = |plan: &'_ Plan| plan.spec.topology.title();
     json(&Document {
-        before: PlanName { plan_hash: &before.hash, title: name(before) },
-        after: PlanName { plan_hash: &after.hash, title: name(after) },
+        before: PlanName {
+            plan_hash: &before.hash,
+            title: name(before),
+        },
+        after: PlanName {
+            plan_hash: &after.hash,
+            title: name(after),
+        },
         counts: Counts {
             keep: order.count(Action::Keep),
             moved: order.count(Action::Move),

@@ -16,7 +16,9 @@ pub fn plan_hash(resolved_spec: &impl Serialize, book: &Book) -> String {
     let mut text = String::with_capacity(64 * 1024);
     text.push_str("{\"book\":");
     write_canonical(&to_value(book), &mut text);
-    text.push_str(&format!(",\"plan_format_version\":{PLAN_FORMAT_VERSION},\"spec\":"));
+    text.push_str(&format!(
+        ",\"plan_format_version\":{PLAN_FORMAT_VERSION},\"spec\":"
+    ));
     write_canonical(&to_value(resolved_spec), &mut text);
     text.push('}');
     hex(&Sha256::digest(text.as_bytes()))

@@ -37,7 +37,9 @@ impl std::error::Error for PlanError {}
 
 impl From<TopologyError> for PlanError {
     fn from(error: TopologyError) -> PlanError {
-        PlanError { findings: error.findings }
+        PlanError {
+            findings: error.findings,
+        }
     }
 }
 
@@ -62,10 +64,18 @@ impl UsedParts {
         let chosen = selection.tiers.iter().flatten().chain(selection.server.iter());
         chosen.for_each(|&part| used[part] = true);
         selection.nics.iter().for_each(|nic| used[nic.part] = true);
-        for &part in wiring.part.iter().chain(&wiring.transceiver).filter(|&&p| p != NO_PART) {
+        for &part in wiring
+            .part
+            .iter()
+            .chain(&wiring.transceiver)
+            .filter(|&&p| p != NO_PART)
+        {
             used[usize::from(part)] = true;
         }
-        let mut out = UsedParts { book_index: Vec::new(), dense: vec![NO_PART; used.len()] };
+        let mut out = UsedParts {
+            book_index: Vec::new(),
+            dense: vec![NO_PART; used.len()],
+        };
         for part in (0..used.len()).filter(|&p| used[p]) {
             out.dense[part] = out.book_index.len() as u16;
             out.book_index.push(part as u16);
@@ -171,7 +181,12 @@ pub fn plan(spec: &PlanSpec, book: &Book) -> Result<Plan, PlanError> {
 pub fn read_spec(text: &str) -> Result<PlanSpec, PlanError> {
     let value: Value = serde_json::from_str(text).map_err(|error| {
         let message = format!("The spec is not JSON: {error}.");
-        one(Finding::error("spec-not-json", "spec", message, "Send one JSON object, for example {\"topology\": {...}}."))
+        one(Finding::error(
+            "spec-not-json",
+            "spec",
+            message,
+            "Send one JSON object, for example {\"topology\": {...}}.",
+        ))
     })?;
     let mut fields = match value {
         Value::Object(map) if map.contains_key("family") && !map.contains_key("topology") => {
@@ -180,12 +195,19 @@ pub fn read_spec(text: &str) -> Result<PlanSpec, PlanError> {
         Value::Object(map) => map,
         _ => {
             let hint = "Send an object with \"topology\", and \"site\", \"packaging\", \"cabling\" or \"catalog\" as needed.";
-            return Err(one(Finding::error("spec-not-object", "spec", "The spec is not an object.", hint)));
+            return Err(one(Finding::error(
+                "spec-not-object",
+                "spec",
+                "The spec is not an object.",
+                hint,
+            )));
         }
     };
     let mut findings = Vec::new();
     let topology = match fields.remove("topology") {
-        Some(value) => TopologySpec::from_json(&value).map_err(|error| findings.extend(error.findings)).ok(),
+        Some(value) => TopologySpec::from_json(&value)
+            .map_err(|error| findings.extend(error.findings))
+            .ok(),
         None => {
             findings.push(Finding::error(
                 "spec-no-topology",
@@ -209,8 +231,16 @@ pub fn read_spec(text: &str) -> Result<PlanSpec, PlanError> {
         ));
     }
     match (topology, site, packaging, cabling, catalog) {
-        (Some(topology), Some(site), Some(packaging), Some(cabling), Some(catalog)) if findings.is_empty() => {
-            Ok(PlanSpec { topology, site, packaging, cabling, catalog })
+        (Some(topology), Some(site), Some(packaging), Some(cabling), Some(catalog))
+            if findings.is_empty() =>
+        {
+            Ok(PlanSpec {
+                topology,
+                site,
+                packaging,
+                cabling,
+                catalog,
+            })
         }
         _ => Err(PlanError { findings }),
     }
@@ -230,11 +260,19 @@ fn section<T: DeserializeOwned + Default>(
         Ok(section) => Some(section),
         Err(error) => {
             let path = error.path().to_string();
-            let field = if path == "." { name.to_owned() } else { format!("{name}.{path}") };
+            let field = if path == "." {
+                name.to_owned()
+            } else {
+                format!("{name}.{path}")
+            };
             let offending = path.split('.').try_fold(&value, |at, key| at.get(key)).cloned();
             let message = format!("{field} cannot be read: {}.", error.inner());
-            let mut finding =
-                Finding::error("spec-unreadable", field, message, "Correct the value, or leave the field out for its default.");
+            let mut finding = Finding::error(
+                "spec-unreadable",
+                field,
+                message,
+                "Correct the value, or leave the field out for its default.",
+            );
             finding.value = offending;
             findings.push(finding);
             None
@@ -243,5 +281,7 @@ fn section<T: DeserializeOwned + Default>(
 }
 
 fn one(finding: Finding) -> PlanError {
-    PlanError { findings: vec![finding] }
+    PlanError {
+        findings: vec![finding],
+    }
 }

@@ -31,9 +31,18 @@ pub fn power(topology: &Topology, selection: &PartSelection, book: &Book) -> Pow
         .enumerate()
         .map(|(t, tier)| watts(selection.tier(t), f64::from(tier.count)))
         .sum();
-    let nics: f64 =
-        selection.nics.iter().map(|n| watts(Some(n.part), servers_count * f64::from(n.cards))).sum();
+    let nics: f64 = selection
+        .nics
+        .iter()
+        .map(|n| watts(Some(n.part), servers_count * f64::from(n.cards)))
+        .sum();
     let servers = watts(selection.server, servers_count);
     let at_least = at_least || selection.nics_missing;
-    Power { switches, nics, servers, total: switches + nics + servers, at_least }
+    Power {
+        switches,
+        nics,
+        servers,
+        total: switches + nics + servers,
+        at_least,
+    }
 }

@@ -59,8 +59,17 @@ struct ByDevice<'a, T> {
 
 impl<'a, T> ByDevice<'a, T> {
     fn new(topology: &'a Topology, servers: T, of_tier: impl Fn(usize, &SwitchTier) -> T) -> Self {
-        let tiers = topology.tiers().iter().enumerate().map(|(t, tier)| of_tier(t, tier)).collect();
-        ByDevice { topology, servers, tiers }
+        let tiers = topology
+            .tiers()
+            .iter()
+            .enumerate()
+            .map(|(t, tier)| of_tier(t, tier))
+            .collect();
+        ByDevice {
+            topology,
+            servers,
+            tiers,
+        }
     }
 }
 
@@ -217,7 +226,12 @@ fn rack_columns(plan: &Plan) -> RackColumns<'_> {
         group_label: racks
             .group
             .iter()
-            .map(|&group| plan.layout.group_labels.get(group as usize).map_or("", String::as_str))
+            .map(|&group| {
+                plan.layout
+                    .group_labels
+                    .get(group as usize)
+                    .map_or("", String::as_str)
+            })
             .collect(),
         units: vec![site.rack_units; count],
         units_used: &racks.units_used,
@@ -248,7 +262,10 @@ fn tray_columns(trays: &Trays) -> TrayColumns<'_> {
         cables: &trays.cables,
         area_cm2: Column(&trays.area_cm2),
         fill: Column(&trays.fill),
-        cables_by_level: Rows { cells: &trays.cables_by_level, width: trays.level_count },
+        cables_by_level: Rows {
+            cells: &trays.cables_by_level,
+            width: trays.level_count,
+        },
     }
 }
 
@@ -257,7 +274,10 @@ fn bundle_columns(bundles: &Bundles) -> BundleColumns<'_> {
         rack_a: &bundles.rack_a,
         rack_b: &bundles.rack_b,
         cables: &bundles.cables,
-        by_level: Rows { cells: &bundles.cables_by_level, width: bundles.level_count },
+        by_level: Rows {
+            cells: &bundles.cables_by_level,
+            width: bundles.level_count,
+        },
         diameter_mm: Column(&bundles.diameter_mm),
         length_metres: Column(&bundles.length_metres),
         pull_order: &bundles.pull_order,
@@ -266,8 +286,18 @@ fn bundle_columns(bundles: &Bundles) -> BundleColumns<'_> {
 
 /// The parts a plan uses, in the order of every `part` column.
 fn part_names(plan: &Plan) -> Vec<PartName<'_>> {
-    let parts = plan.used_parts.book_index.iter().map(|&i| &plan.book.parts[usize::from(i)]);
-    parts.map(|p| PartName { sku: &p.sku, name: &p.name, kind: p.kind.as_str() }).collect()
+    let parts = plan
+        .used_parts
+        .book_index
+        .iter()
+        .map(|&i| &plan.book.parts[usize::from(i)]);
+    parts
+        .map(|p| PartName {
+            sku: &p.sku,
+            name: &p.name,
+            kind: p.kind.as_str(),
+        })
+        .collect()
 }
 
 fn colours() -> Vec<&'static str> {
@@ -292,8 +322,10 @@ pub fn scene_json(plan: &Plan) -> String {
         part: ByDevice::new(topology, part(chosen.server), |t, _| part(chosen.tier(t))),
         port_count: ByDevice::new(topology, topology.server_ports(), |_, tier| tier.ports),
     };
-    let levels = (0..topology.level_count())
-        .map(|level| LevelName { level: level as u8, label: topology.level_label(level as u8) });
+    let levels = (0..topology.level_count()).map(|level| LevelName {
+        level: level as u8,
+        label: topology.level_label(level as u8),
+    });
     json(&Scene {
         enclosure: enclosure(plan),
         racks: rack_columns(plan),
@@ -316,5 +348,9 @@ struct CableTables<'a> {
 
 /// What the `route`, `colour` and `part` columns of cables mean.
 pub fn cable_tables_json(plan: &Plan) -> String {
-    json(&CableTables { routes: &ROUTES, colours: colours(), parts: part_names(plan) })
+    json(&CableTables {
+        routes: &ROUTES,
+        colours: colours(),
+        parts: part_names(plan),
+    })
 }

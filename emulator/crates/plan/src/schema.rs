@@ -14,7 +14,9 @@ pub fn plan_schema() -> Value {
         schema
     };
     let metres = |doc: &str, max: f64| {
-        optional(json!({"type": "number", "exclusiveMinimum": 0, "maximum": max, "description": doc, "x-unit": "m"}))
+        optional(
+            json!({"type": "number", "exclusiveMinimum": 0, "maximum": max, "description": doc, "x-unit": "m"}),
+        )
     };
     let count = |doc: &str, max: u32| {
         optional(json!({"type": "integer", "minimum": 1, "maximum": max, "description": doc}))

@@ -87,8 +87,13 @@ pub fn select_parts(topology: &Topology, book: &Book, preferences: &PartPreferen
         out.findings.push(no_part(
             "no-nic",
             "catalog",
-            format!("no network card in {} has {} for a server; it is planned without a price or power", book.book, describe(&missing)),
-            "choose a price book with faster cards, or set cabling.link_gbps to a rate the book has".to_owned(),
+            format!(
+                "no network card in {} has {} for a server; it is planned without a price or power",
+                book.book,
+                describe(&missing)
+            ),
+            "choose a price book with faster cards, or set cabling.link_gbps to a rate the book has"
+                .to_owned(),
         ));
     }
     out.server = book.server_for(preferences.servers_per_unit);
@@ -96,7 +101,10 @@ pub fn select_parts(topology: &Topology, book: &Book, preferences: &PartPreferen
         out.findings.push(no_part(
             "no-server",
             "catalog",
-            format!("{} holds no server; servers are planned without a price, power or weight", book.book),
+            format!(
+                "{} holds no server; servers are planned without a price, power or weight",
+                book.book
+            ),
             "add a part of kind \"server\" to the book".to_owned(),
         ));
     } else if let Some(part) = out.server.map(|i| &book.parts[i])
@@ -112,7 +120,10 @@ pub fn select_parts(topology: &Topology, book: &Book, preferences: &PartPreferen
                 part.sku,
                 part.per_unit()
             ),
-            format!("set packaging.servers_per_unit to {}, or choose another price book", part.per_unit()),
+            format!(
+                "set packaging.servers_per_unit to {}, or choose another price book",
+                part.per_unit()
+            ),
         ));
     }
     out
@@ -130,12 +141,17 @@ fn wanted_connector(media: Option<&str>, gbps: f64) -> Option<&'static str> {
 }
 
 fn describe(demand: &[PortDemand]) -> String {
-    let words: Vec<String> = demand.iter().map(|d| format!("{} ports at {} Gb/s", d.ports, d.gbps)).collect();
+    let words: Vec<String> = demand
+        .iter()
+        .map(|d| format!("{} ports at {} Gb/s", d.ports, d.gbps))
+        .collect();
     words.join(" and ")
 }
 
 fn largest_switch_hint(book: &Book) -> String {
-    let largest = book.parts_of(PartKind::Switch).max_by_key(|(_, p)| p.attributes.ports.unwrap_or(0));
+    let largest = book
+        .parts_of(PartKind::Switch)
+        .max_by_key(|(_, p)| p.attributes.ports.unwrap_or(0));
     match largest {
         Some((_, p)) => format!(
             "the largest switch there is {} ({} ports at {} Gb/s): use fewer ports or a lower rate, or choose another price book",
@@ -156,7 +172,10 @@ fn no_part(code: &'static str, field: &str, message: String, hint: String) -> Fi
 fn tier_demand(tier: &SwitchTier, link_gbps: Option<f64>) -> Vec<PortDemand> {
     let gbps = |bits_per_sec: f64| link_gbps.unwrap_or(bits_per_sec / 1e9);
     merge(&[
-        (gbps(tier.port_rate_bits_per_sec), tier.ports.saturating_sub(tier.uplink_ports)),
+        (
+            gbps(tier.port_rate_bits_per_sec),
+            tier.ports.saturating_sub(tier.uplink_ports),
+        ),
         (gbps(tier.uplink_rate_bits_per_sec), tier.uplink_ports),
     ])
 }
@@ -164,24 +183,36 @@ fn tier_demand(tier: &SwitchTier, link_gbps: Option<f64>) -> Vec<PortDemand> {
 /// Ports of one server by rate: the most that any server has of each.
 fn server_demand(topology: &Topology, link_gbps: Option<f64>) -> Vec<PortDemand> {
     let links = topology.links();
-    let rates: Vec<f64> = links.rates_bits_per_sec.iter().map(|r| link_gbps.unwrap_or(r / 1e9)).collect();
+    let rates: Vec<f64> = links
+        .rates_bits_per_sec
+        .iter()
+        .map(|r| link_gbps.unwrap_or(r / 1e9))
+        .collect();
     if rates.iter().all(|&rate| Some(&rate) == rates.first()) {
         return rates
             .first()
-            .map(|&gbps| PortDemand { gbps, ports: topology.server_ports() })
+            .map(|&gbps| PortDemand {
+                gbps,
+                ports: topology.server_ports(),
+            })
             .into_iter()
             .collect();
     }
     let servers = topology.server_count();
     let mut counts = vec![0u32; servers as usize * rates.len()];
     for i in 0..links.len() {
-        for node in [links.a[i], links.b[i]].into_iter().filter(|&node| node < servers) {
+        for node in [links.a[i], links.b[i]]
+            .into_iter()
+            .filter(|&node| node < servers)
+        {
             counts[node as usize * rates.len() + usize::from(links.rate_class[i])] += 1;
         }
     }
     let mut most = vec![0u32; rates.len()];
     for server in counts.chunks_exact(rates.len()) {
-        most.iter_mut().zip(server).for_each(|(most, &n)| *most = (*most).max(n));
+        most.iter_mut()
+            .zip(server)
+            .for_each(|(most, &n)| *most = (*most).max(n));
     }
     let demand: Vec<(f64, u32)> = rates.into_iter().zip(most).collect();
     merge(&demand)

@@ -53,7 +53,9 @@ impl PortRows {
         let mut next = plugged.into_iter().peekable();
         for port in 0..topology.port_count(device) as u16 {
             match next.next_if(|row| row.0 == port) {
-                Some((_, link, far, far_port)) => self.add_plugged(plan, device, &name, port, link, (far, far_port)),
+                Some((_, link, far, far_port)) => {
+                    self.add_plugged(plan, device, &name, port, link, (far, far_port))
+                }
                 None if free => self.add_free(plan, device, &name, port),
                 None => {}
             }
@@ -92,7 +94,8 @@ impl PortRows {
         self.far_label.push(theirs);
         self.far_device.push(plan.topology.node_name(far));
         self.far_port.push(plan.topology.port_name(far, far_port));
-        self.far_rack.push(rack_name(plan, plan.layout.placements.rack[far_at]));
+        self.far_rack
+            .push(rack_name(plan, plan.layout.placements.rack[far_at]));
         self.far_unit.push(plan.layout.placements.unit[far_at]);
         self.length_mm.push(wiring.length_mm[link]);
         self.stock_mm.push(wiring.stock_mm[link]);
@@ -100,8 +103,10 @@ impl PortRows {
             NO_PART => String::new(),
             part => plan.book.parts[usize::from(part)].sku.clone(),
         });
-        self.colour.push(COLOURS[usize::from(wiring.colour[link]) % COLOURS.len()].0);
-        self.route.push(ROUTES.get(usize::from(wiring.route[link])).copied().unwrap_or(""));
+        self.colour
+            .push(COLOURS[usize::from(wiring.colour[link]) % COLOURS.len()].0);
+        self.route
+            .push(ROUTES.get(usize::from(wiring.route[link])).copied().unwrap_or(""));
     }
 
     fn add_free(&mut self, plan: &Plan, device: NodeId, name: &str, port: u16) {
@@ -127,13 +132,21 @@ impl PortRows {
 }
 
 fn rack_name(plan: &Plan, rack: u32) -> String {
-    plan.layout.racks.name.get(rack as usize).cloned().unwrap_or_default()
+    plan.layout
+        .racks
+        .name
+        .get(rack as usize)
+        .cloned()
+        .unwrap_or_default()
 }
 
 /// Book part of a device.
 fn device_part(plan: &Plan, device: NodeId) -> Option<usize> {
     let tiers = plan.topology.tiers();
-    match tiers.iter().position(|t| device >= t.first && device - t.first < t.count) {
+    match tiers
+        .iter()
+        .position(|t| device >= t.first && device - t.first < t.count)
+    {
         Some(tier) => plan.layout.parts.tier(tier),
         None => plan.layout.parts.server,
     }
@@ -195,7 +208,10 @@ pub fn device_json(plan: &Plan, name: &str) -> Option<String> {
     let device = plan.topology.node_by_name(name)?;
     let mut rows = PortRows::default();
     rows.add_device(plan, device, true);
-    Some(json(&Trace { device: describe(plan, device), rows }))
+    Some(json(&Trace {
+        device: describe(plan, device),
+        rows,
+    }))
 }
 
 #[derive(Serialize)]
@@ -225,11 +241,14 @@ pub fn rack_json(plan: &Plan, name: &str) -> Option<String> {
     let racks = &plan.layout.racks;
     let index = racks.name.iter().position(|rack| rack == name)?;
     let at = &plan.layout.placements;
-    let mut inside: Vec<NodeId> =
-        (0..plan.topology.node_count()).filter(|&d| at.rack[d as usize] as usize == index).collect();
+    let mut inside: Vec<NodeId> = (0..plan.topology.node_count())
+        .filter(|&d| at.rack[d as usize] as usize == index)
+        .collect();
     inside.sort_by_key(|&d| (std::cmp::Reverse(at.unit[d as usize]), at.slot[d as usize], d));
     let mut rows = PortRows::default();
-    inside.iter().for_each(|&device| rows.add_device(plan, device, false));
+    inside
+        .iter()
+        .for_each(|&device| rows.add_device(plan, device, false));
     let site = &plan.layout.site;
     Some(json(&RackSheet {
         rack: name.to_owned(),
@@ -237,7 +256,12 @@ pub fn rack_json(plan: &Plan, name: &str) -> Option<String> {
         row: racks.row[index],
         position: racks.position[index],
         container: racks.container[index],
-        group_label: plan.layout.group_labels.get(racks.group[index] as usize).cloned().unwrap_or_default(),
+        group_label: plan
+            .layout
+            .group_labels
+            .get(racks.group[index] as usize)
+            .cloned()
+            .unwrap_or_default(),
         units: site.rack_units,
         units_used: racks.units_used[index],
         servers: racks.servers[index],

@@ -104,7 +104,11 @@ impl<'a> ColumnCut<'a> {
         let peaks = cuts.peak_by_level.iter();
         ColumnCut {
             peak_by_level: peaks
-                .map(|peak| PeakOfLevel { level: peak.level, cables: peak.cables, tray: peak.tray })
+                .map(|peak| PeakOfLevel {
+                    level: peak.level,
+                    cables: peak.cables,
+                    tray: peak.tray,
+                })
                 .collect(),
             sum_of_peaks_cables: cuts.sum_of_peaks_cables,
             sum_of_peaks_area_cm2: round(cuts.sum_of_peaks_area_cm2, 1e2),
@@ -163,12 +167,19 @@ pub fn summary_json(plan: &Plan) -> String {
         engine_version: ENGINE_VERSION,
         title: plan.spec.topology.title(),
         spec: &plan.spec,
-        book: BookName { book: &plan.book.book, version: plan.book.version, title: &plan.book.title },
+        book: BookName {
+            book: &plan.book.book,
+            version: plan.book.version,
+            title: &plan.book.title,
+        },
         counts: counts(plan),
         certificate: plan.certificate(),
         cost_usd: plan.cost,
         power_watts: plan.power,
-        weight_kg: Weight { total: plan.bom.weight_kg, at_least: plan.bom.weight_at_least },
+        weight_kg: Weight {
+            total: plan.bom.weight_kg,
+            at_least: plan.bom.weight_at_least,
+        },
         cable_metres,
         longest_cable_metres: longest(&wiring.stock_mm),
         mean_cable_metres: round(cable_metres / wiring.stock_mm.len().max(1) as f64, 1e3),
@@ -203,14 +214,21 @@ struct BomDocument<'a> {
 /// The bill of materials document.
 pub fn bom_json(plan: &Plan) -> String {
     json(&BomDocument {
-        book: BookName { book: &plan.book.book, version: plan.book.version, title: &plan.book.title },
+        book: BookName {
+            book: &plan.book.book,
+            version: plan.book.version,
+            title: &plan.book.title,
+        },
         currency: &plan.book.currency,
         lines: &plan.bom.lines,
         cut_list: &plan.bom.cut_list,
         waste_metres: plan.bom.waste_metres,
         boxes: plan.bom.boxes,
         labour_minutes: plan.bom.labour_minutes,
-        weight_kg: Weight { total: plan.bom.weight_kg, at_least: plan.bom.weight_at_least },
+        weight_kg: Weight {
+            total: plan.bom.weight_kg,
+            at_least: plan.bom.weight_at_least,
+        },
         cost_usd: plan.cost,
     })
 }

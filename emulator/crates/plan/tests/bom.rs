@@ -17,9 +17,12 @@ fn topologies() -> impl Strategy<Value = Value> {
     prop_oneof![
         (2u32..6, 0u32..3).prop_map(|(n, k)| json!({"family": "bcube", "n": n, "k": k})),
         (2u32..5, 0u32..2).prop_map(|(n, k)| json!({"family": "dcell", "n": n, "k": k})),
-        (1u32..5, 2u32..5, 2u32..5).prop_map(|(x, y, z)| json!({"family": "torus3d", "x": x.max(2), "y": y, "z": z})),
-        (1u32..4, 2u32..4).prop_map(|(half, layers)| json!({"family": "fat_tree", "ports": 2 * half, "layers": layers})),
-        (1u32..49, 1u32..200).prop_map(|(edge, n)| json!({"family": "tree", "edge_ports": edge, "servers": n})),
+        (1u32..5, 2u32..5, 2u32..5)
+            .prop_map(|(x, y, z)| json!({"family": "torus3d", "x": x.max(2), "y": y, "z": z})),
+        (1u32..4, 2u32..4)
+            .prop_map(|(half, layers)| json!({"family": "fat_tree", "ports": 2 * half, "layers": layers})),
+        (1u32..49, 1u32..200)
+            .prop_map(|(edge, n)| json!({"family": "tree", "edge_ports": edge, "servers": n})),
         (0u32..3, 1u32..4, 1u32..4, 0u32..4).prop_map(|(kind, p, r, more)| {
             let clusters = if kind == 2 { 2 } else { 1 };
             json!({"family": "subways", "type": kind, "p": p, "q": p * r, "l": 4 + 2 * more, "c": clusters,
@@ -29,8 +32,14 @@ fn topologies() -> impl Strategy<Value = Value> {
 }
 
 fn cabling() -> impl Strategy<Value = Value> {
-    (prop::sample::select(vec!["stock", "bulk"]), 0.0f64..0.5, 0.0f64..3.0)
-        .prop_map(|(stock, spares, slack)| json!({"stock": stock, "spare_ratio": spares, "slack_metres": slack}))
+    (
+        prop::sample::select(vec!["stock", "bulk"]),
+        0.0f64..0.5,
+        0.0f64..3.0,
+    )
+        .prop_map(
+            |(stock, spares, slack)| json!({"stock": stock, "spare_ratio": spares, "slack_metres": slack}),
+        )
 }
 
 proptest! {
@@ -114,11 +123,20 @@ fn spares_are_rounded_up_and_do_not_weigh() {
     assert_eq!(with.bom.weight_kg, without.bom.weight_kg);
     assert!(with.cost.cables > without.cost.cables);
     assert!(without.bom.lines.iter().all(|line| line.spares == 0.0));
-    assert!(!with.cost.at_least, "the current book prices all of a small BCube: {:?}", unpriced(&with));
+    assert!(
+        !with.cost.at_least,
+        "the current book prices all of a small BCube: {:?}",
+        unpriced(&with)
+    );
 }
 
 fn unpriced(plan: &Plan) -> Vec<String> {
-    plan.bom.lines.iter().filter(|l| l.total_usd.is_none()).map(|l| format!("{} {}", l.sku, l.name)).collect()
+    plan.bom
+        .lines
+        .iter()
+        .filter(|l| l.total_usd.is_none())
+        .map(|l| format!("{} {}", l.sku, l.name))
+        .collect()
 }
 
 /// Rates the book cannot serve are findings and unpriced lines, never a failure.
@@ -130,19 +148,37 @@ fn what_no_part_fits_is_a_finding_and_has_no_price() {
         assert!(plan.findings.iter().any(|f| f.code == code), "{code}");
     }
     assert!(plan.cost.at_least && plan.power.at_least);
-    assert_eq!((plan.cost.switches, plan.cost.nics, plan.power.switches), (0.0, 0.0, 0.0));
-    let switches: Vec<_> = plan.bom.lines.iter().filter(|l| l.category == Category::Switch).collect();
+    assert_eq!(
+        (plan.cost.switches, plan.cost.nics, plan.power.switches),
+        (0.0, 0.0, 0.0)
+    );
+    let switches: Vec<_> = plan
+        .bom
+        .lines
+        .iter()
+        .filter(|l| l.category == Category::Switch)
+        .collect();
     assert_eq!(switches.iter().map(|l| l.quantity).sum::<f64>(), 128.0);
-    assert!(switches.iter().all(|l| l.unit_price_usd.is_none() && l.sku.is_empty() && !l.name.is_empty()));
+    assert!(
+        switches
+            .iter()
+            .all(|l| l.unit_price_usd.is_none() && l.sku.is_empty() && !l.name.is_empty())
+    );
 }
 
 #[test]
 fn a_price_book_without_labour_or_racks_still_bills() {
     let mut book = builtin_book("current-2026").expect("a built-in book");
-    book.parts.retain(|p| p.sku.starts_with("SW-") || p.sku.starts_with("SERVER"));
+    book.parts
+        .retain(|p| p.sku.starts_with("SW-") || p.sku.starts_with("SERVER"));
     let spec = read_spec(r#"{"family":"bcube","n":4,"k":1}"#).expect("a spec");
     let plan = plan(&spec, &book).expect("a plan");
     assert!(plan.cost.at_least);
     assert_eq!(plan.bom.labour_minutes, 0.0);
-    assert!(plan.bom.lines.iter().any(|l| l.category == Category::Cable && l.sku.is_empty()));
+    assert!(
+        plan.bom
+            .lines
+            .iter()
+            .any(|l| l.category == Category::Cable && l.sku.is_empty())
+    );
 }

@@ -24,11 +24,15 @@ fn the_built_in_books_are_sound_and_say_where_every_value_is_from() {
         assert!(builtin_book(&book.book).is_some());
         for part in &book.parts {
             let mut fields: Vec<String> = vec!["price_usd".into(), "power_watts".into(), "weight_kg".into()];
-            if let serde_json::Value::Object(map) = serde_json::to_value(&part.attributes).expect("plain data") {
+            if let serde_json::Value::Object(map) =
+                serde_json::to_value(&part.attributes).expect("plain data")
+            {
                 fields.extend(map.keys().cloned());
             }
             for field in fields {
-                let source = part.source(&field).unwrap_or_else(|| panic!("{} {field} has no source", part.sku));
+                let source = part
+                    .source(&field)
+                    .unwrap_or_else(|| panic!("{} {field} has no source", part.sku));
                 assert!(!source.source.is_empty());
                 assert_eq!(source.date.len(), 10, "{} {field}: ISO date", part.sku);
             }
@@ -41,7 +45,12 @@ fn the_built_in_books_are_sound_and_say_where_every_value_is_from() {
 fn our_estimates_are_marked_assumed() {
     for part in &book("current-2026").parts {
         for field in ["price_usd", "power_watts", "length_prices_usd", "usd_per_hour"] {
-            assert_eq!(part.source(field).map(|s| s.basis), Some(Basis::Assumed), "{} {field}", part.sku);
+            assert_eq!(
+                part.source(field).map(|s| s.basis),
+                Some(Basis::Assumed),
+                "{} {field}",
+                part.sku
+            );
         }
     }
     // The paper's own: BCube section 8.
@@ -54,18 +63,40 @@ fn our_estimates_are_marked_assumed() {
     ] {
         let book = book("paper-2009");
         let part = &book.parts[book.part_index(part).expect("the paper's part")];
-        assert_eq!((part.price_usd, part.power_watts), (Some(price), Some(watts)), "{}", part.sku);
-        assert_eq!(part.source("price_usd").map(|s| (s.basis, s.source.as_str())), Some((Basis::Published, "[bcube §8]")));
+        assert_eq!(
+            (part.price_usd, part.power_watts),
+            (Some(price), Some(watts)),
+            "{}",
+            part.sku
+        );
+        assert_eq!(
+            part.source("price_usd").map(|s| (s.basis, s.source.as_str())),
+            Some((Basis::Published, "[bcube §8]"))
+        );
     }
 }
 
 #[test]
 fn the_smallest_switch_that_fits_is_chosen() {
     let paper = book("paper-2009");
-    assert_eq!(sku(&paper, paper.switch_for(&[ports(6, 1.0)], None)), Some("DGS-1008D"), "six ports: the 8-port switch");
-    assert_eq!(sku(&paper, paper.switch_for(&[ports(8, 1.0)], None)), Some("DGS-1008D"));
-    assert_eq!(sku(&paper, paper.switch_for(&[ports(9, 1.0)], None)), Some("DGS-3100-48"));
-    assert_eq!(sku(&paper, paper.switch_for(&[ports(49, 1.0)], None)), Some("DGS-3100-48"), "48 servers and an uplink");
+    assert_eq!(
+        sku(&paper, paper.switch_for(&[ports(6, 1.0)], None)),
+        Some("DGS-1008D"),
+        "six ports: the 8-port switch"
+    );
+    assert_eq!(
+        sku(&paper, paper.switch_for(&[ports(8, 1.0)], None)),
+        Some("DGS-1008D")
+    );
+    assert_eq!(
+        sku(&paper, paper.switch_for(&[ports(9, 1.0)], None)),
+        Some("DGS-3100-48")
+    );
+    assert_eq!(
+        sku(&paper, paper.switch_for(&[ports(49, 1.0)], None)),
+        Some("DGS-3100-48"),
+        "48 servers and an uplink"
+    );
     assert_eq!(paper.switch_for(&[ports(51, 1.0)], None), None);
     assert_eq!(paper.switch_for(&[ports(8, 10.0)], None), None);
 
@@ -74,9 +105,18 @@ fn the_smallest_switch_that_fits_is_chosen() {
     assert_eq!(chosen(&[ports(6, 1.0)], Some("rj45")), Some("SW-8X1GT"));
     assert_eq!(chosen(&[ports(8, 10.0)], Some("sfp")), Some("SW-8X10GS"));
     assert_eq!(chosen(&[ports(8, 10.0)], Some("rj45")), Some("SW-8X10GT"));
-    assert_eq!(chosen(&[ports(30, 10.0), ports(6, 40.0)], Some("sfp")), Some("SW-48X10GS-6X100G"));
-    assert_eq!(chosen(&[ports(30, 10.0), ports(7, 40.0)], Some("sfp")), Some("SW-48X10GS-12X100G"));
-    assert_eq!(chosen(&[ports(48, 25.0), ports(8, 100.0)], None), Some("SW-48X25GS-8X100G"));
+    assert_eq!(
+        chosen(&[ports(30, 10.0), ports(6, 40.0)], Some("sfp")),
+        Some("SW-48X10GS-6X100G")
+    );
+    assert_eq!(
+        chosen(&[ports(30, 10.0), ports(7, 40.0)], Some("sfp")),
+        Some("SW-48X10GS-12X100G")
+    );
+    assert_eq!(
+        chosen(&[ports(48, 25.0), ports(8, 100.0)], None),
+        Some("SW-48X25GS-8X100G")
+    );
     assert_eq!(chosen(&[ports(15, 40.0)], None), Some("SW-16X40GQ"));
     assert_eq!(chosen(&[ports(33, 400.0)], None), Some("SW-64X400GQ"));
     assert_eq!(chosen(&[ports(10_000, 1.0)], None), None);
@@ -85,10 +125,17 @@ fn the_smallest_switch_that_fits_is_chosen() {
 #[test]
 fn the_fewest_then_smallest_cards_are_chosen() {
     let paper = book("paper-2009");
-    let cards = |book: &Book, want: PortDemand| book.nic_for(want, None).map(|c| (book.parts[c.part].sku.clone(), c.cards));
+    let cards = |book: &Book, want: PortDemand| {
+        book.nic_for(want, None)
+            .map(|c| (book.parts[c.part].sku.clone(), c.cards))
+    };
     assert_eq!(cards(&paper, ports(1, 1.0)), Some(("NIC-1PORT".into(), 1)));
     for n in 2..=4 {
-        assert_eq!(cards(&paper, ports(n, 1.0)), Some(("NIC-4PORT".into(), 1)), "{n} ports");
+        assert_eq!(
+            cards(&paper, ports(n, 1.0)),
+            Some(("NIC-4PORT".into(), 1)),
+            "{n} ports"
+        );
     }
     assert_eq!(cards(&paper, ports(6, 1.0)), Some(("NIC-4PORT".into(), 2)));
     assert_eq!(cards(&paper, ports(1, 10.0)), None);
@@ -121,7 +168,11 @@ fn a_bad_book_names_part_field_and_value() {
     assert!(findings[1].message.contains("-3"));
     let unknown = text.replacen("\"manufacturer\"", "\"colour_of_box\"", 1);
     let findings = Book::from_json(&unknown).expect_err("an unknown field");
-    assert!(findings[0].message.contains("colour_of_box"), "{}", findings[0].message);
+    assert!(
+        findings[0].message.contains("colour_of_box"),
+        "{}",
+        findings[0].message
+    );
 }
 
 #[test]

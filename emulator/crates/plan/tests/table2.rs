@@ -105,12 +105,28 @@ fn every_cell_of_table_2_comes_out() {
         assert_eq!(cost.nics, row.nics_usd, "{name}: NIC cost");
         assert_eq!(cost.servers, 4_096_000.0, "{name}: server cost");
         assert_eq!(cost.total, row.total_usd, "{name}: total cost");
-        assert!((power.switches - row.switches_watts).abs() < 1e-6, "{name}: {} W", power.switches);
-        assert!((power.nics - row.nics_watts).abs() < 1e-6, "{name}: {} W", power.nics);
-        assert!((power.total - row.total_watts).abs() < 1e-6, "{name}: {} W", power.total);
+        assert!(
+            (power.switches - row.switches_watts).abs() < 1e-6,
+            "{name}: {} W",
+            power.switches
+        );
+        assert!(
+            (power.nics - row.nics_watts).abs() < 1e-6,
+            "{name}: {} W",
+            power.nics
+        );
+        assert!(
+            (power.total - row.total_watts).abs() < 1e-6,
+            "{name}: {} W",
+            power.total
+        );
         assert!(!power.at_least, "{name}: every device has a power in the paper");
         assert!(cost.at_least, "{name}: the paper prices no cable and no rack");
-        assert_eq!(cost.cables + cost.racks + cost.labour + cost.trays + cost.labels, 0.0, "{name}");
+        assert_eq!(
+            cost.cables + cost.racks + cost.labour + cost.trays + cost.labels,
+            0.0,
+            "{name}"
+        );
     }
 }
 
@@ -131,7 +147,11 @@ fn the_printed_cells_are_ours_rounded() {
         for (cell, (&value, printed)) in ours.iter().zip(row.printed).enumerate() {
             let digits = printed.split_once('.').map_or(0, |(_, after)| after.len());
             let same = format!("{:.digits$}", value / 1e3) == printed;
-            assert_eq!(!same, row.slips.contains(&cell), "{name}, cell {cell}: {value} printed as {printed}");
+            assert_eq!(
+                !same,
+                row.slips.contains(&cell),
+                "{name}, cell {cell}: {value} printed as {printed}"
+            );
             slips += usize::from(!same);
         }
     }
@@ -143,6 +163,12 @@ fn the_printed_cells_are_ours_rounded() {
 fn dcell_servers_take_one_four_port_card() {
     let plan = paper_plan(ROWS[2].1.spec);
     assert_eq!(plan.topology.server_ports(), 3);
-    let nics: Vec<_> = plan.layout.parts.nics.iter().map(|n| (plan.book.parts[n.part].sku.as_str(), n.cards)).collect();
+    let nics: Vec<_> = plan
+        .layout
+        .parts
+        .nics
+        .iter()
+        .map(|n| (plan.book.parts[n.part].sku.as_str(), n.cards))
+        .collect();
     assert_eq!(nics, [("NIC-4PORT", 1)]);
 }

@@ -24,13 +24,21 @@ pub struct Topology(cubeyard_topology::Topology);
 #[pyfunction]
 pub fn build_topology(py: Python<'_>, spec_json: &str) -> PyResult<Topology> {
     let built = py.detach(|| -> Result<_, PlanError> {
-        Ok(cubeyard_topology::Topology::build(&read_spec(spec_json)?.topology)?)
+        Ok(cubeyard_topology::Topology::build(
+            &read_spec(spec_json)?.topology,
+        )?)
     });
-    built.map(Topology).map_err(|error| engine_error(py, error.to_string(), &error.findings))
+    built
+        .map(Topology)
+        .map_err(|error| engine_error(py, error.to_string(), &error.findings))
 }
 
 /// The `a`, `b` and `level` columns of links.
-type Edges<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u8>>);
+type Edges<'py> = (
+    Bound<'py, PyArray1<u32>>,
+    Bound<'py, PyArray1<u32>>,
+    Bound<'py, PyArray1<u8>>,
+);
 
 #[pymethods]
 impl Topology {

@@ -28,7 +28,12 @@ struct Fate {
 }
 
 fn fate(before: &Plan, after: &Plan, matched: &Matched, which: impl Fn(&Plan, usize) -> bool) -> Fate {
-    let mut out = Fate { kept: 0, rewired: 0, removed: 0, added: 0 };
+    let mut out = Fate {
+        kept: 0,
+        rewired: 0,
+        removed: 0,
+        added: 0,
+    };
     let mut used = vec![false; after.topology.links().len()];
     for (link, found) in matched.iter().enumerate() {
         if let Some((other, _)) = found {
@@ -42,7 +47,9 @@ fn fate(before: &Plan, after: &Plan, matched: &Matched, which: impl Fn(&Plan, us
             }
         }
     }
-    out.added = (0..used.len()).filter(|&link| !used[link] && which(after, link)).count() as u32;
+    out.added = (0..used.len())
+        .filter(|&link| !used[link] && which(after, link))
+        .count() as u32;
     out
 }
 
@@ -96,7 +103,8 @@ pub(super) fn check(before: &Plan, after: &Plan, devices: &Correspondence, match
             if new.wiring_type == 2 && old.wiring_type == 2 && new.p > old.p {
                 out.push(Claim {
                     name: "type-2-upgrade-no-rewiring",
-                    statement: "A type 2 upgrade rewires no link at all, in the interconnect neither.".to_owned(),
+                    statement: "A type 2 upgrade rewires no link at all, in the interconnect neither."
+                        .to_owned(),
                     source: "[subways §4.3]",
                     holds: untouched && upper.rewired == 0 && upper.removed == 0,
                     detail: format!("{}; {}", counted("server-ToR", &edge), counted("upper", &upper)),
@@ -105,7 +113,9 @@ pub(super) fn check(before: &Plan, after: &Plan, devices: &Correspondence, match
             if new.wiring_type == 2 && old.wiring_type == 1 && new.p == old.p {
                 out.push(Claim {
                     name: "type-1-to-2-interface-only",
-                    statement: "From type 1 to type 2 servers keep their ToRs: only the ToRs' uplinks change.".to_owned(),
+                    statement:
+                        "From type 1 to type 2 servers keep their ToRs: only the ToRs' uplinks change."
+                            .to_owned(),
                     source: "[subways §4.3]",
                     holds: untouched,
                     detail: format!("{}; {}", counted("server-ToR", &edge), counted("upper", &upper)),

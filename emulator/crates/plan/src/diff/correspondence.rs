@@ -20,7 +20,10 @@ impl Correspondence {
         {
             return upgrade.correspondence(before, after);
         }
-        Correspondence { after: by_name(before, after, |_| true), rule: "devices of the same name" }
+        Correspondence {
+            after: by_name(before, after, |_| true),
+            rule: "devices of the same name",
+        }
     }
 
     /// The device after, if it is still there.
@@ -34,7 +37,11 @@ fn by_name(before: &Topology, after: &Topology, which: impl Fn(NodeId) -> bool) 
     let names: HashMap<String, NodeId> = (0..after.node_count()).map(|d| (after.node_name(d), d)).collect();
     (0..before.node_count())
         .map(|device| {
-            let found = if which(device) { names.get(&before.node_name(device)).copied() } else { None };
+            let found = if which(device) {
+                names.get(&before.node_name(device)).copied()
+            } else {
+                None
+            };
             found.filter(|&other| before.is_server(device) == after.is_server(other))
         })
         .collect()
@@ -70,7 +77,11 @@ impl LoopUpgrade {
 
     /// First server (along the loop) wired to a ToR; ToR `t` serves logical racks from `t - floor((p-1)/2)` on.
     fn first_rack(&self, side: usize) -> u32 {
-        if self.wiring_type[side] == 0 { 0 } else { (self.ports[side] - 1) / 2 }
+        if self.wiring_type[side] == 0 {
+            0
+        } else {
+            (self.ports[side] - 1) / 2
+        }
     }
 
     /// The ToR after whose run of servers starts where this one's does; a ToR without one is a new switch.
@@ -86,12 +97,19 @@ impl LoopUpgrade {
     }
 
     fn correspondence(&self, before: &Topology, after: &Topology) -> Correspondence {
-        let tor_tier = |topology: &Topology| topology.tiers().iter().find(|t| t.role == "tor").map(|t| (t.first, t.count));
-        let (old_tors, new_tors) = (tor_tier(before), tor_tier(after));
-        let is_tor = |device: NodeId| {
-            old_tors.is_some_and(|(first, count)| device >= first && device - first < count)
+        let tor_tier = |topology: &Topology| {
+            topology
+                .tiers()
+                .iter()
+                .find(|t| t.role == "tor")
+                .map(|t| (t.first, t.count))
         };
-        let mut found = by_name(before, after, |device| !before.is_server(device) && !is_tor(device));
+        let (old_tors, new_tors) = (tor_tier(before), tor_tier(after));
+        let is_tor =
+            |device: NodeId| old_tors.is_some_and(|(first, count)| device >= first && device - first < count);
+        let mut found = by_name(before, after, |device| {
+            !before.is_server(device) && !is_tor(device)
+        });
         // Servers and ToRs are numbered loop by loop, rack by rack, so the place along the loop is the id.
         for server in 0..before.server_count() {
             found[server as usize] = (server < after.server_count()).then_some(server);
@@ -103,6 +121,9 @@ impl LoopUpgrade {
                 found[(old_first + i) as usize] = other.filter(|&o| o < new_count).map(|o| new_first + o);
             }
         }
-        Correspondence { after: found, rule: "the same place along the loop" }
+        Correspondence {
+            after: found,
+            rule: "the same place along the loop",
+        }
     }
 }
