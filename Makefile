@@ -18,7 +18,8 @@ setup-test: ## what its tests need too
 	@bin/setup test
 
 run: setup ## serve Cubeyard with its own PostgreSQL on http://127.0.0.1:8080 (CUBEYARD_PORT sets another port)
-	@exec bin/cubeyard run --port $(CUBEYARD_PORT)
+	@CUBEYARD_LOG_LEVEL=$${CUBEYARD_LOG_LEVEL:-warning} CUBEYARD_LOG_FORMAT=$${CUBEYARD_LOG_FORMAT:-console} \
+		exec bin/cubeyard run --port $(CUBEYARD_PORT)
 
 test: setup-test ## pass every check and every test; TEST="lint rust python page journeys deployment" picks some
 	@bin/test $(TEST)

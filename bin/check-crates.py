@@ -23,7 +23,19 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "fabric": ("dataplane",),
 }
 # The network itself knows nothing of HTTP, SQL or Docker, and the binding is the only one that knows Python.
-STRANGERS = {"hyper", "reqwest", "axum", "actix-web", "warp", "ureq", "sqlx", "postgres", "tokio-postgres", "diesel", "bollard"}
+STRANGERS = {
+    "hyper",
+    "reqwest",
+    "axum",
+    "actix-web",
+    "warp",
+    "ureq",
+    "sqlx",
+    "postgres",
+    "tokio-postgres",
+    "diesel",
+    "bollard",
+}
 ONLY_IN = {"pyo3": "python", "numpy": "python"}
 
 
@@ -51,7 +63,9 @@ def wrong_arrows(metadata: dict[str, Any]) -> list[str]:
         for used in sorted({dependency["name"] for dependency in package["dependencies"]}):
             other = used.removeprefix(PREFIX)
             if used.startswith(PREFIX) and other not in allowed(room):
-                wrong.append(f"{name} must not use {used}: it may use {', '.join(sorted(allowed(room))) or 'none of ours'}")
+                wrong.append(
+                    f"{name} must not use {used}: it may use {', '.join(sorted(allowed(room))) or 'none of ours'}"
+                )
             elif used in STRANGERS:
                 wrong.append(f"{name} must not use {used}: the emulator knows nothing of HTTP, SQL or Docker")
             elif ONLY_IN.get(used, room) != room:

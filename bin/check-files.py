@@ -9,13 +9,19 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = {".rs", ".py", ".ts", ".tsx", ".mjs", ".c", ".h", ".css", ".sh", ".sql"}
-GENERATED = re.compile(r"(^|/)(schema\.d\.ts|openapi\.json|package-lock\.json|Cargo\.lock|requirements[^/]*\.txt)$|\.snap$|/gen/")
+GENERATED = re.compile(
+    r"(^|/)(schema\.d\.ts|openapi\.json|package-lock\.json|Cargo\.lock|requirements[^/]*\.txt)$|\.snap$|/gen/"
+)
 LINES_LIMIT = 600
 BYTES_LIMIT = 1024 * 1024
 
 # The words are put together here so that this file does not find itself.
 MACHINE = re.compile(r"(?<![\w.])/(?:ro{2}t|ho[m]e/\w+|Us[e]rs/\w+)/")
-UNFINISHED = re.compile("|".join((r"\bTO" "DO\b", r"\bFIX" "ME\b", r"\bX" "XX\b", r"\bto" r"do!", r"\bunimpl" r"emented!", "NotImpl" "ementedError")))
+UNFINISHED = re.compile(
+    "|".join(
+        (r"\bTO" "DO\b", r"\bFIX" "ME\b", r"\bX" "XX\b", r"\bto" r"do!", r"\bunimpl" r"emented!", "NotImplementedError")
+    )
+)
 # A lock file or a setting that names the place it was made with would tie everyone to that place.
 REGISTRY = re.compile(r'"resolved":\s*"https?:|^\s*--(?:extra-)?index-url|^\s*--find-links|fil[e]:///', re.MULTILINE)
 PINS = re.compile(r"(^|/)(package-lock\.json|\.npmrc|Cargo\.lock|requirements[^/]*\.txt|[^/]*\.toml)$")

@@ -12,7 +12,9 @@ from bench.table import print_rows
 
 def main() -> int:
     load = os.getloadavg()[0]
-    print(f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, load {load:.1f} at the start")
+    print(
+        f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, load {load:.1f} at the start"
+    )
     print("CPU seconds (median of several) where not said otherwise; ratio = the other's / ours, more is better\n")
     rows = [*engine.rows(), *service.rows()]
     print_rows(rows)

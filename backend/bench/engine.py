@@ -47,13 +47,28 @@ def bcube_against_networkx() -> Row:
     assert networkx_bcube(8, 3).number_of_edges() == links
     ours = cpu_secs(lambda: cubeyard_engine.build_topology(spec), 15)
     rival = cpu_secs(lambda: networkx_bcube(8, 3), 5)
-    return Row("BCube(8,3) topology", ours * 1e3, rival * 1e3, "NetworkX", "ms", at_least=50, note="4,096 servers, 16,384 links")
+    return Row(
+        "BCube(8,3) topology",
+        ours * 1e3,
+        rival * 1e3,
+        "NetworkX",
+        "ms",
+        at_least=50,
+        note="4,096 servers, 16,384 links",
+    )
 
 
 def whole_plan() -> Row:
     spec, prices = json.dumps({"topology": PAPER_CONTAINER}), book()
     ours = cpu_secs(lambda: cubeyard_engine.build_plan(spec, prices), 15)
-    return Row("whole plan, in the engine", ours * 1e3, 40, "ceiling", "ms", note="topology, layout, wiring, BOM; 2,048 servers")
+    return Row(
+        "whole plan, in the engine",
+        ours * 1e3,
+        40,
+        "ceiling",
+        "ms",
+        note="topology, layout, wiring, BOM; 2,048 servers",
+    )
 
 
 def _in_a_process(spec: dict[str, Any]) -> tuple[float, float, int]:

@@ -71,5 +71,8 @@ def print_table(head: tuple[str, ...], body: list[tuple[str, ...]], right: set[i
     """Columns as wide as their widest cell; those in `right` are aligned to the right."""
     widths = [max(len(line[column]) for line in [head, *body]) for column in range(len(head))]
     for line in [head, tuple("-" * width for width in widths), *body]:
-        cells = (cell.rjust(width) if at in right else cell.ljust(width) for at, (cell, width) in enumerate(zip(line, widths, strict=True)))
+        cells = (
+            cell.rjust(width) if at in right else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
         print("  ".join(cells).rstrip())

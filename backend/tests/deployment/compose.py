@@ -62,7 +62,9 @@ class Deployment:
 
     def container(self, service: str) -> str:
         """The id of the service's one container, running or not."""
-        listed = self.docker.run("ps", "--all", "--quiet", *self._mine(), "--filter", f"label=com.docker.compose.service={service}")
+        listed = self.docker.run(
+            "ps", "--all", "--quiet", *self._mine(), "--filter", f"label=com.docker.compose.service={service}"
+        )
         (identity,) = listed.stdout.split()
         return identity
 
@@ -88,7 +90,11 @@ class Deployment:
         state: dict[str, Any] = {}
         while time.monotonic() < deadline:
             state = self.state(service)
-            if state["Running"] and state["restarts"] > after_restarts and state.get("Health", {}).get("Status") == "healthy":
+            if (
+                state["Running"]
+                and state["restarts"] > after_restarts
+                and state.get("Health", {}).get("Status") == "healthy"
+            ):
                 return
             time.sleep(0.5)
         logs = self.docker.run("logs", "--tail", "60", self.container(service))

@@ -21,7 +21,7 @@ START_LIMIT_SECS = 60
 STOP_LIMIT_SECS = 60
 
 
-class EngineUnavailable(RuntimeError):
+class EngineUnavailableError(RuntimeError):
     """No Docker engine runs and none could be started; the message says why."""
 
 
@@ -33,16 +33,16 @@ class Docker:
     ours: bool
     log: Path | None = field(default=None)
 
-    def run(self, *arguments: str, check: bool = True, **more: object) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Runs `docker ARGUMENTS`; raises with its output when it fails and `check` is set."""
-        return call(["docker", *arguments], environment=self.environment, check=check, **more)
+        return call(["docker", *arguments], environment=self.environment, check=check)
 
 
 def call(
-    command: list[str], *, environment: dict[str, str], check: bool = True, **more: object
+    command: list[str], *, environment: dict[str, str], check: bool = True, cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Runs a command to its end with its output captured as text; a failure shows the last of that output."""
-    done = subprocess.run(command, env=environment, text=True, capture_output=True, **more)  # type: ignore[call-overload]
+    done = subprocess.run(command, env=environment, text=True, capture_output=True, check=False, cwd=cwd)
     if check and done.returncode != 0:
         said = f"{done.stdout[-4000:]}\n{done.stderr[-6000:]}"
         raise AssertionError(f"{' '.join(command)} ended with {done.returncode}:\n{said}")
@@ -71,7 +71,7 @@ def docker_engine(folder: Path) -> Iterator[Docker]:
         yield Docker(environment, ours=False)
         return
     if shutil.which("dockerd", path=environment["PATH"]) is None:
-        raise EngineUnavailable("no Docker engine runs and there is no dockerd to start: install docker.io")
+        raise EngineUnavailableError("no Docker engine runs and there is no dockerd to start: install docker.io")
     environment["DOCKER_HOST"] = f"unix://{folder}/docker.sock"
     rules = _saved_firewall()
     forwarding = Path("/proc/sys/net/ipv4/ip_forward").read_text().strip()
@@ -88,12 +88,16 @@ def docker_engine(folder: Path) -> Iterator[Docker]:
     finally:
         call(as_root("ip", "link", "delete", bridge), environment=environment, check=False)
         _restore_firewall(rules, forwarding)
-        call(as_root("rm", "-rf", "--one-file-system", f"{folder}/data", f"{folder}/exec"), environment=environment, check=False)
+        call(
+            as_root("rm", "-rf", "--one-file-system", f"{folder}/data", f"{folder}/exec"),
+            environment=environment,
+            check=False,
+        )
 
 
 def _answers(environment: dict[str, str]) -> bool:
     if shutil.which("docker", path=environment["PATH"]) is None:
-        raise EngineUnavailable("there is no docker command: install docker.io")
+        raise EngineUnavailableError("there is no docker command: install docker.io")
     return call(["docker", "info"], environment=environment, check=False).returncode == 0
 
 
@@ -118,7 +122,7 @@ def _start(
                 return process
             time.sleep(0.3)
         _stop(process, folder)
-    raise EngineUnavailable(f"dockerd does not start here; the last it said:\n{log.read_text()[-3000:]}")
+    raise EngineUnavailableError(f"dockerd does not start here; the last it said:\n{log.read_text()[-3000:]}")
 
 
 def _stop(process: subprocess.Popen[bytes], folder: Path) -> None:
@@ -151,19 +155,23 @@ def _free_network() -> tuple[str, str, ipaddress.IPv4Network]:
             halves = list(block.subnets(new_prefix=21))
             bridge = f"cyb{os.getpid()}"[:15]
             return bridge, f"{next(halves[0].hosts())}/24", halves[1]
-    raise EngineUnavailable("no free private address block for Docker's networks on this machine")
+    raise EngineUnavailableError("no free private address block for Docker's networks on this machine")
 
 
 def _mtu() -> int:
     """The MTU of the way out, in bytes: larger packets from containers could be lost on it without a word."""
-    route = subprocess.run(["ip", "-4", "route", "show", "default"], text=True, capture_output=True, check=False).stdout.split()
+    route = subprocess.run(
+        ["ip", "-4", "route", "show", "default"], text=True, capture_output=True, check=False
+    ).stdout.split()
     if "dev" not in route:
         return 1500
     return int(Path(f"/sys/class/net/{route[route.index('dev') + 1]}/mtu").read_text())
 
 
 def _saved_firewall() -> str | None:
-    saved = subprocess.run(as_root("iptables-save"), text=True, capture_output=True, check=False, env=plain_environment())
+    saved = subprocess.run(
+        as_root("iptables-save"), text=True, capture_output=True, check=False, env=plain_environment()
+    )
     return saved.stdout if saved.returncode == 0 else None
 
 
@@ -175,8 +183,16 @@ def _restore_firewall(rules: str | None, forwarding: str) -> None:
     # A table that was not there before has nothing to be restored to: empty it.
     for table in ("filter", "nat"):
         if table not in tables:
-            policy = ("INPUT", "FORWARD", "OUTPUT") if table == "filter" else ("PREROUTING", "INPUT", "OUTPUT", "POSTROUTING")
+            policy = (
+                ("INPUT", "FORWARD", "OUTPUT")
+                if table == "filter"
+                else ("PREROUTING", "INPUT", "OUTPUT", "POSTROUTING")
+            )
             rules += f"*{table}\n" + "".join(f":{chain} ACCEPT [0:0]\n" for chain in policy) + "COMMIT\n"
     environment = plain_environment()
-    subprocess.run(as_root("iptables-restore"), input=rules, text=True, check=False, capture_output=True, env=environment)
-    subprocess.run(as_root("sysctl", "-qw", f"net.ipv4.ip_forward={forwarding}"), check=False, capture_output=True, env=environment)
+    subprocess.run(
+        as_root("iptables-restore"), input=rules, text=True, check=False, capture_output=True, env=environment
+    )
+    subprocess.run(
+        as_root("sysctl", "-qw", f"net.ipv4.ip_forward={forwarding}"), check=False, capture_output=True, env=environment
+    )

@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import tarfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,8 +21,19 @@ from .engine import Docker, as_root, plain_environment
 PACKAGES = ("ca-certificates", "gcc", "libc6-dev", "libstdc++6", "postgresql", "python3", "python3-pip", "python3-venv")
 # Nothing here uses these; without its compiler plug-in PostgreSQL does without, so LLVM need not come along.
 LEFT_OUT = (
-    *("./dev/*", "./usr/share/doc/*", "./usr/share/locale/*", "./var/cache/apt/archives/*.deb", "./var/lib/apt/lists/*"),
-    *("./usr/lib/*/libLLVM*", "./usr/lib/llvm-*", "./usr/lib/postgresql/*/lib/llvmjit*", "./usr/lib/postgresql/*/lib/bitcode"),
+    *(
+        "./dev/*",
+        "./usr/share/doc/*",
+        "./usr/share/locale/*",
+        "./var/cache/apt/archives/*.deb",
+        "./var/lib/apt/lists/*",
+    ),
+    *(
+        "./usr/lib/*/libLLVM*",
+        "./usr/lib/llvm-*",
+        "./usr/lib/postgresql/*/lib/llvmjit*",
+        "./usr/lib/postgresql/*/lib/bitcode",
+    ),
 )
 BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 # A machine behind a proxy or with mirrors of its own says so in these; the images' package clients are told the same.
@@ -92,18 +104,29 @@ def base_tree() -> Path:
     unfinished = tree.with_suffix(f".{os.getpid()}")
     environment = plain_environment()
     try:
-        command = ["debootstrap", "--variant=minbase", f"--components={components}", f"--include={','.join(PACKAGES)}", suite, str(root)]
+        command = [
+            "debootstrap",
+            "--variant=minbase",
+            f"--components={components}",
+            f"--include={','.join(PACKAGES)}",
+            suite,
+            str(root),
+        ]
         done = subprocess.run(as_root(*command), env=environment, text=True, capture_output=True, check=False)
         if done.returncode != 0:
             raise AssertionError(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
         flags = [f"--exclude={pattern}" for pattern in LEFT_OUT]
-        subprocess.run(as_root("tar", *flags, "-C", str(root), "-cf", str(unfinished), "."), env=environment, check=True)
+        subprocess.run(
+            as_root("tar", *flags, "-C", str(root), "-cf", str(unfinished), "."), env=environment, check=True
+        )
         subprocess.run(as_root("chmod", "a+r", str(unfinished)), env=environment, check=True)
         for former in cache.glob("*.tar"):
             former.unlink()
         unfinished.rename(tree)
     finally:
-        subprocess.run(as_root("rm", "-rf", "--one-file-system", str(root), str(unfinished)), env=environment, check=False)
+        subprocess.run(
+            as_root("rm", "-rf", "--one-file-system", str(root), str(unfinished)), env=environment, check=False
+        )
     return tree
 
 
@@ -112,11 +135,11 @@ def _os_release() -> dict[str, str]:
     return {name: value.strip('"') for name, value in pairs}
 
 
-def _derive(docker: Docker, folder: Path, base: str, name: str, pack: object) -> None:
+def _derive(docker: Docker, folder: Path, base: str, name: str, pack: Callable[[tarfile.TarFile], None]) -> None:
     """Builds an image from `base` with a tar of files added at its root."""
     folder.mkdir()
     with tarfile.open(folder / "files.tar", "w") as files:
-        pack(files)  # type: ignore[operator]
+        pack(files)
     (folder / "Dockerfile").write_text(f"FROM {base}\nADD files.tar /\n")
     docker.run("build", "--quiet", "--tag", name, str(folder))
     shutil.rmtree(folder)
@@ -150,7 +173,14 @@ def _pack_node(files: tarfile.TarFile) -> None:
     for line in _output("ldd", str(node)).splitlines():
         library = line.partition("=>")[2].split("(")[0].strip()
         # The base tree is of this machine's release: the C and C++ libraries there are the same and stay its own.
-        if library and Path(library).name.split(".so")[0] not in {"libc", "libdl", "libm", "libpthread", "libstdc++", "libgcc_s"}:
+        if library and Path(library).name.split(".so")[0] not in {
+            "libc",
+            "libdl",
+            "libm",
+            "libpthread",
+            "libstdc++",
+            "libgcc_s",
+        }:
             files.add(Path(library).resolve(), f"usr/local/lib/{Path(library).name}", filter=_owned_by_root)
 
 

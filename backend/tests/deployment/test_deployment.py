@@ -83,7 +83,9 @@ def test_the_service_has_no_more_rights_than_it_needs(deployment: Deployment, se
 def test_the_command_line_works_in_the_image(deployment: Deployment) -> None:
     spec = '{"family":"bcube","n":4,"k":1}'
     image = deployment.environment["CUBEYARD_IMAGE"]
-    done = deployment.docker.run("run", "--rm", "--network=none", "--read-only", image, "topology", "--spec", spec, "--edges")
+    done = deployment.docker.run(
+        "run", "--rm", "--network=none", "--read-only", image, "topology", "--spec", spec, "--edges"
+    )
     lines = done.stdout.splitlines()
     assert len(lines) == 32
     assert lines[0].split() == ["00", "<0,0>", "0"]
@@ -91,13 +93,17 @@ def test_the_command_line_works_in_the_image(deployment: Deployment) -> None:
 
 def test_without_a_token_it_refuses_to_listen_to_everyone(deployment: Deployment) -> None:
     image = deployment.environment["CUBEYARD_IMAGE"]
-    done = deployment.docker.run("run", "--rm", "--network=none", "--read-only", "--tmpfs=/tmp", image, "serve", check=False)
+    done = deployment.docker.run(
+        "run", "--rm", "--network=none", "--read-only", "--tmpfs=/tmp", image, "run", check=False
+    )
     assert done.returncode != 0
     assert "token" in (done.stdout + done.stderr).lower()
 
 
 @pytest.mark.parametrize("service", ["api", "db"])
-def test_a_killed_container_comes_back_with_the_plan(deployment: Deployment, plan: dict[str, object], service: str) -> None:
+def test_a_killed_container_comes_back_with_the_plan(
+    deployment: Deployment, plan: dict[str, object], service: str
+) -> None:
     before = deployment.state(service)["restarts"]
     deployment.kill(service)
     deployment.wait_healthy(service, after_restarts=before)

@@ -14,7 +14,8 @@ BIN = Path(__file__).resolve().parents[3] / "bin"
 
 def _load(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name.replace("-", "_"), BIN / f"{name}.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -27,7 +28,8 @@ files = _load("check-files")
 def _metadata(**uses: list[str]) -> dict[str, Any]:
     return {
         "packages": [
-            {"name": f"cubeyard-{room}", "dependencies": [{"name": name} for name in names]} for room, names in uses.items()
+            {"name": f"cubeyard-{room}", "dependencies": [{"name": name} for name in names]}
+            for room, names in uses.items()
         ]
     }
 
@@ -65,11 +67,11 @@ def test_an_arrow_in_the_wrong_direction_is_named(room: str, used: str) -> None:
 @pytest.mark.parametrize(
     ("path", "content", "part"),
     [
-        ("a.py", "x = '/ro" "ot/x'\n", "a.py:1: names a folder"),
-        ("a.toml", "x = '/ho" "me/ann/x'\n", "names a folder"),
-        ("a.rs", "\n// TO" "DO\n", "a.rs:2: unfinished"),
-        ("a.rs", "to" "do!()\n", "unfinished"),
-        ("frontend/package-lock.json", '"resolved": "ht' 'tps://x"\n', "registry"),
+        ("a.py", "x = '/root/x'\n", "a.py:1: names a folder"),
+        ("a.toml", "x = '/home/ann/x'\n", "names a folder"),
+        ("a.rs", "\n// TODO\n", "a.rs:2: unfinished"),
+        ("a.rs", "todo!()\n", "unfinished"),
+        ("frontend/package-lock.json", '"resolved": "https://x"\n', "registry"),
         ("a.ts", "x\n" * 601, "601 lines"),
         ("picture.png", "\0" * (1024 * 1024 + 1), "bytes"),
     ],
