@@ -150,7 +150,7 @@ def _free_network() -> tuple[str, str, ipaddress.IPv4Network]:
             continue
         if isinstance(network, ipaddress.IPv4Network) and network.prefixlen > 0:
             taken.append(network)
-    for block in ipaddress.ip_network("172.16.0.0/12").subnets(new_prefix=20):
+    for block in ipaddress.IPv4Network("172.16.0.0/12").subnets(new_prefix=20):
         if not any(block.overlaps(network) for network in taken):
             halves = list(block.subnets(new_prefix=21))
             bridge = f"cyb{os.getpid()}"[:15]
