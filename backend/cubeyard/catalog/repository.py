@@ -50,7 +50,7 @@ class CatalogRepository:
         )
         if book is not None:
             query = query.where(VersionRow.book == book)
-        return [(row, count) for row, count in self._session.execute(query).tuples()]
+        return [(row, count) for row, count in self._session.execute(query)]
 
     def version(self, book: str, version: int) -> VersionRow | None:
         return self._session.get(VersionRow, (book, version))

@@ -55,11 +55,11 @@ class Database:
             self.url = psycopg_url(settings.database_url)
         self.engine = create_engine(
             self.url,
-            creator=self._connect if self.embedded is not None else None,
             pool_size=settings.database_pool_size,
             max_overflow=MAX_OVERFLOW,
             pool_pre_ping=True,
             pool_recycle=1800,
+            **({"creator": self._connect} if self.embedded is not None else {}),
         )
         self._sessions = sessionmaker(self.engine, expire_on_commit=False)
 

@@ -149,9 +149,10 @@ class EmbeddedPostgres:
 
     def _initialise(self) -> None:
         """Make the cluster beside its place and move it in whole, so that a kill half way leaves nothing half made."""
-        fresh = self.root / "data.new"
-        shutil.rmtree(fresh, ignore_errors=True)
-        fresh.mkdir(mode=0o700)
+        for abandoned in self.root.glob("data.new.*"):
+            shutil.rmtree(abandoned, ignore_errors=True)
+        # A new name each time: the initdb of a killed program may still be writing to its own.
+        fresh = Path(tempfile.mkdtemp(prefix="data.new.", dir=self.root))
         self._own(fresh)
         log.info("embedded_postgres_initialising", data=str(self.data))
         self._run(
@@ -176,6 +177,10 @@ class EmbeddedPostgres:
         self._ensure_database()
 
     def _launch(self) -> None:
+        # No postmaster of ours lives. PostgreSQL would take a lock file's dead process for a living one while it is a
+        # zombie, or when its number has gone to a program of the same user.
+        for leftover in self.socket_dir.glob(".s.PGSQL.*"):
+            leftover.unlink(missing_ok=True)
         arguments = ["-c", "listen_addresses=", "-k", str(self.socket_dir), "-c", "max_connections=120", *self._options]
         quoted = " ".join("'" + argument.replace("'", "'\\''") + "'" for argument in arguments)
         deadline = time.monotonic() + ORPHANS_TIMEOUT_SECS

@@ -38,6 +38,8 @@ class Finding(BaseModel):
     )
     message: str
     hint: str = ""
+    value: Any = Field(default=None, description="The offending value, if there is one.")
+    limit: Any = Field(default=None, description="The limit it broke, if there is one.")
     fix: Any = Field(default=None, description="A JSON merge patch on the plan spec that mends it, or null.")
 
 

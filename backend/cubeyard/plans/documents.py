@@ -76,6 +76,7 @@ class Power(Document):
     nics: float
     servers: float
     total: float
+    at_least: bool = Field(description="Whether some part says nothing of its power.")
 
 
 class Weight(Document):

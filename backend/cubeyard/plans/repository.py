@@ -41,7 +41,7 @@ class PlanRepository:
             query = query.where(tuple_(PlanRow.updated_at, PlanRow.id) < after)
         for word in words:
             query = query.where(PlanRow.name.icontains(word, autoescape=True))
-        return [(plan, head) for plan, head in self._session.execute(query).tuples()]
+        return [(plan, head) for plan, head in self._session.execute(query)]
 
     def add(self, plan: PlanRow, first: RevisionRow) -> None:
         self._session.add(plan)

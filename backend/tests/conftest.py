@@ -1,0 +1,101 @@
+"""A real PostgreSQL for the whole session, and for each test a database of its own, copied from a migrated and seeded one."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from fastapi.testclient import TestClient
+
+from cubeyard.app import create_app, prepare
+from cubeyard.engine import Engine
+from cubeyard.kit import logs
+from cubeyard.kit.db import Database
+from cubeyard.kit.embedded import EmbeddedPostgres
+from cubeyard.settings import Settings
+
+SMALL = {"family": "bcube", "n": 4, "k": 1}
+"""16 servers, 8 switches, 32 links."""
+PAPER = {"family": "bcube", "n": 8, "k": 3, "servers": 2048}
+"""The paper's container: 2,048 servers, 1,280 switches, 8,192 links."""
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quiet() -> None:
+    logs.configure("critical")
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[EmbeddedPostgres]:
+    """Tests about databases, not about power cuts, do without fsync. The crash tests start servers of their own."""
+    home = Path(tempfile.mkdtemp(prefix="cubeyard-tests-"))
+    home.chmod(0o755)
+    postgres = EmbeddedPostgres(home, options=("-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"))
+    postgres.start()
+    try:
+        yield postgres
+    finally:
+        postgres.stop()
+        shutil.rmtree(home)
+
+
+@pytest.fixture(scope="session")
+def engine() -> Engine:
+    return Engine(Settings())
+
+
+def _admin(server: EmbeddedPostgres, statement: str) -> None:
+    with psycopg.connect(server.conninfo("postgres"), autocommit=True) as connection:
+        connection.execute(statement.encode())
+
+
+@pytest.fixture
+def empty_url(server: EmbeddedPostgres) -> Iterator[str]:
+    """A database with nothing in it."""
+    name = f"test_{next(_numbers)}"
+    _admin(server, f"CREATE DATABASE {name} TEMPLATE template0")
+    yield server.url(name)
+    _admin(server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="session")
+def template(server: EmbeddedPostgres, engine: Engine) -> str:
+    _admin(server, "CREATE DATABASE template_ready TEMPLATE template0")
+    database = Database(Settings(database_url=server.url("template_ready")))
+    prepare(database, engine)
+    database.close()
+    return "template_ready"
+
+
+@pytest.fixture
+def url(server: EmbeddedPostgres, template: str) -> Iterator[str]:
+    """A database as a fresh server has it: every table, the builtin price books, no plans."""
+    name = f"test_{next(_numbers)}"
+    _admin(server, f"CREATE DATABASE {name} TEMPLATE {template}")
+    yield server.url(name)
+    _admin(server, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def settings(url: str, tmp_path: Path) -> Settings:
+    return Settings(database_url=url, home=tmp_path, frontend_dir=tmp_path / "dist", job_lease_secs=3)
+
+
+@pytest.fixture
+def database(settings: Settings) -> Iterator[Database]:
+    opened = Database(settings)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def client(settings: Settings, database: Database) -> Iterator[TestClient]:
+    with TestClient(create_app(settings, database=database), base_url="http://localhost", raise_server_exceptions=False) as opened:
+        yield opened
