@@ -237,7 +237,7 @@ pub fn bill(spec: &PlanSpec, topology: &Topology, book: &Book, layout: &Layout, 
     out.labour_minutes = labour_lines(&mut to, topology, selection, layout, &counts, tray_metres);
     out.lines = to.lines;
     // Lines of one part bought by several tiers are already merged; order is by category, then as found.
-    out.lines.sort_by(|a, b| a.category.cmp(&b.category));
+    out.lines.sort_by_key(|line| line.category);
     for (i, line) in out.lines.iter_mut().enumerate() {
         line.line = i as u32 + 1;
     }

@@ -552,10 +552,10 @@ fn switch_fits(part: &Part, demand: &[PortDemand], connector: Option<&str>) -> b
         ),
     ];
     pools.sort_by(|x, y| x.0.total_cmp(&y.0));
-    if let Some(wanted) = connector {
-        if a.connector.as_deref().is_some_and(|c| c != wanted && c != "qsfp") {
-            return false;
-        }
+    if let Some(wanted) = connector
+        && a.connector.as_deref().is_some_and(|c| c != wanted && c != "qsfp")
+    {
+        return false;
     }
     let mut sorted = demand.to_vec();
     sorted.sort_by(|x, y| y.gbps.total_cmp(&x.gbps));

@@ -1,5 +1,7 @@
 //! Cutting bulk cable: which pieces from which box, and how much is left over.
 
+use std::cmp::Reverse;
+
 /// Pieces of one length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
@@ -23,7 +25,7 @@ pub struct Boxes {
 /// `cuts` may come in any order; equal lengths may be split over entries.
 pub fn first_fit_decreasing(cuts: &[Cut], box_mm: u32) -> Boxes {
     let mut sorted = cuts.to_vec();
-    sorted.sort_by(|a, b| b.length_mm.cmp(&a.length_mm));
+    sorted.sort_by_key(|cut| Reverse(cut.length_mm));
     let mut left_mm: Vec<u32> = Vec::new();
     let mut out = Boxes::default();
     for cut in sorted {

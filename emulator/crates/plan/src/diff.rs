@@ -163,8 +163,8 @@ fn match_links(before: &Plan, after: &Plan, devices: &Correspondence) -> Matched
         ]
     };
     for wanted in [Stays::BothPorts, Stays::BothDevices] {
-        for link in 0..old.len() {
-            let (None, [Some(a), Some(b)]) = (matched[link], ends(link)) else {
+        for (link, slot) in matched.iter_mut().enumerate() {
+            let (None, [Some(a), Some(b)]) = (*slot, ends(link)) else {
                 continue;
             };
             let found = rows.row(a.0).find(|&(neighbour, other)| {
@@ -175,14 +175,14 @@ fn match_links(before: &Plan, after: &Plan, devices: &Correspondence) -> Matched
             });
             if let Some((_, other)) = found {
                 taken[other as usize] = true;
-                matched[link] = Some((other, wanted));
+                *slot = Some((other, wanted));
             }
         }
     }
     // One end stays plugged in: the server's if it can, at its port if it can.
     for (end, same_port) in [(0, true), (0, false), (1, true), (1, false)] {
-        for link in 0..old.len() {
-            let (None, Some((device, port))) = (matched[link], ends(link)[end]) else {
+        for (link, slot) in matched.iter_mut().enumerate() {
+            let (None, Some((device, port))) = (*slot, ends(link)[end]) else {
                 continue;
             };
             let found = rows.row(device).find(|&(_, other)| {
@@ -192,7 +192,7 @@ fn match_links(before: &Plan, after: &Plan, devices: &Correspondence) -> Matched
             });
             if let Some((_, other)) = found {
                 taken[other as usize] = true;
-                matched[link] = Some((other, Stays::OneEnd));
+                *slot = Some((other, Stays::OneEnd));
             }
         }
     }

@@ -54,7 +54,7 @@ impl PortRows {
         for port in 0..topology.port_count(device) as u16 {
             match next.next_if(|row| row.0 == port) {
                 Some((_, link, far, far_port)) => {
-                    self.add_plugged(plan, device, &name, port, link, (far, far_port))
+                    self.add_plugged(plan, device, &name, port, link, (far, far_port));
                 }
                 None if free => self.add_free(plan, device, &name, port),
                 None => {}

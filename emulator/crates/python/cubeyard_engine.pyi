@@ -1,0 +1,138 @@
+"""Cubeyard's engine: topologies, layouts, wiring and bills of materials, computed.
+
+Specs and price books go in as JSON text, documents come out as JSON text, cables as numpy columns. Calls that compute
+release the GIL. The same spec and book always give the same plan.
+"""
+
+from typing import TypedDict, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "EngineError",
+    "Plan",
+    "Topology",
+    "build_plan",
+    "build_topology",
+    "builtin_books",
+    "check_book",
+    "diff_plans",
+    "engine_version",
+    "estimate_json",
+    "families_json",
+    "plan_schema_json",
+]
+
+class EngineError(ValueError):
+    """Nothing can be computed from this input."""
+
+    findings_json: str
+    """JSON array of `{severity, code, where, message, hint, fix, value?, limit?}`."""
+
+class CableColumns(TypedDict):
+    """Equally long columns; row `i` is cable `start + i`."""
+
+    a_device: NDArray[np.uint32]
+    a_port: NDArray[np.uint16]
+    b_device: NDArray[np.uint32]
+    b_port: NDArray[np.uint16]
+    level: NDArray[np.uint8]
+    route: NDArray[np.uint8]
+    length_mm: NDArray[np.uint32]
+    """Along the route, without slack."""
+    stock_mm: NDArray[np.uint32]
+    """The length to buy or cut."""
+    part: NDArray[np.uint16]
+    """Row of the scene's `parts`; 65535 when no part of the book fits."""
+    colour: NDArray[np.uint8]
+    bundle: NDArray[np.int32]
+    """-1 for a cable within one rack."""
+
+def engine_version() -> str:
+    """Version of the engine, as in every summary."""
+
+def families_json() -> str:
+    """Families and their parameters: `[{family, title, summary, source, parameters, example}]`."""
+
+def builtin_books() -> list[str]:
+    """The built-in price books as JSON texts, oldest first."""
+
+def plan_schema_json() -> str:
+    """JSON schema (2020-12) of a plan spec."""
+
+def estimate_json(spec_json: str) -> str:
+    """`{servers, switches, nodes, links}` of a spec, without building it. Raises EngineError."""
+
+def check_book(book_json: str) -> str:
+    """SHA-256 of a price book's canonical content. Raises EngineError with what is wrong."""
+
+def build_topology(spec_json: str) -> Topology:
+    """Build the topology of a topology spec or plan spec. Raises EngineError."""
+
+def build_plan(spec_json: str, book_json: str) -> Plan:
+    """Compute a plan from a topology spec or plan spec and a price book. Raises EngineError."""
+
+def diff_plans(before: Plan, after: Plan) -> str:
+    """The work order that turns one plan's cabling into the other's, as JSON."""
+
+@final
+class Topology:
+    """A built topology. Servers are nodes `0..servers`, switches follow."""
+
+    @property
+    def link_count(self) -> int: ...
+    @property
+    def node_count(self) -> int: ...
+    def counts_json(self) -> str:
+        """`{title, servers, switches, links, levels: [{level, label, cables}], tiers}`."""
+
+    def certificate_json(self) -> str:
+        """`{passed, checks: [{name, statement, checked, passed, detail}]}`."""
+
+    def metrics_json(self) -> str: ...
+    def edges(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint8]]:
+        """Both ends and the level of every link."""
+
+    def names(self, start: int, stop: int) -> list[str]:
+        """Names of the nodes `start..stop`."""
+
+    def edge_lines(self, start: int, stop: int) -> bytes:
+        """One line `a b level` a link, for the links `start..stop`."""
+
+@final
+class Plan:
+    """A computed plan. Device index = row of the scene's devices, cable index = link index."""
+
+    @property
+    def plan_hash(self) -> str: ...
+    @property
+    def cable_count(self) -> int: ...
+    @property
+    def device_count(self) -> int: ...
+    def summary_json(self) -> str: ...
+    def scene_json(self) -> str: ...
+    def bom_json(self) -> str: ...
+    def cable_tables_json(self) -> str:
+        """`{routes, colours, parts}`: what those columns of cables index."""
+
+    def cables(self, start: int = 0, stop: int | None = None) -> CableColumns: ...
+    def transceivers(self, start: int = 0, stop: int | None = None) -> NDArray[np.uint16]:
+        """Transceiver part (one at each end) of each cable; 65535 for none."""
+
+    def labels(self, start: int = 0, stop: int | None = None) -> tuple[list[str], list[str]]:
+        """What is printed at the `a` end of each cable, and at its `b` end."""
+
+    def cable_port_names(self, start: int = 0, stop: int | None = None) -> tuple[list[str], list[str]]:
+        """Port names at the `a` and at the `b` end of each cable."""
+
+    def device_names(self, start: int = 0, stop: int | None = None) -> list[str]: ...
+    def device_index(self, name: str) -> int | None: ...
+    def port_names(self, device: int) -> list[str]:
+        """Names of all ports of a device, by port number. Raises KeyError for an index out of range."""
+
+    def device_json(self, name: str) -> str | None:
+        """A device with every port, its cable and where the far end is; None for an unknown name."""
+
+    def rack_json(self, name: str) -> str | None:
+        """A rack with its devices and every cable end in it; None for an unknown name."""

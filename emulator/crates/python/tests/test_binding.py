@@ -1,0 +1,140 @@
+"""The binding as Python sees it: types, shapes, errors, threads, and agreement with the documents."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import cubeyard_engine as engine
+import numpy as np
+import pytest
+
+BOOKS = {json.loads(text)["book"]: text for text in engine.builtin_books()}
+BCUBE = '{"family":"bcube","n":4,"k":2,"servers":32}'
+DTYPES = {
+    "a_device": "uint32",
+    "a_port": "uint16",
+    "b_device": "uint32",
+    "b_port": "uint16",
+    "level": "uint8",
+    "route": "uint8",
+    "length_mm": "uint32",
+    "stock_mm": "uint32",
+    "part": "uint16",
+    "colour": "uint8",
+    "bundle": "int32",
+}
+
+
+@pytest.fixture(scope="module")
+def plan() -> engine.Plan:
+    return engine.build_plan(BCUBE, BOOKS["paper-2009"])
+
+
+def test_cables_are_columns_that_agree_with_the_summary(plan: engine.Plan) -> None:
+    summary = json.loads(plan.summary_json())
+    columns = plan.cables()
+    assert {name: str(column.dtype) for name, column in columns.items()} == DTYPES
+    assert {len(column) for column in columns.values()} == {plan.cable_count} == {summary["counts"]["cables"]}
+    assert summary["cable_metres"] == pytest.approx(columns["stock_mm"].sum() / 1000)
+    by_level = np.bincount(columns["level"]).tolist()
+    assert by_level == [level["cables"] for level in summary["counts"]["levels"]]
+
+
+def test_slices_of_cables_join_to_the_whole(plan: engine.Plan) -> None:
+    whole = plan.cables()
+    parts = [plan.cables(0, 10), plan.cables(10, 11), plan.cables(11, 10**9)]
+    for name, column in whole.items():
+        assert np.array_equal(np.concatenate([part[name] for part in parts]), column)
+    assert len(plan.cables(50, 40)["part"]) == 0
+
+
+def test_labels_are_mirrored_and_unique(plan: engine.Plan) -> None:
+    near, far = plan.labels()
+    assert len(set(near + far)) == 2 * plan.cable_count
+    assert all("/".join(reversed(label.split("/"))) == other for label, other in zip(near, far, strict=True))
+
+
+def test_names_and_ports_agree_everywhere(plan: engine.Plan) -> None:
+    names = plan.device_names()
+    assert names == json.loads(plan.scene_json())["devices"]["name"]
+    assert plan.device_index("012") == names.index("012")
+    assert plan.device_index("nobody") is None
+    columns, (a_ports, _) = plan.cables(), plan.cable_port_names()
+    first = int(columns["a_device"][0])
+    assert plan.port_names(first)[columns["a_port"][0]] == a_ports[0]
+    with pytest.raises(KeyError):
+        plan.port_names(10**6)
+
+
+def test_a_device_s_far_ends_are_its_links(plan: engine.Plan) -> None:
+    trace = json.loads(plan.device_json("012"))
+    topology = engine.build_topology(BCUBE)
+    a, b, _ = topology.edges()
+    names = topology.names(0, topology.node_count)
+    me = names.index("012")
+    neighbours = sorted(names[i] for i in [*b[a == me], *a[b == me]])
+    assert sorted(trace["rows"]["far_device"]) == neighbours == ["<0,01>", "<1,02>", "<2,12>"]
+    assert plan.device_json("nobody") is None and plan.rack_json("nowhere") is None
+
+
+def test_edge_lines_are_the_edges() -> None:
+    topology = engine.build_topology(BCUBE)
+    lines = (topology.edge_lines(0, 40) + topology.edge_lines(40, 10**9)).decode().splitlines()
+    a, b, level = topology.edges()
+    names = topology.names(0, topology.node_count)
+    assert lines == [f"{names[x]} {names[y]} {z}" for x, y, z in zip(a, b, level, strict=True)]
+    assert json.loads(topology.certificate_json())["passed"]
+
+
+def test_an_estimate_is_the_size_that_is_built() -> None:
+    for family in json.loads(engine.families_json()):
+        spec = json.dumps(family["example"])
+        estimate, topology = json.loads(engine.estimate_json(spec)), engine.build_topology(spec)
+        assert (estimate["links"], estimate["nodes"]) == (topology.link_count, topology.node_count)
+
+
+def test_errors_carry_findings() -> None:
+    for call in (
+        lambda: engine.build_plan('{"family":"bcube","n":1,"k":3}', BOOKS["paper-2009"]),
+        lambda: engine.build_topology("{"),
+        lambda: engine.build_plan(BCUBE, '{"book":1}'),
+        lambda: engine.check_book("[]"),
+        lambda: engine.estimate_json('{"family":"cube"}'),
+    ):
+        with pytest.raises(engine.EngineError) as caught:
+            call()
+        assert isinstance(caught.value, ValueError)
+        findings = json.loads(caught.value.findings_json)
+        assert findings[0]["severity"] == "error" and findings[0]["message"] and findings[0]["where"]
+
+
+def test_plans_are_the_same_from_many_threads() -> None:
+    hashes: list[str] = []
+
+    def work() -> None:
+        plan = engine.build_plan(BCUBE, BOOKS["current-2026"])
+        hashes.append(plan.plan_hash + plan.scene_json() + plan.summary_json())
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(hashes) == 8 and len(set(hashes)) == 1
+
+
+def test_a_plan_against_itself_keeps_all(plan: engine.Plan) -> None:
+    order = json.loads(engine.diff_plans(plan, plan))
+    assert order["counts"] == {"keep": plan.cable_count, "move": 0, "add": 0, "remove": 0}
+
+
+def test_the_schema_is_a_schema() -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads(engine.plan_schema_json())
+    validator = jsonschema.Draft202012Validator(schema)
+    validator.check_schema(schema)
+    for family in json.loads(engine.families_json()):
+        plan = engine.build_plan(json.dumps(family["example"]), BOOKS["current-2026"])
+        resolved = json.loads(plan.summary_json())["spec"]
+        assert not list(validator.iter_errors(resolved)), family["family"]
