@@ -1,6 +1,6 @@
 /** Primitives to a Canvas 2D context. Nothing outside the visible part is touched; colours are set once a run. */
 import type { Batch, LabelBatch, PathBatch, PolygonBatch, RectBatch, StrokeStyle } from "@/scene";
-import { FONT_FAMILY } from "@/units";
+import { FONT_FAMILY, inkOn } from "@/units";
 import type { Palette } from "./resolve";
 import { fitText, type Measure } from "./text";
 import type { Size, Transform } from "./transform";
@@ -45,10 +45,24 @@ export function paint(batches: readonly Batch[], state: PaintState): number {
   return links;
 }
 
-function setStroke(stroke: StrokeStyle, { context, palette, transform }: PaintState): void {
+/**
+ * More paths than this are painted as solid hairlines: dashes cannot be told apart in such a crowd, and dashes and
+ * wider strokes cost seven times as much without a GPU (measured: 97 against 13 ms for 3,328 cables).
+ */
+const CROWD = 600;
+
+function setStroke(
+  stroke: StrokeStyle,
+  { context, palette, transform, ratio }: PaintState,
+  crowded = false,
+): void {
   context.strokeStyle = palette.colour(stroke.colour);
-  context.lineWidth = stroke.world ? Math.max(1, stroke.width * transform.scale) : stroke.width;
-  context.setLineDash((stroke.dashPx ?? []) as number[]);
+  context.lineWidth = crowded
+    ? 1 / ratio
+    : stroke.world
+      ? Math.max(1, stroke.width * transform.scale)
+      : stroke.width;
+  context.setLineDash((crowded ? [] : (stroke.dashPx ?? [])) as number[]);
 }
 
 function paintRects(batch: RectBatch, state: PaintState): void {
@@ -78,15 +92,24 @@ function paintRects(batch: RectBatch, state: PaintState): void {
         current = colour;
         context.fillStyle = palette.colour(batch.palette[colour]!);
       }
-      context.fillRect(x, y, width, height);
+      if (batch.round) {
+        context.beginPath();
+        context.ellipse(x + width / 2, y + height / 2, width / 2, height / 2, 0, 0, 2 * Math.PI);
+        context.fill();
+      } else context.fillRect(x, y, width, height);
     }
     if (stroked) outlines.push(x, y, width, height);
   }
   if (!batch.stroke || outlines.length === 0) return;
   setStroke(batch.stroke, state);
   context.beginPath();
-  for (let i = 0; i < outlines.length; i += 4)
-    context.rect(outlines[i]!, outlines[i + 1]!, outlines[i + 2]!, outlines[i + 3]!);
+  for (let i = 0; i < outlines.length; i += 4) {
+    const [x, y, width, height] = [outlines[i]!, outlines[i + 1]!, outlines[i + 2]!, outlines[i + 3]!];
+    if (batch.round) {
+      context.moveTo(x + width, y + height / 2);
+      context.ellipse(x + width / 2, y + height / 2, width / 2, height / 2, 0, 0, 2 * Math.PI);
+    } else context.rect(x, y, width, height);
+  }
   context.stroke();
 }
 
@@ -96,21 +119,34 @@ function paintPaths(batch: PathBatch, state: PaintState): number {
   const { points, starts, styles } = batch;
   const count = starts.length - 1;
   const { scale, x: tx, y: ty } = transform;
+  const inSight = new Uint8Array(count);
+  let sighted = 0;
+  for (let i = 0; i < count; i++)
+    if (seen(points, starts[i]!, starts[i + 1]!, transform, size)) {
+      inSight[i] = 1;
+      sighted++;
+    }
+  const crowded = sighted > CROWD;
+  context.lineJoin = crowded ? "miter" : "round";
   for (let style = 0; style < batch.strokes.length; style++) {
     let any = false;
     for (let i = 0; i < count; i++) {
       if ((styles ? styles[i]! : 0) !== style) continue;
       const from = starts[i]!;
       const to = starts[i + 1]!;
-      if (!seen(points, from, to, transform, size)) continue;
+      if (inSight[i] === 0) continue;
       if (!any) {
-        setStroke(batch.strokes[style]!, state);
+        setStroke(batch.strokes[style]!, state, crowded);
         context.beginPath();
         any = true;
       }
       painted++;
       context.moveTo(points[from * 2]! * scale + tx, points[from * 2 + 1]! * scale + ty);
-      if (batch.shape === "cubic") {
+      if (crowded && batch.shape === "cubic") {
+        // In a crowd the bow of a line is not seen, but it takes most of the time.
+        const p = (to - 1) * 2;
+        context.lineTo(points[p]! * scale + tx, points[p + 1]! * scale + ty);
+      } else if (batch.shape === "cubic") {
         const p = (from + 1) * 2;
         context.bezierCurveTo(
           points[p]! * scale + tx,
@@ -199,7 +235,7 @@ function paintLabels(batch: LabelBatch, state: PaintState): void {
   const lineHeight = batch.sizePx * 0.95;
   let current = -1;
   if (batch.halo) {
-    context.strokeStyle = palette.colour(batch.halo);
+    if (batch.halo !== "contrast") context.strokeStyle = palette.colour(batch.halo);
     context.lineWidth = 3.5;
     context.setLineDash([]);
   }
@@ -215,6 +251,7 @@ function paintLabels(batch: LabelBatch, state: PaintState): void {
     if (colour !== current) {
       current = colour;
       context.fillStyle = palette.colour(batch.palette[colour]!);
+      if (batch.halo === "contrast") context.strokeStyle = inkOn(palette.colour(batch.palette[colour]!));
     }
     if (turned) {
       context.save();

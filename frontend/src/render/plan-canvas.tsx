@@ -191,8 +191,14 @@ export function PlanCanvas(props: PlanCanvasProps) {
       };
     const single = stats.links > 0;
     const drawn = single ? stats.links : list.drawn;
-    return { zoomPercent, drawn, total: list.total, what: single ? "cables, one by one" : list.what, stats };
-  }, [highlight, list, stats, zoomPercent]);
+    return {
+      zoomPercent,
+      drawn,
+      total: list.total,
+      what: single ? (view === "logical" ? "links, one by one" : "cables, one by one") : list.what,
+      stats,
+    };
+  }, [highlight, list, stats, view, zoomPercent]);
   useEffect(() => onView?.(info), [info, onView]);
 
   useImperativeHandle(

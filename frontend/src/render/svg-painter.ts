@@ -107,8 +107,11 @@ function rectsSvg(batch: RectBatch, palette: Palette, t: Transform): string {
     const [x, y] = [bx * t.scale + t.x + gapX, by * t.scale + t.y + gapY];
     const colour = batch.colours ? batch.colours[i]! : 0;
     const list = paths.get(colour) ?? [];
+    const [w, h] = [bw * t.scale - 2 * gapX, bh * t.scale - 2 * gapY];
     list.push(
-      `M${px(x)} ${px(y)}h${px(bw * t.scale - 2 * gapX)}v${px(bh * t.scale - 2 * gapY)}h${px(2 * gapX - bw * t.scale)}z`,
+      batch.round
+        ? `M${px(x)} ${px(y + h / 2)}a${px(w / 2)} ${px(h / 2)} 0 1 0 ${px(w)} 0a${px(w / 2)} ${px(h / 2)} 0 1 0 ${px(-w)} 0z`
+        : `M${px(x)} ${px(y)}h${px(w)}v${px(h)}h${px(-w)}z`,
     );
     paths.set(colour, list);
   }
@@ -173,7 +176,7 @@ function labelsSvg(batch: LabelBatch, palette: Palette, t: Transform): string {
     children.push(`<text ${place} fill="${fill}">${escapeXml(text)}</text>`);
   });
   const halo = batch.halo
-    ? ` stroke="${palette.colour(batch.halo)}" stroke-width="3.5" paint-order="stroke" stroke-linejoin="round"`
+    ? ` stroke="${batch.halo === "contrast" ? palette.tokens.background : palette.colour(batch.halo)}" stroke-width="3.5" paint-order="stroke" stroke-linejoin="round"`
     : "";
   return group(
     ` font-size="${batch.sizePx}" font-weight="${weight}" text-anchor="${ANCHORS[batch.align ?? "left"]}"${halo}`,

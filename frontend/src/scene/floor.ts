@@ -42,7 +42,7 @@ export function floorList(model: PlanModel, options: ViewOptions): DisplayList {
   } else {
     batches.push(...trayBatches(model, "bed", hits));
   }
-  batches.push(...rackLabelBatches(model, scale), ...trayLabelBatches(model));
+  batches.push(...rackLabelBatches(model, scale, options.linksMode === "all"), ...trayLabelBatches(model));
   return {
     batches,
     bounds: floorBounds(model),
@@ -82,8 +82,9 @@ function enclosureBatches(model: PlanModel): Batch[] {
   const [top, left] = [-margin * 0.45, -margin * 0.45];
   const tick = margin * 0.16;
   // Dimension lines with a gap for their text.
-  const gapX = Math.min(length * 0.2, margin * 1.1);
-  const gapY = Math.min(width * 0.35, margin * 1.1);
+  const gap = Math.max(margin * 1.1, Math.max(length, width) * 0.055);
+  const gapX = Math.min(length * 0.3, gap);
+  const gapY = Math.min(width * 0.35, gap);
   lines.add(0, 0, top, length / 2 - gapX, top);
   lines.add(0, length / 2 + gapX, top, length, top);
   lines.add(0, 0, top - tick, 0, top + tick);
@@ -93,9 +94,9 @@ function enclosureBatches(model: PlanModel): Batch[] {
   lines.add(0, left - tick, 0, left + tick, 0);
   lines.add(0, left - tick, width, left + tick, width);
   const across = new LabelBuilder();
-  across.add(dimension(length), length / 2, top, "muted", gapX * 2);
+  across.add(dimension(length), length / 2, top, "muted");
   const down = new LabelBuilder();
-  down.add(dimension(width), left, width / 2, "muted", gapY * 2);
+  down.add(dimension(width), left, width / 2, "muted");
   const container = enclosure.kind !== "rows";
   return [
     ground.batch({ stroke: { colour: container ? "rule" : "border", width: container ? 2 : 1 } }),
@@ -165,8 +166,8 @@ export function rackBox(model: PlanModel, rack: number): Box {
   };
 }
 
-function rackLabelBatches(model: PlanModel, scale: ColourScale): Batch[] {
-  const labels = new RackLabels(model);
+function rackLabelBatches(model: PlanModel, scale: ColourScale, overLines: boolean): Batch[] {
+  const labels = new RackLabels(model, overLines);
   for (let rack = 0; rack < model.racks.count; rack++)
     labels.add(rack, scale.kind === "none" ? "" : scaleText(scale, rack), scale.inkOf(rack));
   return labels.batches();

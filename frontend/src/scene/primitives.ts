@@ -44,6 +44,8 @@ export interface RectBatch extends Visibility {
   alpha?: number;
   /** Stroke only. */
   hollow?: boolean;
+  /** Ellipses in the boxes. */
+  round?: boolean;
 }
 
 export interface PathBatch extends Visibility {
@@ -90,8 +92,8 @@ export interface LabelBatch extends Visibility {
   offsetPx?: readonly [dx: number, dy: number];
   /** Clockwise turn in degrees. */
   turn?: number;
-  /** A halo of this colour, for text over lines. */
-  halo?: ColourRef;
+  /** A halo of this colour, or of whatever contrasts with the text, for text over lines. */
+  halo?: ColourRef | "contrast";
 }
 
 export type Batch = RectBatch | PathBatch | PolygonBatch | LabelBatch;

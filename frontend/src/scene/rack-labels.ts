@@ -16,13 +16,17 @@ export class RackLabels {
   private readonly splitNames = new LabelBuilder();
   private readonly splitValues = new LabelBuilder();
 
-  constructor(private readonly model: PlanModel) {}
+  constructor(
+    private readonly model: PlanModel,
+    /** Single cables run below the labels, which then need a halo. */
+    private readonly overLines = false,
+  ) {}
 
   add(rack: number, value: string, ink: ColourRef): void {
     const name = this.model.racks.names[rack] ?? "";
     const places = labelPlaces(this.model, rack);
     const x = places.whole.x + places.whole.width / 2;
-    const room = places.whole.width * 0.94;
+    const room = places.whole.width * 0.9;
     if (places.split) {
       const { above, below } = places.split;
       this.splitNames.add(name, x, above.y + above.height / 2, ink, room, above.height);
@@ -35,6 +39,7 @@ export class RackLabels {
   }
 
   batches(): Batch[] {
+    const halo = this.overLines ? ("contrast" as const) : undefined;
     return [
       this.stackedNames.batch({
         sizePx: 12,
@@ -43,9 +48,9 @@ export class RackLabels {
         baseline: "bottom",
         offsetPx: [0, -1],
       }),
-      this.stackedValues.batch({ sizePx: 11, align: "center", baseline: "top", offsetPx: [0, 2] }),
-      this.splitNames.batch({ sizePx: 12, weight: 600, align: "center", baseline: "middle" }),
-      this.splitValues.batch({ sizePx: 11, align: "center", baseline: "middle" }),
+      this.stackedValues.batch({ sizePx: 11, align: "center", baseline: "top", halo, offsetPx: [0, 2] }),
+      this.splitNames.batch({ sizePx: 12, weight: 600, align: "center", baseline: "middle", halo }),
+      this.splitValues.batch({ sizePx: 11, align: "center", baseline: "middle", halo }),
     ];
   }
 }

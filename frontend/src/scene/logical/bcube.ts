@@ -10,7 +10,10 @@ import { Bounds, digitsOf, GroupCollector } from "./parts";
 
 const NODE = 0.82;
 const SWITCH_GAP = 0.35;
-const BLOCK_GAP = 1.6;
+/** Free room between blocks along x and y; along y it also holds the names of the blocks. */
+const BLOCK_GAP = [1.7, 2.9] as const;
+/** Where in that room a bus runs. */
+const BUS_PLACE = [0.85, 0.75] as const;
 
 interface Address {
   /** Digit i at index i, least significant first; the switch's own level holds null. */
@@ -37,6 +40,9 @@ export function bcubeLayout(model: PlanModel): LogicalLayout | null {
   const y = new Float32Array(devices.count);
   const groups = new GroupCollector(devices.count);
   const all = new Bounds();
+  const devicesBy = new Map<string, number>();
+  for (const { digits } of addresses)
+    devicesBy.set(blockKey(digits), (devicesBy.get(blockKey(digits)) ?? 0) + 1);
   addresses.forEach(({ digits }, device) => {
     const [px, py] = place(digits);
     x[device] = px;
@@ -44,11 +50,16 @@ export function bcubeLayout(model: PlanModel): LogicalLayout | null {
     all.add(px, py, 0.5);
     const level = digits.indexOf(null);
     const upper = digits.slice(2).map((digit) => (digit === null ? "*" : String(digit)));
-    const key = upper.join(".");
-    const label = level >= 2 ? `L${level}` : upper.length === 0 ? "BCube" : blockLabel(upper);
+    const key = blockKey(digits);
+    const label =
+      level >= 2
+        ? switchLabel(level, devicesBy.get(key) ?? 0)
+        : upper.length === 0
+          ? "BCube"
+          : blockLabel(upper);
     groups.add(device, key, label, level >= 2 ? level : -1, px, py, 0.5);
   });
-  const buses = busesOf(sizes, strides, slots, place);
+  const buses = busesOf(sizes, slots, place);
   for (const bus of buses)
     for (let i = 0; i < bus.points.length; i += 2) all.add(bus.points[i]!, bus.points[i + 1]!, 0.6);
   return {
@@ -63,6 +74,18 @@ export function bcubeLayout(model: PlanModel): LogicalLayout | null {
     link: "arc",
     bounds: all.box(1.4),
   };
+}
+
+function blockKey(digits: readonly (number | null)[]): string {
+  return digits
+    .slice(2)
+    .map((digit) => (digit === null ? "*" : String(digit)))
+    .join(".");
+}
+
+/** In full where there is room for it. */
+function switchLabel(level: number, count: number): string {
+  return `L${level} \u00b7 ${count} switches\tL${level} \u00b7 ${count}\tL${level}`;
 }
 
 /** Block of the servers whose address starts so: "30xx" for digits a3 = 3, a2 = 0. */
@@ -94,10 +117,10 @@ function stridesOf(sizes: readonly number[]): { strides: number[]; slots: number
   const slots: number[] = [];
   const extent = [0, 0];
   sizes.forEach((size, i) => {
-    const axis = i % 2;
-    const stride = i < 2 ? 1 : extent[axis]! + BLOCK_GAP * (1 + Math.floor(i / 2) * 0.25);
+    const axis = (i % 2) as 0 | 1;
+    const stride = i < 2 ? 1 : extent[axis]! + BLOCK_GAP[axis]! * (0.75 + Math.floor(i / 2) * 0.25);
     const inner = i < 2 ? 1 : extent[axis]!;
-    const slot = size * stride + (i < 2 ? SWITCH_GAP : BLOCK_GAP * 0.5);
+    const slot = size * stride + (i < 2 ? SWITCH_GAP : BLOCK_GAP[axis]! * 0.3);
     strides.push(stride);
     slots.push(slot);
     extent[axis] = slot + inner;
@@ -108,13 +131,12 @@ function stridesOf(sizes: readonly number[]): { strides: number[]; slots: number
 /** For each level above the block, one ribbon a row or column of blocks, in the gap beside them. */
 function busesOf(
   sizes: readonly number[],
-  strides: readonly number[],
   slots: readonly number[],
   place: (digits: readonly (number | null)[]) => [number, number],
 ): Bus[] {
   const buses: Bus[] = [];
-  const blockWidth = (sizes[0] ?? 1) + SWITCH_GAP + 1;
-  const blockHeight = (sizes[1] ?? 1) + SWITCH_GAP + 1;
+  const right = (sizes[0] ?? 1) + SWITCH_GAP + 0.5;
+  const bottom = (sizes[1] ?? 1) + SWITCH_GAP + 0.5;
   for (let level = 2; level < sizes.length; level++) {
     const others = sizes.map((size, i) => (i >= 2 && i !== level ? size : 1));
     const combinations = others.reduce((product, size) => product * size, 1);
@@ -127,22 +149,15 @@ function busesOf(
         return digit;
       });
       const [x, y] = place(digits);
-      const reach = slots[level]! + 0;
+      const [from, to] = [
+        (level % 2 === 0 ? right : bottom) / 2 - 0.5,
+        slots[level]! + (sizes[level % 2] ?? 1) / 2 - 0.5,
+      ];
       const points =
         level % 2 === 0
-          ? [
-              x + blockWidth / 2 - 1,
-              y + blockHeight - 0.05,
-              x + reach + blockWidth / 2 - 1,
-              y + blockHeight - 0.05,
-            ]
-          : [
-              x + blockWidth - 0.05,
-              y + blockHeight / 2 - 1,
-              x + blockWidth - 0.05,
-              y + reach + blockHeight / 2 - 1,
-            ];
-      if (strides[level]! > 0) buses.push({ level, points, label: `L${level}`, cables: servers });
+          ? [x + from, y + bottom + BUS_PLACE[1], x + to, y + bottom + BUS_PLACE[1]]
+          : [x + right + BUS_PLACE[0], y + from, x + right + BUS_PLACE[0], y + to];
+      buses.push({ level, points, label: `L${level}`, cables: servers });
     }
   }
   return buses;

@@ -35,7 +35,11 @@ export function dcellLayout(model: PlanModel): LogicalLayout | null {
   const rings: [number, number][][] = [];
   for (let i = depth - 1; i >= 0; i--) {
     const child = radius[i + 1]!;
-    const { places, outer } = ring(sizes[i]!, child * (i === depth - 1 ? 1 : 1.08), i === depth - 1);
+    const { places, outer } = ring(
+      sizes[i]!,
+      child * (i === depth - 1 ? 1 : i === 0 ? 1.22 : 1.08),
+      i === depth - 1,
+    );
     rings[i] = places;
     radius[i] = outer;
   }
@@ -46,16 +50,18 @@ export function dcellLayout(model: PlanModel): LogicalLayout | null {
   const groupDigits = Math.max(0, depth - (depth > 2 ? 2 : 1));
   digits.forEach((address, device) => {
     let [px, py] = [0, 0];
+    let [middleX, middleY] = [0, 0];
     address.forEach((digit, i) => {
       const [dx, dy] = rings[i]![digit]!;
       px += dx;
       py += dy;
+      if (i < groupDigits) [middleX, middleY] = [px, py];
     });
     x[device] = px;
     y[device] = py;
     all.add(px, py, NODE);
     const prefix = address.slice(0, groupDigits);
-    groups.add(device, prefix.join(), `[${prefix.join()}]`, -1, px, py, NODE * 0.6, true);
+    groups.add(device, prefix.join(), `[${prefix.join()}]`, -1, middleX, middleY, radius[groupDigits]!, true);
   });
   return {
     x,
@@ -63,7 +69,7 @@ export function dcellLayout(model: PlanModel): LogicalLayout | null {
     nodeWidth: NODE,
     nodeHeight: NODE,
     switchHeight: NODE,
-    groups: groups.groups(NODE * 0.5),
+    groups: groups.groups(NODE * 0.1),
     groupOf: groups.of,
     buses: [],
     link: "arc",

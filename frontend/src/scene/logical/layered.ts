@@ -2,7 +2,7 @@
  * Trees, fat-trees and Subways in layers: servers below in the order of the switch they hang on, one row a switch
  * tier above. Any family without a picture of its own is drawn so.
  */
-import { csrSlice, type PlanModel } from "../model";
+import { type Box, csrSlice, type PlanModel } from "../model";
 import type { LogicalLayout } from "./layout";
 import { Bounds, GroupCollector } from "./parts";
 
@@ -10,6 +10,8 @@ import { Bounds, GroupCollector } from "./parts";
 const ASPECT = 1.75;
 /** Trunks are drawn between at most so many parts of a tier. */
 const PARTS = 32;
+/** Left of the tiers, for their names. */
+export const GUTTER_SHARE = 0.2;
 
 export function layeredLayout(model: PlanModel): LogicalLayout {
   const { devices } = model;
@@ -72,8 +74,12 @@ export function layeredLayout(model: PlanModel): LogicalLayout {
     groupOf: groups.of,
     buses: [],
     link: "flow",
-    bounds: all.box(width * 0.03),
+    bounds: withGutter(all.box(width * 0.02), width * GUTTER_SHARE),
   };
+}
+
+function withGutter(box: Box, gutter: number): Box {
+  return { ...box, x: box.x - gutter, width: box.width + gutter };
 }
 
 /** Switches by level, lowest first. */

@@ -18,7 +18,7 @@ export interface Bus {
   level: number;
   points: readonly number[];
   label: string;
-  /** The devices whose cables it stands for are those of these groups at `level`. */
+  /** Links it stands for. */
   cables: number;
 }
 
@@ -35,7 +35,8 @@ export interface LogicalLayout {
   buses: readonly Bus[];
   /** "arc" bows a line sideways, "flow" runs from the lower node up to the upper one. */
   link: "arc" | "flow";
-  /** Trunks between groups are drawn unless buses stand for them. */
+  /** Links no longer than this are drawn instead of trunks: the pattern itself is the overview. */
+  latticeReach?: number;
   bounds: Box;
 }
 

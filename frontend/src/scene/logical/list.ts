@@ -1,7 +1,7 @@
 /** The logical view: nodes by family layout, trunks from group to group far away, single links near or on demand. */
-import { formatCount } from "@/units";
+import { plural } from "@/units";
 import { HitIndex } from "../hit";
-import { memoised, type PlanModel } from "../model";
+import { type Box, memoised, type PlanModel } from "../model";
 import {
   type Batch,
   type DisplayList,
@@ -55,7 +55,7 @@ export function logicalList(model: PlanModel, options: ViewOptions): DisplayList
   const total = model.cables.count;
   let drawn = 0;
   let what = "links";
-  batches.push(groupBatch(layout));
+  batches.push(...groupBatches(layout));
   if (options.linksMode === "all") {
     const count = Math.min(total, MAX_SINGLE_LINES);
     const ids = Uint32Array.from({ length: count }, (_, i) => i);
@@ -63,7 +63,12 @@ export function logicalList(model: PlanModel, options: ViewOptions): DisplayList
     drawn = count;
   } else if (options.linksMode === "trunk") {
     what = "links in trunks";
-    if (layout.buses.length > 0) {
+    if (layout.latticeReach !== undefined) {
+      const near = latticeLinks(model, layout, layout.latticeReach);
+      batches.push(linkBatch(model, layout, near, 1, 0.9));
+      what = "links within a layer";
+      drawn = near.length;
+    } else if (layout.buses.length > 0) {
       batches.push(...busBatches(model, layout));
       drawn = layout.buses.reduce((sum, bus) => sum + bus.cables, 0);
     } else {
@@ -76,11 +81,13 @@ export function logicalList(model: PlanModel, options: ViewOptions): DisplayList
   return { batches, bounds: layout.bounds, hits, drawn: Math.min(drawn, total), total, what };
 }
 
-function groupBatch(layout: LogicalLayout): Batch {
+function groupBatches(layout: LogicalLayout): Batch[] {
   const boxes = new RectBuilder();
-  for (const { box, label } of layout.groups)
-    if (label) boxes.add(box.x, box.y, box.width, box.height, "well");
-  return boxes.batch({ stroke: { colour: "border", width: 1 } });
+  const discs = new RectBuilder();
+  for (const { box, label, round } of layout.groups)
+    if (label) (round ? discs : boxes).add(box.x, box.y, box.width, box.height, "well");
+  const stroke = { colour: "border", width: 1 } as const;
+  return [boxes.batch({ stroke }), discs.batch({ stroke, round: true })];
 }
 
 function groupLabels(layout: LogicalLayout): Batch {
@@ -89,28 +96,53 @@ function groupLabels(layout: LogicalLayout): Batch {
   return labels.batch({ sizePx: 11, align: "left", baseline: "bottom", halo: "background" });
 }
 
-/** The name of each tier at the left of its row, in the layered picture. */
+/** The name of each tier in the gutter beside its row, in the layered picture. */
 function tierLabels(model: PlanModel, layout: LogicalLayout): Batch[] {
   if (layout.link !== "flow") return [];
-  const labels = new LabelBuilder();
-  const seen = new Set<number>();
+  const names = new LabelBuilder();
+  const notes = new LabelBuilder();
+  const counts = new Map<number, { count: number; y: number }>();
   for (let device = 0; device < model.devices.count; device++) {
     const level = model.devices.level[device]!;
-    if (seen.has(level)) continue;
-    seen.add(level);
-    const title = model.scene.levels.find((l) => l.level === level)?.label;
-    const text = level < 0 ? "servers" : `L${level}${title && title !== `L${level}` ? ` ${title}` : ""}`;
-    const count = model.devices.level.reduce((n, l) => n + (l === level ? 1 : 0), 0);
-    labels.add(
-      `${text} \u00b7 ${formatCount(count)}`,
-      layout.bounds.x + layout.bounds.width * 0.03,
-      layout.y[device]! - (level < 0 ? 0.7 : layout.switchHeight / 2),
-      "muted",
+    const tier = counts.get(level);
+    if (tier) tier.count++;
+    else counts.set(level, { count: 1, y: layout.y[device]! });
+  }
+  const { x, width } = layout.bounds;
+  const room = width * 0.16;
+  for (const [level, { count, y }] of [...counts.entries()].sort(([a], [b]) => a - b)) {
+    const note = model.scene.levels.find((l) => l.level === level)?.label ?? "";
+    names.add(
+      level < 0 ? plural(count, "server") : `L${level} \u00b7 ${plural(count, "switch", "switches")}`,
+      x + width * 0.01,
+      y,
+      "ink",
+      room,
     );
+    if (level >= 0 && note !== `L${level}`) notes.add(note, x + width * 0.01, y, "muted", room);
   }
   return [
-    labels.batch({ sizePx: 12, align: "left", baseline: "bottom", offsetPx: [0, -3], halo: "background" }),
+    names.batch({
+      sizePx: 12,
+      weight: 600,
+      align: "left",
+      baseline: "bottom",
+      offsetPx: [0, 3],
+      overflow: "ellipsis",
+    }),
+    notes.batch({ sizePx: 11, align: "left", baseline: "top", offsetPx: [0, 5], overflow: "ellipsis" }),
   ];
+}
+
+/** Links between nodes at most `reach` apart. */
+function latticeLinks(model: PlanModel, layout: LogicalLayout, reach: number): Uint32Array {
+  const near: number[] = [];
+  const { aDevice, bDevice } = model.cables;
+  for (let cable = 0; cable < model.cables.count && near.length < MAX_SINGLE_LINES; cable++) {
+    const [a, b] = [aDevice[cable]!, bDevice[cable]!];
+    if (Math.hypot(layout.x[a]! - layout.x[b]!, layout.y[a]! - layout.y[b]!) <= reach) near.push(cable);
+  }
+  return Uint32Array.from(near);
 }
 
 function nodeBatches(model: PlanModel, layout: LogicalLayout, hits: HitIndex): Batch[] {
@@ -140,49 +172,40 @@ function nodeBox(model: PlanModel, layout: LogicalLayout, device: number): [numb
 
 function busBatches(model: PlanModel, layout: LogicalLayout): Batch[] {
   const lines = new PathBuilder();
-  const labels = new LabelBuilder();
-  for (const bus of layout.buses) {
-    lines.add(bus.level, ...bus.points);
-    const [x0, y0, x1, y1] = bus.points as [number, number, number, number];
-    const flat = y0 === y1;
-    labels.add(
-      `${bus.label} \u00b7 ${formatCount(bus.cables)} links\t${bus.label} \u00b7 ${formatCount(bus.cables)}\t${bus.label}`,
-      flat ? x0 + (x1 - x0) * 0.08 : x0,
-      flat ? y0 : y0 + (y1 - y0) * 0.04,
-      "muted",
-      flat ? Infinity : 4,
-    );
-  }
+  for (const bus of layout.buses) lines.add(bus.level, ...bus.points);
   const strokes = levelStrokes(model, 0.34).map((stroke) => ({ ...stroke, world: true, dashPx: [] }));
   const cues = Array.from({ length: Math.max(1, model.levelCount) }, (_, level) => ({
     colour: "background" as const,
     width: 1,
     dashPx: level % 2 === 0 ? [2, 5] : [8, 4, 2, 4],
   }));
-  return [
-    lines.batch(strokes),
-    lines.batch(cues, { minScale: 6 }),
-    labels.batch({ sizePx: 11, align: "left", baseline: "middle", halo: "background", minScale: 7 }),
-  ];
+  return [lines.batch(strokes), lines.batch(cues, { minScale: 6 })];
 }
 
 function trunkBatches(layout: LogicalLayout, trunks: readonly Trunk[]): Batch[] {
-  const peak = trunks[0]?.cables ?? 1;
-  const widths = [0.8, 1.6, 3, 5];
+  const widths = [1, 1.8, 3, 5];
   const builder = new PathBuilder();
   const levels = trunks.reduce((most, trunk) => Math.max(most, trunk.level + 1), 1);
   // Weakest first, so that the strongest lie on top.
   for (const trunk of [...trunks].reverse()) {
     const a = layout.groups[trunk.a]!.box;
     const b = layout.groups[trunk.b]!.box;
-    const step = Math.min(widths.length - 1, Math.floor(Math.sqrt(trunk.cables / peak) * widths.length));
-    const [ax, ay, bx, by] = [a.x + a.width / 2, a.y + a.height / 2, b.x + b.width / 2, b.y + b.height / 2];
+    // Twice as wide for every eightfold number of cables.
+    const step = Math.min(widths.length - 1, Math.floor(Math.log2(trunk.cables) / 3));
+    const [ax, bx] = [a.x + a.width / 2, b.x + b.width / 2];
+    const [ay, by] = trunkEnds(layout, a, b);
     builder.add(step * levels + trunk.level, ...curve(layout, ax, ay, bx, by));
   }
   const strokes = widths.flatMap((width) =>
     Array.from({ length: levels }, (_, level) => ({ colour: `level:${level}` as const, width })),
   );
   return [builder.batch(strokes, { shape: "cubic", alpha: trunks.length > 400 ? 0.3 : 0.5 })];
+}
+
+/** A flow leaves the lower group at its top and enters the upper one at its bottom. */
+function trunkEnds(layout: LogicalLayout, a: Box, b: Box): [number, number] {
+  if (layout.link !== "flow") return [a.y + a.height / 2, b.y + b.height / 2];
+  return a.y > b.y ? [a.y, b.y + b.height] : [a.y + a.height, b.y];
 }
 
 /** Start, two handles, end. */

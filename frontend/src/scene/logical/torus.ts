@@ -3,7 +3,7 @@ import type { PlanModel } from "../model";
 import type { LogicalLayout } from "./layout";
 import { Bounds, digitsOf, GroupCollector } from "./parts";
 
-const NODE = 0.62;
+const NODE = 0.46;
 /** A step in y goes this far right and this far up. */
 const SHEAR = 0.5;
 const RISE = 0.72;
@@ -44,6 +44,7 @@ export function torusLayout(model: PlanModel): LogicalLayout | null {
     groupOf: groups.of,
     buses: [],
     link: "arc",
+    latticeReach: 1.2,
     bounds: all.box(1.6),
   };
 }
