@@ -96,7 +96,9 @@ export function DataTable(props: DataTableProps) {
     else onSort(null);
   };
 
-  const cellStyle = (column: Column) => ({ flexBasis: column.width, minWidth: column.width });
+  // The same share of the width in every row, whatever the texts: columns stay in line.
+  const cellStyle = (column: Column) => ({ flex: `${column.width} 0 ${column.width}px`, width: 0 });
+  const minWidth = columns.reduce((sum, column) => sum + column.width, 0);
   return (
     // biome-ignore lint/a11y/useSemanticElements: a virtual table cannot be a <table>: most rows are not in the document
     <div
@@ -112,7 +114,7 @@ export function DataTable(props: DataTableProps) {
     >
       {/* biome-ignore lint/a11y/useSemanticElements: see above */}
       {/* biome-ignore lint/a11y/useFocusableInteractive: the grid is the tab stop */}
-      <div className={styles.head} role="row" aria-rowindex={1}>
+      <div className={styles.head} role="row" aria-rowindex={1} style={{ minWidth }}>
         {columns.map((column) => {
           const direction =
             sort?.column === column.id ? (sort.descending ? "descending" : "ascending") : "none";
@@ -122,7 +124,7 @@ export function DataTable(props: DataTableProps) {
               key={column.id}
               role="columnheader"
               aria-sort={direction}
-              style={{ ...cellStyle(column), display: "flex", flexGrow: 1 }}
+              style={{ ...cellStyle(column), display: "flex" }}
               tabIndex={-1}
             >
               <button
@@ -140,7 +142,7 @@ export function DataTable(props: DataTableProps) {
       </div>
       {ordered.length === 0 && <div className={styles.none}>{empty}</div>}
       {/* biome-ignore lint/a11y/useSemanticElements: see above */}
-      <div className={styles.body} role="rowgroup" style={{ height: virtual.getTotalSize() }}>
+      <div className={styles.body} role="rowgroup" style={{ height: virtual.getTotalSize(), minWidth }}>
         {virtual.getVirtualItems().map((item) => {
           const row = ordered[item.index];
           if (row === undefined) return null;

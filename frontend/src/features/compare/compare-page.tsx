@@ -1,3 +1,386 @@
-export default function Page() {
-  return null;
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { lazy, Suspense, useEffect, useMemo, useState } from "react";
+import { api, take } from "@/api/client";
+import type { CompareResponse, CompareRow } from "@/api/types";
+import { Button, buttonClass, IconButton } from "@/ui/button";
+import { CopyButton, saveFile } from "@/ui/clipboard";
+import { Icon } from "@/ui/icon";
+import { Badge, BasisBadge, Delta, Empty, Skeleton } from "@/ui/marks";
+import { Menu, TriggerButton } from "@/ui/overlay";
+import { csvOf } from "@/ui/table-order";
+import { formatDelta, formatPercent, plural } from "@/units";
+import { type Command, useCommands } from "../shared/commands";
+import { type ScreenRequest, useScreen } from "../shared/curl";
+import { EXAMPLES } from "../shared/examples";
+import { ProblemView } from "../shared/problem";
+import { encodeSpec } from "../shared/share";
+import { Shell } from "../shared/shell";
+import type { Json } from "../shared/spec";
+import styles from "./compare-page.module.css";
+import { formatterOf } from "./format";
+import { type ComparedRef, DEFAULT_REFS, MAX_PLANS, readRefs, resolveRef, without } from "./refs";
+
+const WorkOrderDialog = lazy(() => import("./work-order"));
+
+const bodyOf = ({ id, revision, spec, name }: ComparedRef) =>
+  id ? { id, ...(revision && { revision }) } : { spec, name };
+
+export default function ComparePage() {
+  const search = useSearch({ strict: false }) as { plans?: string; base?: number };
+  const navigate = useNavigate();
+  const refs = useMemo(() => {
+    const read = readRefs(search.plans);
+    return search.plans === undefined ? DEFAULT_REFS : read;
+  }, [search.plans]);
+  const base = Math.min(search.base ?? 0, Math.max(0, refs.length - 1));
+  const [orderOf, setOrderOf] = useState<number | null>(null);
+  const go = (next: string[], nextBase: number) =>
+    void navigate({ to: "/compare", search: { plans: next.join(","), base: nextBase || undefined } });
+
+  const resolved = useQuery({
+    queryKey: ["compare-refs", refs],
+    queryFn: () => Promise.all(refs.map(resolveRef)),
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false,
+  });
+  const query = useQuery<CompareResponse>({
+    queryKey: ["compare", refs, base],
+    enabled: resolved.data !== undefined && refs.length >= 2,
+    placeholderData: (old, oldQuery) =>
+      (oldQuery?.queryKey[1] as string[] | undefined)?.length === refs.length ? old : undefined,
+    queryFn: ({ signal }) =>
+      take(api.POST("/api/v1/compare", { body: { plans: resolved.data!.map(bodyOf), base }, signal })),
+  });
+  const recent = useQuery({
+    queryKey: ["plans", 12],
+    queryFn: ({ signal }) => take(api.GET("/api/v1/plans", { params: { query: { limit: 12 } }, signal })),
+  });
+  useEffect(() => {
+    document.title = "Compare · Cubeyard";
+  }, []);
+
+  const requests = useMemo<ScreenRequest[]>(
+    () =>
+      resolved.data && refs.length >= 2
+        ? [
+            {
+              title: "This comparison",
+              method: "POST",
+              path: "/api/v1/compare",
+              body: { plans: resolved.data.map(bodyOf), base } as unknown as Json,
+            },
+          ]
+        : [],
+    [resolved.data, refs.length, base],
+  );
+  useScreen(requests);
+
+  const add = useMemo(
+    () => [
+      {
+        title: "Examples, 2,048 servers each",
+        entries: EXAMPLES.filter((e) => !refs.includes(`ex.${e.slug}`)).map((e) => ({
+          id: `ex.${e.slug}`,
+          label: e.title,
+          hint: e.detail,
+        })),
+      },
+      {
+        title: "Saved plans",
+        entries: (recent.data?.items ?? [])
+          .filter((plan) => !refs.includes(plan.id))
+          .map((plan) => ({ id: plan.id, label: plan.name, hint: plan.title })),
+      },
+    ],
+    [refs, recent.data],
+  );
+  const commands = useMemo<Command[]>(
+    () =>
+      refs.length >= MAX_PLANS
+        ? []
+        : add.flatMap((group) =>
+            group.entries.map((entry) => ({
+              id: `add-${entry.id}`,
+              title: `Add ${entry.label}`,
+              group: "Compare",
+              icon: "plus" as const,
+              run: () =>
+                void navigate({
+                  to: "/compare",
+                  search: { plans: [...refs, entry.id].join(","), base: base || undefined },
+                }),
+            })),
+          ),
+    [add, refs, base, navigate],
+  );
+  useCommands("compare", commands);
+
+  const data = query.data?.plans.length === refs.length ? query.data : undefined;
+  return (
+    <Shell
+      actions={
+        <>
+          <CopyButton small={false} icon="share" text={() => location.href}>
+            Share
+          </CopyButton>
+          {data && (
+            <Button
+              icon="export"
+              onClick={() => saveFile(new Blob([compareCsv(data)], { type: "text/csv" }), "comparison.csv")}
+            >
+              CSV
+            </Button>
+          )}
+        </>
+      }
+      status={
+        <span>
+          {data
+            ? `${plural(data.plans.length, "plan")} against ${data.plans[base]?.name}`
+            : query.isFetching
+              ? "Planning…"
+              : ""}
+        </span>
+      }
+    >
+      <div className={styles.page}>
+        <div className={styles.head}>
+          <h1>Compare</h1>
+          <p>
+            Each number beside the base’s, bars on one scale a row. <BasisBadge basis="modelled" />
+          </p>
+          <span className={styles.space} />
+          {refs.length < MAX_PLANS && (
+            <Menu
+              label="Add a plan"
+              trigger={
+                <TriggerButton className={buttonClass()}>
+                  <Icon name="plus" />
+                  Add a plan
+                </TriggerButton>
+              }
+              groups={add
+                .filter((group) => group.entries.length > 0)
+                .map((group) => ({
+                  ...group,
+                  entries: group.entries.map((entry) => ({
+                    ...entry,
+                    onAction: () => go([...refs, entry.id], base),
+                  })),
+                }))}
+            />
+          )}
+        </div>
+        {resolved.isError || query.isError ? (
+          <ProblemView
+            error={resolved.error ?? query.error}
+            onRetry={() => void (resolved.isError ? resolved.refetch() : query.refetch())}
+          />
+        ) : refs.length < 2 ? (
+          <Empty title="Two plans make a comparison">
+            <p>Add an example or a saved plan.</p>
+            <Button onClick={() => go(DEFAULT_REFS, 0)}>Compare the examples</Button>
+          </Empty>
+        ) : !data ? (
+          <div className={styles.loading}>
+            {Array.from({ length: 14 }, (_, at) => (
+              <Skeleton key={at} height={28} />
+            ))}
+          </div>
+        ) : (
+          <CompareTable
+            data={data}
+            refs={resolved.data ?? []}
+            base={base}
+            stale={query.isPlaceholderData}
+            onBase={(at) => go(refs, at)}
+            onRemove={(at) => {
+              const next = without(refs, base, at);
+              go(next.refs, next.base);
+            }}
+            onWorkOrder={setOrderOf}
+          />
+        )}
+      </div>
+      <Suspense>
+        {orderOf !== null && data && resolved.data && (
+          <WorkOrderDialog
+            before={resolved.data[base]!}
+            after={resolved.data[orderOf]!}
+            names={[data.plans[base]!.name, data.plans[orderOf]!.name]}
+            onClose={() => setOrderOf(null)}
+          />
+        )}
+      </Suspense>
+    </Shell>
+  );
+}
+
+/** `lower` and `higher` of the API in the page's words. */
+const BETTER = { lower: "less", higher: "more", neither: "neither" } as const;
+
+function CompareTable({
+  data,
+  refs,
+  base,
+  stale,
+  onBase,
+  onRemove,
+  onWorkOrder,
+}: {
+  data: CompareResponse;
+  refs: ComparedRef[];
+  base: number;
+  stale: boolean;
+  onBase: (at: number) => void;
+  onRemove: (at: number) => void;
+  onWorkOrder: (at: number) => void;
+}) {
+  const groups = useMemo(() => {
+    const byGroup = new Map<string, CompareRow[]>();
+    for (const row of data.rows) byGroup.set(row.group, [...(byGroup.get(row.group) ?? []), row]);
+    return [...byGroup];
+  }, [data]);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <section className={styles.scroll} data-stale={stale} aria-label="Comparison" tabIndex={0}>
+      <table className={styles.table} style={{ minWidth: 200 + 240 * data.plans.length }}>
+        <thead>
+          <tr>
+            <th scope="col" className={styles.metric}>
+              <span className="visually-hidden">Metric</span>
+            </th>
+            {data.plans.map((plan, at) => (
+              <th key={refs[at]?.ref ?? at} scope="col" className={at === base ? styles.base : undefined}>
+                <div className={styles.planHead}>
+                  <PlanLink refOf={refs[at]} name={plan.name} />
+                  <IconButton small icon="close" label={`Remove ${plan.name}`} onClick={() => onRemove(at)} />
+                </div>
+                <div className={styles.planDetail}>
+                  {plan.title}
+                  {plan.revision !== null && ` · r${plan.revision}`}
+                </div>
+                <div className={styles.planTools}>
+                  {at === base ? (
+                    <Badge>Base</Badge>
+                  ) : (
+                    <>
+                      <Button small onClick={() => onBase(at)}>
+                        Make base
+                      </Button>
+                      <Button small look="quiet" onClick={() => onWorkOrder(at)}>
+                        Work order
+                      </Button>
+                    </>
+                  )}
+                  {!plan.certificate_passed && (
+                    <Badge title="The wiring certificate fails">certificate fails</Badge>
+                  )}
+                  {plan.findings > 0 && (
+                    <span className={styles.planDetail}>{plural(plan.findings, "finding")}</span>
+                  )}
+                </div>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        {groups.map(([group, rows]) => (
+          <tbody key={group}>
+            <tr>
+              <th scope="colgroup" colSpan={data.plans.length + 1} className={styles.group}>
+                {group}
+              </th>
+            </tr>
+            {rows.map((row) => (
+              <MetricRow key={row.metric} row={row} base={base} atLeast={data.plans.map((p) => p.at_least)} />
+            ))}
+          </tbody>
+        ))}
+      </table>
+    </section>
+  );
+}
+
+function MetricRow({ row, base, atLeast }: { row: CompareRow; base: number; atLeast: boolean[] }) {
+  const format = formatterOf(row.metric, row.unit);
+  const top = Math.max(...row.values.map((v) => v ?? 0), 0);
+  const better = BETTER[row.better];
+  return (
+    <tr>
+      <th scope="row" className={styles.metric}>
+        {row.title}
+      </th>
+      {row.values.map((value, at) => {
+        const delta = row.deltas[at];
+        const ratio = row.ratios[at];
+        const best = row.best.includes(at);
+        return (
+          <td key={at} className={at === base ? styles.base : undefined}>
+            <div className={styles.cell}>
+              <span className={best ? styles.best : undefined}>
+                {row.unit === "USD" && atLeast[at] && (
+                  <abbr title="at least: some parts have no price">≥</abbr>
+                )}
+                {format(value)}
+                {best && (
+                  <span className={styles.bestMark} title="Best of these">
+                    <Icon name="check" size={12} />
+                    <span className="visually-hidden">best</span>
+                  </span>
+                )}
+              </span>
+              {at !== base && delta !== null && delta !== undefined && delta !== 0 && (
+                <Delta
+                  value={delta}
+                  better={better}
+                  text={`${formatDelta(delta, format)}${ratio ? ` (${formatDelta(ratio - 1, (share) => formatPercent(share))})` : ""}`}
+                />
+              )}
+            </div>
+            <div className={styles.bar} aria-hidden="true">
+              <span
+                data-base={at === base}
+                style={{ width: `${top > 0 && value !== null ? (100 * value) / top : 0}%` }}
+              />
+            </div>
+          </td>
+        );
+      })}
+    </tr>
+  );
+}
+
+function PlanLink({ refOf, name }: { refOf: ComparedRef | undefined; name: string }) {
+  const navigate = useNavigate();
+  if (!refOf) return <>{name}</>;
+  if (refOf.id)
+    return (
+      <Link to="/plans/$id" params={{ id: refOf.id }}>
+        {name}
+      </Link>
+    );
+  return (
+    <a
+      href="/plans/new"
+      onClick={async (event) => {
+        event.preventDefault();
+        await navigate({ to: "/plans/new", search: { spec: await encodeSpec(refOf.spec!) } });
+      }}
+    >
+      {name}
+    </a>
+  );
+}
+
+function compareCsv(data: CompareResponse): string {
+  return csvOf(
+    ["Group", "Metric", "Unit", ...data.plans.map((plan) => plan.name)],
+    data.rows.map((row) => [
+      row.group,
+      row.title,
+      row.unit,
+      ...row.values.map((v) => (v === null ? "" : String(v))),
+    ]),
+  );
 }

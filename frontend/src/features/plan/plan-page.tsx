@@ -35,7 +35,7 @@ import { StartStrip } from "./start-strip";
 import { isDirty, usePlan } from "./store";
 import { TablesPanel } from "./tables-panel";
 import { TopologySection } from "./topology-section";
-import { type Against, TotalsSection } from "./totals-section";
+import { type Against, MoneySection, TotalsSection } from "./totals-section";
 import { useOpenPlan } from "./use-open-plan";
 import { useSelection, useSelectionInUrl } from "./use-plan-view";
 import { useSave } from "./use-save";
@@ -281,6 +281,7 @@ export default function PlanPage() {
                   highlight={highlight}
                   select={select}
                 />
+                <MoneySection summary={computed.summary} />
               </>
             ) : (
               !error && !opened.error && <Lines count={12} />

@@ -16,7 +16,7 @@ export function StartStrip({ spec }: { spec: PlanSpec }) {
   const plans = recent.data?.items ?? [];
   return (
     <nav className={styles.strip} aria-label="Start from">
-      <span className={styles.title}>Examples at 2,048 servers</span>
+      <span className={styles.title}>2,048 servers as</span>
       <ul>
         {EXAMPLES.map((example) => {
           const shown = canonical(example.spec.topology) === canonical(spec.topology);
@@ -26,11 +26,11 @@ export function StartStrip({ spec }: { spec: PlanSpec }) {
                 type="button"
                 className={styles.chip}
                 aria-current={shown || undefined}
-                title={example.detail}
+                title={`${example.title}: ${example.detail}`}
                 onClick={() => void openSpec(example.spec)}
               >
                 <TopologyIcon family={example.spec.topology.family} />
-                {example.title}
+                {example.short}
               </button>
             </li>
           );

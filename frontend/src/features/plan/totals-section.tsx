@@ -22,72 +22,75 @@ export function TotalsSection({
   onAgainst: (against: Against) => void;
 }) {
   const before = base ? new Map(totalsOf(base).map((row) => [row.id, row])) : null;
+  return (
+    <Section
+      title="Totals"
+      aside={
+        <span className={styles.against}>
+          <span aria-hidden="true">Δ</span>
+          <Select
+            aria-label="Changes against"
+            value={against}
+            options={choices}
+            onChange={(value) => onAgainst(value as Against)}
+            width={124}
+          />
+        </span>
+      }
+    >
+      <dl className={styles.rows}>
+        {totalsOf(summary).map((row) => {
+          const old = before?.get(row.id)?.value;
+          const change = row.value !== null && old !== null && old !== undefined ? row.value - old : 0;
+          // A change too small to be seen in the row's own format is no news.
+          const visible = old !== undefined && row.format(row.value) !== row.format(old);
+          return (
+            <div key={row.id} className={styles.row}>
+              <dt>{row.title}</dt>
+              <dd data-total={row.id}>
+                {visible && (
+                  <Delta value={change} text={formatDelta(change, row.format)} better={row.better} />
+                )}
+                <span title={row.atLeast ? "At least: some parts have no price or weight" : undefined}>
+                  {row.atLeast && (
+                    <abbr title="at least" className={styles.atLeast}>
+                      ≥
+                    </abbr>
+                  )}
+                  {row.format(row.value)}
+                </span>
+              </dd>
+            </div>
+          );
+        })}
+      </dl>
+      <p className={styles.note}>
+        <BasisBadge basis="modelled" /> by the engine, from the price book’s parts
+      </p>
+    </Section>
+  );
+}
+
+/** Cost by kind, dearest first. */
+export function MoneySection({ summary }: { summary: Summary }) {
   const parts = costParts(summary);
   const dearest = parts[0]?.usd ?? 1;
+  if (parts.length === 0) return null;
   return (
-    <>
-      <Section
-        title="Totals"
-        aside={
-          <span className={styles.against}>
-            <span aria-hidden="true">Δ</span>
-            <Select
-              aria-label="Changes against"
-              value={against}
-              options={choices}
-              onChange={(value) => onAgainst(value as Against)}
-              width={124}
-            />
-          </span>
-        }
-      >
-        <dl className={styles.rows}>
-          {totalsOf(summary).map((row) => {
-            const old = before?.get(row.id)?.value;
-            const change = row.value !== null && old !== null && old !== undefined ? row.value - old : 0;
-            // A change too small to be seen in the row's own format is no news.
-            const visible = old !== undefined && row.format(row.value) !== row.format(old);
-            return (
-              <div key={row.id} className={styles.row}>
-                <dt>{row.title}</dt>
-                <dd data-total={row.id}>
-                  {visible && (
-                    <Delta value={change} text={formatDelta(change, row.format)} better={row.better} />
-                  )}
-                  <span title={row.atLeast ? "At least: some parts have no price or weight" : undefined}>
-                    {row.atLeast && (
-                      <abbr title="at least" className={styles.atLeast}>
-                        ≥
-                      </abbr>
-                    )}
-                    {row.format(row.value)}
-                  </span>
-                </dd>
-              </div>
-            );
-          })}
-        </dl>
-        <p className={styles.note}>
-          <BasisBadge basis="modelled" /> by the engine, from the price book’s parts
-        </p>
-      </Section>
-      {parts.length > 0 && (
-        <Section title="Where the money goes">
-          <ul className={styles.parts}>
-            {parts.map((part) => (
-              <li key={part.title}>
-                <span>{part.title}</span>
-                <span className={styles.track} aria-hidden="true">
-                  <span style={{ width: `${(100 * part.usd) / dearest}%` }} />
-                </span>
-                <span className={styles.end} title={formatPercent(part.usd / summary.cost_usd.total, 1)}>
-                  {formatUsd(part.usd)}
-                </span>
-              </li>
-            ))}
-          </ul>
-        </Section>
-      )}
-    </>
+    <Section title="Where the money goes">
+      <ul className={styles.parts}>
+        {parts.map((part) => (
+          <li key={part.title}>
+            <span>{part.title}</span>
+            <span className={styles.track} aria-hidden="true">
+              <span style={{ width: `${(100 * part.usd) / dearest}%` }} />
+            </span>
+            <span className={styles.end} title={formatPercent(part.usd / summary.cost_usd.total, 1)}>
+              {formatUsd(part.usd)}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Section>
   );
 }

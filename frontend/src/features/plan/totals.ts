@@ -50,7 +50,7 @@ export function totalsOf(summary: Summary): TotalRow[] {
 
 /** Cost by kind, dearest first, only what costs anything. */
 export function costParts(summary: Summary): { title: string; usd: number }[] {
-  const { servers, switches, nics, cables, transceivers, racks, trays, labour } = summary.cost_usd;
+  const { servers, switches, nics, cables, transceivers, racks, trays, labour, ...more } = summary.cost_usd;
   return [
     { title: "Servers", usd: servers },
     { title: "Switches", usd: switches },
@@ -60,6 +60,10 @@ export function costParts(summary: Summary): { title: string; usd: number }[] {
     { title: "Racks", usd: racks },
     { title: "Trays", usd: trays },
     { title: "Labour", usd: labour },
+    // Sums of the parts above are no parts of their own.
+    ...Object.entries(more)
+      .filter(([name, usd]) => typeof usd === "number" && name !== "network" && name !== "total")
+      .map(([name, usd]) => ({ title: name[0]!.toUpperCase() + name.slice(1), usd: usd as number })),
   ]
     .filter((part) => part.usd > 0)
     .sort((a, b) => b.usd - a.usd);

@@ -5,6 +5,8 @@ export interface Example {
   /** Stands in URLs: `ex:dcell`. */
   slug: string;
   title: string;
+  /** For a chip. */
+  short: string;
   detail: string;
   spec: PlanSpec;
 }
@@ -12,34 +14,45 @@ export interface Example {
 const of = (topology: TopologySpec): PlanSpec => ({ ...DEFAULT_SPEC, topology });
 
 export const EXAMPLES: readonly Example[] = [
-  { slug: "bcube", title: "Partial BCube(8,3)", detail: "the paper's container", spec: DEFAULT_SPEC },
+  {
+    slug: "bcube",
+    title: "Partial BCube(8,3)",
+    short: "BCube",
+    detail: "the paper's container",
+    spec: DEFAULT_SPEC,
+  },
   {
     slug: "dcell",
     title: "Partial DCell(8,2)",
+    short: "DCell",
     detail: "recursive, one mini-switch a cell",
     spec: of({ family: "dcell", n: 8, k: 2, servers: 2048 }),
   },
   {
     slug: "fat-tree",
     title: "Fat-tree, five layers",
+    short: "Fat-tree",
     detail: "8-port switches",
     spec: of({ family: "fat_tree", ports: 8, layers: 5, servers: 2048 }),
   },
   {
     slug: "tree",
     title: "Two-level tree",
+    short: "Tree",
     detail: "48-port edge switches",
     spec: of({ family: "tree", edge_ports: 48, servers: 2048 }),
   },
   {
     slug: "camcube",
     title: "CamCube 16×16×8",
+    short: "CamCube",
     detail: "3D torus, no switches",
     spec: of({ family: "torus3d", x: 16, y: 16, z: 8 }),
   },
   {
     slug: "subways",
     title: "Subways type 1",
+    short: "Subways",
     detail: "two ports a server",
     spec: of({ family: "subways", type: 1, p: 2, q: 32, l: 16, clusters: 4, loops_per_cluster: 2 }),
   },

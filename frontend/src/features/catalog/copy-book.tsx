@@ -1,0 +1,86 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { ApiError, api, take } from "@/api/client";
+import type { Book } from "@/api/types";
+import { Button } from "@/ui/button";
+import { Stacked, TextInput } from "@/ui/form";
+import { ModalDialog } from "@/ui/overlay";
+import { toast } from "@/ui/toast";
+import styles from "./catalog-page.module.css";
+
+/** A book of one's own starts as a copy: the built-in ones stay what their sources say. */
+export function CopyBook({
+  from,
+  version,
+  onMade,
+}: {
+  from: Book;
+  version: number;
+  onMade: (book: string) => void;
+}) {
+  const client = useQueryClient();
+  const [open, setOpen] = useState(false);
+  const [title, setTitle] = useState("");
+  const [error, setError] = useState<string | null>(null);
+  const id = title
+    .toLowerCase()
+    .normalize("NFKD")
+    .replace(/[^a-z0-9.]+/g, "-")
+    .replace(/^[-.]+|[-.]+$/g, "")
+    .slice(0, 64);
+  return (
+    <>
+      <Button small icon="copy" onClick={() => setOpen(true)}>
+        Copy as a new book
+      </Button>
+      <ModalDialog title={`Copy “${from.title}”`} isOpen={open} onClose={() => setOpen(false)} width={420}>
+        <form
+          className={styles.edit}
+          onSubmit={async (event) => {
+            event.preventDefault();
+            try {
+              await take(
+                api.POST("/api/v1/catalog/books", {
+                  body: { book: id, title: title.trim(), copy_of: from.book, version, note: "" },
+                }),
+              );
+              await client.invalidateQueries({ queryKey: ["books"] });
+              setOpen(false);
+              setTitle("");
+              setError(null);
+              toast(`Made the book ${id}`);
+              onMade(id);
+            } catch (caught) {
+              setError(caught instanceof ApiError ? caught.message : String(caught));
+            }
+          }}
+        >
+          <Stacked label="Title">
+            {(field) => (
+              <TextInput
+                id={field}
+                value={title}
+                maxLength={200}
+                onChange={(event) => setTitle(event.target.value)}
+              />
+            )}
+          </Stacked>
+          <p className={styles.muted}>Plans call it “{id || "…"}”.</p>
+          {error && (
+            <p className={styles.wrong} role="alert">
+              {error}
+            </p>
+          )}
+          <div className={styles.editActions}>
+            <Button type="submit" look="primary" disabled={!id}>
+              Copy
+            </Button>
+            <Button look="quiet" onClick={() => setOpen(false)}>
+              Cancel
+            </Button>
+          </div>
+        </form>
+      </ModalDialog>
+    </>
+  );
+}

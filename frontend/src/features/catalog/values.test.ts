@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import type { Part } from "@/api/types";
+import { editText, parseValue, titleOf, valueRows, withEdits } from "./values";
+
+const part: Part = {
+  sku: "X",
+  kind: "switch",
+  name: "X",
+  manufacturer: "m",
+  attributes: { ports: 8, lengths_metres: [1, 2], needs_transceiver: false, connector: "rj45" },
+  price_usd: 40,
+  power_watts: null,
+  weight_kg: null,
+  sources: {
+    price_usd: { source: "[bcube §8]", date: "2009-08-17", basis: "published" },
+    "*": { source: "guess", date: null, basis: "assumed" },
+  },
+};
+
+test("each value has its own source, or the part's; an unknown value has none", () => {
+  const rows = new Map(valueRows(part).map((row) => [row.field, row]));
+  expect(rows.get("price_usd")?.source?.basis).toBe("published");
+  expect(rows.get("ports")?.source?.basis).toBe("assumed");
+  expect(rows.get("power_watts")).toMatchObject({ text: "unknown", source: null });
+});
+
+test.each([[8], [0.5], [[1, 2.5]], [true], [false], ["rj45"], [null]])("%j edits back to itself", (value) => {
+  expect(parseValue(editText(value), value)).toEqual(value);
+});
+
+test("what cannot be read is refused, not guessed", () => {
+  expect(parseValue("x", 8)).toBeUndefined();
+  expect(parseValue("-1", 8)).toBeUndefined();
+  expect(parseValue("1, x", [1])).toBeUndefined();
+  expect(parseValue("maybe", true)).toBeUndefined();
+});
+
+test("an edit names its own source and leaves the others and the original alone", () => {
+  const source = { source: "quote 17", date: "2026-01-02", basis: "vendor" as const };
+  const next = withEdits(part, { price_usd: 41, ports: 16 }, source);
+  expect(next).toMatchObject({ price_usd: 41, attributes: { ports: 16, connector: "rj45" } });
+  expect(next.sources).toMatchObject({ price_usd: source, ports: source, "*": part.sources!["*"] });
+  expect(part.price_usd).toBe(40);
+  expect(part.attributes?.ports).toBe(8);
+});
+
+test("field names read as words, without their unit", () => {
+  expect(titleOf("length_prices_usd")).toBe("Length prices");
+  expect(titleOf("bulk_price_usd_per_metre")).toBe("Bulk price");
+  expect(titleOf("kg_per_metre")).toBe("Kg per metre");
+});

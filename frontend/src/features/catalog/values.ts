@@ -1,0 +1,116 @@
+/** A part's values as rows, each with where it comes from. */
+import type { Part } from "@/api/types";
+import { formatKilograms, formatShort, formatUsd, formatWatts } from "@/units";
+
+export interface ValueRow {
+  /** As in the part: `price_usd`, or the attribute's name. */
+  field: string;
+  attribute: boolean;
+  title: string;
+  value: unknown;
+  text: string;
+  unit: string;
+  source: { source: string; date?: string | null; basis: string } | null;
+}
+
+const UNITS: [suffix: string, unit: string][] = [
+  ["_usd_per_metre", "USD/m"],
+  ["_usd_per_hour", "USD/h"],
+  ["kg_per_metre", "kg/m"],
+  ["_usd", "USD"],
+  ["_watts", "W"],
+  ["_kg", "kg"],
+  ["_gbps", "Gb/s"],
+  ["_metres", "m"],
+  ["_mm", "mm"],
+  ["_minutes", "min"],
+];
+
+export function unitOf(field: string): string {
+  return UNITS.find(([suffix]) => field.endsWith(suffix))?.[1] ?? "";
+}
+
+/** `length_prices_usd` is "Length prices". */
+export function titleOf(field: string): string {
+  const suffix = UNITS.find(([s]) => s.startsWith("_") && field.endsWith(s))?.[0] ?? "";
+  const words = field.slice(0, field.length - suffix.length).replaceAll("_", " ");
+  return words[0]!.toUpperCase() + words.slice(1);
+}
+
+function textOf(field: string, value: unknown): string {
+  if (value === null || value === undefined) return field === "price_usd" ? "no price" : "unknown";
+  if (Array.isArray(value))
+    return value.map((v) => (typeof v === "number" ? formatShort(v, 2) : String(v))).join(" · ");
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value !== "number") return typeof value === "object" ? JSON.stringify(value) : String(value);
+  if (field === "price_usd") return formatUsd(value);
+  if (field === "power_watts") return formatWatts(value);
+  if (field === "weight_kg") return formatKilograms(value);
+  const unit = unitOf(field);
+  return `${formatShort(value, 3)}${unit ? `\u00a0${unit}` : ""}`;
+}
+
+/** The source of one field: its own, else the part's `*`. */
+export function sourceOf(part: Part, field: string): ValueRow["source"] {
+  return part.sources?.[field] ?? part.sources?.["*"] ?? null;
+}
+
+export function valueRows(part: Part): ValueRow[] {
+  const row = (field: string, value: unknown, attribute: boolean): ValueRow => ({
+    field,
+    attribute,
+    title: titleOf(field),
+    value,
+    text: textOf(field, value),
+    unit: unitOf(field),
+    source: value === null || value === undefined ? null : sourceOf(part, field),
+  });
+  return [
+    row("price_usd", part.price_usd, false),
+    row("power_watts", part.power_watts, false),
+    row("weight_kg", part.weight_kg, false),
+    ...Object.entries(part.attributes ?? {}).map(([field, value]) => row(field, value, true)),
+  ];
+}
+
+/** Reads an edited value back as the kind it had: numbers, lists of numbers, booleans and text. Undefined if unreadable. */
+export function parseValue(text: string, before: unknown): unknown {
+  const trimmed = text.trim();
+  if (Array.isArray(before)) {
+    const parts = trimmed.split(/[\s,·;]+/).filter(Boolean);
+    const numbers = parts.map(Number);
+    if (before.every((v) => typeof v === "number"))
+      return numbers.every(Number.isFinite) ? numbers : undefined;
+    return parts;
+  }
+  if (typeof before === "boolean") return trimmed === "yes" ? true : trimmed === "no" ? false : undefined;
+  if (typeof before === "number" || before === null || before === undefined) {
+    if (trimmed === "") return null;
+    const number = Number(trimmed.replaceAll(",", ""));
+    return Number.isFinite(number) && number >= 0 ? number : undefined;
+  }
+  return trimmed;
+}
+
+export function editText(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  if (Array.isArray(value)) return value.join(", ");
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return String(value);
+}
+
+/** The part with its edits, each edited field with the new source. */
+export function withEdits(
+  part: Part,
+  edits: Record<string, unknown>,
+  source: { source: string; date: string | null; basis: "published" | "vendor" | "assumed" },
+): Part {
+  const next: Part = { ...part, attributes: { ...part.attributes }, sources: { ...part.sources } };
+  for (const [field, value] of Object.entries(edits)) {
+    if (field === "price_usd" || field === "power_watts" || field === "weight_kg")
+      next[field] = value as number | null;
+    else next.attributes![field] = value;
+    next.sources![field] = source;
+  }
+  return next;
+}

@@ -1,0 +1,182 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+import { api, take } from "@/api/client";
+import type { WorkOrder } from "@/api/types";
+import { Button } from "@/ui/button";
+import { saveFile } from "@/ui/clipboard";
+import { type Column, DataTable } from "@/ui/data-table";
+import { Icon } from "@/ui/icon";
+import { Skeleton } from "@/ui/marks";
+import { ModalDialog } from "@/ui/overlay";
+import { csvOf, type SortBy } from "@/ui/table-order";
+import { Tabs } from "@/ui/tabs";
+import { formatCount, formatMillimetres } from "@/units";
+import { ProblemView } from "../shared/problem";
+import type { ComparedRef } from "./refs";
+import styles from "./work-order.module.css";
+
+type Action = "all" | "add" | "move" | "remove" | "keep";
+const ACTIONS: Action[] = ["all", "add", "move", "remove", "keep"];
+
+/** What the crew does to turn one plan's cabling into the other's. Both must be saved: the API names plans by id. */
+export default function WorkOrderDialog({
+  before,
+  after,
+  names,
+  onClose,
+}: {
+  before: ComparedRef;
+  after: ComparedRef;
+  names: [string, string];
+  onClose: () => void;
+}) {
+  const saved = before.id !== undefined && after.id !== undefined;
+  const query = useQuery({
+    queryKey: ["diff", before.id, after.id],
+    enabled: saved,
+    queryFn: ({ signal }) =>
+      take(
+        api.GET("/api/v1/plans/{id}/diff/{other}", {
+          params: { path: { id: before.id!, other: after.id! } },
+          signal,
+        }),
+      ),
+  });
+  return (
+    <ModalDialog title={`Work order: ${names[0]} to ${names[1]}`} isOpen onClose={onClose} width={1000}>
+      {!saved ? (
+        <p>
+          A work order is between two saved plans. Open {before.id ? `“${names[1]}”` : `“${names[0]}”`} and
+          save it, then add it here from the saved plans.
+        </p>
+      ) : query.isError ? (
+        <ProblemView error={query.error} onRetry={() => void query.refetch()} />
+      ) : query.data ? (
+        <Order order={query.data} />
+      ) : (
+        <Skeleton height={320} />
+      )}
+    </ModalDialog>
+  );
+}
+
+function Order({ order }: { order: WorkOrder }) {
+  const [action, setAction] = useState<Action>("all");
+  const [sort, setSort] = useState<SortBy | null>(null);
+  const columns = useMemo(() => columnsOf(order), [order]);
+  const names = (order as { actions?: string[] }).actions ?? [];
+  const actionOf = useMemo(() => {
+    const raw = order.columns.action ?? [];
+    return (row: number) =>
+      typeof raw[row] === "number" ? (names[raw[row] as number] ?? "") : String(raw[row] ?? "");
+  }, [order, names]);
+  const count = order.columns.action?.length ?? 0;
+  const rows = useMemo(
+    () =>
+      Array.from({ length: count }, (_, at) => at).filter(
+        (row) => action === "all" || actionOf(row) === action,
+      ),
+    [count, action, actionOf],
+  );
+  return (
+    <div className={styles.order}>
+      {order.claims.length > 0 && (
+        <ul className={styles.claims}>
+          {order.claims.map((claim) => (
+            <li key={claim.name} data-holds={claim.holds}>
+              <Icon name={claim.holds ? "check" : "close"} />
+              <span>
+                <strong>{(claim as { statement?: string }).statement ?? claim.name}</strong>{" "}
+                {claim.holds ? "Holds." : "Does not hold."}{" "}
+                <span className={styles.muted}>{claim.detail}</span>
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+      <div className={styles.bar}>
+        <Tabs
+          label="Actions"
+          panelId="work-order-table"
+          value={action}
+          onChange={setAction}
+          items={ACTIONS.map((id) => ({
+            id,
+            label: id === "all" ? "All" : id[0]!.toUpperCase() + id.slice(1),
+            detail: id === "all" ? undefined : formatCount(order.counts[id]),
+          }))}
+        />
+        <Button
+          small
+          icon="export"
+          onClick={() =>
+            saveFile(
+              new Blob(
+                [
+                  csvOf(
+                    columns.map((c) => c.title),
+                    rows.map((row) => columns.map((c) => c.text(row))),
+                  ),
+                ],
+                { type: "text/csv" },
+              ),
+              "work-order.csv",
+            )
+          }
+        >
+          CSV
+        </Button>
+      </div>
+      <div id="work-order-table" role="tabpanel" className={styles.table}>
+        <DataTable
+          label="Work order"
+          columns={columns}
+          rows={rows}
+          sort={sort}
+          onSort={setSort}
+          empty="No cable of this kind."
+        />
+      </div>
+    </div>
+  );
+}
+
+const TITLES: Record<string, [title: string, width: number]> = {
+  action: ["Action", 72],
+  reason: ["Reason", 130],
+  end_a: ["End A", 120],
+  end_b: ["End B", 120],
+  from: ["Label now", 190],
+  to: ["Label then", 190],
+  label: ["Label", 190],
+  length_mm: ["Length", 72],
+};
+
+/** Whatever columns the order has, in its order; indices into its own word lists are spelled out. */
+function columnsOf(order: WorkOrder): Column[] {
+  const lists: Record<string, string[] | undefined> = {
+    action: (order as { actions?: string[] }).actions,
+    reason: (order as { reasons?: string[] }).reasons,
+  };
+  return Object.entries(order.columns)
+    .filter(([name]) => name in TITLES)
+    .map(([name, values]) => {
+      const [title, width] = TITLES[name]!;
+      const words = lists[name];
+      return {
+        id: name,
+        title,
+        width,
+        align: name === "length_mm" ? ("end" as const) : undefined,
+        mono: name === "from" || name === "to",
+        text: (row: number) => {
+          const value = values[row];
+          if (value === null || value === undefined) return "";
+          if (name === "length_mm") return formatMillimetres(Number(value));
+          return words && typeof value === "number" ? (words[value] ?? "") : String(value);
+        },
+        sort: (row: number) =>
+          typeof values[row] === "number" ? (values[row] as number) : String(values[row] ?? ""),
+      };
+    });
+}
