@@ -17,7 +17,7 @@ from .images import Images, make_images
 @pytest.fixture(scope="session")
 def folder() -> Iterator[Path]:
     """A short path under the temporary folder: a Unix socket's path may have 107 bytes."""
-    path = Path(tempfile.mkdtemp(prefix="cubeyard-"))
+    path = Path(tempfile.mkdtemp(prefix="cubeyard-docker-"))
     yield path
     shutil.rmtree(path, ignore_errors=True)
 
