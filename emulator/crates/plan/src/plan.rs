@@ -137,8 +137,12 @@ impl Plan {
 /// # Errors
 /// [`PlanError`] with findings when there is nothing to draw; a plan with remarks carries them in `findings`.
 pub fn plan(spec: &PlanSpec, book: &Book) -> Result<Plan, PlanError> {
-    let topology = Topology::build(&spec.topology)?;
     let mut findings = spec.topology.validate();
+    findings.extend(spec.validate());
+    if findings.iter().any(Finding::is_error) {
+        return Err(PlanError { findings });
+    }
+    let topology = Topology::build(&spec.topology)?;
     let layout = lay_out(spec, &topology, book, &mut findings);
     let wiring = wire(spec, &topology, &layout, book, &mut findings);
     let mut bom = bill(spec, &topology, book, &layout, &wiring);
@@ -152,9 +156,7 @@ pub fn plan(spec: &PlanSpec, book: &Book) -> Result<Plan, PlanError> {
         Severity::Info => 2,
     });
 
-    let mut resolved = spec.clone();
-    resolved.topology = spec.topology.resolve();
-    resolved.catalog = Some(book.book.clone());
+    let resolved = spec.filled(&layout, book);
     let used_parts = UsedParts::of(book, &layout.parts, &wiring);
     let hash = plan_hash(&resolved, book);
     Ok(Plan {
