@@ -62,6 +62,7 @@ def cable_schedule(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     names = [cell(name) for name in tables.device_names]
     racks = [cell(name) for name in tables.rack_names]
     parts = [(cell(tables.part_sku(i)), cell(tables.part_name(i))) for i in range(len(tables.parts))]
+    no_part = ("", "")
     bundles = [*tables.bundle_names, ""]  # index -1, "stays in its rack", is the last one
     total = max(plan.cable_count, 1)
 
@@ -70,7 +71,7 @@ def cable_schedule(plan: PlanView, progress: Progress) -> Iterator[bytes]:
             if cable.index % CHUNK_CABLES == 0:
                 progress(cable.index / total, "cable schedule")
             a, b = cable.a_device, cable.b_device
-            sku, part = parts[cable.part]
+            sku, part = parts[cable.part] if cable.part < len(parts) else no_part
             yield (
                 cable.name, cell(cable.near_label), cell(cable.far_label), cable.level,
                 racks[tables.device_rack[a]], tables.device_unit[a], tables.letters[a], names[a], cell(cable.a_port),

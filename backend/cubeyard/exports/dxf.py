@@ -141,6 +141,9 @@ def floor_drawing(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     progress(0.7, "bundles")
     _text(space, plain(plan.name), (0.0, -0.3), 0.16, centred=False)
     _text(space, provenance(plan).replace("\u00b7", "-"), (0.0, -0.5), 0.09, centred=False)
+    # The library registers classes in the order of a set, which differs from process to process: sort them first.
+    drawing.classes.add_required_classes(drawing.dxfversion)
+    drawing.classes.classes = dict(sorted(drawing.classes.classes.items()))
     stream = io.StringIO()
     drawing.write(stream)
     text = stream.getvalue()

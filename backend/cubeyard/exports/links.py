@@ -29,7 +29,7 @@ class LinkFacts:
         self.tables = tables
 
     def part_attributes(self, part: int | None) -> dict[str, Any]:
-        """The price book's attributes of a part of the scene; empty for a device that no part in the book fits."""
+        """The price book's attributes of a part; empty for a device that no part in the book fits."""
         if part is None or not 0 <= part < len(self.tables.parts):
             return {}
         return self.tables.parts[part].get("attributes") or {}
@@ -42,7 +42,7 @@ class LinkFacts:
     @cached_property
     def gbps(self) -> list[float]:
         """Each cable's rate in Gb/s, in the plan's order."""
-        return [1.0] * self.tables.plan.cable_count  # XXX
+        return self.tables.plan.gbps.tolist()
 
     def interface_type(self, gbps: float, cable_part: int) -> str:
         """NetBox's interface type for a port at `gbps` that takes this cable."""

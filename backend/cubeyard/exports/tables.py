@@ -68,7 +68,7 @@ class PlanTables:
         self.device_slots: list[int] = devices["slots"]
         self.device_part: list[int] = devices["part"]
         self.rack_names: list[str] = [plain(name) for name in plan.scene["racks"]["name"]]
-        self.parts: list[dict[str, Any]] = plan.scene["parts"]
+        self.parts: list[dict[str, Any]] = plan.parts
 
     @cached_property
     def letters(self) -> list[str]:

@@ -7,7 +7,7 @@ import unicodedata
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_NOT_FILE = re.compile(r"[^A-Za-z0-9._-]+")
+_NOT_FILE = re.compile(r"([^A-Za-z0-9._-]|\.{2,})+")
 _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 
 

@@ -233,8 +233,8 @@ class NetboxRecords:
                 "status": "planned",
                 "site": self.site,
                 "rack": tables.rack_names[tables.device_rack[i]],
-                "position": "" if shared else tables.device_unit[i],
-                "face": "" if shared else "front",
+                "position": "" if shared or not tables.device_unit[i] else tables.device_unit[i],
+                "face": "" if shared or not tables.device_unit[i] else "front",
                 "description": f"{tables.device_names[i]} at {tables.locations[i]}",
             }
 

@@ -23,7 +23,7 @@ _COLUMNS = (
 
 
 def bill_sheet(book: Workbook, styles: Styles, plan: PlanView, names: SheetNames) -> None:
-    """One row a line; `To order` is quantity and spares, `Total` is `To order` at the unit price."""
+    """One row a line; `To order` is quantity and spares, `Total` is `To order` at the unit price, to the cent."""
     sheet = book.add_worksheet(names.bom)
     lines: list[dict[str, Any]] = plan.bom["lines"]
     last = FIRST_ROW + max(len(lines), 1)
@@ -80,6 +80,6 @@ def _line(sheet: Any, styles: Styles, row: int, line: dict[str, Any]) -> None:
     sheet.write_formula(row, 8, f"=G{number}+H{number}", styles.integer, quantity + spares)
     if line.get("unit_price_usd") is not None:
         sheet.write_number(row, 10, line["unit_price_usd"], styles.money)
-        sheet.write_formula(row, 11, f"=I{number}*K{number}", styles.money, line.get("total_usd") or 0)
+        sheet.write_formula(row, 11, f"=ROUND(I{number}*K{number},2)", styles.money, line.get("total_usd") or 0)
     if line.get("weight_kg") is not None:
         sheet.write_number(row, 12, line["weight_kg"], styles.kilograms)

@@ -65,7 +65,7 @@ def _maker(tables: PlanTables, start: int, stop: int):
         bundles = [*tables.bundle_names, ""]
         for cable in tables.rows(start, stop):
             a, b = cable.a_device, cable.b_device
-            sku, part = parts[cable.part]
+            sku, part = parts[cable.part] if cable.part < len(parts) else ("", "")
             yield (
                 (cable.name, _TEXT), (cable.near_label, _TEXT), (cable.far_label, _TEXT),
                 (cable.level, _LEVELS + min(cable.level, 15)),

@@ -55,7 +55,7 @@ def _counts(sheet: Worksheet, styles: Styles, tables: PlanTables, names: SheetNa
         ("Cables", counts["cables"], styles.integer, _schedule_count(plan, names)),
         ("Racks", counts["racks"], styles.integer, None),
         # Filters on the schedule must not change the summary, so it sums the column and not the sheet's own total.
-        ("Cable length (m)", summary["cable_metres"], styles.total_metres, _schedule_sum(plan, names)),
+        ("Cable to buy (m)", summary["cable_metres"], styles.total_metres, _schedule_sum(plan, names)),
         ("Longest cable (m)", summary["longest_cable_metres"], styles.metres, None),
         ("Power (W)", summary["power_watts"]["total"], styles.watts, None),
         ("Weight (kg)", summary["weight_kg"]["total"], styles.kilograms, None),
@@ -87,7 +87,7 @@ def _schedule_count(plan: PlanView, names: SheetNames) -> str:
 
 
 def _schedule_sum(plan: PlanView, names: SheetNames) -> str:
-    ranges = (_schedule_range(plan, page, schedule.LENGTH_COLUMN, names) for page in range(len(names.schedule)))
+    ranges = (_schedule_range(plan, page, schedule.STOCK_COLUMN, names) for page in range(len(names.schedule)))
     return "=" + "+".join(f"SUM({cells})" for cells in ranges)
 
 

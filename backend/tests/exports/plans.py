@@ -1,0 +1,84 @@
+"""Real plans, computed by the real engine, that the export tests print."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from hypothesis import strategies as st
+
+from cubeyard.engine import Engine
+from cubeyard.plans.view import PlanView
+
+Json = dict[str, Any]
+
+SPECS: dict[str, tuple[Json, str]] = {
+    # The paper's container, with the paper's parts: no cable has a price.
+    "paper": ({"family": "bcube", "n": 8, "k": 3, "servers": 2048}, "paper-2009"),
+    # The same, priced.
+    "priced": ({"family": "bcube", "n": 8, "k": 3, "servers": 2048}, "current-2026"),
+    "dcell": ({"family": "dcell", "n": 4, "k": 1}, "current-2026"),
+    # No switches; port names x+ and x-; two parallel links along an axis of two.
+    "torus": ({"family": "torus3d", "x": 4, "y": 3, "z": 2}, "current-2026"),
+    # Rows instead of a container, full-width switches, 10 and 40 Gb/s, several media, several rates.
+    "subways": (
+        {"family": "subways", "type": 1, "p": 2, "q": 30, "l": 12, "c": 1, "clusters": 2},
+        "current-2026",
+    ),
+    # Type 0: the p links of a server go to one ToR, so there are parallel cables.
+    "trunks": ({"family": "subways", "type": 0, "p": 2, "q": 8, "l": 4, "c": 1, "clusters": 1}, "current-2026"),
+    "fat-tree": ({"family": "fat_tree", "ports": 8, "layers": 3}, "current-2026"),
+    # No part of the book fits the switches or the cables.
+    "partless": (
+        {"topology": {"family": "tree", "edge_ports": 60, "servers": 200}, "cabling": {"link_gbps": 800}},
+        "paper-2009",
+    ),
+}
+SMALL = ("dcell", "torus", "subways", "trunks", "fat-tree", "partless")
+
+
+def book(engine: Engine, name: str) -> Json:
+    return next(item for item in engine.builtin_books if item["book"] == name)
+
+
+def compute(engine: Engine, spec: Json, book_name: str, name: str | None = None) -> PlanView:
+    return PlanView.of(engine.plan(spec, book(engine, book_name)), name)
+
+
+def hostile_book(engine: Engine) -> Json:
+    """A price book whose names try to run in a spreadsheet, break out of XML and of YAML, and climb out of a zip."""
+    hostile = copy.deepcopy(book(engine, "current-2026"))
+    names = (
+        '=HYPERLINK("http://evil","x")', "+1+1", "-2", "@SUM(A1)", "<b>&\"'</b>", "../../etc/passwd",
+        "\u0007bell", "a\nb", '"quoted", with comma', "\tTab", "\u202eright to left",
+    )  # fmt: skip
+    for i, part in enumerate(hostile["parts"]):
+        part["name"] = names[i % len(names)]
+        part["manufacturer"] = names[(i + 3) % len(names)]
+    return hostile
+
+
+HOSTILE_NAME = "=cmd|' /C calc'!A0 ../..\\x\"<b>&\n$(HOME) ${HOME}"
+
+
+@st.composite
+def small_specs(draw: st.DrawFn) -> Json:
+    """Any family, a few dozen to a few hundred devices."""
+    family = draw(st.sampled_from(["bcube", "dcell", "torus3d", "subways", "fat_tree", "tree"]))
+    if family == "bcube":
+        return {"family": family, "n": draw(st.integers(2, 6)), "k": draw(st.integers(0, 2))}
+    if family == "dcell":
+        return {"family": family, "n": draw(st.integers(2, 6)), "k": draw(st.integers(0, 1))}
+    if family == "torus3d":
+        side = st.integers(2, 5)
+        return {"family": family, "x": draw(side), "y": draw(side), "z": draw(side)}
+    if family == "subways":
+        ports = draw(st.integers(1, 3))
+        loop = draw(st.integers(max(ports, 2), 6))
+        return {
+            "family": family, "type": draw(st.sampled_from([0, 1])), "p": ports, "q": ports * draw(st.integers(1, 6)),
+            "l": loop, "c": 1, "clusters": draw(st.integers(1, 2)),
+        }  # fmt: skip
+    if family == "fat_tree":
+        return {"family": family, "ports": draw(st.sampled_from([2, 4, 6])), "layers": draw(st.integers(2, 3))}
+    return {"family": family, "edge_ports": draw(st.integers(1, 48)), "servers": draw(st.integers(1, 300))}

@@ -1,0 +1,109 @@
+"""What holds for every format: known names, honest progress, the same bytes for the same plan, nothing held whole."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cubeyard.engine import Engine
+from cubeyard.exports import FORMATS, UnknownExportFormatError, file_name, render
+from cubeyard.plans.view import PlanView
+from tests.exports import plans
+
+BACKEND = Path(__file__).parents[2]
+
+# Run in a process of its own, with another hash seed, another time zone and later in time.
+_DIGESTS = """
+import hashlib, json, sys
+from cubeyard.engine import Engine
+from cubeyard.exports import FORMATS, render
+from cubeyard.settings import Settings
+from tests.exports import plans
+engine = Engine(Settings())
+out = {}
+for name in sys.argv[1:]:
+    plan = plans.compute(engine, *plans.SPECS[name])
+    for format in FORMATS:
+        out[f"{name}/{format}"] = hashlib.sha256(b"".join(render(format, plan))).hexdigest()
+print(json.dumps(out))
+"""
+
+
+def test_the_same_plan_gives_the_same_bytes(rendered: Callable[[str, str], bytes]) -> None:
+    names = ("dcell", "subways", "torus")
+    ours = {f"{n}/{f}": hashlib.sha256(rendered(f, n)).hexdigest() for n in names for f in FORMATS}
+    environment = os.environ | {"PYTHONHASHSEED": "12345", "TZ": "Asia/Tokyo", "PYTHONPATH": str(BACKEND)}
+    other = subprocess.run(
+        [sys.executable, "-c", _DIGESTS, *names],
+        env=environment,
+        cwd=BACKEND,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(other.stdout.splitlines()[-1]) == ours
+
+
+def test_another_plan_gives_other_bytes(rendered: Callable[[str, str], bytes]) -> None:
+    for format in FORMATS:
+        assert rendered(format, "dcell") != rendered(format, "torus")
+
+
+def test_an_unknown_format_is_named_with_those_that_exist(plan: Callable[[str], PlanView]) -> None:
+    with pytest.raises(UnknownExportFormatError, match=r"'docx' does not exist.*csv.*netbox"):
+        render("docx", plan("dcell"))
+    with pytest.raises(UnknownExportFormatError):
+        file_name("docx", plan("dcell"))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_progress_only_grows_and_ends_at_one(format: str, plan: Callable[[str], PlanView]) -> None:
+    seen: list[tuple[float, str]] = []
+    for _ in render(format, plan("subways"), lambda done, doing: seen.append((done, doing))):
+        pass
+    fractions = [done for done, _ in seen]
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1.0
+    assert all(0 <= done <= 1 and doing for done, doing in seen)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_plan_can_be_printed(format: str, rendered: Callable[[str, str], bytes]) -> None:
+    for name in plans.SMALL:
+        assert rendered(format, name)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_file_name_is_safe_whatever_the_plan_is_called(format: str, hostile: PlanView) -> None:
+    name = file_name(format, hostile)
+    assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name)
+    assert ".." not in name
+    assert name.endswith(FORMATS[format].extension)
+    assert hostile.plan_hash[:8] in name
+
+
+@pytest.mark.parametrize("format", ["csv", "labels", "graphml", "netbox"])
+def test_a_large_plan_streams_in_pieces(format: str, engine: Engine) -> None:
+    """8,192 servers and 24,576 cables: the pieces are small, and so is what is held at a time beside the plan itself."""
+    plan = plans.compute(engine, {"family": "fat_tree", "ports": 32, "layers": 3}, "current-2026")
+    assert plan.cable_count == 24_576
+    sizes: list[int] = []
+    for piece in render(format, plan):  # once without counting, so that imports are not counted
+        sizes.append(len(piece))
+    tracemalloc.start()
+    for _ in render(format, plan):
+        pass
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(sizes) > 1
+    assert max(sizes) < 20_000_000
+    assert peak < 45_000_000
