@@ -555,14 +555,24 @@ export interface components {
     schemas: {
         /** Bom */
         Bom: {
+            book: components["schemas"]["BookName"];
+            /** Currency */
+            currency: string;
             /** Lines */
             lines: components["schemas"]["BomLine"][];
-            /** Cut List */
+            /**
+             * Cut List
+             * @description For bulk cable: what to cut.
+             */
             cut_list: components["schemas"]["CutPiece"][];
             /** Waste Metres */
             waste_metres: number;
             /** Boxes */
             boxes: number;
+            /** Labour Minutes */
+            labour_minutes: number;
+            weight_kg: components["schemas"]["Weight"];
+            cost_usd: components["schemas"]["Cost"];
         };
         /** BomLine */
         BomLine: {
@@ -570,7 +580,10 @@ export interface components {
             line: number;
             /** Category */
             category: string;
-            /** Sku */
+            /**
+             * Sku
+             * @description Empty where no part of the book fits.
+             */
             sku: string;
             /** Name */
             name: string;
@@ -582,11 +595,17 @@ export interface components {
             quantity: number;
             /** Spares */
             spares: number;
-            /** Unit */
+            /**
+             * Unit
+             * @description `each`, `m` or `min`.
+             */
             unit: string;
             /** Unit Price Usd */
             unit_price_usd: number | null;
-            /** Total Usd */
+            /**
+             * Total Usd
+             * @description Quantity and spares together; null without a price.
+             */
             total_usd: number | null;
             /** Weight Kg */
             weight_kg: number | null;
@@ -637,6 +656,15 @@ export interface components {
         BookList: {
             /** Items */
             items: components["schemas"]["Book"][];
+        };
+        /** BookName */
+        BookName: {
+            /** Book */
+            book: string;
+            /** Version */
+            version: number;
+            /** Title */
+            title: string;
         };
         /** BookVersion */
         BookVersion: {
@@ -711,7 +739,7 @@ export interface components {
             stock_mm: number[];
             /**
              * Part
-             * @description A row of `parts`.
+             * @description A row of `parts`; 65535 where no part of the book fits.
              */
             part: number[];
             /**
@@ -724,34 +752,6 @@ export interface components {
              * @description A row of the scene's bundles, or -1 for a cable that stays in its rack.
              */
             bundle: number[];
-        };
-        /** CableRef */
-        CableRef: {
-            /** Index */
-            index: number;
-            /** Name */
-            name: string;
-            /** Level */
-            level: number;
-            /** Route */
-            route: string;
-            /** Colour */
-            colour: string;
-            /** Length Metres */
-            length_metres: number;
-            /** Stock Metres */
-            stock_metres: number;
-            /** Sku */
-            sku: string;
-            /** Part */
-            part: string;
-            /** Bundle */
-            bundle: number | null;
-            /**
-             * Label
-             * @description As stuck on this device's end.
-             */
-            label: string;
         };
         /** Cables */
         Cables: {
@@ -800,14 +800,57 @@ export interface components {
             /** Detail */
             detail: string;
         };
-        /** Claim */
+        /** Choice */
+        Choice: {
+            /** Value */
+            value: string | number;
+            /** Title */
+            title: string;
+        };
+        /**
+         * Claim
+         * @description Something a paper says about rewiring, checked on these two plans.
+         */
         Claim: {
             /** Name */
             name: string;
+            /** Statement */
+            statement: string;
+            /** Source */
+            source: string;
             /** Holds */
             holds: boolean;
             /** Detail */
             detail: string;
+        };
+        /**
+         * ColumnCut
+         * @description Cuts across a column of racks: the sum of each level's own peak, and the worst place there really is.
+         */
+        ColumnCut: {
+            /** Peak By Level */
+            peak_by_level: components["schemas"]["ColumnCutPeak"][];
+            /** Sum Of Peaks Cables */
+            sum_of_peaks_cables: number;
+            /** Sum Of Peaks Area Cm2 */
+            sum_of_peaks_area_cm2: number;
+            /** Worst Cables */
+            worst_cables: number;
+            /** Worst Area Cm2 */
+            worst_area_cm2: number;
+            /** Worst By Level */
+            worst_by_level: number[];
+            /** Worst Tray */
+            worst_tray: number | null;
+        };
+        /** ColumnCutPeak */
+        ColumnCutPeak: {
+            /** Level */
+            level: number;
+            /** Cables */
+            cables: number;
+            /** Tray */
+            tray: number;
         };
         /**
          * ComparePlan
@@ -914,8 +957,12 @@ export interface components {
             transceivers: number;
             /** Racks */
             racks: number;
+            /** Containers */
+            containers: number;
             /** Trays */
             trays: number;
+            /** Labels */
+            labels: number;
             /** Labour */
             labour: number;
             /**
@@ -945,6 +992,10 @@ export interface components {
         };
         /** CutPiece */
         CutPiece: {
+            /** Sku */
+            sku: string;
+            /** Colour */
+            colour: string;
             /** Length Metres */
             length_metres: number;
             /** Pieces */
@@ -973,6 +1024,45 @@ export interface components {
             /** Delta */
             delta: number | null;
         };
+        /** Device */
+        Device: {
+            /** Device */
+            device: string;
+            /** Index */
+            index: number;
+            /**
+             * Kind
+             * @description `server` or `switch`.
+             */
+            kind: string;
+            /** Role */
+            role: string;
+            /**
+             * Level
+             * @description -1 for a server.
+             */
+            level: number;
+            /** Rack */
+            rack: string;
+            /** Unit */
+            unit: number;
+            /** Height Units */
+            height_units: number;
+            /** Slot */
+            slot: number;
+            /** Slots */
+            slots: number;
+            /** Sku */
+            sku: string;
+            /** Part */
+            part: string;
+            /** Power Watts */
+            power_watts: number | null;
+            /** Ports */
+            ports: number;
+            /** Ports Used */
+            ports_used: number;
+        };
         /**
          * DeviceColumns
          * @description Row `i` is device `i`: servers first, then switches.
@@ -994,7 +1084,7 @@ export interface components {
             rack: number[];
             /**
              * Unit
-             * @description The lowest rack unit it fills, counted from 1 at the bottom.
+             * @description The lowest rack unit it fills, counted from 1 at the bottom; 0 for one that found no room.
              */
             unit: number[];
             /** Height Units */
@@ -1008,74 +1098,138 @@ export interface components {
             slots: number[];
             /**
              * Part
-             * @description A row of `parts`.
+             * @description A row of `parts`; 65535 where no part of the book fits.
              */
             part: number[];
             /** Port Count */
             port_count: number[];
-        };
-        /** DeviceRef */
-        DeviceRef: {
-            /** Index */
-            index: number;
-            /** Name */
-            name: string;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "server" | "switch";
-            /** Level */
-            level: number;
-            /** Rack */
-            rack: string;
-            /** Unit */
-            unit: number;
-            /** Slot */
-            slot: number;
-            /** Slots */
-            slots: number;
-            /** Height Units */
-            height_units: number;
-            /** Sku */
-            sku: string;
-            /** Part */
-            part: string;
         };
         /**
          * DeviceTrace
          * @description Where a device stands and what every one of its ports is joined to.
          */
         DeviceTrace: {
-            /** Plan Hash */
-            plan_hash: string;
-            device: components["schemas"]["DeviceRef"];
+            /** Device */
+            device: string;
+            /** Index */
+            index: number;
+            /**
+             * Kind
+             * @description `server` or `switch`.
+             */
+            kind: string;
+            /** Role */
+            role: string;
+            /**
+             * Level
+             * @description -1 for a server.
+             */
+            level: number;
+            /** Rack */
+            rack: string;
+            /** Unit */
+            unit: number;
+            /** Height Units */
+            height_units: number;
+            /** Slot */
+            slot: number;
+            /** Slots */
+            slots: number;
+            /** Sku */
+            sku: string;
+            /** Part */
+            part: string;
+            /** Power Watts */
+            power_watts: number | null;
             /** Ports */
-            ports: components["schemas"]["TracedPort"][];
+            ports: number;
+            /** Ports Used */
+            ports_used: number;
+            rows: components["schemas"]["PortRows"];
+        };
+        /**
+         * DiffColumns
+         * @description One row a cable: removals first, then moves, additions, keeps.
+         */
+        DiffColumns: {
+            /**
+             * Action
+             * @description A row of `actions`.
+             */
+            action: number[];
+            /**
+             * Reason
+             * @description A row of `reasons`.
+             */
+            reason: number[];
+            /**
+             * Before
+             * @description The cable's number in the plan before; -1 for none.
+             */
+            before: number[];
+            /**
+             * After
+             * @description The cable's number in the plan after; -1 for none.
+             */
+            after: number[];
+            /** End A */
+            end_a: string[];
+            /** End B */
+            end_b: string[];
+            /**
+             * From
+             * @description The label before; empty for none.
+             */
+            from: string[];
+            /**
+             * To
+             * @description The label after; empty for none.
+             */
+            to: string[];
+            /** Length Mm */
+            length_mm: number[];
         };
         /** DiffCounts */
         DiffCounts: {
             /** Keep */
             keep: number;
-            /** Add */
-            add: number;
             /** Move */
             move: number;
+            /** Add */
+            add: number;
             /** Remove */
             remove: number;
         };
         /** Enclosure */
         Enclosure: {
-            /** Kind */
+            /**
+             * Kind
+             * @description `container` or `rows`.
+             */
             kind: string;
             /** Name */
             name: string;
+            /**
+             * Policy
+             * @description How racks were packed.
+             */
+            policy: string;
             /** Length Metres */
             length_metres: number;
             /** Width Metres */
             width_metres: number;
             /** Height Metres */
             height_metres: number;
+            /** Containers */
+            containers: number;
+            /** Columns */
+            columns: number;
+            /** Positions */
+            positions: number;
+            /** Aisle Metres */
+            aisle_metres: number;
+            /** Rack Height Metres */
+            rack_height_metres: number;
         };
         /** ExportRequest */
         ExportRequest: {
@@ -1111,14 +1265,19 @@ export interface components {
             summary: string;
             /** Source */
             source: string;
+            /**
+             * Names
+             * @description How its servers and switches are named.
+             */
+            names: string;
             /** Parameters */
             parameters: components["schemas"]["Parameter"][];
             /** Example */
             example: {
                 [key: string]: unknown;
             };
-        } & {
-            [key: string]: unknown;
+            /** Presets */
+            presets: components["schemas"]["Preset"][];
         };
         /**
          * FieldError
@@ -1285,8 +1444,15 @@ export interface components {
             value: number | null;
             /** Exact */
             exact: boolean;
-            /** Source */
+            /** Unit */
+            unit: string;
+            /**
+             * Source
+             * @description A paper's section, or `[ours]`.
+             */
             source: string;
+            /** Note */
+            note: string;
         };
         /** NewToken */
         NewToken: {
@@ -1323,20 +1489,27 @@ export interface components {
              * @description `integer`, `number`, `enum` or `list`.
              */
             kind: string;
+            /**
+             * List
+             * @description Whether several values may be given.
+             */
+            list: boolean;
             /** Min */
             min?: number | null;
             /** Max */
             max?: number | null;
             /** Default */
             default?: unknown;
+            /** Default Doc */
+            default_doc?: string | null;
             /** Unit */
             unit?: string | null;
             /** Doc */
             doc: string;
             /** Required */
             required: boolean;
-        } & {
-            [key: string]: unknown;
+            /** Choices */
+            choices?: components["schemas"]["Choice"][] | null;
         };
         /** Part */
         Part: {
@@ -1540,6 +1713,13 @@ export interface components {
             /** Power Watts Total */
             power_watts_total: number;
         };
+        /** PlanName */
+        PlanName: {
+            /** Plan Hash */
+            plan_hash: string;
+            /** Title */
+            title: string;
+        };
         /**
          * PlanUpdate
          * @description A change of spec needs `base_revision`, or an `If-Match` header with the plan's ETag.
@@ -1565,6 +1745,49 @@ export interface components {
             /** Base Revision */
             base_revision?: number | null;
         };
+        /**
+         * PortRows
+         * @description One row a port. `cable` is -1 and the far columns are empty where nothing is plugged in.
+         */
+        PortRows: {
+            /** Device */
+            device: string[];
+            /** Unit */
+            unit: number[];
+            /** Slot */
+            slot: number[];
+            /** Port */
+            port: string[];
+            /** Cable */
+            cable: number[];
+            /** Level */
+            level: number[];
+            /**
+             * Label
+             * @description As printed at this end: this end first.
+             */
+            label: string[];
+            /** Far Label */
+            far_label: string[];
+            /** Far Device */
+            far_device: string[];
+            /** Far Port */
+            far_port: string[];
+            /** Far Rack */
+            far_rack: string[];
+            /** Far Unit */
+            far_unit: number[];
+            /** Length Mm */
+            length_mm: number[];
+            /** Stock Mm */
+            stock_mm: number[];
+            /** Sku */
+            sku: string[];
+            /** Colour */
+            colour: string[];
+            /** Route */
+            route: string[];
+        };
         /** Power */
         Power: {
             /** Switches */
@@ -1575,6 +1798,15 @@ export interface components {
             servers: number;
             /** Total */
             total: number;
+        };
+        /** Preset */
+        Preset: {
+            /** Title */
+            title: string;
+            /** Spec */
+            spec: {
+                [key: string]: unknown;
+            };
         };
         /** PreviewRequest */
         PreviewRequest: {
@@ -1673,8 +1905,12 @@ export interface components {
             depth_metres: number[];
             /** Facing */
             facing: string[];
+            /** Container */
+            container: number[];
             /** Row */
             row: number[];
+            /** Position */
+            position: number[];
             /** Group */
             group: number[];
             /** Group Label */
@@ -1694,59 +1930,42 @@ export interface components {
             /** Cables Leaving */
             cables_leaving: number[];
         };
-        /** RackNeighbour */
-        RackNeighbour: {
+        /**
+         * RackSheet
+         * @description One rack from the top unit down, and every cable end in it.
+         */
+        RackSheet: {
             /** Rack */
             rack: string;
-            /** Cables */
-            cables: number;
-        };
-        /** RackSheet */
-        RackSheet: {
-            /** Plan Hash */
-            plan_hash: string;
             /** Index */
             index: number;
-            /** Name */
-            name: string;
             /** Row */
             row: number;
-            /** Facing */
-            facing: string;
-            /** Group */
-            group: number;
+            /** Position */
+            position: number;
+            /** Container */
+            container: number;
             /** Group Label */
             group_label: string;
-            /** X Metres */
-            x_metres: number;
-            /** Y Metres */
-            y_metres: number;
             /** Units */
             units: number;
             /** Units Used */
             units_used: number;
-            /** Power Watts */
-            power_watts: number;
-            /** Weight Kg */
-            weight_kg: number;
             /** Servers */
             servers: number;
             /** Switches */
             switches: number;
-            /**
-             * Devices
-             * @description From the top unit down, left to right.
-             */
-            devices: components["schemas"]["DeviceRef"][];
-            /** Cables Inside */
-            cables_inside: number;
-            /** Cables Leaving */
-            cables_leaving: number;
-            /**
-             * Neighbours
-             * @description Other racks by how many cables go there, most first.
-             */
-            neighbours: components["schemas"]["RackNeighbour"][];
+            /** Power Watts */
+            power_watts: number;
+            /** Power Limit Watts */
+            power_limit_watts: number | null;
+            /** Weight Kg */
+            weight_kg: number;
+            /** Weight Limit Kg */
+            weight_limit_kg: number | null;
+            /** Devices */
+            devices: components["schemas"]["Device"][];
+            rows: components["schemas"]["PortRows"];
         };
         /** RevertRequest */
         RevertRequest: {
@@ -1850,6 +2069,23 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * StructureMetrics
+         * @description What the structure alone promises, from closed forms.
+         */
+        StructureMetrics: {
+            diameter: components["schemas"]["Metric"];
+            diameter_links: components["schemas"]["Metric"];
+            average_path: components["schemas"]["Metric"] | null;
+            average_path_links: components["schemas"]["Metric"] | null;
+            bisection: components["schemas"]["Metric"];
+            bisection_bits_per_sec: components["schemas"]["Metric"];
+            disjoint_paths: components["schemas"]["Metric"];
+            all_to_all_throughput: components["schemas"]["Metric"] | null;
+            server_ports: components["schemas"]["Metric"];
+            wires: components["schemas"]["Metric"];
+            switch_ports_used: components["schemas"]["Metric"] | null;
+        };
+        /**
          * Summary
          * @description A plan in numbers.
          */
@@ -1864,28 +2100,37 @@ export interface components {
             };
             /** Title */
             title: string;
+            book: components["schemas"]["BookName"];
             counts: components["schemas"]["Counts"];
             certificate: components["schemas"]["Certificate"];
             cost_usd: components["schemas"]["Cost"];
             power_watts: components["schemas"]["Power"];
             weight_kg: components["schemas"]["Weight"];
-            /** Cable Metres */
+            /**
+             * Cable Metres
+             * @description To buy: the stock lengths together.
+             */
             cable_metres: number;
             /** Longest Cable Metres */
             longest_cable_metres: number;
             /** Mean Cable Metres */
             mean_cable_metres: number;
+            /**
+             * Route Metres
+             * @description As the cables run, slack included.
+             */
+            route_metres: number;
+            /** Longest Route Metres */
+            longest_route_metres: number;
             tray: components["schemas"]["TrayTotals"];
+            column_cut: components["schemas"]["ColumnCut"];
             /** Labour Minutes */
             labour_minutes: number;
-            /** Metrics */
-            metrics: {
-                [key: string]: components["schemas"]["Metric"];
-            };
-            /** Findings */
-            findings: components["schemas"]["Finding"][];
             /** Bisection Gbps */
             bisection_gbps: number | null;
+            metrics: components["schemas"]["StructureMetrics"];
+            /** Findings */
+            findings: components["schemas"]["Finding"][];
         };
         /** Token */
         Token: {
@@ -1914,19 +2159,6 @@ export interface components {
         TokenList: {
             /** Items */
             items: components["schemas"]["Token"][];
-        };
-        /** TracedPort */
-        TracedPort: {
-            /** Port */
-            port: number;
-            /** Name */
-            name: string;
-            cable: components["schemas"]["CableRef"] | null;
-            peer: components["schemas"]["DeviceRef"] | null;
-            /** Peer Port */
-            peer_port: number | null;
-            /** Peer Port Name */
-            peer_port_name: string | null;
         };
         /** TrayColumns */
         TrayColumns: {
@@ -2015,14 +2247,17 @@ export interface components {
         };
         /**
          * WorkOrder
-         * @description How to turn one plan's cabling into another's; row `i` of every column is one cable.
+         * @description How to turn one plan's cabling into another's.
          */
         WorkOrder: {
+            before: components["schemas"]["PlanName"];
+            after: components["schemas"]["PlanName"];
             counts: components["schemas"]["DiffCounts"];
-            /** Columns */
-            columns: {
-                [key: string]: unknown[];
-            };
+            /** Actions */
+            actions: string[];
+            /** Reasons */
+            reasons: string[];
+            columns: components["schemas"]["DiffColumns"];
             /** Claims */
             claims: components["schemas"]["Claim"][];
         };

@@ -10,7 +10,7 @@ import { Select, TextInput } from "@/ui/form";
 import { BasisBadge, Empty, Skeleton } from "@/ui/marks";
 import type { SortBy } from "@/ui/table-order";
 import { toast } from "@/ui/toast";
-import { formatKilograms, formatShare, formatUsd, formatWatts, plural } from "@/units";
+import { formatShare, formatWatts, plural } from "@/units";
 import { type ScreenRequest, useScreen } from "../shared/curl";
 import { formatDate } from "../shared/dates";
 import { ProblemView } from "../shared/problem";
@@ -18,7 +18,7 @@ import { Shell } from "../shared/shell";
 import styles from "./catalog-page.module.css";
 import { CopyBook } from "./copy-book";
 import { PartDetail } from "./part-detail";
-import { sourceOf } from "./values";
+import { priceText, sourceOf, weightText } from "./values";
 
 interface Search {
   book?: string;
@@ -281,9 +281,9 @@ function columnsOf(parts: Part[]): Column[] {
   const basis = (row: number) =>
     part(row).price_usd === null ? "" : (sourceOf(part(row), "price_usd")?.basis ?? "");
   return [
-    { id: "kind", title: "Kind", width: 90, text: (row) => part(row).kind },
-    { id: "sku", title: "SKU", width: 160, mono: true, text: (row) => part(row).sku },
-    { id: "name", title: "Part", width: 260, text: (row) => part(row).name },
+    { id: "kind", title: "Kind", width: 72, text: (row) => part(row).kind },
+    { id: "sku", title: "SKU", width: 140, mono: true, text: (row) => part(row).sku },
+    { id: "name", title: "Part", width: 220, text: (row) => part(row).name },
     {
       id: "price",
       title: "Price",
@@ -305,7 +305,7 @@ function columnsOf(parts: Part[]): Column[] {
       title: "Weight",
       width: 80,
       align: "end",
-      text: (row) => formatKilograms(part(row).weight_kg),
+      text: (row) => weightText(part(row).weight_kg),
       sort: (row) => part(row).weight_kg ?? null,
     },
     {
@@ -316,13 +316,4 @@ function columnsOf(parts: Part[]): Column[] {
       render: (row) => basis(row) && <BasisBadge basis={basis(row)} />,
     },
   ];
-}
-
-/** Cables are priced by length, labour by the hour: the one price is then elsewhere. */
-function priceText(part: Part): string {
-  if (part.price_usd !== null && part.price_usd !== undefined) return formatUsd(part.price_usd);
-  const attributes = part.attributes ?? {};
-  if (Array.isArray(attributes.length_prices_usd)) return "by length";
-  if (Object.keys(attributes).some((name) => name.includes("usd_per"))) return "by rate";
-  return "no price";
 }

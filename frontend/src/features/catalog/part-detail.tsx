@@ -56,8 +56,10 @@ export function PartDetail({
                     <BasisBadge basis={row.source.basis} /> {row.source.source}
                     {row.source.date && ` · ${row.source.date}`}
                   </>
+                ) : row.text === "unknown" ? (
+                  "nobody gave a value"
                 ) : (
-                  "no source: not known"
+                  "see the values below"
                 )}
               </dd>
             </div>

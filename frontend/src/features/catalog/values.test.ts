@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Part } from "@/api/types";
-import { editText, parseValue, titleOf, valueRows, withEdits } from "./values";
+import { editText, parseValue, priceText, titleOf, valueRows, weightText, withEdits } from "./values";
 
 const part: Part = {
   sku: "X",
@@ -42,6 +42,14 @@ test("an edit names its own source and leaves the others and the original alone"
   expect(next.sources).toMatchObject({ price_usd: source, ports: source, "*": part.sources!["*"] });
   expect(part.price_usd).toBe(40);
   expect(part.attributes?.ports).toBe(8);
+});
+
+test("a price that stands elsewhere is not called missing; light parts are weighed in grams", () => {
+  expect(priceText(part)).toBe("$40.00");
+  expect(priceText({ ...part, price_usd: null })).toBe("no price");
+  expect(priceText({ ...part, price_usd: null, attributes: { length_prices_usd: [1] } })).toBe("by length");
+  expect(weightText(0.01)).toBe("10\u00a0g");
+  expect(weightText(7.5)).toBe("7.5\u00a0kg");
 });
 
 test("field names read as words, without their unit", () => {

@@ -38,16 +38,31 @@ export function titleOf(field: string): string {
 }
 
 function textOf(field: string, value: unknown): string {
-  if (value === null || value === undefined) return field === "price_usd" ? "no price" : "unknown";
+  if (value === null || value === undefined) return "unknown";
   if (Array.isArray(value))
     return value.map((v) => (typeof v === "number" ? formatShort(v, 2) : String(v))).join(" · ");
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value !== "number") return typeof value === "object" ? JSON.stringify(value) : String(value);
-  if (field === "price_usd") return formatUsd(value);
   if (field === "power_watts") return formatWatts(value);
-  if (field === "weight_kg") return formatKilograms(value);
+  if (field === "weight_kg") return weightText(value);
   const unit = unitOf(field);
   return `${formatShort(value, 3)}${unit ? `\u00a0${unit}` : ""}`;
+}
+
+/** A plug weighs grams: "0.0 kg" would say nothing. */
+export function weightText(kg: number | null | undefined): string {
+  return typeof kg === "number" && kg > 0 && kg < 0.1
+    ? `${formatShort(kg * 1000, 1)}\u00a0g`
+    : formatKilograms(kg);
+}
+
+/** Cables are priced by length, labour by the hour: the one price is then elsewhere. */
+export function priceText(part: Part): string {
+  if (part.price_usd !== null && part.price_usd !== undefined) return formatUsd(part.price_usd);
+  const attributes = part.attributes ?? {};
+  if (Array.isArray(attributes.length_prices_usd)) return "by length";
+  if (Object.keys(attributes).some((name) => name.includes("usd_per"))) return "by rate";
+  return "no price";
 }
 
 /** The source of one field: its own, else the part's `*`. */
@@ -65,8 +80,9 @@ export function valueRows(part: Part): ValueRow[] {
     unit: unitOf(field),
     source: value === null || value === undefined ? null : sourceOf(part, field),
   });
+  const price = row("price_usd", part.price_usd, false);
   return [
-    row("price_usd", part.price_usd, false),
+    { ...price, text: priceText(part) },
     row("power_watts", part.power_watts, false),
     row("weight_kg", part.weight_kg, false),
     ...Object.entries(part.attributes ?? {}).map(([field, value]) => row(field, value, true)),

@@ -288,9 +288,12 @@ function CompareTable({
         {groups.map(([group, rows]) => (
           <tbody key={group}>
             <tr>
-              <th scope="colgroup" colSpan={data.plans.length + 1} className={styles.group}>
+              <th scope="rowgroup" className={styles.group}>
                 {group}
               </th>
+              {data.plans.map((_, at) => (
+                <td key={at} className={at === base ? styles.base : undefined} />
+              ))}
             </tr>
             {rows.map((row) => (
               <MetricRow key={row.metric} row={row} base={base} atLeast={data.plans.map((p) => p.at_least)} />

@@ -64,7 +64,7 @@ function Order({ order }: { order: WorkOrder }) {
   const [action, setAction] = useState<Action>("all");
   const [sort, setSort] = useState<SortBy | null>(null);
   const columns = useMemo(() => columnsOf(order), [order]);
-  const names = (order as { actions?: string[] }).actions ?? [];
+  const names = order.actions;
   const actionOf = useMemo(() => {
     const raw = order.columns.action ?? [];
     return (row: number) =>
@@ -86,8 +86,7 @@ function Order({ order }: { order: WorkOrder }) {
             <li key={claim.name} data-holds={claim.holds}>
               <Icon name={claim.holds ? "check" : "close"} />
               <span>
-                <strong>{(claim as { statement?: string }).statement ?? claim.name}</strong>{" "}
-                {claim.holds ? "Holds." : "Does not hold."}{" "}
+                <strong>{claim.statement}</strong> {claim.holds ? "Holds." : "Does not hold."}{" "}
                 <span className={styles.muted}>{claim.detail}</span>
               </span>
             </li>
@@ -155,8 +154,8 @@ const TITLES: Record<string, [title: string, width: number]> = {
 /** Whatever columns the order has, in its order; indices into its own word lists are spelled out. */
 function columnsOf(order: WorkOrder): Column[] {
   const lists: Record<string, string[] | undefined> = {
-    action: (order as { actions?: string[] }).actions,
-    reason: (order as { reasons?: string[] }).reasons,
+    action: order.actions,
+    reason: order.reasons,
   };
   return Object.entries(order.columns)
     .filter(([name]) => name in TITLES)

@@ -39,8 +39,11 @@ export function useExportFormats() {
   });
 }
 
-/** Makes a file of the plan as it is drawn now, saved or not: one stateless call, read as it streams. */
-export function useExport(spec: PlanSpec, name: string) {
+/**
+ * Makes a file of the plan as it is drawn now, read as it streams: of the saved revision when there is one, with the prices
+ * it keeps, else of the spec in one stateless call.
+ */
+export function useExport(spec: PlanSpec, name: string, saved: { id: string; revision: number } | null) {
   const [running, setRunning] = useState<Running | null>(null);
   const [done, setDone] = useState<{ format: string; bytes: number } | null>(null);
   const abort = useRef<AbortController | null>(null);
@@ -53,12 +56,16 @@ export function useExport(spec: PlanSpec, name: string) {
     setDone(null);
     try {
       const response = await call(
-        new Request(`/api/v1/exports/${format.name}`, {
-          method: "POST",
-          headers: { "Content-Type": "application/json" },
-          body: JSON.stringify({ spec, name }),
-          signal: controller.signal,
-        }),
+        saved
+          ? new Request(`/api/v1/plans/${saved.id}/exports/${format.name}?revision=${saved.revision}`, {
+              signal: controller.signal,
+            })
+          : new Request(`/api/v1/exports/${format.name}`, {
+              method: "POST",
+              headers: { "Content-Type": "application/json" },
+              body: JSON.stringify({ spec, name }),
+              signal: controller.signal,
+            }),
       );
       if (!response.ok || !response.body) throw errorOf(await response.json().catch(() => null), response);
       const total = Number(response.headers.get("content-length")) || null;
@@ -83,7 +90,7 @@ export function useExport(spec: PlanSpec, name: string) {
       if (abort.current === controller) setRunning(null);
     }
   };
-  return { running, done, start, cancel: () => abort.current?.abort() };
+  return { saved, running, done, start, cancel: () => abort.current?.abort() };
 }
 
 export function ExportMenu({
@@ -96,7 +103,7 @@ export function ExportMenu({
   exporter: ReturnType<typeof useExport>;
 }) {
   const formats = useExportFormats();
-  const { running, done, start, cancel } = exporter;
+  const { saved, running, done, start, cancel } = exporter;
   return (
     <DialogTrigger>
       <TriggerButton className={buttonClass()}>
@@ -161,10 +168,17 @@ export function ExportMenu({
                           curlOf(
                             {
                               title: format.title,
-                              method: "POST",
-                              path: `/api/v1/exports/${format.name}`,
-                              body: { spec: spec as Json, name },
                               output: `plan.${format.extension}`,
+                              ...(saved
+                                ? {
+                                    method: "GET" as const,
+                                    path: `/api/v1/plans/${saved.id}/exports/${format.name}?revision=${saved.revision}`,
+                                  }
+                                : {
+                                    method: "POST" as const,
+                                    path: `/api/v1/exports/${format.name}`,
+                                    body: { spec: spec as Json, name },
+                                  }),
                             },
                             location.origin,
                           )

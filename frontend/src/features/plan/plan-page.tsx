@@ -32,7 +32,7 @@ import side from "./side.module.css";
 import { SiteSections } from "./site-section";
 import { Splitter } from "./splitter";
 import { StartStrip } from "./start-strip";
-import { isDirty, usePlan } from "./store";
+import { isDirty, pinOf, usePlan } from "./store";
 import { TablesPanel } from "./tables-panel";
 import { TopologySection } from "./topology-section";
 import { type Against, MoneySection, TotalsSection } from "./totals-section";
@@ -50,12 +50,13 @@ export default function PlanPage() {
   const saved = usePlan((state) => state.saved);
   const draftName = usePlan((state) => state.draftName);
   const dirty = usePlan(isDirty);
+  const pin = usePlan(pinOf);
   const { undo, redo } = usePlan.getState();
   const path = useRouterState({ select: (state) => state.location.pathname });
   const href = useRouterState({ select: (state) => state.location.href });
   const navigate = useNavigate();
 
-  const { computed, pending, error, findings, retry } = usePreview(spec, opened.ready);
+  const { computed, pending, error, findings, retry } = usePreview(spec, pin, opened.ready);
   const resolved = computed?.summary.spec as PlanSpec | undefined;
   const model = useMemo(
     () =>
@@ -89,7 +90,7 @@ export default function PlanPage() {
 
   const { saving, save, rename, revert, remove } = useSave(computed?.summary, opened.adopt);
   const name = saved?.name ?? draftName;
-  const exporter = useExport(spec, name);
+  const exporter = useExport(spec, name, saved && !dirty ? { id: saved.id, revision: saved.revision } : null);
   const formats = useExportFormats();
   const share = useCallback(async () => {
     const url = new URL(location.href);
@@ -195,6 +196,7 @@ export default function PlanPage() {
               findings={findings}
               racks={racks.data?.items ?? []}
               books={books.data?.items ?? []}
+              pin={pin}
             />
           </div>
         </div>

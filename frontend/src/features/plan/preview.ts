@@ -38,15 +38,15 @@ export function useSettled<T>(value: T, quietMs = QUIET_MS): T {
   return settled;
 }
 
-export function previewKey(spec: PlanSpec) {
-  return ["preview", canonical(spec)] as const;
+export function previewKey(spec: PlanSpec, pin: number | null) {
+  return ["preview", canonical(spec), pin] as const;
 }
 
-export async function preview(spec: PlanSpec, signal?: AbortSignal): Promise<Computed> {
+export async function preview(spec: PlanSpec, pin: number | null, signal?: AbortSignal): Promise<Computed> {
   const started = performance.now();
   const answer: PreviewResponse = await take(
     api.POST("/api/v1/plans/preview", {
-      body: { spec, include: ["summary", "scene", "bom", "cables"] },
+      body: { spec, include: ["summary", "scene", "bom", "cables"], catalog_version: pin },
       signal,
     }),
   );
@@ -67,11 +67,11 @@ export interface Preview {
   retry: () => void;
 }
 
-export function usePreview(spec: PlanSpec, enabled: boolean): Preview {
+export function usePreview(spec: PlanSpec, pin: number | null, enabled: boolean): Preview {
   const settled = useSettled(spec);
   const query = useQuery({
-    queryKey: previewKey(settled),
-    queryFn: ({ signal }) => preview(settled, signal),
+    queryKey: previewKey(settled, pin),
+    queryFn: ({ signal }) => preview(settled, pin, signal),
     enabled,
     placeholderData: keepPreviousData,
     staleTime: Number.POSITIVE_INFINITY,

@@ -1,6 +1,8 @@
 import type { Book, Finding, Part } from "@/api/types";
+import { Button } from "@/ui/button";
 import { Field, NumberInput, Section, Select } from "@/ui/form";
 import { getIn, type Json, type PlanSpec } from "../shared/spec";
+import styles from "./params.module.css";
 import { usePlan } from "./store";
 
 interface NumberOption {
@@ -53,10 +55,14 @@ export function SiteSections({
   findings,
   racks,
   books,
-}: Props & { racks: Part[]; books: Book[] }) {
+  pin,
+}: Props & { racks: Part[]; books: Book[]; pin: number | null }) {
   const enclosure = String(getIn(spec, "site.enclosure") ?? "auto");
   const custom = enclosure === "custom";
   const rows = enclosure === "rows";
+  const takeLatestPrices = usePlan((state) => state.takeLatestPrices);
+  const bookName = getIn(spec, "catalog") ?? (resolved && getIn(resolved, "catalog"));
+  const book = books.find((b) => b.book === bookName);
   const subways = spec.topology.family === "subways";
   const numbers = (options: (NumberOption | false)[]) =>
     options
@@ -251,6 +257,14 @@ export function SiteSections({
             label: "Price book",
             choices: books.map((b): [string, string] => [b.book, b.title]),
           })}
+        {pin !== null && book && book.latest_version > pin && (
+          <p className={styles.pinned}>
+            Keeps the prices of version {pin}; version {book.latest_version} is out.{" "}
+            <Button look="link" onClick={takeLatestPrices}>
+              Use version {book.latest_version}
+            </Button>
+          </p>
+        )}
       </Section>
     </>
   );

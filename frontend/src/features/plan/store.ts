@@ -12,6 +12,9 @@ export interface Saved {
   headRevision: number;
   spec: PlanSpec;
   summary: Summary;
+  /** The price book and the version of it that the revision was made with. */
+  book: string;
+  bookVersion: number;
 }
 
 interface PlanState {
@@ -19,6 +22,8 @@ interface PlanState {
   saved: Saved | null;
   /** The name for a plan that is not saved yet. */
   draftName: string;
+  /** The version of the price book a saved plan keeps; null for the latest. */
+  pin: number | null;
   /** When the last edit happened, on the clock of `performance.now()`. */
   editedAtMs: number;
   open: (spec: PlanSpec, saved: Saved | null, draftName?: string) => void;
@@ -30,6 +35,8 @@ interface PlanState {
   patch: (patch: Json) => void;
   undo: () => void;
   redo: () => void;
+  /** Gives up the pinned prices for the latest ones; saving makes it last. */
+  takeLatestPrices: () => void;
   markSaved: (plan: Plan) => void;
   rename: (name: string) => void;
 }
@@ -41,6 +48,8 @@ export const savedOf = (plan: Plan): Saved => ({
   headRevision: plan.head_revision,
   spec: plan.spec as PlanSpec,
   summary: plan.summary,
+  book: plan.catalog.book,
+  bookVersion: plan.catalog.version,
 });
 
 export const UNTITLED = "Untitled plan";
@@ -56,22 +65,38 @@ export const usePlan = create<PlanState>((set) => {
   return {
     history: startHistory(DEFAULT_SPEC),
     saved: null,
+    pin: null,
     draftName: UNTITLED,
     editedAtMs: performance.now(),
     open: (spec, saved, draftName = UNTITLED) =>
-      set({ history: startHistory(spec), saved, draftName, editedAtMs: performance.now() }),
+      set({
+        history: startHistory(spec),
+        saved,
+        pin: saved?.bookVersion ?? null,
+        draftName,
+        editedAtMs: performance.now(),
+      }),
     change: (path, value) => edited(setIn(present(), path, value), path),
     replace: (spec, key) => edited(spec, `${key} ${performance.now()}`),
     replaceField: edited,
     patch: (patch) => edited(mergePatch(present(), patch) as PlanSpec, `fix ${performance.now()}`),
     undo: () => set((state) => ({ history: undo(state.history), editedAtMs: performance.now() })),
     redo: () => set((state) => ({ history: redo(state.history), editedAtMs: performance.now() })),
-    markSaved: (plan) => set({ saved: savedOf(plan) }),
+    takeLatestPrices: () => set({ pin: null, editedAtMs: performance.now() }),
+    markSaved: (plan) => set({ saved: savedOf(plan), pin: plan.catalog.version }),
     rename: (draftName) => set({ draftName }),
   };
 });
 
-/** Whether the spec differs from what is saved. An unsaved plan is dirty once it was edited. */
+/** The price book version to plan with: a saved plan's own as long as it names the same book, else the latest. */
+export function pinOf({ saved, pin, history }: PlanState): number | null {
+  const named = history.present.catalog;
+  return saved && (named === undefined || named === saved.book || named === saved.spec.catalog) ? pin : null;
+}
+
+/** Whether the plan differs from what is saved. An unsaved plan is dirty once it was edited. */
 export function isDirty(state: PlanState): boolean {
-  return state.saved ? !sameSpec(state.saved.spec, state.history.present) : state.history.past.length > 0;
+  const { saved, history } = state;
+  if (!saved) return history.past.length > 0;
+  return !sameSpec(saved.spec, history.present) || state.pin !== saved.bookVersion;
 }

@@ -6,7 +6,7 @@ import { ApiError, api, take } from "@/api/client";
 import type { Plan, Summary } from "@/api/types";
 import { toast } from "@/ui/toast";
 import type { PlanSearch } from "../shared/url-state";
-import { savedOf, UNTITLED, usePlan } from "./store";
+import { pinOf, savedOf, UNTITLED, usePlan } from "./store";
 
 function say(error: unknown) {
   if (error instanceof ApiError && (error.status === 409 || error.status === 412))
@@ -43,6 +43,7 @@ export function useSave(summary: Summary | undefined, adopt: (id: string) => voi
 
   const save = useCallback(async () => {
     const { saved, history, draftName } = usePlan.getState();
+    const pin = pinOf(usePlan.getState());
     const spec = history.present;
     setSaving(true);
     try {
@@ -51,7 +52,7 @@ export function useSave(summary: Summary | undefined, adopt: (id: string) => voi
         ? await take(
             api.PATCH("/api/v1/plans/{id}", {
               params: { path: { id: saved.id } },
-              body: { spec, base_revision: saved.headRevision, note: "" },
+              body: { spec, base_revision: saved.headRevision, catalog_version: pin ?? "latest", note: "" },
             }),
           )
         : await take(api.POST("/api/v1/plans", { body: { name, spec, note: "" } }));
@@ -75,7 +76,14 @@ export function useSave(summary: Summary | undefined, adopt: (id: string) => voi
         const plan = await take(
           api.PATCH("/api/v1/plans/{id}", { params: { path: { id: saved.id } }, body: { name, note: "" } }),
         );
-        usePlan.setState({ saved: { ...savedOf(plan), spec: saved.spec, summary: saved.summary } });
+        usePlan.setState({
+          saved: {
+            ...savedOf(plan),
+            spec: saved.spec,
+            summary: saved.summary,
+            bookVersion: saved.bookVersion,
+          },
+        });
         await client.invalidateQueries({ queryKey: ["plans"] });
       } catch (error) {
         say(error);

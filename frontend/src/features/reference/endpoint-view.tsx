@@ -204,7 +204,7 @@ export function EndpointView({ document, endpoint }: { document: Document; endpo
             )}
           </div>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long call scrolls */}
-          <pre className={styles.code} tabIndex={0} aria-label="As curl">
+          <pre className={styles.code} tabIndex={0}>
             {curlOf(request, location.origin)}
           </pre>
           {error && (
@@ -227,7 +227,7 @@ export function EndpointView({ document, endpoint }: { document: Document; endpo
               </div>
               {answer.text !== null && (
                 // biome-ignore lint/a11y/noNoninteractiveTabindex: a long answer scrolls
-                <pre className={styles.code} tabIndex={0} aria-label="Answer's body">
+                <pre className={styles.code} tabIndex={0}>
                   {answer.text.slice(0, SHOWN_CHARACTERS)}
                   {answer.text.length > SHOWN_CHARACTERS && "\n… Save shows the rest"}
                 </pre>
