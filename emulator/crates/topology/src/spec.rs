@@ -177,9 +177,6 @@ impl TopologySpec {
     /// Reads a specification. Errors name the field, the value, the limit and a fix; parameters are
     /// in range afterwards, though they may still not fit together (see [`TopologySpec::validate`]).
     pub fn from_json(value: &Value) -> Result<TopologySpec, TopologyError> {
-        let fail = |finding: Finding| TopologyError {
-            findings: vec![finding],
-        };
         let Value::Object(fields) = value else {
             return Err(fail(
                 Finding::error(
@@ -191,7 +188,7 @@ impl TopologySpec {
                 .with_fix(serde_json::json!({"topology": family::DESCRIPTIONS[0].example()})),
             ));
         };
-        let description = family_of(fields).map_err(fail)?;
+        let description = family_of(fields)?;
         let findings = check_fields(description, fields);
         if findings.iter().any(Finding::is_error) {
             return Err(TopologyError { findings });
@@ -249,29 +246,39 @@ impl TopologySpec {
     }
 }
 
-fn family_of(fields: &Map<String, Value>) -> Result<&'static Description, Finding> {
+fn fail(finding: Finding) -> TopologyError {
+    TopologyError {
+        findings: vec![finding],
+    }
+}
+
+fn family_of(fields: &Map<String, Value>) -> Result<&'static Description, TopologyError> {
     let known: Vec<&str> = family::DESCRIPTIONS.iter().map(|family| family.family).collect();
     let hint = format!("Use one of {}.", known.join(", "));
     match fields.get("family") {
         Some(Value::String(name)) => family::description(name).ok_or_else(|| {
             let near = nearest(name, &known);
-            Finding::error(
-                "unknown-family",
-                "topology.family",
-                format!("There is no family \"{name}\"."),
-                hint,
+            fail(
+                Finding::error(
+                    "unknown-family",
+                    "topology.family",
+                    format!("There is no family \"{name}\"."),
+                    hint,
+                )
+                .with_value(name.as_str())
+                .with_limit(known.clone())
+                .with_topology_fix("family", near),
             )
-            .with_value(name.as_str())
-            .with_limit(known.clone())
-            .with_topology_fix("family", near)
         }),
         other => {
             let message = match other {
                 None => "The family is missing.".to_owned(),
                 Some(value) => format!("The family is {}, not a name.", kind_of(value)),
             };
-            Err(Finding::error("missing-family", "topology.family", message, hint)
-                .with_topology_fix("family", known[0]))
+            Err(fail(
+                Finding::error("missing-family", "topology.family", message, hint)
+                    .with_topology_fix("family", known[0]),
+            ))
         }
     }
 }

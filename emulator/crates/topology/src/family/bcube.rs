@@ -57,7 +57,7 @@ pub(crate) fn validate(spec: &BcubeSpec) -> Vec<Finding> {
     if spec.servers.is_none() || servers <= full && servers.is_multiple_of(group) {
         let largest = (0..k)
             .rev()
-            .find(|&k| power(n, k + 1) * u128::from(k + 1) <= u128::from(MAX_LINKS));
+            .find(|&k| power(n, k + 1).saturating_mul(u128::from(k + 1)) <= u128::from(MAX_LINKS));
         let fix = ("k", json!(largest.unwrap_or(0)));
         if let Some(finding) = too_large("k", &format!("BCube({n},{k})"), links, [fix]) {
             return vec![finding];
@@ -100,13 +100,15 @@ pub(crate) fn validate(spec: &BcubeSpec) -> Vec<Finding> {
         )
         .with_value(spec.servers)
         .with_limit(u64::try_from(group).unwrap_or(u64::MAX));
-        findings.push(if best * (u128::from(k) + 1) <= u128::from(MAX_LINKS) {
-            finding.with_topology_fix("servers", best as u64)
-        } else {
-            // The smallest k whose complete BCube holds that many servers.
-            let smaller = (0..k).find(|&k| power(n, k + 1) >= servers).unwrap_or(0);
-            finding.with_topology_fixes([("k", json!(smaller)), ("servers", json!(null))])
-        });
+        findings.push(
+            if best.saturating_mul(u128::from(k) + 1) <= u128::from(MAX_LINKS) {
+                finding.with_topology_fix("servers", best as u64)
+            } else {
+                // The smallest k whose complete BCube holds that many servers.
+                let smaller = (0..k).find(|&k| power(n, k + 1) >= servers).unwrap_or(0);
+                finding.with_topology_fixes([("k", json!(smaller)), ("servers", json!(null))])
+            },
+        );
     } else if k > 0 && servers == group {
         findings.push(
             Finding::warning(

@@ -274,7 +274,9 @@ impl Dcell {
 
     fn diameter(&self, cell: u64, unit: &'static str) -> Metric {
         let bound = self.diameter_bound(u64::from(self.servers), self.k, cell) as f64;
-        if self.servers <= self.n || (self.complete() && self.k <= 1) {
+        // A DCell_1 with n = 2 is a ring, where counting links finds a shorter way round.
+        let ring = self.n == 2 && cell == 2;
+        if self.servers <= self.n || (self.complete() && self.k <= 1 && !ring) {
             Metric::exact(bound, unit, "[dcell §3]")
         } else if self.complete() {
             Metric::bound(

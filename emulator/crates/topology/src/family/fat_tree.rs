@@ -84,7 +84,7 @@ pub(crate) fn validate(spec: &FatTreeSpec) -> Vec<Finding> {
                 ),
             )
             .with_value(spec.ports)
-            .with_topology_fix("ports", spec.ports + 1 - 2 * u32::from(spec.ports == 1023)),
+            .with_topology_fix("ports", spec.ports + 1),
         ];
     }
     let full = full_size(spec);

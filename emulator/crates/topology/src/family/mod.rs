@@ -6,7 +6,6 @@ mod common;
 mod dcell;
 mod fat_tree;
 mod subways;
-mod subways_shape;
 mod torus3d;
 mod tree;
 
@@ -132,7 +131,7 @@ pub(crate) enum Shape {
     Torus3d(torus3d::Torus3d),
     FatTree(fat_tree::FatTree),
     Tree(tree::Tree),
-    Subways(subways_shape::Subways),
+    Subways(subways::Subways),
 }
 
 impl Shape {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::Family;
-use super::common::{NamedLink, read_list, read_switch, utilisation};
-use super::subways::Sizes;
+use super::super::Family;
+use super::super::common::{NamedLink, read_list, read_switch, utilisation};
+use super::sizes::Sizes;
 use crate::graph::{Links, NodeId};
 use crate::metrics::{Metric, StructureMetrics};
 use crate::spec::{GbpsList, SubwaysSpec};

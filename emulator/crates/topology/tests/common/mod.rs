@@ -1,0 +1,192 @@
+//! What several tests share: random valid specifications, and merge patches.
+#![allow(
+    dead_code,
+    missing_docs,
+    clippy::unwrap_used,
+    reason = "each test binary uses a part"
+)]
+
+use cubeyard_topology::{
+    BcubeSpec, DcellSpec, FatTreeSpec, Finding, GbpsList, SubwaysSpec, Topology, TopologySpec, Torus3dSpec,
+    TreeSpec,
+};
+use proptest::prelude::*;
+use serde_json::Value;
+
+pub fn spec(json: &str) -> TopologySpec {
+    serde_json::from_str(json).unwrap()
+}
+
+pub fn build(json: &str) -> Topology {
+    Topology::build(&spec(json)).unwrap()
+}
+
+/// A fixed seed: a run on one machine is a run on all; failures print their input. With
+/// `PROPTEST_CASES=2560` ten times as many cases are tried.
+pub fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases: cases * (ProptestConfig::default().cases / 256).max(1),
+        failure_persistence: None,
+        max_global_rejects: u32::MAX,
+        rng_seed: proptest::test_runner::RngSeed::Fixed(20_090_817),
+        ..ProptestConfig::default()
+    }
+}
+
+pub fn has_error(spec: &TopologySpec) -> bool {
+    spec.validate().iter().any(Finding::is_error)
+}
+
+/// RFC 7396.
+pub fn merge(target: &mut Value, patch: &Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch.clone();
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(serde_json::Map::new());
+    }
+    let target = target.as_object_mut().unwrap();
+    for (key, value) in patch {
+        if value.is_null() {
+            target.remove(key);
+        } else {
+            merge(target.entry(key.clone()).or_insert(Value::Null), value);
+        }
+    }
+}
+
+fn bcube(largest: u32) -> impl Strategy<Value = TopologySpec> {
+    (
+        prop_oneof![4 => 2u32..=6, 1 => 11u32..=13],
+        0u32..=4,
+        1u32..=13,
+        any::<bool>(),
+    )
+        .prop_filter("small", move |&(n, k, ..)| n.pow(k + 1) <= largest)
+        .prop_map(|(n, k, groups, whole)| {
+            let servers = (!whole).then(|| groups.min(n) * n.pow(k));
+            TopologySpec::Bcube(BcubeSpec { n, k, servers })
+        })
+}
+
+fn dcell(largest: u32) -> impl Strategy<Value = TopologySpec> {
+    (2u32..=12, 0u32..=3, 0.0..1.0f64, any::<bool>())
+        .prop_map(|(n, k, share, whole)| {
+            let full = (0..k).fold(n, |size, _| size.saturating_mul(size.saturating_add(1)));
+            let servers = (!whole).then_some(1 + (f64::from(full - 1) * share) as u32);
+            (n, k, servers, full)
+        })
+        .prop_filter("small", move |&(.., full)| full <= largest)
+        .prop_map(|(n, k, servers, _)| TopologySpec::Dcell(DcellSpec { n, k, servers }))
+}
+
+fn torus(largest: u32) -> impl Strategy<Value = TopologySpec> {
+    (1u32..=9, 1u32..=9, 1u32..=9)
+        .prop_filter("small", move |&(x, y, z)| x * y * z <= largest)
+        .prop_map(|(x, y, z)| TopologySpec::Torus3d(Torus3dSpec { x, y, z }))
+}
+
+fn fat_tree(largest: u32) -> impl Strategy<Value = TopologySpec> {
+    (1u32..=6, 1u32..=4, 0.0..1.0f64, any::<bool>())
+        .prop_filter("small", move |&(m, layers, ..)| 2 * m.pow(layers) <= largest)
+        .prop_map(|(m, layers, share, whole)| {
+            let group = if layers == 1 { 1 } else { m };
+            let groups = 2 * m.pow(layers) / group;
+            let servers = (!whole).then_some((1 + (f64::from(groups - 1) * share) as u32) * group);
+            TopologySpec::FatTree(FatTreeSpec {
+                ports: 2 * m,
+                layers,
+                servers,
+            })
+        })
+}
+
+fn tree(largest: u32) -> impl Strategy<Value = TopologySpec> {
+    (1u32..=7, proptest::option::of(2u32..=5), 1u32..=largest).prop_map(
+        |(edge_ports, root_ports, servers)| {
+            TopologySpec::Tree(TreeSpec {
+                edge_ports,
+                root_ports,
+                servers,
+            })
+        },
+    )
+}
+
+fn subways(largest: u32) -> impl Strategy<Value = TopologySpec> {
+    let shape = (
+        0u8..=2,
+        1u32..=5,
+        1u32..=3,
+        0u32..=6,
+        1u32..=4,
+        1u32..=3,
+        1u32..=2,
+    );
+    let upper = (
+        proptest::option::of(1u32..=4),
+        proptest::option::of(1u32..=6),
+        proptest::option::of(0.5..6.0f64),
+        proptest::option::of(0.5..6.0f64),
+        0u8..=2,
+    );
+    (shape, upper)
+        .prop_map(
+            |((wiring_type, p, r, longer, c, groups, loops_per_cluster), upper)| {
+                let (aggs_per_cluster, cores, tor_oversubscription, agg_oversubscription, rates) = upper;
+                let c = if wiring_type == 2 { c } else { 1 };
+                let clusters = c * groups;
+                let per_port = rates == 1 && wiring_type != 0;
+                SubwaysSpec {
+                    wiring_type,
+                    p,
+                    q: p * r,
+                    l: if wiring_type == 0 { 1 + longer } else { p + longer },
+                    c,
+                    clusters,
+                    loops_per_cluster,
+                    aggs_per_cluster,
+                    cores,
+                    tor_oversubscription,
+                    agg_oversubscription,
+                    server_gbps: if per_port {
+                        GbpsList::PerPort((0..p).map(|port| [10.0, 25.0][port as usize % 2]).collect())
+                    } else {
+                        GbpsList::One(10.0)
+                    },
+                    cluster_gbps: (rates == 2)
+                        .then(|| (0..clusters).map(|i| [10.0, 25.0][i as usize % 2]).collect()),
+                    uplink_gbps: 40.0,
+                }
+            },
+        )
+        .prop_map(TopologySpec::Subways)
+        .prop_filter("valid and small", move |spec| {
+            let TopologySpec::Subways(s) = spec else {
+                return false;
+            };
+            s.clusters * s.loops_per_cluster * s.l * (s.q / s.p) <= largest && !has_error(spec)
+        })
+}
+
+/// A valid specification of any family with at most about `largest` servers.
+pub fn any_spec(largest: u32) -> BoxedStrategy<TopologySpec> {
+    prop_oneof![
+        bcube(largest),
+        dcell(largest),
+        torus(largest),
+        fat_tree(largest),
+        tree(largest),
+        subways(largest),
+    ]
+    .boxed()
+}
+
+/// Whether servers forward for others.
+pub fn servers_relay(spec: &TopologySpec) -> bool {
+    matches!(
+        spec,
+        TopologySpec::Bcube(_) | TopologySpec::Dcell(_) | TopologySpec::Torus3d(_)
+    )
+}
