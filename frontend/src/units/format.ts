@@ -126,3 +126,12 @@ export const formatKg = formatKilograms;
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
+
+/** A file's size: 40960 is "41 KB", decimal as file managers and download bars count. */
+export function formatBytes(bytes: Maybe): string {
+  if (!known(bytes)) return UNKNOWN;
+  if (Math.abs(bytes) < 1000) return `${formatNumber(bytes)}${THIN_GAP}B`;
+  const [factor, unit] = Math.abs(bytes) < 999_500 ? [1e3, "KB"] : [1e6, "MB"];
+  const scaled = bytes / (factor as number);
+  return `${formatNumber(scaled, Math.abs(scaled) < 9.95 ? 1 : 0)}${THIN_GAP}${unit}`;
+}
