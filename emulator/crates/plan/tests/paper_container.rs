@@ -1,4 +1,5 @@
 //! BCube §5.2's container comes out of the general packaging, geometry and tray counting.
+#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 use cubeyard_plan::book::builtin_book;
 use cubeyard_plan::spec::{PlanSpec, Policy};
@@ -36,7 +37,10 @@ fn racks_columns_and_super_racks_are_the_papers() {
             per_rack[layout.placements.rack[v as usize] as usize][usize::from(tier.level)] += 1;
         }
     }
-    assert!(per_rack.iter().all(|&levels| levels == [8, 8, 8, 16]), "{per_rack:?}");
+    assert!(
+        per_rack.iter().all(|&levels| levels == [8, 8, 8, 16]),
+        "{per_rack:?}"
+    );
     assert_eq!(findings, [], "the paper's container is in order");
 }
 
@@ -47,14 +51,24 @@ fn cuts_are_the_papers() {
     let peaks: Vec<(u8, u32)> = cuts.peak_by_level.iter().map(|p| (p.level, p.cables)).collect();
     assert_eq!(peaks, [(2, 256), (3, 512)]);
     assert_eq!(cuts.sum_of_peaks_cables, 768);
-    assert!((cuts.sum_of_peaks_area_cm2 - 175.9).abs() < 0.05, "{}", cuts.sum_of_peaks_area_cm2);
+    assert!(
+        (cuts.sum_of_peaks_area_cm2 - 175.9).abs() < 0.05,
+        "{}",
+        cuts.sum_of_peaks_area_cm2
+    );
     assert!((576..=680).contains(&cuts.worst_cables), "{}", cuts.worst_cables);
     // Levels 0 and 1 do not leave their rack [bcube §5.2].
     for (link, &level) in topology.links().level.iter().enumerate() {
-        assert_eq!(wiring.bundle[link] < 0, level < 2 || {
-            let (a, b) = (topology.links().a[link] as usize, topology.links().b[link] as usize);
-            layout.placements.rack[a] == layout.placements.rack[b]
-        });
+        assert_eq!(
+            wiring.bundle[link] < 0,
+            level < 2 || {
+                let (a, b) = (
+                    topology.links().a[link] as usize,
+                    topology.links().b[link] as usize,
+                );
+                layout.placements.rack[a] == layout.placements.rack[b]
+            }
+        );
     }
     // Level 2 stays within its super-rack: nothing of it over the boundary in the middle of a column.
     for i in (0..wiring.trays.len()).filter(|&i| wiring.trays.kind[i] == TrayKind::Column) {
@@ -81,7 +95,9 @@ fn golden_table_of_the_container() {
     }
     let mut routes = std::collections::BTreeMap::new();
     for &route in &wiring.route {
-        *routes.entry(cubeyard_plan::ROUTES[usize::from(route)]).or_insert(0u32) += 1;
+        *routes
+            .entry(cubeyard_plan::ROUTES[usize::from(route)])
+            .or_insert(0u32) += 1;
     }
     let labels: Vec<String> = [0usize, 1, 4095, 8191]
         .iter()
@@ -118,11 +134,24 @@ fn golden_table_of_the_container() {
 
 #[test]
 fn any_n_and_k_that_fit_are_packed_evenly() {
-    for (n, k) in [(2, 3), (3, 2), (4, 1), (4, 3), (5, 2), (6, 2), (8, 1), (8, 2), (16, 1), (24, 1)] {
+    for (n, k) in [
+        (2, 3),
+        (3, 2),
+        (4, 1),
+        (4, 3),
+        (5, 2),
+        (6, 2),
+        (8, 1),
+        (8, 2),
+        (16, 1),
+        (24, 1),
+    ] {
         let (_, topology, layout, _, _) = plan(&format!(r#"{{"family":"bcube","n":{n},"k":{k}}}"#));
         assert_eq!(layout.policy, Policy::Bcube52, "n={n} k={k}");
-        let (least, most) =
-            (layout.racks.switches.iter().min().unwrap(), layout.racks.switches.iter().max().unwrap());
+        let (least, most) = (
+            layout.racks.switches.iter().min().unwrap(),
+            layout.racks.switches.iter().max().unwrap(),
+        );
         assert!(most - least <= k, "n={n} k={k}: {least} to {most} switches");
         assert!(layout.placements.unit.iter().all(|&u| u > 0), "n={n} k={k}");
         // Every switch stands in a rack it serves.
@@ -130,6 +159,9 @@ fn any_n_and_k_that_fit_are_packed_evenly() {
         for (&a, &b) in topology.links().a.iter().zip(&topology.links().b) {
             serves[b as usize] |= layout.placements.rack[a as usize] == layout.placements.rack[b as usize];
         }
-        assert!(serves[topology.server_count() as usize..].iter().all(|&s| s), "n={n} k={k}");
+        assert!(
+            serves[topology.server_count() as usize..].iter().all(|&s| s),
+            "n={n} k={k}"
+        );
     }
 }

@@ -1,12 +1,13 @@
 //! What holds of every layout and wiring, over random structures, sites, policies and pins.
+#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use cubeyard_plan::book::builtin_book;
 use cubeyard_plan::geometry::{Frame, outward, port_offset_metres};
-use cubeyard_plan::spec::{Enclosure, Face, PlanSpec};
+use cubeyard_plan::spec::{Enclosure, Face, PlanSpec, Stock};
 use cubeyard_plan::wiring::labels::label;
-use cubeyard_plan::{Book, Layout, TrayKind, Wiring, lay_out, wire};
+use cubeyard_plan::{Book, Layout, ROUTES, TrayKind, Wiring, lay_out, wire};
 use cubeyard_topology::{Finding, Topology};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -79,8 +80,20 @@ fn packaging() -> impl Strategy<Value = Value> {
         })
 }
 
+fn cabling() -> impl Strategy<Value = Value> {
+    (
+        0.0f64..3.0,
+        prop::sample::select(vec!["auto", "cat6", "dac", "aoc", "fibre"]),
+        prop::sample::select(vec!["stock", "bulk"]),
+    )
+        .prop_map(|(slack, media, stock)| {
+            let slack = (slack * 1000.0).round() / 1000.0;
+            json!({"slack_metres": slack, "media": media, "stock": stock})
+        })
+}
+
 /// Pins need names, which only the topology knows.
-fn spec_of(topology: &Value, site: &Value, packaging: &Value) -> Option<PlanSpec> {
+fn spec_of(topology: &Value, site: &Value, packaging: &Value, cabling: &Value) -> Option<PlanSpec> {
     let mut packaging = packaging.clone();
     let map = packaging.as_object_mut()?;
     let (devices, moved) = (map.remove("_devices")?, map.remove("_moved")?);
@@ -95,7 +108,10 @@ fn spec_of(topology: &Value, site: &Value, packaging: &Value) -> Option<PlanSpec
         pins.push(json!({"rack": "R00", "x_metres": at[0], "y_metres": at[1]}));
     }
     map.insert("pins".to_owned(), Value::Array(pins));
-    serde_json::from_value(json!({"topology": topology, "site": site, "packaging": packaging})).ok()
+    serde_json::from_value(
+        json!({"topology": topology, "site": site, "packaging": packaging, "cabling": cabling}),
+    )
+    .ok()
 }
 
 fn has(findings: &[Finding], code: &str) -> bool {
@@ -162,7 +178,7 @@ fn port_metres(p: &Planned, node: u32, port: u16) -> [f64; 3] {
     ]
 }
 
-fn check_lengths(p: &Planned, spec: &PlanSpec) -> Result<(), TestCaseError> {
+fn check_lengths(p: &Planned, spec: &PlanSpec, book: &Book) -> Result<(), TestCaseError> {
     let links = p.topology.links();
     prop_assert_eq!(p.wiring.length_mm.len(), links.len());
     let slack = (spec.cabling.slack_metres * 1000.0).round() as u32;
@@ -178,9 +194,46 @@ fn check_lengths(p: &Planned, spec: &PlanSpec) -> Result<(), TestCaseError> {
             "cable {i}: {length} m"
         );
         prop_assert!(p.wiring.stock_mm[i] >= p.wiring.length_mm[i] + slack);
+        let frame = Frame::of_site(&p.layout.site);
+        let climb = match ROUTES[usize::from(p.wiring.route[i])] {
+            "in rack" => (a[2] - b[2]).abs(),
+            "underfloor" => a[2] + b[2] - 2.0 * frame.underfloor_z_metres,
+            _ => 2.0 * frame.tray_z_metres - a[2] - b[2],
+        };
+        prop_assert!(
+            length >= climb + apart[0] - 1e-6,
+            "cable {i}: {length} m does not reach its tray"
+        );
         let same_rack =
             p.layout.placements.rack[links.a[i] as usize] == p.layout.placements.rack[links.b[i] as usize];
         prop_assert_eq!(p.wiring.bundle[i] < 0, same_rack);
+        let Some(part) = book.parts.get(usize::from(p.wiring.part[i])) else {
+            prop_assert!(
+                has(&p.findings, "no-cable-reaches"),
+                "cable {i} has no part and nobody says so"
+            );
+            continue;
+        };
+        let attributes = &part.attributes;
+        prop_assert!(attributes.max_gbps.unwrap() * 1e9 >= links.rate_bits_per_sec(i));
+        prop_assert!(f64::from(p.wiring.stock_mm[i]) <= attributes.reach_metres.unwrap() * 1000.0);
+        let bought = f64::from(p.wiring.stock_mm[i]) / 1000.0;
+        let stocked = attributes
+            .lengths_metres
+            .iter()
+            .flatten()
+            .any(|&metres| (metres - bought).abs() < 1e-9);
+        prop_assert!(
+            stocked || spec.cabling.stock == Stock::Bulk,
+            "{} is not sold in {bought} m",
+            part.sku
+        );
+        let optics = book.parts.get(usize::from(p.wiring.transceiver[i]));
+        prop_assert_eq!(optics.is_some(), attributes.needs_transceiver == Some(true));
+        if let Some(optics) = optics {
+            prop_assert!(optics.attributes.gbps.unwrap() * 1e9 >= links.rate_bits_per_sec(i));
+            prop_assert_eq!(&optics.attributes.medium, &attributes.medium);
+        }
     }
     Ok(())
 }
@@ -251,6 +304,18 @@ fn check_trays(p: &Planned) -> Result<(), TestCaseError> {
             prop_assert_eq!((pair.0.min(pair.1), pair.0.max(pair.1)), of);
         }
     }
+    let pairs: Vec<(u32, u32)> = p
+        .wiring
+        .bundles
+        .rack_a
+        .iter()
+        .copied()
+        .zip(p.wiring.bundles.rack_b.iter().copied())
+        .collect();
+    prop_assert!(
+        pairs.is_sorted_by(|x, y| x < y),
+        "one bundle a pair of racks, in order"
+    );
     let pulls: BTreeSet<u32> = p.wiring.bundles.pull_order.iter().copied().collect();
     prop_assert_eq!(pulls.len(), p.wiring.bundles.len());
     Ok(())
@@ -280,13 +345,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn layouts_and_wirings_hold_together(topology in topology(), site in site(), packaging in packaging()) {
-        let Some(spec) = spec_of(&topology, &site, &packaging) else { return Ok(()) };
+    fn layouts_and_wirings_hold_together(topology in topology(), site in site(), packaging in packaging(), cabling in cabling()) {
+        let Some(spec) = spec_of(&topology, &site, &packaging, &cabling) else { return Ok(()) };
         let book = builtin_book("current-2026").unwrap();
         let Some(p) = plan(&spec, &book) else { return Ok(()) };
         prop_assert!(p.layout.site.enclosure != Enclosure::Auto);
         check_placements(&p)?;
-        check_lengths(&p, &spec)?;
+        check_lengths(&p, &spec, &book)?;
         check_trays(&p)?;
         check_labels(&p)?;
         for f in &p.findings {
