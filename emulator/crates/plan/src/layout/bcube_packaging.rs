@@ -71,7 +71,7 @@ fn rack_sizes(n: u32, k: u32) -> Vec<(u32, u32, u32)> {
     let mut out = Vec::new();
     let mut whole = n;
     for m in 0..=k {
-        let divisors = (1..n).filter(|g| n % g == 0 && (*g == 1 || m < k));
+        let divisors = (1..n).filter(|g| n.is_multiple_of(*g) && (*g == 1 || m < k));
         out.extend(divisors.filter_map(|g| whole.checked_mul(g).map(|size| (m, g, size))));
         match whole.checked_mul(n) {
             Some(next) => whole = next,
@@ -122,7 +122,7 @@ fn spread_switches(topology: &Topology, m: u32, per_rack: u32, rack: &mut [u32])
             let served = degree[s].div_ceil(in_first_rack[s]);
             let alike = per_rack / in_first_rack[s];
             let place = first[s] % per_rack % alike;
-            let turn = if alike % served == 0 {
+            let turn = if alike.is_multiple_of(served) {
                 0
             } else {
                 first[s] / per_rack

@@ -5,7 +5,7 @@
 use cubeyard_topology::{Topology, TopologySpec};
 
 use super::{Assignment, Site, Sizes};
-use crate::spec::PlanSpec;
+use crate::spec::{Enclosure, PlanSpec};
 
 /// Rounding servers per rack down to whole address blocks may leave at most this share of a rack's places empty.
 const MIN_ROUNDED_SHARE: f64 = 0.8;
@@ -137,9 +137,17 @@ fn servers_per_rack(topology: &Topology, site: &Site, sizes: &Sizes) -> u32 {
     if servers <= most {
         return servers;
     }
+    // Whole blocks, unless only unrounded racks still fit in the containers there are.
+    let capacity = match site.enclosure {
+        Enclosure::Rows => u32::MAX,
+        _ => site.columns * site.positions * site.containers,
+    };
+    let fits = |per_rack: u32| servers.div_ceil(per_rack) <= capacity;
+    let any_size_fits = fits(most);
     blocks(topology.spec())
         .into_iter()
         .map(|block| most / block * block)
+        .filter(|&rounded| rounded > 0 && (!any_size_fits || fits(rounded)))
         .find(|&rounded| f64::from(rounded) >= MIN_ROUNDED_SHARE * f64::from(most))
         .unwrap_or(most)
 }
@@ -240,7 +248,7 @@ impl<'a> Room<'a> {
     fn more_units(&self, rack: u32, class: usize) -> u32 {
         let size = self.sizes.classes[class];
         let count = self.counts[rack as usize * self.sizes.classes.len() + class];
-        if count % u32::from(size.slots) == 0 {
+        if count.is_multiple_of(u32::from(size.slots)) {
             u32::from(size.height_units)
         } else {
             0

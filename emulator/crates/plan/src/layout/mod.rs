@@ -191,6 +191,7 @@ pub fn lay_out(spec: &PlanSpec, topology: &Topology, book: &Book, findings: &mut
     let mut site = site::measure(spec, book, findings);
     let sizes = Sizes::of(spec, topology, book, &parts);
     let (policy, assignment) = assign(spec, topology, &site, &sizes, findings);
+    findings.extend(settings_without_effect(spec, &assignment, policy));
     let floor = site::furnish(spec, &mut site, &assignment, findings);
     let mut placements = stacking::stack(
         topology,
@@ -292,6 +293,27 @@ fn assign(
         }
     };
     tried.unwrap_or_else(|| (Policy::Locality, locality::assign(spec, topology, site, sizes)))
+}
+
+/// A setting that the policy in use does not look at is said to be idle, not dropped in silence.
+fn settings_without_effect(spec: &PlanSpec, assignment: &Assignment, policy: Policy) -> Option<Finding> {
+    let packaging = &spec.packaging;
+    let field = match assignment.loop_racks {
+        Some(_) => packaging.servers_per_rack.map(|_| "servers_per_rack"),
+        None => packaging.logical_racks_per_rack.map(|_| "logical_racks_per_rack"),
+    }?;
+    Some(
+        Finding::info(
+            "setting-without-effect",
+            format!("packaging.{field}"),
+            format!(
+                "packaging.{field} has no effect with the policy \"{}\".",
+                policy.name()
+            ),
+            "Leave it out, or choose another packaging.policy.",
+        )
+        .with_fix(serde_json::json!({"packaging": {field: null}})),
+    )
 }
 
 fn policy_finding(policy: Policy, family: &str, reason: &str) -> Finding {

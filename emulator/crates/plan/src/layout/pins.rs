@@ -31,63 +31,48 @@ pub(super) fn apply(
     let mut pinned_racks = BTreeSet::new();
     for (i, pin) in spec.packaging.pins.iter().enumerate() {
         let at = format!("packaging.pins[{i}]");
-        let remove = without_pin(spec, i);
-        let Some(rack) = racks.name.iter().position(|name| *name == pin.rack) else {
-            findings.push(
-                Finding::error(
-                    "pin-unknown-rack",
-                    format!("{at}.rack"),
-                    format!(
-                        "Pin {i} names rack \"{}\"; the racks are {} to {}.",
-                        pin.rack,
-                        racks.name[0],
-                        racks.name[racks.name.len() - 1]
-                    ),
-                    "Name a rack of the plan, or remove the pin.",
-                )
-                .with_fix(remove),
-            );
-            continue;
-        };
-        match &pin.device {
-            None => {
-                if !pinned_racks.insert(rack) {
-                    findings.push(overlap(
-                        &at,
-                        &format!("rack {} is pinned twice", pin.rack),
-                        remove,
-                    ));
+        let problem = match (racks.name.iter().position(|name| *name == pin.rack), &pin.device) {
+            (None, _) => Some(Finding::error(
+                "pin-unknown-rack",
+                format!("{at}.rack"),
+                format!(
+                    "Pin {i} names rack \"{}\"; the racks are {} to {}.",
+                    pin.rack,
+                    racks.name[0],
+                    racks.name[racks.name.len() - 1]
+                ),
+                "Name a rack of the plan, or remove the pin.",
+            )),
+            (Some(rack), None) => {
+                if pinned_racks.insert(rack) {
+                    move_rack(pin, &at, rack, site, floor, racks)
                 } else {
-                    move_rack(pin, &at, rack, site, floor, racks, remove, findings);
+                    Some(overlap(&at, &format!("rack {} is pinned twice", pin.rack)))
                 }
             }
-            Some(name) => {
-                let Some(device) = topology.node_by_name(name) else {
-                    findings.push(
-                        Finding::error(
-                            "pin-unknown-device",
-                            format!("{at}.device"),
-                            format!(
-                                "Pin {i} names device \"{name}\"; names look like \"{}\".",
-                                topology.node_name(topology.server_count().saturating_sub(1))
-                            ),
-                            "Name a server or switch of the plan, or remove the pin.",
-                        )
-                        .with_fix(remove),
-                    );
-                    continue;
-                };
-                if !pinned_devices.insert(device) {
-                    findings.push(overlap(&at, &format!("device {name} is pinned twice"), remove));
-                    continue;
+            (Some(rack), Some(name)) => match topology.node_by_name(name) {
+                None => Some(Finding::error(
+                    "pin-unknown-device",
+                    format!("{at}.device"),
+                    format!(
+                        "Pin {i} names device \"{name}\"; names look like \"{}\".",
+                        topology.node_name(topology.server_count().saturating_sub(1))
+                    ),
+                    "Name a server or switch of the plan, or remove the pin.",
+                )),
+                Some(device) if !pinned_devices.insert(device) => {
+                    Some(overlap(&at, &format!("device {name} is pinned twice")))
                 }
-                let seats = seats.get_or_insert_with(|| Seats::of(site, placements, racks.len()));
-                let moved = seats.move_device(device, rack as u32, pin.unit, &pinned_devices, placements);
-                if let Err(reason) = moved {
-                    findings.push(reason.finding(&at, name, pin, site, remove));
+                Some(device) => {
+                    let seats = seats.get_or_insert_with(|| Seats::of(site, placements, racks.len()));
+                    seats
+                        .move_device(device, rack as u32, pin.unit, &pinned_devices, placements)
+                        .err()
+                        .map(|problem| problem.finding(&at, name, pin, site))
                 }
-            }
-        }
+            },
+        };
+        findings.extend(problem.map(|finding| finding.with_fix(without_pin(spec, i))));
     }
     check_rack_overlaps(spec, site, racks, &pinned_racks, findings);
 }
@@ -105,14 +90,13 @@ fn without_pin(spec: &PlanSpec, i: usize) -> serde_json::Value {
     json!({"packaging": {"pins": left}})
 }
 
-fn overlap(at: &str, what: &str, fix: serde_json::Value) -> Finding {
+fn overlap(at: &str, what: &str) -> Finding {
     Finding::error(
         "pin-overlap",
         at,
         format!("{at}: {what}."),
         "Remove one of the two pins.",
     )
-    .with_fix(fix)
 }
 
 enum PinProblem {
@@ -122,7 +106,7 @@ enum PinProblem {
 }
 
 impl PinProblem {
-    fn finding(&self, at: &str, name: &str, pin: &Pin, site: &Site, fix: serde_json::Value) -> Finding {
+    fn finding(&self, at: &str, name: &str, pin: &Pin, site: &Site) -> Finding {
         let unit = pin.unit.unwrap_or(0);
         match self {
             PinProblem::UnitOutOfRange => Finding::error(
@@ -153,7 +137,6 @@ impl PinProblem {
                 "Pin it to another rack, or move something out of this one first.",
             ),
         }
-        .with_fix(fix)
     }
 }
 
@@ -164,23 +147,17 @@ fn move_rack(
     site: &Site,
     floor: &Grid<'_>,
     racks: &mut Racks,
-    remove: serde_json::Value,
-    findings: &mut Vec<Finding>,
-) {
+) -> Option<Finding> {
     let (Some(x), Some(y)) = (pin.x_metres, pin.y_metres) else {
-        findings.push(
-            Finding::error(
-                "pin-incomplete",
-                at,
-                format!(
-                    "{at} names rack {} but neither a device nor both x_metres and y_metres.",
-                    pin.rack
-                ),
-                "Add \"device\", or \"x_metres\" and \"y_metres\" of the rack's centre.",
-            )
-            .with_fix(remove),
-        );
-        return;
+        return Some(Finding::error(
+            "pin-incomplete",
+            at,
+            format!(
+                "{at} names rack {} but neither a device nor both x_metres and y_metres.",
+                pin.rack
+            ),
+            "Add \"device\", or \"x_metres\" and \"y_metres\" of the rack's centre.",
+        ));
     };
     let (half_w, half_d) = (site.rack_width_metres / 2.0, site.rack_depth_metres / 2.0);
     let width = f64::from(site.containers) * (site.width_metres + super::site::CONTAINER_GAP_METRES)
@@ -190,21 +167,17 @@ fn move_rack(
         && y - half_d >= -1e-6
         && y + half_d <= width + 1e-6;
     if !inside {
-        findings.push(
-            Finding::error(
-                "pin-outside",
-                at,
-                format!(
-                    "Rack {} centred at ({x:.2}, {y:.2}) m would stand outside the {:.2} x {width:.2} m floor.",
-                    pin.rack, site.length_metres
-                ),
-                format!(
-                    "Keep its centre {half_w:.2} m from the ends and {half_d:.2} m from the sides, or remove the pin."
-                ),
-            )
-            .with_fix(remove),
-        );
-        return;
+        return Some(Finding::error(
+            "pin-outside",
+            at,
+            format!(
+                "Rack {} centred at ({x:.2}, {y:.2}) m would stand outside the {:.2} x {width:.2} m floor.",
+                pin.rack, site.length_metres
+            ),
+            format!(
+                "Keep its centre {half_w:.2} m from the ends and {half_d:.2} m from the sides, or remove the pin."
+            ),
+        ));
     }
     racks.x_metres[rack] = x;
     racks.y_metres[rack] = y;
@@ -219,6 +192,7 @@ fn move_rack(
     racks.position[rack] = nearest(x, floor.position_x_metres) as u32;
     racks.facing[rack] = floor.column_facing[row];
     racks.container[rack] = floor.column_container[row];
+    None
 }
 
 /// Racks that were moved must not stand in others.

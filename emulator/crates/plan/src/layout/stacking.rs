@@ -20,8 +20,10 @@ pub(super) fn stack(
     let zones_of = |rack: usize| u32::from(plan.zones.get(rack).copied().unwrap_or(1)).max(1);
     let mut first_zone = Vec::with_capacity(plan.rack_count as usize + 1);
     first_zone.push(0u32);
+    let mut total = 0;
     for rack in 0..plan.rack_count as usize {
-        first_zone.push(first_zone[rack] + zones_of(rack));
+        total += zones_of(rack);
+        first_zone.push(total);
     }
     let zone_count = first_zone[plan.rack_count as usize] as usize;
     let zone_of = |v: usize| {
@@ -54,11 +56,11 @@ pub(super) fn stack(
         face: vec![face; nodes],
     };
     let mut shapes = Vec::with_capacity(zone_count);
-    for rack in 0..plan.rack_count as usize {
+    for (rack, &first) in first_zone[..plan.rack_count as usize].iter().enumerate() {
         let zones = zones_of(rack);
         let height = site.rack_units / zones;
         for z in 0..zones {
-            let zone = (first_zone[rack] + z) as usize;
+            let zone = (first + z) as usize;
             let row = &counts[zone * columns..(zone + 1) * columns];
             shapes.push(Shape::of(
                 row,

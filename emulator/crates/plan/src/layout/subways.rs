@@ -168,7 +168,7 @@ impl NetworkRacks {
                 let start = part * each;
                 let end = (start + each).min(tier.count);
                 for (i, v) in (tier.first + start.min(end)..tier.first + end).enumerate() {
-                    if i as u32 % per_rack == 0 {
+                    if (i as u32).is_multiple_of(per_rack) {
                         cluster_of.push((!is_core).then_some(part));
                     }
                     rack[v as usize] = first_rack + cluster_of.len() as u32 - 1;

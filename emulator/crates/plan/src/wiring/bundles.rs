@@ -4,8 +4,9 @@
 //! at the bottom; each shorter one then comes out on top at its drop without being threaded past others, and the last,
 //! short pulls can still be undone.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use cubeyard_topology::Topology;
+
+use crate::layout::Layout;
 
 /// One entry a pair of racks with cables between them, in order of (rack_a, rack_b), rack_a < rack_b.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -33,127 +34,90 @@ impl Bundles {
     }
 }
 
-/// Multiplicative hash of one integer: the map is only looked up, never walked, so its order does not matter.
-#[derive(Default)]
-struct PairHasher(u64);
-
-impl Hasher for PairHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(u64::from(byte));
-        }
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        let mixed = (self.0 ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.0 = mixed ^ (mixed >> 32);
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Open {
-    pair: u64,
-    cables: u32,
-    longest_mm: u32,
-    squares_um2: i64,
-    thickest_um: u32,
-}
-
-pub(super) struct Collector {
+/// Gathers the cables that are marked with a bundle (any value from 0) by their pair of racks, and writes the number of
+/// its bundle over each mark. Two counting passes put the cables in order of their racks, so this is linear in cables.
+pub(super) fn gather(
+    topology: &Topology,
+    layout: &Layout,
     levels: usize,
-    index: HashMap<u64, u32, BuildHasherDefault<PairHasher>>,
-    /// The pair before this one: links come in runs between the same racks.
-    last: (u64, u32),
-    open: Vec<Open>,
-    by_level: Vec<u32>,
+    length_mm: &[u32],
+    diameter_um: impl Fn(usize) -> u32,
+    bundle_of_cable: &mut [i32],
+) -> Bundles {
+    let links = topology.links();
+    let ends = |cable: u32| {
+        let at = &layout.placements.rack;
+        let (a, b) = (
+            at[links.a[cable as usize] as usize],
+            at[links.b[cable as usize] as usize],
+        );
+        (a.min(b), a.max(b))
+    };
+    let cables: Vec<(u32, u32, u32)> = (0..links.len() as u32)
+        .filter(|&cable| bundle_of_cable[cable as usize] >= 0)
+        .map(|cable| {
+            let (a, b) = ends(cable);
+            (a, b, cable)
+        })
+        .collect();
+    let cables = counting_sort(&cables, layout.racks.len(), |c| c.1);
+    let cables = counting_sort(&cables, layout.racks.len(), |c| c.0);
+    let mut out = Bundles {
+        level_count: levels,
+        ..Bundles::default()
+    };
+    for run in cables.chunk_by(|x, y| (x.0, x.1) == (y.0, y.1)) {
+        let bundle = out.rack_a.len();
+        out.cables_by_level.resize((bundle + 1) * levels, 0);
+        let (mut longest_mm, mut squares_um2, mut thickest_um) = (0, 0i64, 0);
+        for &(_, _, cable) in run {
+            let cable = cable as usize;
+            let diameter = diameter_um(cable);
+            longest_mm = length_mm[cable].max(longest_mm);
+            squares_um2 += i64::from(diameter) * i64::from(diameter);
+            thickest_um = diameter.max(thickest_um);
+            out.cables_by_level[bundle * levels + usize::from(links.level[cable])] += 1;
+            bundle_of_cable[cable] = bundle as i32;
+        }
+        out.rack_a.push(run[0].0);
+        out.rack_b.push(run[0].1);
+        out.cables.push(run.len() as u32);
+        out.diameter_mm
+            .push(bundle_diameter_mm(run.len(), squares_um2, thickest_um));
+        out.length_metres.push(f64::from(longest_mm) / 1000.0);
+    }
+    let mut pulls: Vec<u32> = (0..out.len() as u32).collect();
+    pulls.sort_by(|&a, &b| out.length_metres[b as usize].total_cmp(&out.length_metres[a as usize]));
+    out.pull_order = vec![0; out.len()];
+    for (nth, &bundle) in pulls.iter().enumerate() {
+        out.pull_order[bundle as usize] = nth as u32 + 1;
+    }
+    out
 }
 
-impl Collector {
-    pub(super) fn new(levels: usize) -> Collector {
-        Collector {
-            levels,
-            index: HashMap::default(),
-            last: (u64::MAX, 0),
-            open: Vec::new(),
-            by_level: Vec::new(),
-        }
+/// A stable sort by a key below `keys`.
+fn counting_sort<T: Copy + Default>(items: &[T], keys: usize, key: impl Fn(&T) -> u32) -> Vec<T> {
+    let mut next = vec![0usize; keys + 1];
+    for item in items {
+        next[key(item) as usize + 1] += 1;
     }
-
-    /// Adds a cable and returns its bundle's provisional number, in order of appearance.
-    #[inline]
-    pub(super) fn add(&mut self, a: u32, b: u32, level: u8, length_mm: u32, diameter_um: u32) -> i32 {
-        let pair = u64::from(a.min(b)) << 32 | u64::from(a.max(b));
-        if self.last.0 != pair {
-            let next = self.open.len() as u32;
-            let found = *self.index.entry(pair).or_insert(next);
-            if found == next {
-                self.open.push(Open {
-                    pair,
-                    cables: 0,
-                    longest_mm: 0,
-                    squares_um2: 0,
-                    thickest_um: 0,
-                });
-                self.by_level.resize(self.open.len() * self.levels, 0);
-            }
-            self.last = (pair, found);
-        }
-        let bundle = self.last.1 as usize;
-        let open = &mut self.open[bundle];
-        open.cables += 1;
-        open.longest_mm = open.longest_mm.max(length_mm);
-        open.squares_um2 += i64::from(diameter_um) * i64::from(diameter_um);
-        open.thickest_um = open.thickest_um.max(diameter_um);
-        self.by_level[bundle * self.levels + usize::from(level)] += 1;
-        bundle as i32
+    for k in 1..=keys {
+        next[k] += next[k - 1];
     }
-
-    /// Sorts the bundles by rack pair and renumbers the cables' column accordingly.
-    pub(super) fn finish(self, bundle_of_cable: &mut [i32]) -> Bundles {
-        let mut order: Vec<u32> = (0..self.open.len() as u32).collect();
-        order.sort_unstable_by_key(|&i| self.open[i as usize].pair);
-        let mut renumbered = vec![0i32; order.len()];
-        let mut out = Bundles {
-            level_count: self.levels,
-            ..Bundles::default()
-        };
-        for (new, &old) in order.iter().enumerate() {
-            let (old, open) = (old as usize, self.open[old as usize]);
-            renumbered[old] = new as i32;
-            out.rack_a.push((open.pair >> 32) as u32);
-            out.rack_b.push(open.pair as u32);
-            out.cables.push(open.cables);
-            out.cables_by_level
-                .extend_from_slice(&self.by_level[old * self.levels..(old + 1) * self.levels]);
-            out.diameter_mm.push(bundle_diameter_mm(
-                open.cables,
-                open.squares_um2,
-                open.thickest_um,
-            ));
-            out.length_metres.push(f64::from(open.longest_mm) / 1000.0);
-        }
-        for bundle in bundle_of_cable.iter_mut().filter(|b| **b >= 0) {
-            *bundle = renumbered[*bundle as usize];
-        }
-        let mut pulls: Vec<u32> = (0..out.len() as u32).collect();
-        pulls.sort_by(|&a, &b| out.length_metres[b as usize].total_cmp(&out.length_metres[a as usize]));
-        out.pull_order = vec![0; out.len()];
-        for (nth, &bundle) in pulls.iter().enumerate() {
-            out.pull_order[bundle as usize] = nth as u32 + 1;
-        }
-        out
+    let mut out = vec![T::default(); items.len()];
+    for item in items {
+        let slot = &mut next[key(item) as usize];
+        out[*slot] = *item;
+        *slot += 1;
     }
+    out
 }
 
 /// Diameter of the round bundle: exact circle packings up to seven equal cables, 75 % packing above.
-fn bundle_diameter_mm(cables: u32, squares_um2: i64, thickest_um: u32) -> f64 {
+fn bundle_diameter_mm(cables: usize, squares_um2: i64, thickest_um: u32) -> f64 {
     const SMALL: [f64; 8] = [0.0, 1.0, 2.0, 2.1547, 2.4142, 2.7013, 3.0, 3.0];
     let thickest_mm = f64::from(thickest_um) / 1000.0;
-    match SMALL.get(cables as usize) {
+    match SMALL.get(cables) {
         Some(ratio) => ratio * thickest_mm,
         None => (squares_um2 as f64 / 0.75).sqrt() / 1000.0,
     }

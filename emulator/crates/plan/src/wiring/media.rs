@@ -265,23 +265,49 @@ impl<'a> Choices<'a> {
             } else {
                 " of the medium asked for"
             };
-            let finding = Finding::error(
-                "no-cable-reaches",
-                "cabling.media",
-                format!(
-                    "{} cables of {} need up to {:.1} m, slack included; {what}{medium}. They have no part and no price.",
-                    ladder.unserved,
-                    self.topology.level_label(ladder.level),
-                    f64::from(ladder.longest_unserved_mm) / 1000.0
-                ),
-                "Set cabling.media to \"auto\", choose another price book, or set cabling.link_gbps to a rate it has cables for.",
+            let message = format!(
+                "{} cables of {} need up to {:.1} m, slack included; {what}{medium}. They have no part and no price.",
+                ladder.unserved,
+                self.topology.level_label(ladder.level),
+                f64::from(ladder.longest_unserved_mm) / 1000.0
             );
-            findings.push(if self.media == Media::Auto {
-                finding
+            let (hint, fix) = if self.media != Media::Auto {
+                (
+                    "Set cabling.media to \"auto\".".to_owned(),
+                    Some(json!({"cabling": {"media": "auto"}})),
+                )
+            } else if let Some(gbps) = self.rate_that_reaches(ladder.longest_unserved_mm) {
+                (
+                    format!("Set cabling.link_gbps to {gbps}: at that rate there are cables long enough."),
+                    Some(json!({"cabling": {"link_gbps": gbps}})),
+                )
             } else {
-                finding.with_fix(json!({"cabling": {"media": "auto"}}))
-            });
+                (
+                    "Stand the racks closer together, or choose another price book.".to_owned(),
+                    None,
+                )
+            };
+            let mut finding = Finding::error("no-cable-reaches", "cabling.media", message, hint);
+            finding.fix = fix;
+            findings.push(finding);
         }
+    }
+
+    /// The lowest rate with optics for which the book has cables of this length.
+    fn rate_that_reaches(&self, needed_mm: u32) -> Option<f64> {
+        let mut rates: Vec<f64> = self
+            .book
+            .parts_of(PartKind::Transceiver)
+            .filter_map(|(_, p)| p.attributes.gbps)
+            .collect();
+        rates.sort_by(f64::total_cmp);
+        rates.into_iter().find(|&gbps| {
+            gbps > 1.0
+                && self
+                    .steps(gbps, None)
+                    .last()
+                    .is_some_and(|s| s.up_to_mm >= needed_mm)
+        })
     }
 }
 

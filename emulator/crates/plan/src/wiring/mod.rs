@@ -89,7 +89,6 @@ pub fn wire(
     let router = routes::Router::new(topology, layout);
     let mut choices = media::Choices::new(spec, topology, layout, book, levels);
     let mut load = trays::Load::new(layout, levels);
-    let mut pairs = bundles::Collector::new(levels);
     let mut out = Wiring {
         length_mm: Vec::with_capacity(count),
         stock_mm: Vec::with_capacity(count),
@@ -115,9 +114,8 @@ pub fn wire(
         if rack_a != rack_b {
             out.rack_cables_leaving[rack_a as usize] += 1;
             out.rack_cables_leaving[rack_b as usize] += 1;
-            let diameter_um = choices.diameter_um(choice.part);
-            load.add(&routed.legs, level, diameter_um);
-            bundle = pairs.add(rack_a, rack_b, level, length_mm, diameter_um);
+            load.add(&routed.legs, level, choices.diameter_um(choice.part));
+            bundle = 0;
         }
         out.length_mm.push(length_mm);
         out.stock_mm.push(choice.stock_mm);
@@ -130,7 +128,15 @@ pub fn wire(
     choices.report(findings);
     out.trays = load.finish(spec, layout, book, findings);
     out.cuts = Cuts::of(&out.trays);
-    out.bundles = pairs.finish(&mut out.bundle);
+    let diameter_um = |cable: usize| choices.diameter_um(out.part[cable]);
+    out.bundles = bundles::gather(
+        topology,
+        layout,
+        levels,
+        &out.length_mm,
+        diameter_um,
+        &mut out.bundle,
+    );
     media::check_bends(layout, book, &out, findings);
     out
 }

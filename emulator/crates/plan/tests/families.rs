@@ -1,0 +1,102 @@
+#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
+//! One line a family: what its default layout and wiring come to. A change of behaviour shows as a diff.
+
+use cubeyard_plan::book::builtin_book;
+use cubeyard_plan::spec::PlanSpec;
+use cubeyard_plan::{ROUTES, lay_out, wire};
+use cubeyard_topology::{Severity, Topology};
+
+#[test]
+fn golden_table_of_the_families() {
+    let specs = [
+        ("paper-2009", r#"{"family":"bcube","n":8,"k":3,"servers":2048}"#),
+        ("paper-2009", r#"{"family":"dcell","n":8,"k":2,"servers":2048}"#),
+        (
+            "paper-2009",
+            r#"{"family":"fat_tree","ports":8,"layers":5,"servers":2048}"#,
+        ),
+        (
+            "paper-2009",
+            r#"{"family":"tree","edge_ports":48,"servers":2048}"#,
+        ),
+        ("current-2026", r#"{"family":"torus3d","x":8,"y":16,"z":16}"#),
+        ("current-2026", r#"{"family":"bcube","n":8,"k":3}"#),
+        (
+            "current-2026",
+            r#"{"topology":{"family":"bcube","n":8,"k":3},"site":{"containers":2}}"#,
+        ),
+        (
+            "current-2026",
+            r#"{"family":"subways","type":1,"p":2,"q":30,"l":12,"clusters":2}"#,
+        ),
+        (
+            "current-2026",
+            r#"{"topology":{"family":"subways","type":2,"p":2,"q":80,"l":16,"c":2,"clusters":4,"loops_per_cluster":2},
+                "packaging":{"policy":"paired-rows"}}"#,
+        ),
+        (
+            "current-2026",
+            r#"{"topology":{"family":"subways","type":1,"p":3,"q":30,"l":12,"clusters":2},
+                "packaging":{"policy":"inter-chassis","logical_racks_per_rack":3}}"#,
+        ),
+        ("current-2026", r#"{"family":"fat_tree","ports":24,"layers":3}"#),
+    ];
+    let mut lines = Vec::new();
+    for (book, json) in specs {
+        let book = builtin_book(book).unwrap();
+        let spec: PlanSpec = serde_json::from_str(json).unwrap();
+        let topology = Topology::build(&spec.topology).unwrap();
+        let mut findings = Vec::new();
+        let layout = lay_out(&spec, &topology, &book, &mut findings);
+        let wiring = wire(&spec, &topology, &layout, &book, &mut findings);
+        let mut routes = [0u32; ROUTES.len()];
+        wiring.route.iter().for_each(|&r| routes[usize::from(r)] += 1);
+        let mut parts: Vec<&str> = wiring
+            .part
+            .iter()
+            .map(|&p| book.parts[usize::from(p)].sku.as_str())
+            .collect();
+        parts.sort_unstable();
+        parts.dedup();
+        let metres = wiring.length_mm.iter().map(|&mm| u64::from(mm)).sum::<u64>() as f64 / 1000.0;
+        lines.push(format!(
+            "{} servers {}: {} {} racks {}, {:?}, longest {:.3} m, {metres:.0} m, worst cut {} ({:.0} cm2), {routes:?}, {}",
+            spec.topology.family(),
+            topology.server_count(),
+            layout.policy.name(),
+            layout.racks.len(),
+            if topology.switch_count() > 0 { "with switches" } else { "without switches" },
+            layout.site.enclosure,
+            f64::from(*wiring.length_mm.iter().max().unwrap()) / 1000.0,
+            wiring.cuts.worst_cables,
+            wiring.cuts.worst_area_cm2,
+            parts.join("+"),
+        ));
+        let problems: Vec<_> = findings
+            .iter()
+            .filter(|f| f.severity == Severity::Error)
+            .collect();
+        assert!(problems.is_empty(), "{json}: {problems:?}");
+    }
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+/// Nothing in a plan depends on anything but its spec and book.
+#[test]
+fn the_same_spec_gives_the_same_plan() {
+    let book = builtin_book("current-2026").unwrap();
+    for json in [
+        r#"{"family":"dcell","n":4,"k":2}"#,
+        r#"{"family":"fat_tree","ports":8,"layers":3}"#,
+    ] {
+        let spec: PlanSpec = serde_json::from_str(json).unwrap();
+        let topology = Topology::build(&spec.topology).unwrap();
+        let once = lay_out(&spec, &topology, &book, &mut Vec::new());
+        let twice = lay_out(&spec, &topology, &book, &mut Vec::new());
+        assert_eq!(once, twice);
+        assert_eq!(
+            wire(&spec, &topology, &once, &book, &mut Vec::new()),
+            wire(&spec, &topology, &twice, &book, &mut Vec::new())
+        );
+    }
+}
