@@ -1,6 +1,6 @@
 /**
  * Pictures without the page, for looking at them and timing them; not part of the build. The plan is a sample, or
- * with ?plan=NAME the document `harness/data/NAME.json` ({scene, cables, topology}) dumped from the engine.
+ * with ?plan=NAME the document NAME.json ({scene, cables, topology}) of the folder HARNESS_PLANS.
  * ?view=floor|elevations|logical|matrix|3d|both &theme= &sel=rack:11 &links= &color= &zoom=k,x,y &time=1
  */
 
@@ -141,7 +141,7 @@ async function load(): Promise<PlanModel> {
     const { scene, cables, topology } = sampleBcube(8, Number(query.get("groups") ?? 4));
     return createModel(scene, cables, topology);
   }
-  const { scene, cables, topology } = await (await fetch(`./data/${name}.json`)).json();
+  const { scene, cables, topology } = await (await fetch(`./${name}.json`)).json();
   return createModel(scene, cables, topology);
 }
 

@@ -1,5 +1,5 @@
+export { download } from "@/units/save-file";
 export { Elevations, type ElevationsProps, elevationRacks } from "./elevations";
-export { download } from "./export";
 export { PlanCanvas, type PlanCanvasHandle, type PlanCanvasProps, type ViewInfo } from "./plan-canvas";
 export { PlanLegend, type PlanLegendProps } from "./plan-legend";
 export { paletteOf } from "./resolve";

@@ -130,7 +130,15 @@ export function elevationList(model: PlanModel, options: ViewOptions): DisplayLi
     );
     for (const run of levelRuns(model, place.rack)) {
       const y = place.y + place.height - (run.from - 1 + run.to) / 2;
-      levelMarks.add(`L${run.level}`, place.x - 0.35, y, "muted", RACK_GAP + 1, run.to - run.from + 1);
+      levelMarks.add(
+        `L${run.level}`,
+        place.x - 0.35,
+        y,
+        "muted",
+        // Left of a line there is room at any scale.
+        place.x === 0 ? Infinity : RACK_GAP - 0.35,
+        (run.to - run.from + 1) * 1.3,
+      );
     }
     for (const unit of unitsMarked(place.height))
       unitMarks.add(`${unit}`, place.x - 0.35, place.y + place.height - unit + 0.5, "muted", RACK_GAP, 1);

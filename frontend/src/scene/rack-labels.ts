@@ -23,7 +23,10 @@ export class RackLabels {
   ) {}
 
   add(rack: number, value: string, ink: ColourRef): void {
-    const name = this.model.racks.names[rack] ?? "";
+    const full = this.model.racks.names[rack] ?? "";
+    // A narrow rack shows its number alone.
+    const number = full.replace(/^\D+/, "");
+    const name = number && number !== full ? `${full}\t${number}` : full;
     const places = labelPlaces(this.model, rack);
     const x = places.whole.x + places.whole.width / 2;
     const room = places.whole.width * 0.9;

@@ -1,0 +1,36 @@
+/** Look of a series: colour, dash and marker together, so that colour is never the only cue. */
+import { levelColour, levelDashPx, type ThemeTokens } from "@/units";
+
+export interface SeriesLook {
+  colour: string;
+  dashPx: readonly number[];
+}
+
+export function seriesLook(theme: ThemeTokens, index: number): SeriesLook {
+  return { colour: levelColour(theme, index), dashPx: levelDashPx(index) };
+}
+
+/** Rows for a table of several series over one x: every x that any of them has, ascending. */
+export function mergedRows(series: readonly { points: readonly { x: number; y: number }[] }[]): {
+  xs: number[];
+  ys: (number | null)[][];
+} {
+  const xs = [...new Set(series.flatMap(({ points }) => points.map(({ x }) => x)))].sort((a, b) => a - b);
+  const ys = series.map(({ points }) => {
+    const byX = new Map(points.map(({ x, y }) => [x, y]));
+    return xs.map((x) => byX.get(x) ?? null);
+  });
+  return { xs, ys };
+}
+
+/** Index of the point nearest to x; points ascend in x. -1 without points. */
+export function nearestIndex(points: readonly { x: number }[], x: number): number {
+  let [low, high] = [0, points.length - 1];
+  if (high < 0) return -1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (points[middle]!.x <= x) low = middle;
+    else high = middle;
+  }
+  return Math.abs(points[low]!.x - x) <= Math.abs(points[high]!.x - x) ? low : high;
+}
