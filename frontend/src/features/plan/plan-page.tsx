@@ -148,8 +148,8 @@ export default function PlanPage() {
         <>
           <IconButton icon="undo" label="Undo" disabled={past.length === 0} onClick={undo} />
           <IconButton icon="redo" label="Redo" disabled={!canRedo} onClick={redo} />
-          <Button icon="share" onClick={() => void share()} className={styles.wide}>
-            Share
+          <Button icon="share" onClick={() => void share()}>
+            <span className={styles.word}>Share</span>
           </Button>
           <ExportMenu spec={spec} name={name} exporter={exporter} />
           <Button look="primary" onClick={() => void save()} disabled={saving || (saved !== null && !dirty)}>
@@ -201,7 +201,7 @@ export default function PlanPage() {
           </div>
         </div>
         <div className={styles.centre}>
-          {path === "/" && <StartStrip spec={spec} />}
+          {/^\/(plans\/new)?$/.test(path) && <StartStrip spec={spec} />}
           {error !== null && computed && (
             <div className={styles.banner} role="status">
               <Icon name="warning" />

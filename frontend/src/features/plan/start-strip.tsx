@@ -7,9 +7,27 @@ import { useOpenSpec, useRecentPlans } from "./plan-menu";
 import styles from "./start-strip.module.css";
 import { TopologyIcon } from "./topology-icon";
 
-/** On `/` only: what to start from. The plan below it is drawn already. */
+const KEY = "cubeyard.examples-hidden";
+
+function hiddenBefore(): boolean {
+  try {
+    return localStorage.getItem(KEY) === "1";
+  } catch {
+    return false;
+  }
+}
+
+function rememberHidden() {
+  try {
+    localStorage.setItem(KEY, "1");
+  } catch {
+    // It then comes back with the next page.
+  }
+}
+
+/** For a plan that is not saved: what to start from. The plan below it is drawn already. */
 export function StartStrip({ spec }: { spec: PlanSpec }) {
-  const [open, setOpen] = useState(true);
+  const [open, setOpen] = useState(() => !hiddenBefore());
   const openSpec = useOpenSpec();
   const recent = useRecentPlans(6);
   if (!open) return null;
@@ -51,7 +69,15 @@ export function StartStrip({ spec }: { spec: PlanSpec }) {
         </>
       )}
       <span className={styles.space} />
-      <IconButton small icon="close" label="Hide the examples" onClick={() => setOpen(false)} />
+      <IconButton
+        small
+        icon="close"
+        label="Hide the examples"
+        onClick={() => {
+          setOpen(false);
+          rememberHidden();
+        }}
+      />
     </nav>
   );
 }

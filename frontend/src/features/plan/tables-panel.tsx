@@ -151,7 +151,7 @@ export function TablesPanel({
             );
           }}
         >
-          Copy
+          <span className={styles.word}>Copy</span>
         </Button>
         <Button
           small
@@ -161,7 +161,7 @@ export function TablesPanel({
             saveFile(new Blob([csv()], { type: "text/csv" }), `${tab}${filtered ? "-filtered" : ""}.csv`)
           }
         >
-          CSV
+          <span className={styles.word}>CSV</span>
         </Button>
       </div>
       <div id="plan-table" role="tabpanel" aria-label={TITLES[tab]} className={styles.body}>

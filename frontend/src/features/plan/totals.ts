@@ -23,6 +23,12 @@ export interface TotalRow {
   atLeast?: boolean;
 }
 
+/** Hours alone once there are many: minutes then only fill the column. */
+const formatLabour = (minutes: Maybe): string =>
+  typeof minutes === "number" && Math.abs(minutes) >= 600
+    ? `${formatCount(minutes / 60)}\u00a0h`
+    : formatMinutes(minutes);
+
 export function totalsOf(summary: Summary): TotalRow[] {
   const row = (
     id: string,
@@ -43,7 +49,7 @@ export function totalsOf(summary: Summary): TotalRow[] {
     row("power", "Power", summary.power_watts.total, formatWatts, "less"),
     row("weight", "Weight", summary.weight_kg.total, formatKilograms, "less", summary.weight_kg.at_least),
     row("tray", "Peak tray fill", summary.tray.peak_fill, formatPercent, "less"),
-    row("labour", "Cabling labour", summary.labour_minutes, formatMinutes, "less"),
+    row("labour", "Cabling labour", summary.labour_minutes, formatLabour, "less"),
     row("bisection", "Bisection", summary.bisection_gbps, formatGbps, "more"),
   ];
 }
