@@ -2,7 +2,10 @@
 //!
 //! Everything is columnar (one vector a field) and indices are stable: a device's index is its `NodeId`, a cable's its
 //! link index. Nothing here reads a clock, a file or a hash table's order.
-#![allow(missing_docs, reason = "a column's name carries its meaning and unit; what is not plain is documented")]
+#![allow(
+    missing_docs,
+    reason = "a column's name carries its meaning and unit; what is not plain is documented"
+)]
 
 pub mod bom;
 pub mod book;
