@@ -65,10 +65,14 @@ def test_another_host_name_is_refused(deployment: Deployment) -> None:
     assert reply.status in {400, 403, 421}, reply
 
 
-def test_the_page_is_served(deployment: Deployment) -> None:
-    page = deployment.request("GET", "/", token=None)
+def test_the_page_is_served_to_whoever_has_the_token(deployment: Deployment) -> None:
+    page = deployment.request("GET", "/", Accept="text/html")
     assert page.status == 200
     assert '<div id="root">' in page.body
+    stranger = deployment.request("GET", "/", token=None, Accept="text/html")
+    assert stranger.status == 200
+    assert '<div id="root">' not in stranger.body
+    assert 'type="password"' in stranger.body, "a browser without the token is sent to the login page"
 
 
 @pytest.mark.parametrize("service", ["api", "worker"])
