@@ -58,17 +58,37 @@ def bcube_against_networkx() -> Row:
     )
 
 
-def whole_plan() -> Row:
+def whole_plan() -> list[Row]:
+    """Topology, layout, wiring and BOM; then the same with everything that is ever read out of a plan, so that nothing
+    the engine puts off until it is asked for goes uncounted."""
     spec, prices = json.dumps({"topology": PAPER_CONTAINER}), book()
-    ours = cpu_secs(lambda: cubeyard_engine.build_plan(spec, prices), 15)
-    return Row(
-        "whole plan, in the engine",
-        ours * 1e3,
-        40,
-        "ceiling",
-        "ms",
-        note="topology, layout, wiring, BOM; 2,048 servers",
-    )
+
+    def read_out() -> tuple[object, ...]:
+        plan = cubeyard_engine.build_plan(spec, prices)
+        cables = json.loads(plan.summary_json())["counts"]["cables"]
+        everything = plan.cables(0, cables), plan.labels(0, cables), plan.cable_port_names(0, cables)
+        return plan.scene_json(), plan.bom_json(), *everything
+
+    alone = cpu_secs(lambda: cubeyard_engine.build_plan(spec, prices), 15)
+    read = cpu_secs(read_out, 15)
+    return [
+        Row(
+            "whole plan, in the engine",
+            alone * 1e3,
+            40,
+            "ceiling",
+            "ms",
+            note="topology, layout, wiring, BOM; 2,048 servers",
+        ),
+        Row(
+            "whole plan, and all of it read",
+            read * 1e3,
+            40,
+            "ceiling",
+            "ms",
+            note="and its documents, arrays and labels",
+        ),
+    ]
 
 
 def _in_a_process(spec: dict[str, Any]) -> tuple[float, float, int]:
@@ -135,4 +155,4 @@ def print_growth() -> list[Row]:
 
 
 def rows() -> list[Row]:
-    return [bcube_against_networkx(), whole_plan(), *largest_dcell(), *print_growth()]
+    return [bcube_against_networkx(), *whole_plan(), *largest_dcell(), *print_growth()]
