@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SUFFIXES:
 MAKEFLAGS += --no-print-directory
 
-export CUBEYARD_PORT ?= 8080
+CUBEYARD_PORT ?= 8080
 
 .PHONY: help setup setup-test run test lint fmt bench audit clean distclean
 
