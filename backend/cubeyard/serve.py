@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import uvicorn
 from fastapi import FastAPI
 
@@ -25,6 +27,9 @@ def serve(app: FastAPI, settings: Settings) -> None:
         timeout_keep_alive=30,
         h11_max_incomplete_event_size=64 * 1024,
     )
+    # uvicorn repeats the signal that ended it, which would make a clean end look like a death.
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, lambda *_: None)
     _Announcing(config).run()
 
 

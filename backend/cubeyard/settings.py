@@ -67,7 +67,11 @@ class Settings(BaseSettings):
     @field_validator("database_url", mode="before")
     @classmethod
     def _blank_is_unset(cls, value: object) -> object:
-        return None if isinstance(value, str) and not value.strip() else value
+        if not isinstance(value, str):
+            return value
+        if value.strip() and not value.startswith(("postgresql://", "postgres://", "postgresql+psycopg://")):
+            raise ValueError(f"DATABASE_URL must begin with postgresql://, not with {value.split(':')[0]}:")
+        return value if value.strip() else None
 
     @property
     def exposed(self) -> bool:

@@ -21,7 +21,8 @@ from starlette.concurrency import run_in_threadpool
 
 from cubeyard.engine import Engine
 from cubeyard.exports import render
-from cubeyard.jobs.queue import QUEUE, make_app
+from cubeyard.jobs.models import JobRow
+from cubeyard.jobs.queue import QUEUE, Queue, make_app
 from cubeyard.jobs.repository import JobRepository
 from cubeyard.jobs.service import FINISHED
 from cubeyard.kit.db import Database
@@ -135,10 +136,12 @@ class Reaper:
         self._settings = settings
         self._database = database
         self._app = app
+        self._queue = Queue()
 
     async def run(self, stopping: asyncio.Event) -> None:
         while not stopping.is_set():
             await self.once()
+            await run_in_threadpool(self._adopt_orphans)
             await run_in_threadpool(self._forget_old)
             try:
                 await asyncio.wait_for(stopping.wait(), self._settings.job_lease_secs / 3)
@@ -166,14 +169,26 @@ class Reaper:
             row = repository.job(job_id, lock=True)
             if row is None or row.state in FINISHED:
                 return "over"
-            if row.attempts >= self._settings.job_attempts:
-                row.state = "failed"
-                row.error = f"The worker died {row.attempts} times at this job."
-                row.finished_at = repository.now()
-                repository.clear_chunks(job_id)
-                return "failed"
-            row.state, row.progress, row.doing = "queued", 0.0, "waiting for another worker: the last one died"
-            return "again"
+            return self._verdict(repository, row, f"The worker died {row.attempts} times at this job.")
+
+    def _verdict(self, repository: JobRepository, row: JobRow, why_failed: str) -> str:
+        if row.attempts >= self._settings.job_attempts:
+            row.state, row.error, row.finished_at = "failed", why_failed, repository.now()
+            repository.clear_chunks(row.id)
+            return "failed"
+        row.state, row.progress, row.doing = "queued", 0.0, "waiting for another worker: the last one died"
+        return "again"
+
+    def _adopt_orphans(self) -> None:
+        """Jobs that the queue lost go back into it, so often and no more."""
+        with self._database.session() as session:
+            repository = JobRepository(session)
+            for row in repository.orphans(timedelta(seconds=self._settings.job_lease_secs)):
+                row.attempts += 1
+                if self._verdict(repository, row, "The queue gave the job up.") == "again":
+                    row.queue_id = self._queue.put(session, row.id)
+                    row.started_at = repository.now()
+                log.warning("job_adopted", job=row.id, state=row.state)
 
     def _forget_old(self) -> None:
         with self._database.session() as session:

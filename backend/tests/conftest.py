@@ -37,7 +37,9 @@ def server() -> Iterator[EmbeddedPostgres]:
     """Tests about databases, not about power cuts, do without fsync. The crash tests start servers of their own."""
     home = Path(tempfile.mkdtemp(prefix="cubeyard-tests-"))
     home.chmod(0o755)
-    postgres = EmbeddedPostgres(home, options=("-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"))
+    postgres = EmbeddedPostgres(
+        home, options=("-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
+    )
     postgres.start()
     try:
         yield postgres
@@ -97,5 +99,7 @@ def database(settings: Settings) -> Iterator[Database]:
 
 @pytest.fixture
 def client(settings: Settings, database: Database) -> Iterator[TestClient]:
-    with TestClient(create_app(settings, database=database), base_url="http://localhost", raise_server_exceptions=False) as opened:
+    with TestClient(
+        create_app(settings, database=database), base_url="http://localhost", raise_server_exceptions=False
+    ) as opened:
         yield opened

@@ -11,29 +11,34 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 QUEUE = "exports"
-TASK = "cubeyard.export"
-
-blueprint = procrastinate.Blueprint()
+TASK = "export"
 
 
-@blueprint.task(
-    name="export",
-    queue=QUEUE,
-    pass_context=True,
-    # A renderer that fails will fail again; a database that went away comes back.
-    retry=RetryStrategy(max_attempts=5, exponential_wait=2, retry_exceptions={DBAPIError, psycopg.OperationalError}),
-)
-def export_task(context: JobContext, *, job_id: str) -> None:
-    context.additional_context["run_export"](job_id)
+def _tasks() -> procrastinate.Blueprint:
+    """A new one for each application: adding a blueprint changes its tasks."""
+    blueprint = procrastinate.Blueprint()
+
+    @blueprint.task(
+        name=TASK,
+        queue=QUEUE,
+        pass_context=True,
+        # A renderer that fails will fail again; a database that went away comes back.
+        retry=RetryStrategy(
+            max_attempts=5, exponential_wait=2, retry_exceptions={DBAPIError, psycopg.OperationalError}
+        ),
+    )
+    def export(context: JobContext, *, job_id: str) -> None:
+        context.additional_context["run_export"](job_id)
+
+    _ = export
+    return blueprint
 
 
 def make_app(conninfo: str, *, workers: int = 1) -> procrastinate.App:
     """A procrastinate application on that database; open it before use."""
-    connector = procrastinate.PsycopgConnector(
-        conninfo=conninfo, min_size=1, max_size=2 + workers, open=False, timeout=10
-    )
+    connector = procrastinate.PsycopgConnector(conninfo=conninfo, min_size=1, max_size=2 + workers, timeout=10)
     app = procrastinate.App(connector=connector)
-    app.add_tasks_from(blueprint, namespace="cubeyard")
+    app.add_tasks_from(_tasks(), namespace="cubeyard")
     return app
 
 
@@ -43,11 +48,11 @@ class Queue:
     def __init__(self) -> None:
         # Never opened: every call brings its connection.
         self._app = procrastinate.App(connector=procrastinate.SyncPsycopgConnector())
-        self._app.add_tasks_from(blueprint, namespace="cubeyard")
+        self._app.add_tasks_from(_tasks(), namespace="cubeyard")
 
     def put(self, session: Session, job_id: str) -> int:
         """The queue's number for the job."""
-        return self._app.configure_task(f"{TASK}", queue=QUEUE, connection=_raw(session)).defer(job_id=job_id)
+        return self._app.configure_task(f"cubeyard:{TASK}", queue=QUEUE, connection=_raw(session)).defer(job_id=job_id)
 
     def remove(self, session: Session, queue_id: int) -> None:
         """Take out a job that no worker has begun; one that runs notices its cancelled row."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import CursorResult, delete, func, insert, select, update
+from sqlalchemy import CursorResult, Text, cast, column, delete, func, insert, select, table, update
 from sqlalchemy.orm import Session
 
 from cubeyard.jobs.models import ChunkRow, JobRow
@@ -66,6 +66,23 @@ class JobRepository:
     def delete_finished_before(self, age: timedelta) -> int:
         moment = func.clock_timestamp() - age
         return len(self._session.execute(delete(JobRow).where(JobRow.finished_at < moment).returning(JobRow.id)).all())
+
+    def orphans(self, age: timedelta) -> Sequence[JobRow]:
+        """Unfinished jobs that the queue does not have: a queue that gave up on them, or was emptied."""
+        queue = table("procrastinate_jobs", column("id"), column("status"))
+        waiting = select(queue.c.id).where(
+            queue.c.id == JobRow.queue_id, cast(queue.c.status, Text).in_(["todo", "doing"])
+        )
+        query = (
+            select(JobRow)
+            .where(
+                JobRow.state.in_(["queued", "running"]),
+                func.coalesce(JobRow.started_at, JobRow.created_at) < func.clock_timestamp() - age,
+                ~waiting.exists(),
+            )
+            .with_for_update(skip_locked=True)
+        )
+        return self._session.scalars(query).all()
 
     @staticmethod
     def _touched(result: object) -> bool:

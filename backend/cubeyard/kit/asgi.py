@@ -91,8 +91,13 @@ class RequestContext:
 
 def _route(scope: Scope) -> str:
     """The route's pattern, never the path: paths would make a metric per plan."""
-    route = scope.get("route")
-    return str(getattr(route, "path", "")) or "(none)"
+    pattern = str(getattr(scope.get("route"), "path", ""))
+    if not pattern:
+        return "(none)"
+    # An included router's routes know their own part only; what stands before it is the prefix, which has no parameters.
+    segments = str(scope["path"]).split("/")
+    prefix = "/".join(segments[: len(segments) - pattern.count("/")])
+    return prefix + pattern
 
 
 class BodyLimits:

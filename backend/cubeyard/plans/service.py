@@ -180,7 +180,9 @@ class PlanService:
     def _check_base(self, plan: PlanRow, base_revision: int | None, if_match: str | None, *, required: bool) -> None:
         """Refuse a change made while looking at another head than the present one."""
         if if_match is not None:
-            if if_match.strip() != "*" and etag(plan) not in {tag.strip().removeprefix("W/") for tag in if_match.split(",")}:
+            if if_match.strip() != "*" and etag(plan) not in {
+                tag.strip().removeprefix("W/") for tag in if_match.split(",")
+            }:
                 raise ProblemError(
                     412,
                     "changed-meanwhile",

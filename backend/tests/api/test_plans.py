@@ -69,7 +69,9 @@ def test_an_impossible_plan_is_refused_with_findings(client: TestClient) -> None
     assert answer.headers["content-type"] == "application/problem+json"
     problem = answer.json()
     assert problem["findings"], problem
-    assert all(one["severity"] and one["where"].startswith("topology") and one["message"] for one in problem["findings"])
+    assert all(
+        one["severity"] and one["where"].startswith("topology") and one["message"] for one in problem["findings"]
+    )
     assert any(one["fix"] for one in problem["findings"]), "the nearest valid values come as a fix"
 
 
@@ -161,7 +163,11 @@ def test_undo_is_an_earlier_revision_and_can_be_undone(client: TestClient) -> No
     here = f"/api/v1/plans/{plan['id']}"
     second = client.patch(here, json={"spec": {"family": "bcube", "n": 4, "k": 2}, "base_revision": 1}).json()
     undone = client.post(f"{here}/revert", json={"revision": 1, "base_revision": 2}).json()
-    assert (undone["revision"], undone["content_hash"], undone["plan_hash"]) == (3, plan["content_hash"], plan["plan_hash"])
+    assert (undone["revision"], undone["content_hash"], undone["plan_hash"]) == (
+        3,
+        plan["content_hash"],
+        plan["plan_hash"],
+    )
     redone = client.post(f"{here}/revert", json={"revision": 2}).json()
     assert (redone["revision"], redone["plan_hash"]) == (4, second["plan_hash"])
     assert client.post(f"{here}/revert", json={"revision": 9}).status_code == 404
@@ -200,13 +206,19 @@ def test_bad_names_are_refused_and_named(client: TestClient, name: object) -> No
 
 def test_plans_are_compared_on_shared_metrics(client: TestClient) -> None:
     saved = create(client, "The base")
-    wanted = {"plans": [{"id": saved["id"]}, {"spec": {"family": "fat_tree", "ports": 4, "layers": 3}, "name": "Tree"}], "base": 0}
+    wanted = {
+        "plans": [{"id": saved["id"]}, {"spec": {"family": "fat_tree", "ports": 4, "layers": 3}, "name": "Tree"}],
+        "base": 0,
+    }
     answer = client.post("/api/v1/compare", json=wanted)
     assert answer.status_code == 200
     result = schemas.CompareResponse.model_validate(answer.json())
     assert [plan.name for plan in result.plans] == ["The base", "Tree"]
     rows = {row.metric: row for row in result.rows}
-    summaries = [saved["summary"], client.post("/api/v1/plans/preview", json={"spec": wanted["plans"][1]["spec"]}).json()["summary"]]
+    summaries = [
+        saved["summary"],
+        client.post("/api/v1/plans/preview", json={"spec": wanted["plans"][1]["spec"]}).json()["summary"],
+    ]
     assert rows["cost_total_usd"].values == [one["cost_usd"]["total"] for one in summaries]
     assert {"servers", "switches", "cable_metres", "bisection_gbps", "diameter"} <= set(rows)
     for row in result.rows:
@@ -223,7 +235,9 @@ def test_plans_are_compared_on_shared_metrics(client: TestClient) -> None:
 def test_a_preview_tells_its_deltas_against_a_base(client: TestClient) -> None:
     base = client.post("/api/v1/plans/preview", json={"spec": SMALL}).json()["summary"]
     for given_base in (SMALL, base["plan_hash"]):
-        answer = client.post("/api/v1/plans/preview", json={"spec": {"family": "bcube", "n": 4, "k": 2}, "base": given_base}).json()
+        answer = client.post(
+            "/api/v1/plans/preview", json={"spec": {"family": "bcube", "n": 4, "k": 2}, "base": given_base}
+        ).json()
         deltas = {one["metric"]: one for one in answer["deltas"]}
         assert deltas["servers"]["delta"] == 64 - 16
         assert deltas["switches"]["base"] == 8
@@ -244,14 +258,18 @@ def test_a_diff_is_a_work_order_and_nothing_changes_for_the_same_plan(client: Te
 
 
 _json = st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**20), 10**20) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**20), 10**20)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
     max_leaves=12,
 )
 _hostile_specs = st.one_of(
     st.dictionaries(st.text(max_size=12), _json, max_size=4),
     st.fixed_dictionaries({"family": st.sampled_from(["bcube", "dcell", "torus3d", "subways", "fat_tree", "tree"]) | st.text()},
-                          optional={key: _json for key in ("n", "k", "servers", "x", "y", "z", "p", "q", "l", "type", "ports", "layers")}),
+                          optional=dict.fromkeys(("n", "k", "servers", "x", "y", "z", "p", "q", "l", "type", "ports", "layers"), _json)),
     st.fixed_dictionaries({"topology": _json}, optional={"site": _json, "packaging": _json, "cabling": _json, "catalog": _json}),
 )  # fmt: skip
 

@@ -62,7 +62,9 @@ def start_writer(home: Path) -> Iterator[Callable[[], subprocess.Popen[str]]]:
 
     def start() -> subprocess.Popen[str]:
         started.append(
-            subprocess.Popen([sys.executable, "-c", WRITER, str(home)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            subprocess.Popen(
+                [sys.executable, "-c", WRITER, str(home)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            )
         )
         return started[-1]
 
@@ -177,7 +179,9 @@ def test_programs_that_start_at_once_agree_on_one_server(home: Path, start_write
     start_writer()
     code = "import sys; from pathlib import Path; from cubeyard.kit import logs; logs.configure('error'); from cubeyard.kit.embedded import EmbeddedPostgres as E\ne = E(Path(sys.argv[1])); e.start(); print(e.running_pid(), flush=True); sys.stdin.read(); e.stop()"
     others = [
-        subprocess.Popen([sys.executable, "-c", code, str(home)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(home)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         for _ in range(3)
     ]
     try:
@@ -196,7 +200,9 @@ def test_a_stale_pid_file_is_seen_through(home: Path, pid: int) -> None:
     postgres.start()
     postgres.stop()
     pid_file = postgres.data / "postmaster.pid"
-    pid_file.write_text(f"{pid}\n{postgres.data}\n1700000000\n5432\n{postgres.socket_dir}\n\n  1234567         0\nready   \n")
+    pid_file.write_text(
+        f"{pid}\n{postgres.data}\n1700000000\n5432\n{postgres.socket_dir}\n\n  1234567         0\nready   \n"
+    )
     assert postgres.running_pid() is None
     postgres.start()
     assert postgres.running_pid() not in (None, pid)

@@ -1,0 +1,230 @@
+"""What every request passes: hosts, origins, limits, ids, errors, headers, compression, pages."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import brotli
+import pytest
+from fastapi.testclient import TestClient
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from cubeyard.app import create_app
+from cubeyard.kit.auth.guard import host_name
+from cubeyard.kit.db import Database
+from cubeyard.kit.errors import Problem
+from cubeyard.settings import Settings, is_loopback
+from tests.conftest import SMALL
+
+PLANS = "/api/v1/plans"
+
+
+def problem_of(answer: object, status: int) -> Problem:
+    assert answer.status_code == status, answer.text  # type: ignore[attr-defined]
+    assert answer.headers["content-type"] == "application/problem+json"  # type: ignore[attr-defined]
+    problem = Problem.model_validate(answer.json())  # type: ignore[attr-defined]
+    assert problem.status == status
+    assert problem.request_id == answer.headers["x-request-id"]  # type: ignore[attr-defined]
+    return problem
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:8000",
+        "localhost.evil.example",
+        "192.168.1.5",
+        "",
+        "a b",
+        "u@localhost",
+        "localhost:x",
+    ],
+)
+def test_a_foreign_host_name_is_not_us(client: TestClient, host: str) -> None:
+    """DNS rebinding: a page's own name pointed at this machine."""
+    problem_of(client.get(PLANS, headers={"host": host}), 421)
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:5173", "127.0.0.1:8000", "[::1]:8000", "127.8.8.8"])
+def test_our_own_names_are_us(client: TestClient, host: str) -> None:
+    assert client.get(PLANS, headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "https://evil.example",
+        "null",
+        "http://localhost:9999",
+        "http://localhost.evil.example",
+        "file://localhost",
+        "http://[",
+        "",
+    ],
+)
+@pytest.mark.parametrize("method", ["POST", "PATCH", "DELETE", "PUT"])
+def test_no_page_elsewhere_changes_anything(client: TestClient, origin: str, method: str) -> None:
+    answer = client.request(method, PLANS, headers={"origin": origin, "content-type": "text/plain"})
+    assert "ALLOWED_ORIGINS" in problem_of(answer, 403).detail
+    assert "access-control-allow-origin" not in answer.headers
+
+
+def test_pages_of_ours_may(client: TestClient, settings: Settings, database: Database) -> None:
+    body = {"name": "Yard", "spec": SMALL}
+    assert client.post(PLANS, json=body, headers={"origin": "http://localhost"}).status_code == 201
+    assert (
+        client.post(PLANS, json=body, headers={"origin": "http://127.0.0.1:5173", "host": "127.0.0.1:5173"}).status_code
+        == 201
+    )
+    assert client.post(PLANS, json=body, headers={"sec-fetch-site": "same-origin"}).status_code == 201
+    problem_of(client.post(PLANS, json=body, headers={"sec-fetch-site": "cross-site"}), 403)
+    named = settings.model_copy(update={"allowed_origins": ["https://yard.example"], "allowed_hosts": ["yard.example"]})
+    with TestClient(create_app(named, database=database), base_url="http://localhost") as other:
+        headers = {"origin": "https://yard.example"}
+        assert other.post(PLANS, json=body, headers=headers).status_code == 201
+        assert other.get(PLANS, headers={"host": "yard.example"}).status_code == 200
+
+
+def test_nobody_from_elsewhere_is_let_in_by_mistake(settings: Settings, database: Database) -> None:
+    """Somebody bound the application to the world without telling it."""
+    app = create_app(settings, database=database)
+    with TestClient(app, base_url="http://localhost", client=("10.1.2.3", 40000)) as stranger:
+        assert problem_of(stranger.get(PLANS), 403).type.endswith("not-local")
+
+
+@given(header=st.text(max_size=40))
+@hypothesis_settings(deadline=None)
+def test_host_headers_never_crash_the_door(header: str) -> None:
+    name = host_name(header)
+    assert name is None or (name == name.lower() and "@" not in name and "/" not in name)
+
+
+@pytest.mark.parametrize(("host", "inside"), [("127.0.0.1", True), ("::1", True), ("[::1]", True), ("::ffff:127.0.0.1", True), ("0.0.0.0", False), ("::", False), ("10.0.0.1", False), ("example", False)])  # fmt: skip
+def test_loopback_is_known_from_the_world(host: str, inside: bool) -> None:
+    assert is_loopback(host) is inside
+
+
+def test_bodies_are_limited_and_typed(client: TestClient, settings: Settings) -> None:
+    long = b'{"name": "' + b"x" * settings.max_body_bytes + b'"}'
+    json_type = {"content-type": "application/json"}
+    problem_of(client.post(PLANS, content=long, headers=json_type), 413)
+    problem_of(client.post(PLANS, content=iter([long[:1000], long[1000:]]), headers=json_type), 413)  # no length said
+    problem_of(client.post(PLANS, content=b"name=x", headers={"content-type": "text/plain"}), 415)
+    problem_of(client.post(PLANS, content=b"<x/>", headers={"content-type": "application/xml"}), 415)
+    assert client.post(PLANS, content=b'{"name": "x", "spec": {"family": "bcube", "n": 4, "k": 1}}', headers={"content-type": "application/merge-patch+json; charset=utf-8"}).status_code == 201  # fmt: skip
+
+
+def test_errors_name_the_field_the_value_the_limit_and_the_fix(client: TestClient) -> None:
+    problem = problem_of(client.get(PLANS, params={"limit": 1000}), 422)
+    (error,) = problem.errors
+    assert (error.field, error.value, error.limit) == ("query.limit", "1000", "at most 200")
+    assert error.hint
+    assert problem.instance == PLANS
+    (unknown,) = problem_of(client.post(PLANS, json={"name": "x", "spec": SMALL, "colour": 1}), 422).errors
+    assert unknown.field == "body.colour"
+    assert "spelling" in (unknown.hint or "")
+
+
+def test_what_is_not_there_and_what_cannot_be_done_are_problems_too(client: TestClient) -> None:
+    problem_of(client.get("/api/v1/nothing"), 404)
+    problem_of(client.get("/api/v2/plans"), 404)
+    answer = client.put(PLANS, json={})
+    problem_of(answer, 405)
+    assert "GET" in answer.headers["allow"]
+    problem_of(client.get(f"{PLANS}/0a1b2c3d4e5f6g"), 404)
+    problem_of(client.get(f"{PLANS}/not-an-id"), 422)
+    problem_of(client.post("/nothing", headers={"content-type": "text/plain"}), 405)
+
+
+def test_a_bug_of_ours_is_a_500_problem_that_gives_nothing_away(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("secret path /home/somebody")
+
+    monkeypatch.setattr("cubeyard.plans.service.PlanService.page", broken)
+    answer = client.get(PLANS)
+    assert "secret" not in answer.text
+    assert problem_of(answer, 500).type.endswith("internal")
+
+
+def test_request_ids_go_in_and_out(client: TestClient) -> None:
+    assert client.get(PLANS, headers={"x-request-id": "from-a-script.42"}).headers["x-request-id"] == "from-a-script.42"
+    made = client.get(PLANS, headers={"x-request-id": "bad id\x7f" + "x" * 100}).headers["x-request-id"]
+    assert len(made) == 16
+    assert client.get(PLANS).headers["x-request-id"] != client.get(PLANS).headers["x-request-id"]
+
+
+def test_every_answer_carries_the_security_headers(client: TestClient) -> None:
+    for path in ("/", PLANS, "/api/v1/nothing", "/healthz"):
+        headers = client.get(path).headers
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert "unsafe-eval" not in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+
+
+@pytest.mark.parametrize(
+    ("accept", "encoding"),
+    [("gzip", "gzip"), ("br;q=1.0, gzip", "br"), ("gzip, br;q=0", "gzip"), ("identity", None), ("", None)],
+)
+def test_text_is_compressed_as_the_client_likes(client: TestClient, accept: str, encoding: str | None) -> None:
+    path = "/api/v1/openapi.json"
+    plain = client.get(path, headers={"accept-encoding": "identity"}).content
+    with client.stream("GET", path, headers={"accept-encoding": accept}) as answer:
+        raw = b"".join(answer.iter_raw())
+        assert answer.headers.get("content-encoding") == encoding
+        assert int(answer.headers["content-length"]) == len(raw)
+        assert "accept-encoding" in answer.headers["vary"].lower()
+    decoded = {"gzip": gzip.decompress, "br": brotli.decompress, None: bytes}[encoding](raw)
+    assert decoded == plain
+
+
+def test_the_page_is_served_with_its_assets_and_its_routes(client: TestClient, settings: Settings) -> None:
+    assert "not built" in client.get("/").text
+    dist: Path = settings.frontend_dir
+    (dist / "assets").mkdir(parents=True)
+    (dist / "index.html").write_text("<!doctype html><title>Cubeyard</title>")
+    (dist / "assets" / "app-1a2b3c.js").write_text("console.log(1)" * 100)
+    for path in ("/", "/plans/0a1b2c3d4e5f6g", "/compare?plans=a,b", "/catalog", "/api"):
+        answer = client.get(path, headers={"accept": "text/html"})
+        assert (answer.status_code, "Cubeyard" in answer.text) == (200, True), path
+        assert answer.headers["cache-control"] == "no-cache"
+    asset = client.get("/assets/app-1a2b3c.js")
+    assert "immutable" in asset.headers["cache-control"]
+    assert "javascript" in asset.headers["content-type"]
+    assert client.get("/assets/app-1a2b3c.js", headers={"if-none-match": asset.headers["etag"]}).status_code == 304
+    problem_of(client.get("/assets/gone-9.js"), 404)
+    problem_of(client.get("/favicon.png"), 404)
+    (dist.parent / "secret.txt").write_text("kept to ourselves")
+    for path in ("/../secret.txt", "/%2e%2e/secret.txt", "/assets/..%2f..%2fsecret.txt", "/%00", "//etc/passwd"):
+        assert "ourselves" not in client.get(path).text
+        assert "root:" not in client.get(path).text
+
+
+def test_health_and_metrics_tell_the_truth(
+    client: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    health = client.get("/healthz")
+    assert (health.status_code, health.json()["status"], health.json()["database"]) == (200, "ok", "ok")
+    client.post("/api/v1/plans/preview", json={"spec": SMALL})
+    client.post("/api/v1/plans/preview", json={"spec": SMALL})
+    client.get(f"{PLANS}/0a1b2c3d4e5f6g")
+    text = client.get("/metrics").text
+    assert 'cubeyard_http_requests_total{method="POST",route="/api/v1/plans/preview",status="200"} 2.0' in text
+    assert 'route="/api/v1/plans/{id}",status="404"' in text
+    assert "0a1b2c3d4e5f6g" not in text, "no metric per plan"
+    assert 'cubeyard_engine_seconds_count{operation="plan"} 1.0' in text
+    assert 'cubeyard_plan_cache_total{outcome="hit"} 1.0' in text
+    assert "cubeyard_database_connections_used" in text
+
+    def gone() -> None:
+        raise ConnectionError("no database")
+
+    monkeypatch.setattr(database, "ping", gone)
+    ill = client.get("/healthz")
+    assert (ill.status_code, ill.json()["database"]) == (503, "unavailable")

@@ -1,0 +1,85 @@
+"""`cubeyard run` as a real process: it keeps what it said it kept, and starts only where it may."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cubeyard.kit.embedded import EmbeddedPostgres
+from tests.conftest import SMALL
+from tests.processes import PROGRAM, Server, environment
+
+PLANS = "/api/v1/plans"
+
+
+@pytest.fixture(scope="module")
+def home() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="cubeyard-run-") as folder:
+        yield Path(folder)
+        last = EmbeddedPostgres(Path(folder))
+        last.start()
+        last.stop()
+
+
+def test_a_killed_server_and_a_killed_postgres_lose_no_saved_plan(home: Path) -> None:
+    saved: list[str] = []
+    with Server(home) as server:
+        for number in range(3):
+            status, plan = server.call("POST", PLANS, {"name": f"Plan {number}", "spec": SMALL})
+            assert status == 201, server.said()
+            saved.append(plan["id"])
+        server.process.kill()
+        server.process.wait()
+    with Server(home) as server:
+        assert {one["id"] for one in server.call("GET", PLANS)[1]["items"]} == set(saved)
+        status, plan = server.call("POST", PLANS, {"name": "After the first kill", "spec": SMALL})
+        saved.append(plan["id"])
+        pid = EmbeddedPostgres(home).running_pid()
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        deadline = time.monotonic() + 30
+        while (answer := server.call("GET", PLANS))[0] != 200:
+            assert time.monotonic() < deadline, server.said()
+            time.sleep(0.2)
+        assert {one["id"] for one in answer[1]["items"]} == set(saved), "the same server goes on"
+        assert server.call("GET", "/healthz")[0] == 200
+        server.process.terminate()
+        assert server.process.wait(timeout=30) == 0, server.said()
+    assert EmbeddedPostgres(home).running_pid() is None, "a clean end stops the database"
+
+
+def test_the_world_is_let_in_with_a_token_only(home: Path) -> None:
+    command = [*PROGRAM, "run", "--host", "0.0.0.0", "--port", "0"]
+    refused = subprocess.run(command, env=environment(home), capture_output=True, text=True, timeout=60, check=False)
+    assert refused.returncode == 2
+    assert "cubeyard token create" in refused.stderr
+    assert refused.stdout == ""
+    made = subprocess.run(
+        [*PROGRAM, "token", "create"], env=environment(home), capture_output=True, text=True, timeout=60, check=True
+    )
+    with Server(home, "--host", "0.0.0.0") as server:
+        server.base = server.base.replace("0.0.0.0", "127.0.0.1")
+        assert server.call("GET", PLANS)[0] == 401
+        assert server.call("GET", PLANS, headers={"authorization": f"Bearer {made.stdout.strip()}"})[0] == 200
+        server.process.send_signal(signal.SIGINT)
+        server.process.wait(timeout=30)
+
+
+def test_logs_are_json_with_request_ids(home: Path) -> None:
+    import json
+
+    with Server(home) as server:
+        server.call("GET", PLANS, headers={"x-request-id": "trace-me"})
+        server.process.terminate()
+        server.process.wait(timeout=30)
+        lines = [json.loads(line) for line in server.said().splitlines()]
+    (line,) = [one for one in lines if one.get("request_id") == "trace-me"]
+    assert (line["event"], line["method"], line["path"], line["status"]) == ("request", "GET", PLANS, 200)
+    assert line["timestamp"].endswith("Z")
