@@ -56,7 +56,7 @@ export function Field({
       style={controlWidth ? ({ "--control-width": `${controlWidth}px` } as React.CSSProperties) : undefined}
     >
       <label className={styles.label} htmlFor={id} title={title}>
-        <span className={styles.labelText}>{label}</span>
+        <span className={styles.labelText}>{label}</span>{" "}
         {letter && <span className={styles.letter}>{letter}</span>}
         {chosen && (
           <span className={styles.dot} title="Chosen here; the others are defaults">

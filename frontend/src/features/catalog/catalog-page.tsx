@@ -114,23 +114,18 @@ export default function CatalogPage() {
 
   const save = async (part: Part, note: string) => {
     if (!book) return;
-    try {
-      const made = await take(
-        api.POST("/api/v1/catalog/books/{book}/versions", {
-          params: { path: { book: book.book } },
-          body: { from_version: number, set: [part], remove: [], note },
-        }),
-      );
-      await client.invalidateQueries({ queryKey: ["books"] });
-      client.setQueryData(["book", made.book, made.version], made);
-      set({ version: undefined, part: part.sku });
-      toast(
-        `Saved as version ${made.version} of ${made.title}. Saved plans keep the version they were made with.`,
-      );
-    } catch (error) {
-      toast(error instanceof Error ? error.message : String(error), "error");
-      throw error;
-    }
+    const made = await take(
+      api.POST("/api/v1/catalog/books/{book}/versions", {
+        params: { path: { book: book.book } },
+        body: { from_version: number, set: [part], remove: [], note },
+      }),
+    );
+    await client.invalidateQueries({ queryKey: ["books"] });
+    client.setQueryData(["book", made.book, made.version], made);
+    set({ version: undefined, part: part.sku });
+    toast(
+      `Saved as version ${made.version} of ${made.title}. Saved plans keep the version they were made with.`,
+    );
   };
 
   return (

@@ -89,6 +89,7 @@ function EditForm({
   const [basis, setBasis] = useState<Basis>("vendor");
   const [date, setDate] = useState("");
   const [saving, setSaving] = useState(false);
+  const [error, setError] = useState<string | null>(null);
 
   const edits: Record<string, unknown> = {};
   const wrong: string[] = [];
@@ -108,11 +109,14 @@ function EditForm({
         event.preventDefault();
         if (!ready) return;
         setSaving(true);
+        setError(null);
         try {
           await onSave(
-            withEdits(part, edits, { source: source.trim(), date: date || null, basis }),
+            withEdits(part, edits, { source: source.trim(), ...(date && { date }), basis }),
             `${part.sku}: ${Object.keys(edits).join(", ")}`,
           );
+        } catch (caught) {
+          setError(caught instanceof Error ? caught.message : String(caught));
         } finally {
           setSaving(false);
         }
@@ -157,6 +161,11 @@ function EditForm({
         />
       </fieldset>
       {wrong.length > 0 && <p className={styles.wrong}>Not a value of its kind: {wrong.join(", ")}</p>}
+      {error && (
+        <p className={styles.wrong} role="alert">
+          {error}
+        </p>
+      )}
       <div className={styles.editActions}>
         <Button type="submit" look="primary" disabled={!ready}>
           Save as version {version.version + 1}

@@ -210,6 +210,12 @@ export default function ComparePage() {
             after={resolved.data[orderOf]!}
             names={[data.plans[base]!.name, data.plans[orderOf]!.name]}
             onClose={() => setOrderOf(null)}
+            onSaved={(ids) =>
+              go(
+                refs.map((ref) => ids.get(ref) ?? ref),
+                base,
+              )
+            }
           />
         )}
       </Suspense>

@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { api, take } from "@/api/client";
 import type { WorkOrder } from "@/api/types";
@@ -10,6 +10,7 @@ import { Skeleton } from "@/ui/marks";
 import { ModalDialog } from "@/ui/overlay";
 import { csvOf, type SortBy } from "@/ui/table-order";
 import { Tabs } from "@/ui/tabs";
+import { toast } from "@/ui/toast";
 import { formatCount, formatMillimetres } from "@/units";
 import { ProblemView } from "../shared/problem";
 import type { ComparedRef } from "./refs";
@@ -24,11 +25,14 @@ export default function WorkOrderDialog({
   after,
   names,
   onClose,
+  onSaved,
 }: {
   before: ComparedRef;
   after: ComparedRef;
   names: [string, string];
   onClose: () => void;
+  /** The new ids by the references they replace. */
+  onSaved: (ids: Map<string, string>) => void;
 }) {
   const saved = before.id !== undefined && after.id !== undefined;
   const query = useQuery({
@@ -45,10 +49,7 @@ export default function WorkOrderDialog({
   return (
     <ModalDialog title={`Work order: ${names[0]} to ${names[1]}`} isOpen onClose={onClose} width={1000}>
       {!saved ? (
-        <p>
-          A work order is between two saved plans. Open {before.id ? `“${names[1]}”` : `“${names[0]}”`} and
-          save it, then add it here from the saved plans.
-        </p>
+        <SaveFirst plans={[before, after]} names={names} onSaved={onSaved} />
       ) : query.isError ? (
         <ProblemView error={query.error} onRetry={() => void query.refetch()} />
       ) : query.data ? (
@@ -57,6 +58,48 @@ export default function WorkOrderDialog({
         <Skeleton height={320} />
       )}
     </ModalDialog>
+  );
+}
+
+/** The API names plans by id, so both must be kept before their difference can be asked for. */
+function SaveFirst({
+  plans,
+  names,
+  onSaved,
+}: {
+  plans: [ComparedRef, ComparedRef];
+  names: [string, string];
+  onSaved: (ids: Map<string, string>) => void;
+}) {
+  const client = useQueryClient();
+  const [busy, setBusy] = useState(false);
+  const missing = plans.flatMap((plan, at) => (plan.id === undefined ? [{ plan, name: names[at]! }] : []));
+  const save = async () => {
+    setBusy(true);
+    try {
+      const ids = new Map<string, string>();
+      for (const { plan, name } of missing) {
+        const made = await take(api.POST("/api/v1/plans", { body: { name, spec: plan.spec!, note: "" } }));
+        ids.set(plan.ref, made.id);
+      }
+      await client.invalidateQueries({ queryKey: ["plans"] });
+      onSaved(ids);
+    } catch (error) {
+      toast(error instanceof Error ? error.message : String(error), "error");
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <div className={styles.save}>
+      <p>
+        A work order is between two saved plans. {missing.map(({ name }) => `“${name}”`).join(" and ")}{" "}
+        {missing.length === 1 ? "is" : "are"} not saved yet.
+      </p>
+      <Button look="primary" disabled={busy} onClick={() => void save()}>
+        {busy ? "Saving…" : `Save ${missing.length === 1 ? "it" : "both"} and show the work order`}
+      </Button>
+    </div>
   );
 }
 

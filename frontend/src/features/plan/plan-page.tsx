@@ -180,6 +180,7 @@ export default function PlanPage() {
       }
     >
       <div className={styles.page}>
+        <h1 className="visually-hidden no-print">{name}</h1>
         <div className={styles.left} data-plan-fields>
           <div className={params.panel}>
             {families.data ? (

@@ -10,10 +10,10 @@ import { Toaster } from "@/ui/toast";
 import { type Command, chordKeys, useCommands, useRegistry } from "./commands";
 import { curlOf, useScreenRequests } from "./curl";
 import { useLastPlan } from "./last-plan";
+import Palette from "./palette";
 import styles from "./shell.module.css";
 import { type ThemeChoice, useTheme } from "./theme";
 
-const Palette = lazy(() => import("./palette"));
 const Shortcuts = lazy(() => import("./shortcuts"));
 
 /** The frame of every page: bar, page, status. Pages put their own tools into `title`, `actions` and `status`. */

@@ -1,0 +1,50 @@
+import { accessible, colours, drawn, expect, grid, openPlan, test, total } from "./page";
+
+test("the page opens on the paper's container, drawn, in under five seconds", async ({ page }) => {
+  const began = Date.now();
+  await openPlan(page);
+  expect(Date.now() - began).toBeLessThan(5000);
+  await expect(total(page, "servers")).toHaveText("2,048");
+  await expect(total(page, "switches")).toHaveText("1,280");
+  await expect(total(page, "cables")).toHaveText("8,192");
+  await expect(total(page, "racks")).toHaveText("32");
+  expect(await colours(page)).toBeGreaterThan(6);
+  await expect(grid(page)).toHaveAttribute("aria-rowcount", "8193");
+  await expect(page.getByRole("radio", { name: "BCube" })).toBeChecked();
+  await accessible(page);
+});
+
+test("each view and each table shows the plan, with a table for every picture", async ({ page }) => {
+  await openPlan(page);
+  for (const view of ["Logical", "Matrix", "3D", "Floor"]) {
+    await page.getByRole("tab", { name: view }).click();
+    await expect(page.getByRole("tab", { name: view })).toHaveAttribute("aria-selected", "true");
+    await expect.poll(() => colours(page)).toBeGreaterThan(3);
+  }
+  for (const [tab, rows] of [
+    ["BOM", /Server/],
+    ["Power", /R00/],
+    ["Racks", /super-rack/],
+    ["Cables", /C00000/],
+  ] as const) {
+    await page.getByRole("tab", { name: new RegExp(`^${tab}`) }).click();
+    await expect(grid(page)).toContainText(rows);
+  }
+});
+
+test("every example opens and is drawn", async ({ page }) => {
+  await openPlan(page);
+  for (const [name, family] of [
+    ["DCell", "DCell"],
+    ["Fat-tree", "Fat-tree"],
+    ["Tree", "Tree"],
+    ["CamCube", "CamCube"],
+    ["Subways", "Subways"],
+  ] as const) {
+    await page.getByLabel("Start from").getByRole("button", { name, exact: true }).click();
+    await expect(page.getByRole("radio", { name: family, exact: true })).toBeChecked();
+    await drawn(page);
+    await expect(total(page, "servers")).toContainText("2,048");
+    await expect.poll(() => colours(page)).toBeGreaterThan(3);
+  }
+});

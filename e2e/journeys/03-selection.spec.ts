@@ -1,0 +1,95 @@
+import { expect, grid, openPlan, test } from "./page";
+
+test("one selection lights up everywhere: palette, canvas, tables, inspector and address", async ({ page }) => {
+  await openPlan(page);
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Search or run a command" }).fill("R11");
+  await page.keyboard.press("Enter");
+  const side = page.getByRole("complementary");
+  await expect(side).toContainText("Selection · R11");
+  await expect(side).toContainText("64 / 40");
+  await expect(page.getByRole("tab", { name: /^Cables/ })).toContainText("360 of 8,192");
+  await expect(page.getByRole("tab", { name: /^Racks/ })).toContainText("1 of 32");
+  await expect(page).toHaveURL(/sel=rack:R11/);
+
+  for (const view of ["Logical", "Matrix", "3D", "Floor"]) {
+    await page.getByRole("tab", { name: view }).click();
+    await expect(side).toContainText("Selection · R11");
+  }
+  await page.getByRole("tab", { name: /^BOM/ }).click();
+  await expect(grid(page).getByRole("columnheader", { name: "Selected" })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(side).not.toContainText("Selection · R11");
+  await expect(page.getByRole("tab", { name: /^Cables/ })).toContainText("8,192");
+});
+
+test("a device is traced port by port to rack, unit and port at the far end", async ({ page }) => {
+  await openPlan(page, "/?sel=device:0132");
+  const side = page.getByRole("complementary");
+  await expect(side).toContainText("Selection · 0132");
+  const ports = side.getByRole("table", { name: "Where each port goes" });
+  // [bcube §3.1]: port l of server a_3 a_2 a_1 a_0 goes to the level-l switch of its other digits, there to port a_l.
+  for (const [port, peer, far] of [
+    ["eth0", "<0,013>", "P2"],
+    ["eth1", "<1,012>", "P3"],
+    ["eth2", "<2,032>", "P1"],
+    ["eth3", "<3,132>", "P0"],
+  ] as const) {
+    const row = ports.getByRole("row").filter({ hasText: peer });
+    await expect(row).toContainText(port);
+    await expect(row).toContainText(new RegExp(`R01-\\d+[A-D]?:${port}/R\\d\\d-\\d+[A-D]?:${far}`));
+  }
+  await ports.getByRole("button", { name: "<3,132>" }).click();
+  await expect(side).toContainText("Switch, L3");
+  await expect(side).toContainText("4 of 8");
+});
+
+test("a cable chosen in the table shows both labels, mirrored", async ({ page }) => {
+  await openPlan(page);
+  await grid(page).getByRole("row").filter({ hasText: "C00003" }).click();
+  const side = page.getByRole("complementary");
+  await expect(side).toContainText("Selection · C00003");
+  const labels = side.locator("code");
+  const [near, far] = [await labels.nth(0).innerText(), await labels.nth(1).innerText()];
+  expect(near).toMatch(/^R\d\d-\d+[A-D]?:eth\d\/R\d\d-\d+[A-D]?:P\d$/);
+  expect(far).toBe(near.split("/").reverse().join("/"));
+  await expect(page).toHaveURL(/sel=cable:C00003/);
+});
+
+test("a click on the floor plan selects, and the legend selects a level", async ({ page }) => {
+  await openPlan(page);
+  const box = (await page.getByTestId("plan-canvas").boundingBox())!;
+  const side = page.getByRole("complementary");
+  // Racks stand in two columns: somewhere along the upper one is a rack.
+  for (let at = 0.3; at < 0.7; at += 0.05) {
+    await page.mouse.click(box.x + box.width * at, box.y + box.height * 0.33);
+    if (await side.getByText(/Selection · \S/).count()) break;
+  }
+  await expect(side.getByText(/Selection · \S/)).toBeVisible();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: /L3/ }).first().click();
+  await expect(side).toContainText("Selection · L3");
+  await expect(page.getByRole("tab", { name: /^Cables/ })).toContainText("2,048 of 8,192");
+});
+
+test("tables sort, filter, copy and are saved as CSV, by keyboard too", async ({ page }) => {
+  await openPlan(page);
+  await page.getByRole("columnheader", { name: "Runs" }).getByRole("button").click();
+  await page.getByRole("columnheader", { name: "Runs" }).getByRole("button").click();
+  await expect(page.getByRole("columnheader", { name: "Runs" })).toHaveAttribute("aria-sort", "descending");
+  await expect(grid(page).getByRole("row").nth(1)).toContainText("L3");
+
+  await page.getByRole("searchbox", { name: "Filter Cables" }).fill("R07 <2,");
+  await expect(page.getByRole("tab", { name: /^Cables/ })).toContainText(/[1-9]\d* of 8,192/);
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: "CSV" }).click();
+  expect((await download).suggestedFilename()).toBe("cables-filtered.csv");
+
+  await page.getByRole("searchbox", { name: "Filter Cables" }).fill("");
+  await grid(page).focus();
+  await page.keyboard.press("End");
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("complementary")).toContainText(/Selection · C\d{5}/);
+  await expect(page.getByRole("tab", { name: /^Cables/ })).toContainText("1 of 8,192");
+});

@@ -1,0 +1,72 @@
+import { readFile } from "node:fs/promises";
+import { strFromU8, unzipSync } from "fflate";
+import { expect, openPlan, test } from "./page";
+
+const EXPORTS: Record<string, (file: Buffer) => void> = {
+  "Workbook (XLSX)": (file) => {
+    const parts = unzipSync(file);
+    expect(strFromU8(parts["xl/workbook.xml"]!)).toContain("<sheet ");
+    expect(Object.keys(parts).filter((name) => /^xl\/worksheets\/sheet\d+\.xml$/.test(name)).length).toBeGreaterThan(30);
+  },
+  "Install pack (PDF)": (file) => {
+    expect(file.subarray(0, 5).toString()).toBe("%PDF-");
+    expect(file.subarray(-64).toString("latin1")).toContain("%%EOF");
+  },
+  NetBox: (file) => {
+    const parts = unzipSync(file);
+    const cables = Object.entries(parts).find(([name]) => /cables\.csv$/.test(name))![1];
+    const lines = strFromU8(cables).trim().split(/\r?\n/);
+    expect(lines).toHaveLength(8193);
+    expect(lines[0]).toContain("side_a_device");
+  },
+  "Cable schedule (CSV)": (file) => expect(file.toString().trim().split("\n")).toHaveLength(8193),
+};
+
+test("the workbook, the install pack and the NetBox import are downloaded and open", async ({ page }) => {
+  test.setTimeout(120_000);
+  await openPlan(page);
+  await page.getByRole("button", { name: "Export" }).click();
+  const menu = page.getByRole("dialog", { name: "Export the plan" });
+  for (const [title, opens] of Object.entries(EXPORTS)) {
+    const download = page.waitForEvent("download", { timeout: 60_000 });
+    await menu.getByRole("button", { name: title }).first().click();
+    const file = await (await download).path();
+    opens(await readFile(file));
+    await expect(menu.getByRole("listitem").filter({ hasText: title }).first()).toContainText(/[KM]B/);
+  }
+});
+
+test("every format on offer gives a file that is not empty", async ({ page }) => {
+  const formats = (await (await page.request.get("/api/v1/exports")).json()) as { items: { name: string; media_type: string }[] };
+  expect(formats.items.length).toBeGreaterThanOrEqual(10);
+  for (const { name } of formats.items) {
+    const answer = await page.request.post(`/api/v1/exports/${name}`, {
+      data: { spec: { topology: { family: "bcube", n: 4, k: 1 } } },
+    });
+    expect(answer.status(), name).toBe(200);
+    expect((await answer.body()).length, name).toBeGreaterThan(100);
+  }
+});
+
+test("a long export can be cancelled", async ({ page, quiet }) => {
+  quiet.expectErrors();
+  await openPlan(page);
+  await page.route("**/exports/pdf", async (route) => {
+    await new Promise((done) => setTimeout(done, 5000));
+    await route.continue().catch(() => {});
+  });
+  await page.getByRole("button", { name: "Export" }).click();
+  await page.getByRole("button", { name: /Install pack/ }).first().click();
+  await page.getByRole("button", { name: "Cancel the export" }).click();
+  await expect(page.getByText("Export cancelled")).toBeVisible();
+  await expect(page.getByRole("button", { name: /Install pack/ }).first()).toBeEnabled();
+});
+
+test("the plan prints with its numbers and its whole bill of materials", async ({ page }) => {
+  await openPlan(page);
+  await page.emulateMedia({ media: "print" });
+  await expect(page.getByRole("heading", { name: "Bill of materials" })).toBeVisible();
+  await expect(page.locator("header")).toBeHidden();
+  const pdf = await page.pdf({ format: "A4", landscape: true });
+  expect(pdf.length).toBeGreaterThan(20_000);
+});

@@ -1,0 +1,75 @@
+/** What every journey shares: a page that fails the test on any error in its console, and the words for its parts. */
+import AxeBuilder from "@axe-core/playwright";
+import { test as base, expect, type Locator, type Page } from "@playwright/test";
+
+export const test = base.extend<{ quiet: { expectErrors: () => void } }>({
+  // Automatic: a console error or an uncaught exception fails the journey, unless it said that it provokes one.
+  quiet: [
+    async ({ page }, use) => {
+      const errors: string[] = [];
+      let expected = false;
+      page.on("console", (message) => {
+        if (message.type() === "error") errors.push(message.text());
+      });
+      page.on("pageerror", (error) => errors.push(String(error)));
+      await use({
+        expectErrors: () => {
+          expected = true;
+        },
+      });
+      if (!expected) expect(errors, "errors in the console").toEqual([]);
+    },
+    { auto: true },
+  ],
+});
+
+export { expect };
+
+/** Opens a plan page and waits until its plan is drawn. */
+export async function openPlan(page: Page, path = "/"): Promise<void> {
+  await page.goto(path);
+  await drawn(page);
+}
+
+export async function drawn(page: Page): Promise<void> {
+  await expect(page.getByTestId("ready")).toHaveText(/^Plan ready in/);
+}
+
+export const total = (page: Page, id: string): Locator => page.locator(`[data-total="${id}"]`);
+
+export const field = (page: Page, label: string): Locator => page.locator("[data-plan-fields]").getByLabel(new RegExp(`^${label}( [A-Za-z]+)?( \\(changed\\))?$`));
+
+export const grid = (page: Page): Locator => page.getByRole("grid");
+
+/** Types a number over what the field holds. */
+export async function fill(page: Page, label: string, value: string): Promise<void> {
+  const input = field(page, label);
+  await input.click();
+  await input.fill(value);
+}
+
+/** How many different colours the plan's canvas shows: a blank one has at most two. */
+export async function colours(page: Page): Promise<number> {
+  return page.evaluate(() => {
+    const seen = new Set<number>();
+    for (const canvas of document.querySelectorAll<HTMLCanvasElement>("[data-testid=plan-canvas] canvas")) {
+      const context = canvas.getContext("2d");
+      if (!context || canvas.width === 0) continue;
+      const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+      const pixels = new Uint32Array(data.buffer);
+      for (let at = 0; at < pixels.length; at += 7) if (pixels[at]! >>> 24 > 200) seen.add(pixels[at]!);
+    }
+    return seen.size;
+  });
+}
+
+/** No violation of WCAG 2.2 A and AA that axe can find. */
+export async function accessible(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page })
+    .withTags(["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"])
+    .analyze();
+  const told = violations.map(
+    (v) => `${v.id} (${v.impact}): ${v.help}\n${v.nodes.map((n) => `  ${n.target.join(" ")}: ${n.failureSummary}`).join("\n")}`,
+  );
+  expect(told.join("\n\n")).toBe("");
+}
