@@ -6,10 +6,12 @@ import zlib
 from typing import Protocol
 
 import brotli
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MINIMUM_BYTES = 600
+THREAD_BYTES = 512 * 1024
 BROTLI_QUALITY = 4
 """As fast as gzip 6 and smaller. Measured on the cable columns of 2,048 servers."""
 GZIP_LEVEL = 6
@@ -74,13 +76,13 @@ class _Answer:
             head, self._head = self._head, None
             self._encoder = self._choose(head, body, more)
             if self._encoder is not None and not more:
-                body, self._encoder = self._encoder.feed(body) + self._encoder.finish(), None
+                body, self._encoder = await _encode(self._encoder, body, more), None
                 MutableHeaders(scope=head)["content-length"] = str(len(body))
             elif self._encoder is not None:
-                body = self._encoder.feed(body)
+                body = await _encode(self._encoder, body, more)
             await self._send(head)
         elif self._encoder is not None:
-            body = self._encoder.feed(body) if more else self._encoder.feed(body) + self._encoder.finish()
+            body = await _encode(self._encoder, body, more)
         if body or not more:
             await self._send({"type": "http.response.body", "body": body, "more_body": more})
 
@@ -96,6 +98,15 @@ class _Answer:
         if (tag := headers.get("etag")) and not tag.startswith("W/"):
             headers["etag"] = f"W/{tag}"
         return _Brotli() if self._encoding == "br" else _Gzip()
+
+
+async def _encode(encoder: _Encoder, body: bytes, more: bool) -> bytes:
+    """Much text goes to a thread: the event loop has others to serve."""
+
+    def work() -> bytes:
+        return encoder.feed(body) if more else encoder.feed(body) + encoder.finish()
+
+    return await run_in_threadpool(work) if len(body) > THREAD_BYTES else work()
 
 
 def _wanted(accept: str) -> str | None:

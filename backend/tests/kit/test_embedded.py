@@ -88,7 +88,7 @@ def _said(writer: subprocess.Popen[str], at_least: int) -> int:
 def _rest_of(writer: subprocess.Popen[str], last: int) -> int:
     assert writer.stdout is not None
     for line in writer.stdout:
-        if line.endswith("\n"):
+        if line.endswith("\n"):  # the kill may have cut the last one
             last = int(line)
     return last
 
@@ -136,9 +136,13 @@ def test_a_killed_postgres_loses_nothing_and_comes_back_under_a_living_program(h
     pid = EmbeddedPostgres(home).running_pid()
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
-    last = _rest_of(writer, last)  # its connection broke in the middle of a transaction
-    assert writer.wait() != 0
-    assert (home / "postgres" / "data" / "postmaster.pid").exists(), "the kill left a stale pid file"
+    # Killed within a transaction the writer ends; killed between two it starts the server again and goes on.
+    assert writer.stdout is not None
+    for line, _ in zip(writer.stdout, range(20), strict=False):
+        last = int(line)
+    writer.kill()
+    last = _rest_of(writer, last)
+    writer.wait()
     numbers = _numbers(home)
     assert numbers[:last] == list(range(1, last + 1))
     assert len(numbers) <= last + 1, "at most the insert whose answer got lost"
