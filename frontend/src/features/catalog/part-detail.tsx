@@ -3,6 +3,7 @@ import type { BookVersion, Part } from "@/api/types";
 import { Button } from "@/ui/button";
 import { Select, TextInput } from "@/ui/form";
 import { BasisBadge } from "@/ui/marks";
+import { formatDate } from "../shared/dates";
 import styles from "./catalog-page.module.css";
 import { editText, parseValue, valueRows, withEdits } from "./values";
 
@@ -87,7 +88,7 @@ function EditForm({
   const [texts, setTexts] = useState<Record<string, string>>({});
   const [source, setSource] = useState("");
   const [basis, setBasis] = useState<Basis>("vendor");
-  const [date, setDate] = useState("");
+  const [date, setDate] = useState(() => formatDate(new Date()).slice(0, 10));
   const [saving, setSaving] = useState(false);
   const [error, setError] = useState<string | null>(null);
 
@@ -101,7 +102,7 @@ function EditForm({
     else edits[row.field] = value;
   }
   const changed = Object.keys(edits).length;
-  const ready = changed > 0 && wrong.length === 0 && source.trim() !== "" && !saving;
+  const ready = changed > 0 && wrong.length === 0 && source.trim() !== "" && date !== "" && !saving;
   return (
     <form
       className={styles.edit}
@@ -112,7 +113,7 @@ function EditForm({
         setError(null);
         try {
           await onSave(
-            withEdits(part, edits, { source: source.trim(), ...(date && { date }), basis }),
+            withEdits(part, edits, { source: source.trim(), date, basis }),
             `${part.sku}: ${Object.keys(edits).join(", ")}`,
           );
         } catch (caught) {

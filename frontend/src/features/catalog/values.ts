@@ -119,7 +119,7 @@ export function editText(value: unknown): string {
 export function withEdits(
   part: Part,
   edits: Record<string, unknown>,
-  source: { source: string; date?: string; basis: "published" | "vendor" | "assumed" },
+  source: { source: string; date: string; basis: "published" | "vendor" | "assumed" },
 ): Part {
   const next: Part = { ...part, attributes: { ...part.attributes }, sources: { ...part.sources } };
   for (const [field, value] of Object.entries(edits)) {
