@@ -30,7 +30,13 @@ proptest! {
             prop_assert_eq!(topology.node_by_name(&name), Some(node), "{}", name);
             let prefixed = format!("0{name}");
             prop_assert_ne!(topology.node_by_name(&prefixed), Some(node));
+            // A longer address than any here is nobody's name, and no reason to fall over.
+            let longer = name.replacen(',', ",0,0,0,0,0,", 1);
+            prop_assert!(longer == name || topology.node_by_name(&longer).is_none(), "{}", longer);
             prop_assert!(seen.insert(name));
+        }
+        for stranger in ["[0,0,0,0,0,0,0,0]", "<0,0,0,0,0,0,0,0>", "(0,0,0,0)", "0.0.0.0.0.0.0.0", "[]", "<>x", ""] {
+            prop_assert!(topology.node_by_name(stranger).is_none(), "{}", stranger);
         }
         let mut servers = HashSet::new();
         for node in 0..topology.server_count() {

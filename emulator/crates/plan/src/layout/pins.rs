@@ -267,7 +267,7 @@ impl Seats {
             self.seat(device, rack, seat, placements);
             return Ok(());
         };
-        if unit == 0 || unit + height - 1 > self.rack_units {
+        if unit == 0 || unit.saturating_add(height - 1) > self.rack_units {
             return Err(PinProblem::UnitOutOfRange);
         }
         let wanted = unit as u16;

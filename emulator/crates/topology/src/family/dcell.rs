@@ -208,6 +208,17 @@ impl Dcell {
         (u64::from(server) / below % below.saturating_add(1)) as u32
     }
 
+    /// The server with this whole address; `None` for an address of another length, or of no server here.
+    fn whole_id(&self, digits: &[u32]) -> Option<NodeId> {
+        if digits.len() != self.k as usize + 1 {
+            return None;
+        }
+        self.id(digits)
+            .filter(|&id| id < u64::from(self.servers))
+            .map(|id| id as NodeId)
+    }
+
+    /// The number of a server within its DCell of `digits.len() - 1` levels, at most all of ours.
     fn id(&self, digits: &[u32]) -> Option<u64> {
         let mut id = 0u64;
         for (position, &digit) in digits.iter().enumerate() {
@@ -399,16 +410,11 @@ impl Family for Dcell {
             return (self.k == 0).then_some(self.servers);
         }
         if let Some(list) = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            let digits = read_list(list, ',')?;
-            let id = self.id(&digits)?;
-            return (digits.len() == self.k as usize + 1 && id < u64::from(self.servers))
-                .then_some(id as NodeId);
+            return self.whole_id(&read_list(list, ',')?);
         }
         let mut digits = read_list(name.strip_prefix('<')?.strip_suffix('>')?, ',')?;
         digits.push(0);
-        let id = self.id(&digits)?;
-        (digits.len() == self.k as usize + 1 && id < u64::from(self.servers))
-            .then(|| self.servers + id as NodeId / self.n)
+        self.whole_id(&digits).map(|id| self.servers + id / self.n)
     }
 
     fn digits(&self, node: NodeId) -> Vec<u32> {
