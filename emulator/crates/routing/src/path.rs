@@ -36,10 +36,10 @@ pub enum NoPath {
     NotFound,
 }
 
-/// A routing scheme on one topology.
+/// A routing scheme on one topology with one set of failures.
 ///
-/// Schemes hold no mutable state: the same source, destination, flow and failures give the same
-/// path, on any thread and in any order.
+/// Schemes hold no mutable state that shows: the same source, destination and flow give the same path,
+/// on any thread and in any order.
 pub trait Router: Send + Sync {
     /// The scheme's name, as `--routing` takes it.
     fn name(&self) -> &'static str;
@@ -53,7 +53,6 @@ pub trait Router: Send + Sync {
         source: NodeId,
         destination: NodeId,
         flow: u64,
-        failures: &Failures,
         path: &mut Vec<DirectedLink>,
     ) -> Result<(), NoPath>;
 }

@@ -1,4 +1,4 @@
-//! Which link hangs on a server's port: the table that turns hops between servers into links.
+//! What hangs on every port: the table that turns addresses into links.
 
 use cubeyard_topology::{NodeId, Topology};
 
@@ -7,70 +7,81 @@ use crate::path::{DirectedLink, a_to_b, b_to_a};
 /// A port with no cable.
 pub const NO_LINK: u32 = u32::MAX;
 
-/// The links of every server by port, `ports` entries a server.
+/// The links of every node by port.
 #[derive(Clone, Debug)]
-pub struct ServerPorts {
-    ports: u32,
-    link: Vec<u32>,
+pub struct PortTable {
+    server_count: u32,
+    server_ports: u32,
+    /// Where each switch's ports start, by switch; servers' come first, `server_ports` each.
+    switch_starts: Vec<u32>,
+    outward: Vec<DirectedLink>,
     far: Vec<NodeId>,
-    server_is_a: Vec<bool>,
 }
 
-impl ServerPorts {
+impl PortTable {
     /// Reads the table off a topology, in time linear in links.
-    pub fn new(topology: &Topology) -> ServerPorts {
-        let ports = topology.server_ports();
-        let size = topology.server_count() as usize * ports as usize;
-        let mut table = ServerPorts {
-            ports,
-            link: vec![NO_LINK; size],
-            far: vec![NodeId::MAX; size],
-            server_is_a: vec![false; size],
+    pub fn new(topology: &Topology) -> PortTable {
+        let (server_count, server_ports) = (topology.server_count(), topology.server_ports());
+        let mut next = server_count * server_ports;
+        let mut switch_starts = Vec::with_capacity(topology.switch_count() as usize);
+        for tier in topology.tiers() {
+            for _ in 0..tier.count {
+                switch_starts.push(next);
+                next += tier.ports;
+            }
+        }
+        let mut table = PortTable {
+            server_count,
+            server_ports,
+            switch_starts,
+            outward: vec![NO_LINK; next as usize],
+            far: vec![NodeId::MAX; next as usize],
         };
         let links = topology.links();
         for link in 0..links.len() {
-            let ends = [
-                (links.a[link], links.a_port[link], links.b[link], true),
-                (links.b[link], links.b_port[link], links.a[link], false),
-            ];
-            for (server, port, far, is_a) in ends {
-                if topology.is_server(server) {
-                    let slot = server as usize * ports as usize + usize::from(port);
-                    table.link[slot] = link as u32;
-                    table.far[slot] = far;
-                    table.server_is_a[slot] = is_a;
-                }
-            }
+            let (a, b) = (links.a[link], links.b[link]);
+            let slot = table.slot(a, u32::from(links.a_port[link]));
+            (table.outward[slot], table.far[slot]) = (a_to_b(link as u32), b);
+            let slot = table.slot(b, u32::from(links.b_port[link]));
+            (table.outward[slot], table.far[slot]) = (b_to_a(link as u32), a);
         }
         table
     }
 
-    /// The link on `server`'s `port`, or [`NO_LINK`].
     #[inline]
-    pub fn link(&self, server: NodeId, port: u32) -> u32 {
-        self.link[(server * self.ports + port) as usize]
-    }
-
-    /// What stands at the far end of that link.
-    #[inline]
-    pub fn far(&self, server: NodeId, port: u32) -> NodeId {
-        self.far[(server * self.ports + port) as usize]
-    }
-
-    /// The direction out of `server` through `port`.
-    #[inline]
-    pub fn outward(&self, server: NodeId, port: u32) -> DirectedLink {
-        let slot = (server * self.ports + port) as usize;
-        if self.server_is_a[slot] {
-            a_to_b(self.link[slot])
+    fn slot(&self, node: NodeId, port: u32) -> usize {
+        let start = if node < self.server_count {
+            node * self.server_ports
         } else {
-            b_to_a(self.link[slot])
+            self.switch_starts[(node - self.server_count) as usize]
+        };
+        (start + port) as usize
+    }
+
+    /// The link on `node`'s `port`, or [`NO_LINK`].
+    #[inline]
+    pub fn link(&self, node: NodeId, port: u32) -> u32 {
+        match self.outward[self.slot(node, port)] {
+            NO_LINK => NO_LINK,
+            directed => directed / 2,
         }
     }
 
-    /// The direction into `server` through `port`.
+    /// What stands at the far end of that link; `NodeId::MAX` where there is none.
     #[inline]
-    pub fn inward(&self, server: NodeId, port: u32) -> DirectedLink {
-        self.outward(server, port) ^ 1
+    pub fn far(&self, node: NodeId, port: u32) -> NodeId {
+        self.far[self.slot(node, port)]
+    }
+
+    /// The direction out of `node` through `port`, or [`NO_LINK`].
+    #[inline]
+    pub fn outward(&self, node: NodeId, port: u32) -> DirectedLink {
+        self.outward[self.slot(node, port)]
+    }
+
+    /// The direction into `node` through `port`, which has a cable.
+    #[inline]
+    pub fn inward(&self, node: NodeId, port: u32) -> DirectedLink {
+        self.outward(node, port) ^ 1
     }
 }

@@ -155,12 +155,12 @@ proptest! {
         prop_assert_eq!(joined, !good.paths.is_empty());
 
         let mut path = Vec::new();
-        let bsr = Bsr::new(&topology).unwrap();
-        prop_assert_eq!(bsr.route(source, destination, seed, &failures, &mut path).is_ok(), joined);
+        let bsr = Bsr::new(&topology, failures.clone()).unwrap();
+        prop_assert_eq!(bsr.route(source, destination, seed, &mut path).is_ok(), joined);
         if joined {
             assert_walks(&topology, source, destination, &path, &failures);
         }
-        if FixedPath::new(&topology).unwrap().route(source, destination, seed, &failures, &mut path).is_ok() {
+        if FixedPath::new(&topology, failures.clone()).unwrap().route(source, destination, seed, &mut path).is_ok() {
             assert_walks(&topology, source, destination, &path, &failures);
             prop_assert_eq!(path.len(), 2 * shape.hamming(source, destination));
         }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use cubeyard_routing::random::mix;
-use cubeyard_routing::{Failures, NoPath, Router};
+use cubeyard_routing::{NoPath, Router};
 use rayon::prelude::*;
 
 use crate::flows::Flows;
@@ -65,7 +65,6 @@ pub fn count_links(
     router: &dyn Router,
     flows: &Flows,
     directed_links: usize,
-    failures: &Failures,
     seed: u64,
     progress: &Progress,
 ) -> Result<LinkFlows, Cancelled> {
@@ -88,8 +87,7 @@ pub fn count_links(
                 let size = range.end - range.start;
                 for index in range {
                     let (source, destination) = flows.flow(index);
-                    let routed =
-                        router.route(source, destination, mix(seed ^ mix(index)), failures, &mut path);
+                    let routed = router.route(source, destination, mix(seed ^ mix(index)), &mut path);
                     match routed {
                         Ok(()) => {
                             load.flows += 1;

@@ -1,7 +1,7 @@
 //! All flows' paths in two flat arrays: no object per flow.
 
+use cubeyard_routing::Router;
 use cubeyard_routing::random::mix;
-use cubeyard_routing::{Failures, Router};
 use rayon::prelude::*;
 
 use crate::count::{Cancelled, Progress};
@@ -43,7 +43,6 @@ impl Paths {
     pub fn route(
         router: &dyn Router,
         flows: &Flows,
-        failures: &Failures,
         seed: u64,
         progress: &Progress,
     ) -> Result<Paths, Cancelled> {
@@ -62,10 +61,7 @@ impl Paths {
                 for index in range {
                     let (source, destination) = flows.flow(index);
                     let flow_seed = mix(seed ^ mix(index));
-                    if router
-                        .route(source, destination, flow_seed, failures, &mut path)
-                        .is_ok()
-                    {
+                    if router.route(source, destination, flow_seed, &mut path).is_ok() {
                         piece.links.extend_from_slice(&path);
                     } else {
                         piece.dropped.push(index as u32);

@@ -14,12 +14,10 @@ fn build(spec: &str) -> Topology {
 
 fn all_to_all(topology: &Topology, router: &dyn Router, seed: u64) -> LinkFlows {
     let flows = Flows::new((0..topology.server_count()).collect(), Pattern::AllToAll);
-    let failures = Failures::none(topology);
     count_links(
         router,
         &flows,
         topology.links().len() * 2,
-        &failures,
         seed,
         &Progress::default(),
     )
@@ -29,7 +27,11 @@ fn all_to_all(topology: &Topology, router: &dyn Router, seed: u64) -> LinkFlows 
 #[test]
 fn a_complete_bcube_carries_theorem_6_exactly() {
     let topology = build(r#"{"family":"bcube","n":4,"k":2}"#);
-    let load = all_to_all(&topology, &FixedPath::new(&topology).unwrap(), 1);
+    let load = all_to_all(
+        &topology,
+        &FixedPath::new(&topology, Failures::none(&topology)).unwrap(),
+        1,
+    );
     // n/(n-1) (N-1) = 84 with n = 4, N = 64; flows / most loaded link must divide exactly.
     assert_eq!(load.flows, 64 * 63);
     assert_eq!(load.flows * 3, u64::from(load.most()) * 4 * 63);
@@ -42,17 +44,21 @@ fn the_papers_partial_bcube_carries_about_2006_gigabits() {
         let load = all_to_all(&topology, router, seed);
         load.flows as f64 / f64::from(load.most())
     };
-    let bsr = Bsr::new(&topology).unwrap();
+    let bsr = Bsr::new(&topology, Failures::none(&topology)).unwrap();
     let runs: Vec<f64> = (0..3).map(|seed| abt(&bsr, seed)).collect();
     assert!(runs.iter().all(|abt| (1980.0..2080.0).contains(abt)), "{runs:?}");
-    let fixed = abt(&FixedPath::new(&topology).unwrap(), 0);
+    let fixed = abt(&FixedPath::new(&topology, Failures::none(&topology)).unwrap(), 0);
     assert!((2338.0..2341.0).contains(&fixed), "{fixed}");
 }
 
 #[test]
 fn the_papers_partial_dcell_carries_298_gigabits_on_its_own_routing() {
     let topology = build(r#"{"family":"dcell","n":8,"k":2,"servers":2048}"#);
-    let load = all_to_all(&topology, &DcellRouting::new(&topology).unwrap(), 0);
+    let load = all_to_all(
+        &topology,
+        &DcellRouting::new(&topology, Failures::none(&topology)).unwrap(),
+        0,
+    );
     assert_eq!(load.flows, 2048 * 2047);
     assert_eq!(load.most(), 14047);
     let mut most = [0u32; 3];

@@ -71,12 +71,13 @@ fn substitutes(good: &GoodPaths) -> usize {
 #[derive(Debug)]
 pub struct Bsr {
     shape: Shape,
+    failures: Failures,
 }
 
 impl Bsr {
     /// BSR on a BCube; `None` for other families.
-    pub fn new(topology: &Topology) -> Option<Bsr> {
-        Shape::new(topology).map(|shape| Bsr { shape })
+    pub fn new(topology: &Topology, failures: Failures) -> Option<Bsr> {
+        Shape::new(topology).map(|shape| Bsr { shape, failures })
     }
 
     /// The address arithmetic underneath.
@@ -95,11 +96,10 @@ impl Router for Bsr {
         source: NodeId,
         destination: NodeId,
         flow: u64,
-        failures: &Failures,
         path: &mut Vec<DirectedLink>,
     ) -> Result<(), NoPath> {
         path.clear();
-        ends_alive(source, destination, failures)?;
+        ends_alive(source, destination, &self.failures)?;
         if source == destination {
             return Ok(());
         }
@@ -120,11 +120,11 @@ impl Router for Bsr {
         };
         let mut hops = Hops::with_capacity(self.shape.levels + 2);
         path_leaving_by(&self.shape, source, destination, level, &mut hops);
-        if failures.is_empty() || self.shape.path_alive(source, &hops, failures) {
+        if self.failures.is_empty() || self.shape.path_alive(source, &hops, &self.failures) {
             self.shape.push_links(source, &hops, path);
             return Ok(());
         }
-        let good = good_paths(&self.shape, source, destination, flow, failures);
+        let good = good_paths(&self.shape, source, destination, flow, &self.failures);
         if good.paths.is_empty() {
             return Err(NoPath::NotFound);
         }
@@ -148,12 +148,13 @@ impl Router for Bsr {
 #[derive(Debug)]
 pub struct FixedPath {
     shape: Shape,
+    failures: Failures,
 }
 
 impl FixedPath {
     /// Fixed digit order on a BCube; `None` for other families.
-    pub fn new(topology: &Topology) -> Option<FixedPath> {
-        Shape::new(topology).map(|shape| FixedPath { shape })
+    pub fn new(topology: &Topology, failures: Failures) -> Option<FixedPath> {
+        Shape::new(topology).map(|shape| FixedPath { shape, failures })
     }
 }
 
@@ -167,11 +168,10 @@ impl Router for FixedPath {
         source: NodeId,
         destination: NodeId,
         _flow: u64,
-        failures: &Failures,
         path: &mut Vec<DirectedLink>,
     ) -> Result<(), NoPath> {
         path.clear();
-        ends_alive(source, destination, failures)?;
+        ends_alive(source, destination, &self.failures)?;
         let shape = &self.shape;
         let mut hops = Hops::with_capacity(shape.levels);
         correct_digits(
@@ -181,7 +181,7 @@ impl Router for FixedPath {
             levels_down_from(shape.levels, shape.levels - 1),
             &mut hops,
         );
-        if !failures.is_empty() && !shape.path_alive(source, &hops, failures) {
+        if !self.failures.is_empty() && !shape.path_alive(source, &hops, &self.failures) {
             return Err(NoPath::NotFound);
         }
         shape.push_links(source, &hops, path);

@@ -4,7 +4,7 @@ use cubeyard_topology::{BcubeSpec, NodeId, Topology, TopologySpec};
 
 use crate::failures::Failures;
 use crate::path::DirectedLink;
-use crate::ports::ServerPorts;
+use crate::ports::PortTable;
 
 /// One step of a server path: to `server`, through the switch both ends share at `level`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -28,7 +28,7 @@ pub struct Shape {
     /// `n^level`.
     weight: Vec<u32>,
     servers: u32,
-    ports: ServerPorts,
+    ports: PortTable,
 }
 
 impl Shape {
@@ -46,7 +46,7 @@ impl Shape {
             radix,
             weight,
             servers: topology.server_count(),
-            ports: ServerPorts::new(topology),
+            ports: PortTable::new(topology),
         })
     }
 
@@ -87,7 +87,7 @@ impl Shape {
     }
 
     /// The port table.
-    pub fn ports(&self) -> &ServerPorts {
+    pub fn ports(&self) -> &PortTable {
         &self.ports
     }
 

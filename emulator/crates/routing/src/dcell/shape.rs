@@ -4,7 +4,7 @@ use cubeyard_topology::{DcellSpec, NodeId, Topology, TopologySpec};
 
 use crate::failures::Failures;
 use crate::path::DirectedLink;
-use crate::ports::{NO_LINK, ServerPorts};
+use crate::ports::{NO_LINK, PortTable};
 
 /// A step between two servers: by their shared mini-switch (level 0) or the cable of a higher level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -33,7 +33,7 @@ pub struct Shape {
     /// `t[l]`: servers of a complete DCell_l; `t[0] = n`.
     pub t: Vec<u64>,
     servers: u32,
-    ports: ServerPorts,
+    ports: PortTable,
 }
 
 impl Shape {
@@ -51,7 +51,7 @@ impl Shape {
             k: k as usize,
             t,
             servers: topology.server_count(),
-            ports: ServerPorts::new(topology),
+            ports: PortTable::new(topology),
         })
     }
 
@@ -61,7 +61,7 @@ impl Shape {
     }
 
     /// The port table.
-    pub fn ports(&self) -> &ServerPorts {
+    pub fn ports(&self) -> &PortTable {
         &self.ports
     }
 

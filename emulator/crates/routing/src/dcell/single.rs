@@ -65,12 +65,13 @@ fn cross(shape: &Shape, from: NodeId, level: usize, near: NodeId, far: NodeId, h
 #[derive(Debug)]
 pub struct DcellRouting {
     shape: Shape,
+    failures: Failures,
 }
 
 impl DcellRouting {
     /// DCellRouting on a DCell; `None` for other families.
-    pub fn new(topology: &Topology) -> Option<DcellRouting> {
-        Shape::new(topology).map(|shape| DcellRouting { shape })
+    pub fn new(topology: &Topology, failures: Failures) -> Option<DcellRouting> {
+        Shape::new(topology).map(|shape| DcellRouting { shape, failures })
     }
 }
 
@@ -84,21 +85,20 @@ impl Router for DcellRouting {
         source: NodeId,
         destination: NodeId,
         _flow: u64,
-        failures: &Failures,
         path: &mut Vec<DirectedLink>,
     ) -> Result<(), NoPath> {
         path.clear();
-        ends_alive(source, destination, failures)?;
+        ends_alive(source, destination, &self.failures)?;
         let mut hops = Vec::with_capacity(1 << (self.shape.k + 1));
         if !dcell_routing(&self.shape, source, destination, &mut hops) {
             return Err(NoPath::NotFound);
         }
-        if !failures.is_empty() {
+        if !self.failures.is_empty() {
             let mut at = source;
             for hop in &hops {
                 if !self
                     .shape
-                    .hop_alive(at, hop.server, usize::from(hop.level), failures)
+                    .hop_alive(at, hop.server, usize::from(hop.level), &self.failures)
                 {
                     return Err(NoPath::NotFound);
                 }
