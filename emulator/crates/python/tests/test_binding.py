@@ -75,7 +75,8 @@ def test_a_device_s_far_ends_are_its_links(plan: engine.Plan) -> None:
     me = names.index("012")
     neighbours = sorted(names[i] for i in [*b[a == me], *a[b == me]])
     assert sorted(trace["rows"]["far_device"]) == neighbours == ["<0,01>", "<1,02>", "<2,12>"]
-    assert plan.device_json("nobody") is None and plan.rack_json("nowhere") is None
+    assert plan.device_json("nobody") is None
+    assert plan.rack_json("nowhere") is None
 
 
 def test_edge_lines_are_the_edges() -> None:
@@ -106,7 +107,9 @@ def test_errors_carry_findings() -> None:
             call()
         assert isinstance(caught.value, ValueError)
         findings = json.loads(caught.value.findings_json)
-        assert findings[0]["severity"] == "error" and findings[0]["message"] and findings[0]["where"]
+        assert findings[0]["severity"] == "error"
+        assert findings[0]["message"]
+        assert findings[0]["where"]
 
 
 def test_plans_are_the_same_from_many_threads() -> None:
@@ -121,7 +124,8 @@ def test_plans_are_the_same_from_many_threads() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(hashes) == 8 and len(set(hashes)) == 1
+    assert len(hashes) == 8
+    assert len(set(hashes)) == 1
 
 
 def test_a_plan_against_itself_keeps_all(plan: engine.Plan) -> None:
