@@ -30,6 +30,7 @@ export interface CompareSearch {
   /** Saved ids, `ex.…` examples and `z.…` packed specs, by commas. */
   plans?: string;
   base?: number;
+  as?: "charts";
 }
 
 const compare = createRoute({
@@ -40,6 +41,7 @@ const compare = createRoute({
     return {
       ...(typeof search.plans === "string" && search.plans.length < 200_000 && { plans: search.plans }),
       ...(Number.isInteger(base) && base > 0 && base < 4 && { base }),
+      ...(search.as === "charts" && { as: "charts" as const }),
     };
   },
   component: lazyRouteComponent(() => import("@/features/compare/compare-page")),

@@ -130,7 +130,9 @@ export function NumberInput(props: NumberInputProps) {
     <span className={styles.number}>
       <input
         id={id}
-        className={cx(styles.input, unit && styles.withUnit)}
+        className={styles.input}
+        // Room for the unit, which stands over the input.
+        style={unit ? { paddingRight: 14 + 7 * unit.length } : undefined}
         inputMode={integer ? "numeric" : "decimal"}
         autoComplete="off"
         spellCheck={false}

@@ -1,33 +1,34 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { api, take } from "@/api/client";
-import type { CompareResponse, CompareRow } from "@/api/types";
-import { Button, buttonClass, IconButton } from "@/ui/button";
+import type { CompareResponse } from "@/api/types";
+import { Button, buttonClass } from "@/ui/button";
 import { CopyButton, saveFile } from "@/ui/clipboard";
 import { Icon } from "@/ui/icon";
-import { Badge, BasisBadge, Delta, Empty, Skeleton } from "@/ui/marks";
+import { BasisBadge, Empty, Skeleton } from "@/ui/marks";
 import { Menu, TriggerButton } from "@/ui/overlay";
 import { csvOf } from "@/ui/table-order";
-import { formatDelta, formatPercent, plural } from "@/units";
+import { Segmented } from "@/ui/tabs";
+import { plural } from "@/units";
 import { type Command, useCommands } from "../shared/commands";
 import { type ScreenRequest, useScreen } from "../shared/curl";
 import { EXAMPLES } from "../shared/examples";
 import { ProblemView } from "../shared/problem";
-import { encodeSpec } from "../shared/share";
 import { Shell } from "../shared/shell";
 import type { Json } from "../shared/spec";
 import styles from "./compare-page.module.css";
-import { formatterOf } from "./format";
+import { CompareTable } from "./compare-table";
 import { type ComparedRef, DEFAULT_REFS, MAX_PLANS, readRefs, resolveRef, without } from "./refs";
 
+const CompareCharts = lazy(() => import("./compare-charts"));
 const WorkOrderDialog = lazy(() => import("./work-order"));
 
 const bodyOf = ({ id, revision, spec, name }: ComparedRef) =>
   id ? { id, ...(revision && { revision }) } : { spec, name };
 
 export default function ComparePage() {
-  const search = useSearch({ strict: false }) as { plans?: string; base?: number };
+  const search = useSearch({ strict: false }) as { plans?: string; base?: number; as?: "charts" };
   const navigate = useNavigate();
   const refs = useMemo(() => {
     const read = readRefs(search.plans);
@@ -36,7 +37,10 @@ export default function ComparePage() {
   const base = Math.min(search.base ?? 0, Math.max(0, refs.length - 1));
   const [orderOf, setOrderOf] = useState<number | null>(null);
   const go = (next: string[], nextBase: number) =>
-    void navigate({ to: "/compare", search: { plans: next.join(","), base: nextBase || undefined } });
+    void navigate({
+      to: "/compare",
+      search: { plans: next.join(","), base: nextBase || undefined, as: search.as },
+    });
 
   const resolved = useQuery({
     queryKey: ["compare-refs", refs],
@@ -151,6 +155,21 @@ export default function ComparePage() {
             Each number beside the base’s, bars on one scale a row. <BasisBadge basis="modelled" />
           </p>
           <span className={styles.space} />
+          <Segmented
+            label="Show as"
+            value={search.as ?? "table"}
+            onChange={(as) =>
+              void navigate({
+                to: "/compare",
+                search: { ...search, as: as === "charts" ? as : undefined },
+                replace: true,
+              })
+            }
+            items={[
+              { id: "table", label: "Table" },
+              { id: "charts", label: "Charts" },
+            ]}
+          />
           {refs.length < MAX_PLANS && (
             <Menu
               label="Add a plan"
@@ -188,6 +207,10 @@ export default function ComparePage() {
               <Skeleton key={at} height={28} />
             ))}
           </div>
+        ) : search.as === "charts" ? (
+          <Suspense fallback={<Skeleton height={320} />}>
+            <CompareCharts data={data} base={base} />
+          </Suspense>
         ) : (
           <CompareTable
             data={data}
@@ -220,165 +243,6 @@ export default function ComparePage() {
         )}
       </Suspense>
     </Shell>
-  );
-}
-
-/** `lower` and `higher` of the API in the page's words. */
-const BETTER = { lower: "less", higher: "more", neither: "neither" } as const;
-
-function CompareTable({
-  data,
-  refs,
-  base,
-  stale,
-  onBase,
-  onRemove,
-  onWorkOrder,
-}: {
-  data: CompareResponse;
-  refs: ComparedRef[];
-  base: number;
-  stale: boolean;
-  onBase: (at: number) => void;
-  onRemove: (at: number) => void;
-  onWorkOrder: (at: number) => void;
-}) {
-  const groups = useMemo(() => {
-    const byGroup = new Map<string, CompareRow[]>();
-    for (const row of data.rows) byGroup.set(row.group, [...(byGroup.get(row.group) ?? []), row]);
-    return [...byGroup];
-  }, [data]);
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section className={styles.scroll} data-stale={stale} aria-label="Comparison" tabIndex={0}>
-      <table className={styles.table} style={{ minWidth: 200 + 240 * data.plans.length }}>
-        <thead>
-          <tr>
-            <th scope="col" className={styles.metric}>
-              <span className="visually-hidden">Metric</span>
-            </th>
-            {data.plans.map((plan, at) => (
-              <th key={refs[at]?.ref ?? at} scope="col" className={at === base ? styles.base : undefined}>
-                <div className={styles.planHead}>
-                  <PlanLink refOf={refs[at]} name={plan.name} />
-                  <IconButton small icon="close" label={`Remove ${plan.name}`} onClick={() => onRemove(at)} />
-                </div>
-                <div className={styles.planDetail}>
-                  {plan.title}
-                  {plan.revision !== null && ` · r${plan.revision}`}
-                </div>
-                <div className={styles.planTools}>
-                  {at === base ? (
-                    <Badge>Base</Badge>
-                  ) : (
-                    <>
-                      <Button small onClick={() => onBase(at)}>
-                        Make base
-                      </Button>
-                      <Button small look="quiet" onClick={() => onWorkOrder(at)}>
-                        Work order
-                      </Button>
-                    </>
-                  )}
-                  {!plan.certificate_passed && (
-                    <Badge title="The wiring certificate fails">certificate fails</Badge>
-                  )}
-                  {plan.findings > 0 && (
-                    <span className={styles.planDetail}>{plural(plan.findings, "finding")}</span>
-                  )}
-                </div>
-              </th>
-            ))}
-          </tr>
-        </thead>
-        {groups.map(([group, rows]) => (
-          <tbody key={group}>
-            <tr>
-              <th scope="rowgroup" className={styles.group}>
-                {group}
-              </th>
-              {data.plans.map((_, at) => (
-                <td key={at} className={at === base ? styles.base : undefined} />
-              ))}
-            </tr>
-            {rows.map((row) => (
-              <MetricRow key={row.metric} row={row} base={base} atLeast={data.plans.map((p) => p.at_least)} />
-            ))}
-          </tbody>
-        ))}
-      </table>
-    </section>
-  );
-}
-
-function MetricRow({ row, base, atLeast }: { row: CompareRow; base: number; atLeast: boolean[] }) {
-  const format = formatterOf(row.metric, row.unit);
-  const top = Math.max(...row.values.map((v) => v ?? 0), 0);
-  const better = BETTER[row.better];
-  return (
-    <tr>
-      <th scope="row" className={styles.metric}>
-        {row.title}
-      </th>
-      {row.values.map((value, at) => {
-        const delta = row.deltas[at];
-        const ratio = row.ratios[at];
-        const best = row.best.includes(at);
-        return (
-          <td key={at} className={at === base ? styles.base : undefined}>
-            <div className={styles.cell}>
-              <span className={best ? styles.best : undefined}>
-                {row.unit === "USD" && atLeast[at] && (
-                  <abbr title="at least: some parts have no price">≥</abbr>
-                )}
-                {format(value)}
-                {best && (
-                  <span className={styles.bestMark} title="Best of these">
-                    <Icon name="check" size={12} />
-                    <span className="visually-hidden">best</span>
-                  </span>
-                )}
-              </span>
-              {at !== base && delta !== null && delta !== undefined && delta !== 0 && (
-                <Delta
-                  value={delta}
-                  better={better}
-                  text={`${formatDelta(delta, format)}${ratio ? ` (${formatDelta(ratio - 1, (share) => formatPercent(share))})` : ""}`}
-                />
-              )}
-            </div>
-            <div className={styles.bar} aria-hidden="true">
-              <span
-                data-base={at === base}
-                style={{ width: `${top > 0 && value !== null ? (100 * value) / top : 0}%` }}
-              />
-            </div>
-          </td>
-        );
-      })}
-    </tr>
-  );
-}
-
-function PlanLink({ refOf, name }: { refOf: ComparedRef | undefined; name: string }) {
-  const navigate = useNavigate();
-  if (!refOf) return <>{name}</>;
-  if (refOf.id)
-    return (
-      <Link to="/plans/$id" params={{ id: refOf.id }}>
-        {name}
-      </Link>
-    );
-  return (
-    <a
-      href="/plans/new"
-      onClick={async (event) => {
-        event.preventDefault();
-        await navigate({ to: "/plans/new", search: { spec: await encodeSpec(refOf.spec!) } });
-      }}
-    >
-      {name}
-    </a>
   );
 }
 

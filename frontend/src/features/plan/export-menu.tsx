@@ -133,7 +133,7 @@ export function ExportMenu({
                     disabled={running !== null}
                     onClick={() => void start(format)}
                   >
-                    <span className={styles.extension}>{format.extension}</span>
+                    <span className={styles.extension}>{format.extension.split(".").at(-1)}</span>
                     <span className={styles.formatText}>
                       <strong>{format.title}</strong>
                       <span className={styles.muted}>{format.description}</span>

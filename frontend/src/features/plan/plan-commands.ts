@@ -20,6 +20,8 @@ interface Actions {
   share: () => Promise<void>;
   compare: () => Promise<void>;
   fit: () => void;
+  /** Saves the picture on screen, all of it. */
+  picture: (kind: "svg" | "png") => Promise<void>;
   exportAs: (format: ExportFormat) => void;
   formats: ExportFormat[] | undefined;
 }
@@ -33,7 +35,7 @@ export function usePlanCommands(
   const [, setSearch] = usePlanSearch();
   const navigate = useNavigate();
   const openSpec = useOpenSpec();
-  const { save, share, compare, fit, exportAs, formats } = actions;
+  const { save, share, compare, fit, picture, exportAs, formats } = actions;
 
   const commands = useMemo<Command[]>(() => {
     const plan = usePlan.getState();
@@ -80,6 +82,20 @@ export function usePlanCommands(
         run: () => select(null),
       },
       { id: "fit", title: "Fit the drawing to the window", group: "View", icon: "fit", keys: "f", run: fit },
+      {
+        id: "svg",
+        title: "Save the drawing as SVG",
+        group: "Export",
+        icon: "export",
+        run: () => void picture("svg"),
+      },
+      {
+        id: "png",
+        title: "Save the drawing as PNG",
+        group: "Export",
+        icon: "export",
+        run: () => void picture("png"),
+      },
       ...VIEWS.map(
         (view, at): Command => ({
           id: `view-${view}`,
@@ -143,7 +159,7 @@ export function usePlanCommands(
         run: () => void navigate({ to: "/api" }),
       },
     ];
-  }, [save, share, compare, fit, exportAs, formats, select, setSearch, navigate, openSpec]);
+  }, [save, share, compare, fit, picture, exportAs, formats, select, setSearch, navigate, openSpec]);
 
   const search = useCallback(
     (query: string): Command[] => {

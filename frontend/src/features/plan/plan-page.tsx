@@ -2,45 +2,42 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useRouterState } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { api, take } from "@/api/client";
-import type { Summary } from "@/api/types";
 import type { PlanCanvasHandle } from "@/render/plan-canvas";
 import { createModel } from "@/scene/model";
 import { Button, IconButton } from "@/ui/button";
-import { copyText } from "@/ui/clipboard";
+import { copyText, saveFile } from "@/ui/clipboard";
 import { Icon } from "@/ui/icon";
 import { Skeleton } from "@/ui/marks";
 import { toast } from "@/ui/toast";
 import { formatCount } from "@/units";
-import { type ScreenRequest, useScreen } from "../shared/curl";
+import { useScreen } from "../shared/curl";
 import { useLastPlan } from "../shared/last-plan";
 import { ProblemView } from "../shared/problem";
 import { encodeSpec } from "../shared/share";
 import { Shell } from "../shared/shell";
-import { canonical, type Json, type PlanSpec } from "../shared/spec";
+import type { PlanSpec } from "../shared/spec";
 import { CanvasPanel, type Drawn } from "./canvas-panel";
 import { ExportMenu, useExport, useExportFormats } from "./export-menu";
-import type { Family } from "./families";
 import { FindingsSection } from "./findings-section";
 import { Inspector } from "./inspector";
 import params from "./params.module.css";
 import { usePlanCommands } from "./plan-commands";
+import { useBase, useFamilies, useReadyMs, useRequests } from "./plan-hooks";
 import { PlanMenu, RevisionMenu } from "./plan-menu";
 import styles from "./plan-page.module.css";
-import { type Computed, usePreview } from "./preview";
+import { usePreview } from "./preview";
 import { PrintSheet } from "./print-sheet";
 import side from "./side.module.css";
 import { SiteSections } from "./site-section";
 import { Splitter } from "./splitter";
 import { StartStrip } from "./start-strip";
-import { isDirty, pinOf, usePlan } from "./store";
+import { isDirty, pinOf, UNTITLED, usePlan } from "./store";
 import { TablesPanel } from "./tables-panel";
 import { TopologySection } from "./topology-section";
-import { type Against, MoneySection, TotalsSection } from "./totals-section";
+import { MoneySection, TotalsSection } from "./totals-section";
 import { useOpenPlan } from "./use-open-plan";
 import { useSelection, useSelectionInUrl } from "./use-plan-view";
 import { useSave } from "./use-save";
-
-const REMEMBERED = 200;
 
 export default function PlanPage() {
   const opened = useOpenPlan();
@@ -89,7 +86,7 @@ export default function PlanPage() {
   });
 
   const { saving, save, rename, revert, remove } = useSave(computed?.summary, opened.adopt);
-  const name = saved?.name ?? draftName;
+  const name = saved?.name ?? (draftName === UNTITLED ? (computed?.summary.title ?? UNTITLED) : draftName);
   const exporter = useExport(spec, name, saved && !dirty ? { id: saved.id, revision: saved.revision } : null);
   const formats = useExportFormats();
   const share = useCallback(async () => {
@@ -118,11 +115,25 @@ export default function PlanPage() {
     await navigate({ to: "/compare", search: { plans: [self, ...others].join(",") } });
   }, [navigate]);
   const fit = useCallback(() => canvas.current?.fit(), []);
+  const hash = computed?.summary.plan_hash.slice(0, 12);
+  const picture = useCallback(
+    async (kind: "svg" | "png") => {
+      const drawing = canvas.current;
+      if (!drawing) return;
+      const blob =
+        kind === "png"
+          ? await drawing.toPngBlob(2)
+          : new Blob([drawing.toSvg(`plan ${hash}, modelled`)], { type: "image/svg+xml" });
+      saveFile(blob, `plan-${hash}.${kind}`);
+    },
+    [hash],
+  );
   usePlanCommands(model, select, {
     save,
     share,
     compare,
     fit,
+    picture,
     exportAs: exporter.start,
     formats: formats.data?.items,
   });
@@ -284,7 +295,7 @@ export default function PlanPage() {
                   highlight={highlight}
                   select={select}
                 />
-                <MoneySection summary={computed.summary} />
+                <MoneySection summary={computed.summary} bom={computed.bom} />
               </>
             ) : (
               !error && !opened.error && <Lines count={12} />
@@ -305,90 +316,4 @@ function Lines({ count }: { count: number }) {
       ))}
     </div>
   );
-}
-
-function useFamilies() {
-  return useQuery({
-    queryKey: ["topologies"],
-    queryFn: async ({ signal }) =>
-      (await take(api.GET("/api/v1/topologies", { signal }))) as unknown as Family[],
-    staleTime: Number.POSITIVE_INFINITY,
-  });
-}
-
-/** From the last edit to the frame after its plan was put on screen. */
-function useReadyMs(computed: Computed | undefined): number | null {
-  const [ms, setMs] = useState<number | null>(null);
-  useEffect(() => {
-    if (!computed) return;
-    const frame = requestAnimationFrame(() =>
-      setMs(Math.round(performance.now() - usePlan.getState().editedAtMs)),
-    );
-    return () => cancelAnimationFrame(frame);
-  }, [computed]);
-  return ms;
-}
-
-/** What the totals' changes are measured against. Summaries are small: those of the page's whole history are kept. */
-function useBase(
-  computed: Computed | undefined,
-  past: PlanSpec[],
-  savedSummary: Summary | undefined,
-  dirty: boolean,
-) {
-  const [choice, setChoice] = useState<Against | null>(null);
-  const known = useRef(new Map<string, Summary>());
-  if (computed) {
-    known.current.set(canonical(computed.spec), computed.summary);
-    if (known.current.size > REMEMBERED) known.current.delete(known.current.keys().next().value!);
-  }
-  const choices: { value: Against; label: string }[] = [
-    { value: "previous", label: "Last change" },
-    ...(savedSummary ? [{ value: "saved" as const, label: "Saved revision" }] : []),
-    { value: "opened", label: "When opened" },
-  ];
-  const against =
-    choices.find((c) => c.value === choice)?.value ?? (savedSummary && dirty ? "saved" : "previous");
-  const specOf = against === "opened" ? past[0] : past.at(-1);
-  const base =
-    against === "saved"
-      ? (savedSummary ?? null)
-      : specOf
-        ? (known.current.get(canonical(specOf)) ?? null)
-        : null;
-  return { against, base, choices, setAgainst: setChoice };
-}
-
-function useRequests(spec: PlanSpec, id: string | undefined, revision: number | undefined): ScreenRequest[] {
-  return useMemo(() => {
-    const body = { spec: spec as Json, include: ["summary", "scene", "bom", "cables"] };
-    const requests: ScreenRequest[] = [
-      { title: "Plan what is on screen", method: "POST", path: "/api/v1/plans/preview", body },
-      {
-        title: "Export it as a workbook",
-        method: "POST",
-        path: "/api/v1/exports/xlsx",
-        body: { spec: spec as Json },
-        output: "plan.xlsx",
-      },
-    ];
-    if (id)
-      requests.push(
-        { title: "This saved plan", method: "GET", path: `/api/v1/plans/${id}?revision=${revision}` },
-        { title: "Its cables", method: "GET", path: `/api/v1/plans/${id}/cables?revision=${revision}` },
-        {
-          title: "Its bill of materials",
-          method: "GET",
-          path: `/api/v1/plans/${id}/bom?revision=${revision}`,
-        },
-      );
-    else
-      requests.push({
-        title: "Save it",
-        method: "POST",
-        path: "/api/v1/plans",
-        body: { name: "My plan", spec: spec as Json },
-      });
-    return requests;
-  }, [spec, id, revision]);
 }

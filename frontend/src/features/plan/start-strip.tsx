@@ -29,7 +29,7 @@ function rememberHidden() {
 export function StartStrip({ spec }: { spec: PlanSpec }) {
   const [open, setOpen] = useState(() => !hiddenBefore());
   const openSpec = useOpenSpec();
-  const recent = useRecentPlans(6);
+  const recent = useRecentPlans(3);
   if (!open) return null;
   const plans = recent.data?.items ?? [];
   return (

@@ -128,7 +128,8 @@ export function TablesPanel({
         <span className={styles.space} />
         {selection && highlight && (
           <Button small icon="close" title="Clear the selection" onClick={() => select(null)}>
-            {selection.kind} = {highlight.label}
+            <span className={styles.chipKind}>{selection.kind} = </span>
+            {highlight.label}
           </Button>
         )}
         <TextInput

@@ -1,9 +1,9 @@
-import type { Summary } from "@/api/types";
+import type { Bom, Summary } from "@/api/types";
 import { Section, Select } from "@/ui/form";
 import { BasisBadge, Delta } from "@/ui/marks";
 import { formatDelta, formatPercent, formatUsd } from "@/units";
 import styles from "./side.module.css";
-import { costParts, totalsOf } from "./totals";
+import { assumedShare, costParts, totalsOf } from "./totals";
 
 export type Against = "previous" | "saved" | "opened";
 
@@ -72,9 +72,10 @@ export function TotalsSection({
 }
 
 /** Cost by kind, dearest first. */
-export function MoneySection({ summary }: { summary: Summary }) {
+export function MoneySection({ summary, bom }: { summary: Summary; bom: Bom }) {
   const parts = costParts(summary);
   const dearest = parts[0]?.usd ?? 1;
+  const assumed = assumedShare(bom);
   if (parts.length === 0) return null;
   return (
     <Section title="Where the money goes">
@@ -91,6 +92,11 @@ export function MoneySection({ summary }: { summary: Summary }) {
           </li>
         ))}
       </ul>
+      {assumed > 0 && (
+        <p className={styles.note}>
+          <BasisBadge basis="assumed" /> prices make {formatPercent(assumed)} of this
+        </p>
+      )}
     </Section>
   );
 }

@@ -1,5 +1,5 @@
 /** The numbers of a plan as rows with a direction, from its summary alone. */
-import type { Summary } from "@/api/types";
+import type { Bom, Summary } from "@/api/types";
 import type { Better } from "@/ui/marks";
 import {
   formatCount,
@@ -73,4 +73,14 @@ export function costParts(summary: Summary): { title: string; usd: number }[] {
   ]
     .filter((part) => part.usd > 0)
     .sort((a, b) => b.usd - a.usd);
+}
+
+/** Share of the priced lines' money that rests on prices nobody published, 0..1. */
+export function assumedShare(bom: Bom): number {
+  let [all, assumed] = [0, 0];
+  for (const line of bom.lines) {
+    all += line.total_usd ?? 0;
+    if (line.basis === "assumed") assumed += line.total_usd ?? 0;
+  }
+  return all > 0 ? assumed / all : 0;
 }

@@ -1,0 +1,171 @@
+import { Link, useNavigate } from "@tanstack/react-router";
+import { useMemo } from "react";
+import type { CompareResponse, CompareRow } from "@/api/types";
+import { Button, IconButton } from "@/ui/button";
+import { Icon } from "@/ui/icon";
+import { Badge, Delta } from "@/ui/marks";
+import { formatDelta, formatPercent, plural } from "@/units";
+import { encodeSpec } from "../shared/share";
+import styles from "./compare-page.module.css";
+import { formatterOf } from "./format";
+import type { ComparedRef } from "./refs";
+
+/** `lower` and `higher` of the API in the page's words. */
+const BETTER = { lower: "less", higher: "more", neither: "neither" } as const;
+
+/** Rows of metrics, columns of plans: values, changes against the base, and bars on one scale a row. */
+export function CompareTable({
+  data,
+  refs,
+  base,
+  stale,
+  onBase,
+  onRemove,
+  onWorkOrder,
+}: {
+  data: CompareResponse;
+  refs: ComparedRef[];
+  base: number;
+  stale: boolean;
+  onBase: (at: number) => void;
+  onRemove: (at: number) => void;
+  onWorkOrder: (at: number) => void;
+}) {
+  const groups = useMemo(() => {
+    const byGroup = new Map<string, CompareRow[]>();
+    for (const row of data.rows) byGroup.set(row.group, [...(byGroup.get(row.group) ?? []), row]);
+    return [...byGroup];
+  }, [data]);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <section className={styles.scroll} data-stale={stale} aria-label="Comparison" tabIndex={0}>
+      <table className={styles.table} style={{ minWidth: 200 + 240 * data.plans.length }}>
+        <thead>
+          <tr>
+            <th scope="col" className={styles.metric}>
+              <span className="visually-hidden">Metric</span>
+            </th>
+            {data.plans.map((plan, at) => (
+              <th key={refs[at]?.ref ?? at} scope="col" className={at === base ? styles.base : undefined}>
+                <div className={styles.planHead}>
+                  <PlanLink refOf={refs[at]} name={plan.name} />
+                  <IconButton small icon="close" label={`Remove ${plan.name}`} onClick={() => onRemove(at)} />
+                </div>
+                <div className={styles.planDetail}>
+                  {plan.title}
+                  {plan.revision !== null && ` · r${plan.revision}`}
+                </div>
+                <div className={styles.planTools}>
+                  {at === base ? (
+                    <Badge>Base</Badge>
+                  ) : (
+                    <>
+                      <Button small onClick={() => onBase(at)}>
+                        Make base
+                      </Button>
+                      <Button small look="quiet" onClick={() => onWorkOrder(at)}>
+                        Work order
+                      </Button>
+                    </>
+                  )}
+                  {!plan.certificate_passed && (
+                    <Badge title="The wiring certificate fails">certificate fails</Badge>
+                  )}
+                  {plan.findings > 0 && (
+                    <span className={styles.planDetail}>{plural(plan.findings, "finding")}</span>
+                  )}
+                </div>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        {groups.map(([group, rows]) => (
+          <tbody key={group}>
+            <tr>
+              <th scope="rowgroup" className={styles.group}>
+                {group}
+              </th>
+              {data.plans.map((_, at) => (
+                <td key={at} className={at === base ? styles.base : undefined} />
+              ))}
+            </tr>
+            {rows.map((row) => (
+              <MetricRow key={row.metric} row={row} base={base} atLeast={data.plans.map((p) => p.at_least)} />
+            ))}
+          </tbody>
+        ))}
+      </table>
+    </section>
+  );
+}
+
+function MetricRow({ row, base, atLeast }: { row: CompareRow; base: number; atLeast: boolean[] }) {
+  const format = formatterOf(row.metric, row.unit);
+  const top = Math.max(...row.values.map((v) => v ?? 0), 0);
+  const better = BETTER[row.better];
+  return (
+    <tr>
+      <th scope="row" className={styles.metric}>
+        {row.title}
+      </th>
+      {row.values.map((value, at) => {
+        const delta = row.deltas[at];
+        const ratio = row.ratios[at];
+        const best = row.best.includes(at);
+        return (
+          <td key={at} className={at === base ? styles.base : undefined}>
+            <div className={styles.cell}>
+              <span className={best ? styles.best : undefined}>
+                {row.unit === "USD" && atLeast[at] && (
+                  <abbr title="at least: some parts have no price">≥</abbr>
+                )}
+                {format(value)}
+                {best && (
+                  <span className={styles.bestMark} title="Best of these">
+                    <Icon name="check" size={12} />
+                    <span className="visually-hidden">best</span>
+                  </span>
+                )}
+              </span>
+              {at !== base && delta !== null && delta !== undefined && delta !== 0 && (
+                <Delta
+                  value={delta}
+                  better={better}
+                  text={`${formatDelta(delta, format)}${ratio ? ` (${formatDelta(ratio - 1, (share) => formatPercent(share))})` : ""}`}
+                />
+              )}
+            </div>
+            <div className={styles.bar} aria-hidden="true">
+              <span
+                data-base={at === base}
+                style={{ width: `${top > 0 && value !== null ? (100 * value) / top : 0}%` }}
+              />
+            </div>
+          </td>
+        );
+      })}
+    </tr>
+  );
+}
+
+function PlanLink({ refOf, name }: { refOf: ComparedRef | undefined; name: string }) {
+  const navigate = useNavigate();
+  if (!refOf) return <>{name}</>;
+  if (refOf.id)
+    return (
+      <Link to="/plans/$id" params={{ id: refOf.id }}>
+        {name}
+      </Link>
+    );
+  return (
+    <a
+      href="/plans/new"
+      onClick={async (event) => {
+        event.preventDefault();
+        await navigate({ to: "/plans/new", search: { spec: await encodeSpec(refOf.spec!) } });
+      }}
+    >
+      {name}
+    </a>
+  );
+}
