@@ -30,12 +30,13 @@ pub fn power(topology: &Topology, selection: &PartSelection, book: &Book) -> Pow
         .iter()
         .enumerate()
         .map(|(t, tier)| watts(selection.tier(t), f64::from(tier.count)))
-        .sum();
+        // Not `sum`, whose empty sum is -0.
+        .fold(0.0, |all, each| all + each);
     let nics: f64 = selection
         .nics
         .iter()
         .map(|n| watts(Some(n.part), servers_count * f64::from(n.cards)))
-        .sum();
+        .fold(0.0, |all, each| all + each);
     let servers = watts(selection.server, servers_count);
     let at_least = at_least || selection.nics_missing;
     Power {

@@ -125,6 +125,13 @@ fn the_summary_has_every_field_of_the_contract() {
 }
 
 #[test]
+fn a_network_without_switches_draws_no_power_for_them_and_says_zero() {
+    let summary = summary_json(&plan_of(r#"{"topology":{"family":"torus3d","x":3,"y":3,"z":3}}"#));
+    assert!(summary.contains(r#""power_watts":{"switches":0.0,"#), "{summary}");
+    assert!(!summary.contains(":-0.0"), "a negative zero in {summary}");
+}
+
+#[test]
 fn scene_columns_are_as_long_as_what_they_list() {
     for spec in SPECS {
         let plan = plan_of(spec);

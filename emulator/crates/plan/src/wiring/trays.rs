@@ -400,7 +400,7 @@ impl Cuts {
         }
         cuts.peak_by_level = peaks.into_iter().flatten().collect();
         cuts.sum_of_peaks_cables = cuts.peak_by_level.iter().map(|p| p.cables).sum();
-        cuts.sum_of_peaks_area_cm2 = cuts.peak_by_level.iter().map(|p| p.area_cm2).sum();
+        cuts.sum_of_peaks_area_cm2 = cuts.peak_by_level.iter().fold(0.0, |all, p| all + p.area_cm2);
         cuts
     }
 }
