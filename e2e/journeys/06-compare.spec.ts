@@ -23,6 +23,14 @@ test("the families at equal size stand beside each other, with deltas against a 
   await expect(table.getByRole("columnheader").filter({ hasText: "CamCube" })).toBeVisible();
   await page.reload();
   await expect(table.getByRole("columnheader").filter({ hasText: "CamCube" })).toBeVisible();
+
+  await page.getByRole("radio", { name: "Charts" }).click();
+  const cost = page.getByRole("figure", { name: "Cost: Total cost" });
+  await expect(cost).toContainText("modelled");
+  const download = page.waitForEvent("download");
+  await cost.getByRole("button", { name: /as CSV/ }).click();
+  expect((await download).suggestedFilename()).toMatch(/\.csv$/);
+  await accessible(page);
 });
 
 test("a plan is compared from its own page, and two saved plans make a work order", async ({ page }) => {

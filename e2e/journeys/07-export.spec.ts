@@ -69,4 +69,6 @@ test("the plan prints with its numbers and its whole bill of materials", async (
   await expect(page.locator("header")).toBeHidden();
   const pdf = await page.pdf({ format: "A4", landscape: true });
   expect(pdf.length).toBeGreaterThan(20_000);
+  // The drawings are made when printing starts, as vectors, and forgotten afterwards.
+  await expect(page.getByRole("img", { name: "Rack elevations" })).toHaveCount(0);
 });

@@ -7,12 +7,13 @@ import { formatterOf } from "./format";
 /** The same rows as pictures: one panel a metric, one bar a plan; parts of the cost share one scale. */
 export default function CompareCharts({ data, base }: { data: CompareResponse; base: number }) {
   const theme = useTheme((state) => state.name);
-  const provenance = `modelled · ${data.plans.map((plan) => `${plan.name} ${plan.plan_hash.slice(0, 10)}`).join(" · ")}`;
+  const provenance = `modelled · plans ${data.plans.map((plan) => plan.plan_hash.slice(0, 10)).join(", ")}`;
   const partOfCost = (metric: string) => metric.startsWith("cost_") && !/total|network/.test(metric);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <section className={styles.charts} aria-label="Charts" tabIndex={0}>
       <SmallMultiples
+        panelWidthPx={400}
         theme={theme}
         provenance={provenance}
         panels={data.rows.map((row) => {

@@ -35,6 +35,7 @@ export function CanvasPanel({
   select,
   stale,
   handle,
+  elevationsHandle,
   onDrawn,
 }: {
   model: PlanModel;
@@ -43,6 +44,7 @@ export function CanvasPanel({
   /** The picture is older than the parameters. */
   stale: boolean;
   handle: RefObject<PlanCanvasHandle | null>;
+  elevationsHandle: RefObject<PlanCanvasHandle | null>;
   onDrawn: (drawn: Drawn) => void;
 }) {
   const [search, setSearch] = usePlanSearch();
@@ -141,7 +143,14 @@ export function CanvasPanel({
               />
             </div>
             <div className={styles.elevationsCanvas}>
-              <Elevations model={model} selection={selection} face={face} theme={theme} onSelect={select} />
+              <Elevations
+                handleRef={elevationsHandle}
+                model={model}
+                selection={selection}
+                face={face}
+                theme={theme}
+                onSelect={select}
+              />
             </div>
           </div>
         )}

@@ -26,7 +26,7 @@ import { useBase, useFamilies, useReadyMs, useRequests } from "./plan-hooks";
 import { PlanMenu, RevisionMenu } from "./plan-menu";
 import styles from "./plan-page.module.css";
 import { usePreview } from "./preview";
-import { PrintSheet } from "./print-sheet";
+import { PrintDrawings, PrintHead, PrintSheet } from "./print-sheet";
 import side from "./side.module.css";
 import { SiteSections } from "./site-section";
 import { Splitter } from "./splitter";
@@ -65,6 +65,8 @@ export default function PlanPage() {
   useSelectionInUrl();
   const { selection, highlight, select } = useSelection(model);
   const canvas = useRef<PlanCanvasHandle | null>(null);
+  const elevations = useRef<PlanCanvasHandle | null>(null);
+  const handles = useMemo(() => [canvas, elevations], []);
   const [drawn, setDrawn] = useState<Drawn | null>(null);
   const readyMs = useReadyMs(computed);
   const families = useFamilies();
@@ -190,6 +192,7 @@ export default function PlanPage() {
         </>
       }
     >
+      {computed && <PrintHead computed={computed} name={name} />}
       <div className={styles.page}>
         <h1 className="visually-hidden no-print">{name}</h1>
         <div className={styles.left} data-plan-fields>
@@ -246,6 +249,7 @@ export default function PlanPage() {
                     select={select}
                     stale={pending || error !== null}
                     handle={canvas}
+                    elevationsHandle={elevations}
                     onDrawn={setDrawn}
                   />
                 }
@@ -303,7 +307,8 @@ export default function PlanPage() {
           </div>
         </aside>
       </div>
-      {computed && <PrintSheet computed={computed} name={name} />}
+      <PrintDrawings handles={handles} />
+      {computed && <PrintSheet computed={computed} />}
     </Shell>
   );
 }

@@ -1,12 +1,15 @@
+import { type RefObject, useEffect, useState } from "react";
+import { flushSync } from "react-dom";
+import type { PlanCanvasHandle } from "@/render/plan-canvas";
 import { formatMetres, formatShort, formatUsd } from "@/units";
 import { formatDate } from "../shared/dates";
 import type { Computed } from "./preview";
 import styles from "./print-sheet.module.css";
 import { totalsOf } from "./totals";
 
-/** What paper gets beside the drawing: the numbers, what the engine found, and the whole bill of materials. */
-export function PrintSheet({ computed, name }: { computed: Computed; name: string }) {
-  const { summary, bom } = computed;
+/** The top of the first printed page, above the drawing: which plan, whose numbers, when. */
+export function PrintHead({ computed, name }: { computed: Computed; name: string }) {
+  const { summary } = computed;
   return (
     <div className={`print-only ${styles.sheet}`}>
       <h1>{name}</h1>
@@ -25,6 +28,45 @@ export function PrintSheet({ computed, name }: { computed: Computed; name: strin
           </div>
         ))}
       </dl>
+    </div>
+  );
+}
+
+/**
+ * The drawings for paper: vectors in the light theme, made when printing starts, as a canvas is not painted again for it.
+ * As images, so that nothing in them is markup of this page.
+ */
+export function PrintDrawings({ handles }: { handles: readonly RefObject<PlanCanvasHandle | null>[] }) {
+  const [pictures, setPictures] = useState<string[]>([]);
+  useEffect(() => {
+    const make = () => {
+      const texts = handles.flatMap(({ current }) => (current ? [current.toSvg()] : []));
+      flushSync(() =>
+        setPictures(texts.map((text) => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`)),
+      );
+    };
+    const forget = () => setPictures([]);
+    window.addEventListener("beforeprint", make);
+    window.addEventListener("afterprint", forget);
+    return () => {
+      window.removeEventListener("beforeprint", make);
+      window.removeEventListener("afterprint", forget);
+    };
+  }, [handles]);
+  return (
+    <div className={`print-only ${styles.drawings}`}>
+      {pictures.map((source, at) => (
+        <img key={at} src={source} alt={at === 0 ? "The plan" : "Rack elevations"} />
+      ))}
+    </div>
+  );
+}
+
+/** Below the drawings: what the engine found, and the whole bill of materials. */
+export function PrintSheet({ computed }: { computed: Computed }) {
+  const { summary, bom } = computed;
+  return (
+    <div className={`print-only ${styles.sheet}`}>
       {summary.findings.length > 0 && (
         <>
           <h2>Findings</h2>

@@ -1,3 +1,4 @@
+import { flushSync } from "react-dom";
 import { create } from "zustand";
 
 export type ThemeChoice = "light" | "dark" | "system";
@@ -49,3 +50,10 @@ prefersDark.addEventListener("change", () => {
   const { choice } = useTheme.getState();
   if (choice === "system") useTheme.setState({ name: apply(choice) });
 });
+
+// Paper is white: canvases are painted light before printing and as before afterwards.
+window.addEventListener("beforeprint", () => {
+  document.documentElement.dataset.theme = "light";
+  flushSync(() => useTheme.setState({ name: "light" }));
+});
+window.addEventListener("afterprint", () => useTheme.setState({ name: apply(useTheme.getState().choice) }));
