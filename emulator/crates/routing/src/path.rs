@@ -3,6 +3,7 @@
 use cubeyard_topology::NodeId;
 
 use crate::failures::Failures;
+use crate::multipath::MultipathRouter;
 
 /// One direction of a link: `2 * link` runs from its `a` end to its `b` end, `2 * link + 1` back.
 pub type DirectedLink = u32;
@@ -55,6 +56,12 @@ pub trait Router: Send + Sync {
         flow: u64,
         path: &mut Vec<DirectedLink>,
     ) -> Result<(), NoPath>;
+
+    /// The scheme as one that names several good paths of a flow, where it is one. Callers then choose by
+    /// load (`bsr-greedy`) or send over all at once (`torus-tcp`); [`Router::route`] gives one of them.
+    fn multipath(&self) -> Option<&dyn MultipathRouter> {
+        None
+    }
 }
 
 /// The ends' own failures, which no scheme can route around.

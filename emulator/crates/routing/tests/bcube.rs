@@ -1,11 +1,14 @@
 //! BCube's theorems, on random BCubes and with random failures.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
+use common::assert_walks;
 use cubeyard_routing::bcube::{
     Bsr, FixedPath, Hops, Shape, Taken, build_path_set, complete_graph, find_substitute, good_paths,
     spanning_trees,
 };
-use cubeyard_routing::path::{Router, link_of};
+use cubeyard_routing::path::Router;
 use cubeyard_routing::{FailureKind, Failures};
 use cubeyard_topology::{NodeId, Topology, TopologySpec};
 use petgraph::graph::UnGraph;
@@ -65,24 +68,6 @@ fn assert_node_disjoint(shape: &Shape, source: NodeId, paths: &[Hops]) {
         visits,
         "a server or switch stands on two paths, or twice on one"
     );
-}
-
-/// Walks directed links and checks that they join up from source to destination over live parts.
-fn assert_walks(topology: &Topology, source: NodeId, destination: NodeId, path: &[u32], failures: &Failures) {
-    let links = topology.links();
-    let mut at = source;
-    for &directed in path {
-        let link = link_of(directed) as usize;
-        let (from, to) = if directed % 2 == 0 {
-            (links.a[link], links.b[link])
-        } else {
-            (links.b[link], links.a[link])
-        };
-        assert_eq!(from, at);
-        assert!(!failures.link_failed(link as u32) && !failures.node_failed(to));
-        at = to;
-    }
-    assert_eq!(at, destination);
 }
 
 #[test]

@@ -2,12 +2,14 @@
 
 use cubeyard_topology::{NodeId, Topology};
 
-use super::paths::{correct_digits, levels_down_from, path_leaving_by};
+use super::paths::path_leaving_by;
 use super::shape::{Hops, Shape};
 use super::substitute::{Taken, find_substitute};
+use super::walk::Walk;
 use crate::failures::Failures;
+use crate::multipath::{MultipathRouter, PathSet};
 use crate::path::{DirectedLink, NoPath, Router, ends_alive};
-use crate::random::Draws;
+use crate::random::{Draws, mix};
 
 /// The paths a flow may take after probing; all are alive and node-disjoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,18 +73,58 @@ fn substitutes(good: &GoodPaths) -> usize {
 #[derive(Debug)]
 pub struct Bsr {
     shape: Shape,
+    walk: Walk,
+    /// Levels by which a path can leave: all but one with a single digit.
+    levels: Vec<usize>,
     failures: Failures,
 }
 
 impl Bsr {
     /// BSR on a BCube; `None` for other families.
     pub fn new(topology: &Topology, failures: Failures) -> Option<Bsr> {
-        Shape::new(topology).map(|shape| Bsr { shape, failures })
+        let shape = Shape::new(topology)?;
+        Some(Bsr {
+            walk: Walk::new(&shape, &failures),
+            levels: (0..shape.levels)
+                .filter(|&level| shape.radix[level] > 1)
+                .collect(),
+            shape,
+            failures,
+        })
     }
 
     /// The address arithmetic underneath.
     pub fn shape(&self) -> &Shape {
         &self.shape
+    }
+
+    /// The rest of [`Router::route`] where the drawn path is broken.
+    #[cold]
+    fn route_around(
+        &self,
+        source: NodeId,
+        destination: NodeId,
+        level: usize,
+        flow: u64,
+        path: &mut Vec<DirectedLink>,
+    ) -> Result<(), NoPath> {
+        let good = good_paths(&self.shape, source, destination, flow, &self.failures);
+        if good.paths.is_empty() {
+            return Err(NoPath::NotFound);
+        }
+        // A broken slot stands for its own substitute, so that every good path stays equally likely.
+        let from_set = good.paths.len() - substitutes(&good);
+        let rank = good
+            .broken_levels
+            .iter()
+            .position(|&broken| broken == level)
+            .map(|rank| from_set + rank);
+        let chosen = match rank.filter(|&index| index < good.paths.len()) {
+            Some(index) => index,
+            None => Draws::new(flow).below(good.paths.len() as u32) as usize,
+        };
+        self.shape.push_links(source, &good.paths[chosen], path);
+        Ok(())
     }
 }
 
@@ -99,47 +141,96 @@ impl Router for Bsr {
         path: &mut Vec<DirectedLink>,
     ) -> Result<(), NoPath> {
         path.clear();
-        ends_alive(source, destination, &self.failures)?;
+        if !self.failures.is_empty() {
+            ends_alive(source, destination, &self.failures)?;
+        }
         if source == destination {
             return Ok(());
         }
-        // One of the k + 1 slots, without building the others where it is alive: with nothing failed,
-        // and for most flows with failures, that is the whole cost.
-        let mut draws = Draws::new(flow);
-        let usable: Vec<usize>;
-        let level = if self.shape.radix[self.shape.levels - 1] > 1 {
-            draws.below(self.shape.levels as u32) as usize
-        } else {
-            usable = (0..self.shape.levels)
-                .filter(|&level| self.shape.radix[level] > 1)
-                .collect();
-            if usable.is_empty() {
-                return Err(NoPath::NotFound);
-            }
-            usable[draws.below(usable.len() as u32) as usize]
-        };
-        let mut hops = Hops::with_capacity(self.shape.levels + 2);
-        path_leaving_by(&self.shape, source, destination, level, &mut hops);
-        if self.failures.is_empty() || self.shape.path_alive(source, &hops, &self.failures) {
-            self.shape.push_links(source, &hops, path);
-            return Ok(());
-        }
-        let good = good_paths(&self.shape, source, destination, flow, &self.failures);
-        if good.paths.is_empty() {
+        if self.levels.is_empty() {
             return Err(NoPath::NotFound);
         }
-        // A broken slot stands for its own substitute, so that every good path stays equally likely.
-        let from_set = good.paths.len() - substitutes(&good);
-        let rank = good
-            .broken_levels
-            .iter()
-            .position(|&broken| broken == level)
-            .map(|rank| from_set + rank);
-        let chosen = match rank.filter(|&index| index < good.paths.len()) {
-            Some(index) => index,
-            None => draws.below(good.paths.len() as u32) as usize,
-        };
-        self.shape.push_links(source, &good.paths[chosen], path);
+        // One of the k + 1 slots, without building the others where it is alive: with nothing failed,
+        // and for most flows with failures, that is the whole cost.
+        let slot = ((mix(flow) >> 32) * self.levels.len() as u64) >> 32;
+        let level = self.levels[slot as usize];
+        if self.walk.leaving_by(source, destination, level, path) {
+            return Ok(());
+        }
+        path.clear();
+        self.route_around(source, destination, level, flow, path)
+    }
+}
+
+/// BSR whose caller knows the load: of the good paths the flow takes the one with most bandwidth left.
+/// By itself, [`Router::route`] gives the first one.
+#[derive(Debug)]
+pub struct BsrGreedy(Bsr);
+
+impl BsrGreedy {
+    /// BSR on a BCube; `None` for other families.
+    pub fn new(topology: &Topology, failures: Failures) -> Option<BsrGreedy> {
+        Bsr::new(topology, failures).map(BsrGreedy)
+    }
+}
+
+impl Router for BsrGreedy {
+    fn name(&self) -> &'static str {
+        "bsr-greedy"
+    }
+
+    fn route(
+        &self,
+        source: NodeId,
+        destination: NodeId,
+        flow: u64,
+        path: &mut Vec<DirectedLink>,
+    ) -> Result<(), NoPath> {
+        let mut paths = PathSet::default();
+        path.clear();
+        self.good_paths(source, destination, flow, &mut paths)?;
+        path.extend_from_slice(paths.path(0));
+        Ok(())
+    }
+
+    fn multipath(&self) -> Option<&dyn MultipathRouter> {
+        Some(self)
+    }
+}
+
+impl MultipathRouter for BsrGreedy {
+    fn good_paths(
+        &self,
+        source: NodeId,
+        destination: NodeId,
+        flow: u64,
+        paths: &mut PathSet,
+    ) -> Result<(), NoPath> {
+        let Bsr {
+            shape,
+            walk,
+            levels,
+            failures,
+        } = &self.0;
+        paths.clear();
+        ends_alive(source, destination, failures)?;
+        if source == destination {
+            paths.push(&[]);
+            return Ok(());
+        }
+        let mut alive = true;
+        for &level in levels.iter().rev() {
+            paths.push_with(|links| alive &= walk.leaving_by(source, destination, level, links));
+        }
+        if !alive {
+            paths.clear();
+            for hops in good_paths(shape, source, destination, flow, failures).paths {
+                paths.push_with(|links| shape.push_links(source, &hops, links));
+            }
+        }
+        if paths.is_empty() {
+            return Err(NoPath::NotFound);
+        }
         Ok(())
     }
 }
@@ -147,14 +238,17 @@ impl Router for Bsr {
 /// BCubeRouting with the permutation `k, k-1, ..., 0` for every flow; a broken path is a dropped flow.
 #[derive(Debug)]
 pub struct FixedPath {
-    shape: Shape,
+    walk: Walk,
     failures: Failures,
 }
 
 impl FixedPath {
     /// Fixed digit order on a BCube; `None` for other families.
     pub fn new(topology: &Topology, failures: Failures) -> Option<FixedPath> {
-        Shape::new(topology).map(|shape| FixedPath { shape, failures })
+        Shape::new(topology).map(|shape| FixedPath {
+            walk: Walk::new(&shape, &failures),
+            failures,
+        })
     }
 }
 
@@ -171,20 +265,13 @@ impl Router for FixedPath {
         path: &mut Vec<DirectedLink>,
     ) -> Result<(), NoPath> {
         path.clear();
-        ends_alive(source, destination, &self.failures)?;
-        let shape = &self.shape;
-        let mut hops = Hops::with_capacity(shape.levels);
-        correct_digits(
-            shape,
-            source,
-            destination,
-            levels_down_from(shape.levels, shape.levels - 1),
-            &mut hops,
-        );
-        if !self.failures.is_empty() && !shape.path_alive(source, &hops, &self.failures) {
-            return Err(NoPath::NotFound);
+        if !self.failures.is_empty() {
+            ends_alive(source, destination, &self.failures)?;
         }
-        shape.push_links(source, &hops, path);
-        Ok(())
+        if self.walk.fixed(source, destination, path) {
+            return Ok(());
+        }
+        path.clear();
+        Err(NoPath::NotFound)
     }
 }

@@ -5,8 +5,9 @@ mod paths;
 mod shape;
 mod substitute;
 mod trees;
+mod walk;
 
-pub use bsr::{Bsr, FixedPath, GoodPaths, good_paths};
+pub use bsr::{Bsr, BsrGreedy, FixedPath, GoodPaths, good_paths};
 pub use paths::{build_path_set, correct_digits, levels_down_from, path_leaving_by};
 pub use shape::{Hop, Hops, Shape};
 pub use substitute::{Taken, find_substitute};

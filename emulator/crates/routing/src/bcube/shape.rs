@@ -55,6 +55,12 @@ impl Shape {
         self.servers
     }
 
+    /// What one more at `level` adds to a server's number, `n^level`.
+    #[inline]
+    pub fn weight(&self, level: usize) -> u32 {
+        self.weight[level]
+    }
+
     /// The digit of `server`'s address at `level`.
     #[inline]
     pub fn digit(&self, server: NodeId, level: usize) -> u32 {

@@ -1,0 +1,149 @@
+//! Routing schemes by name, and which serve which family.
+
+use std::fmt;
+
+use cubeyard_topology::{Topology, TopologySpec};
+
+use crate::bcube::{Bsr, BsrGreedy, FixedPath};
+use crate::dcell::DcellRouting;
+use crate::failures::Failures;
+use crate::fat_tree::FatTreeRouting;
+use crate::path::Router;
+use crate::shortest::{Choice, Shortest};
+use crate::tree::TreeRouting;
+
+/// A routing scheme a family can use.
+#[derive(Clone, Copy, Debug)]
+pub struct Scheme {
+    /// What `--routing` takes.
+    pub name: &'static str,
+    /// One line for people.
+    pub summary: &'static str,
+    make: fn(&Topology, Failures) -> Option<Box<dyn Router>>,
+}
+
+macro_rules! scheme {
+    ($name:literal, $router:ident, $summary:literal) => {
+        Scheme {
+            name: $name,
+            summary: $summary,
+            make: |topology, failures| {
+                $router::new(topology, failures).map(|router| Box::new(router) as Box<dyn Router>)
+            },
+        }
+    };
+    ($name:literal, shortest $choice:ident, $summary:literal) => {
+        Scheme {
+            name: $name,
+            summary: $summary,
+            make: |topology, failures| Some(Box::new(Shortest::new(topology, failures, Choice::$choice))),
+        }
+    };
+}
+
+const BCUBE: &[Scheme] = &[
+    scheme!(
+        "bsr",
+        Bsr,
+        "BSR: a random one of the parallel paths that are alive, with substitutes for broken ones. [bcube §4]"
+    ),
+    scheme!(
+        "bsr-greedy",
+        BsrGreedy,
+        "BSR that sees the load: each flow in turn takes the parallel path whose fullest link is least full. [bcube §4]"
+    ),
+    scheme!(
+        "bcube-fixed",
+        FixedPath,
+        "BCubeRouting: digits corrected from the highest down; a broken path is a dropped flow. [bcube §3.2]"
+    ),
+];
+
+const DCELL: &[Scheme] = &[scheme!(
+    "dcell",
+    DcellRouting,
+    "DCellRouting: the structure's single path; a broken one is a dropped flow. [dcell §4.1]"
+)];
+
+const FAT_TREE: &[Scheme] = &[scheme!(
+    "fat-tree",
+    FatTreeRouting,
+    "A random shortest up-path; a broken one is re-distributed to an available one. [bcube §6]"
+)];
+
+const TREE: &[Scheme] = &[scheme!(
+    "tree",
+    TreeRouting,
+    "The only path, by the common ancestor. [bcube §8]"
+)];
+
+const ANY: &[Scheme] = &[
+    scheme!("shortest", shortest First, "Link state: one shortest live path a pair."),
+    scheme!("ecmp", shortest Equal, "Equal-cost multipath: a random one of the shortest live next hops at every node."),
+    scheme!("wcmp", shortest ByRate, "Weighted-cost multipath: next hops drawn in proportion to their links' rates. [subways §4.3]"),
+];
+
+fn own(spec: &TopologySpec) -> &'static [Scheme] {
+    match spec {
+        TopologySpec::Bcube(_) => BCUBE,
+        TopologySpec::Dcell(_) => DCELL,
+        TopologySpec::FatTree(_) => FAT_TREE,
+        TopologySpec::Tree(_) => TREE,
+        TopologySpec::Torus3d(_) | TopologySpec::Subways(_) => &[],
+    }
+}
+
+/// The schemes that serve a topology, its own ones first.
+pub fn schemes_for(spec: &TopologySpec) -> impl Iterator<Item = &'static Scheme> {
+    own(spec).iter().chain(ANY)
+}
+
+/// Name and one-line description of every scheme that serves a topology, its paper's own first.
+pub fn names_for(spec: &TopologySpec) -> Vec<(&'static str, &'static str)> {
+    schemes_for(spec)
+        .map(|scheme| (scheme.name, scheme.summary))
+        .collect()
+}
+
+/// The scheme a topology's own paper uses.
+pub fn default_for(spec: &TopologySpec) -> &'static str {
+    own(spec).first().map_or("ecmp", |scheme| scheme.name)
+}
+
+/// A routing scheme that cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoutingError {
+    /// The name asked for.
+    pub name: String,
+    /// The topology's family.
+    pub family: &'static str,
+    /// The names that serve it.
+    pub valid: Vec<&'static str>,
+}
+
+impl fmt::Display for RoutingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "routing is {:?}, which a {} topology does not know. Use one of: {}.",
+            self.name,
+            self.family,
+            self.valid.join(", ")
+        )
+    }
+}
+
+impl std::error::Error for RoutingError {}
+
+/// The scheme called `name` on one topology with one set of failures.
+pub fn router(name: &str, topology: &Topology, failures: Failures) -> Result<Box<dyn Router>, RoutingError> {
+    let spec = topology.spec();
+    schemes_for(spec)
+        .find(|scheme| scheme.name == name)
+        .and_then(|scheme| (scheme.make)(topology, failures))
+        .ok_or_else(|| RoutingError {
+            name: name.to_owned(),
+            family: spec.family(),
+            valid: schemes_for(spec).map(|scheme| scheme.name).collect(),
+        })
+}

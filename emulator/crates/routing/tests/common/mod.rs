@@ -1,0 +1,74 @@
+//! What several test files need.
+#![allow(dead_code, clippy::unwrap_used)]
+
+use cubeyard_routing::path::link_of;
+use cubeyard_routing::{FailureKind, Failures};
+use cubeyard_topology::{NodeId, Topology, TopologySpec};
+use proptest::prelude::*;
+
+pub fn build(spec: &str) -> Topology {
+    let spec: TopologySpec = serde_json::from_str(spec).unwrap();
+    Topology::build(&spec).unwrap()
+}
+
+/// Walks directed links and checks that they join up from source to destination over live parts.
+pub fn assert_walks(
+    topology: &Topology,
+    source: NodeId,
+    destination: NodeId,
+    path: &[u32],
+    failures: &Failures,
+) {
+    let links = topology.links();
+    let mut at = source;
+    for &directed in path {
+        let link = link_of(directed) as usize;
+        let (from, to) = if directed % 2 == 0 {
+            (links.a[link], links.b[link])
+        } else {
+            (links.b[link], links.a[link])
+        };
+        assert_eq!(from, at, "links join up");
+        assert!(
+            !failures.link_failed(link as u32) && !failures.node_failed(to),
+            "links and nodes are alive"
+        );
+        at = to;
+    }
+    assert_eq!(at, destination);
+}
+
+/// A small topology of any family, partial and odd ones among them.
+pub fn any_topology() -> impl Strategy<Value = Topology> {
+    prop_oneof![
+        Just(r#"{"family":"bcube","n":2,"k":0}"#),
+        Just(r#"{"family":"bcube","n":3,"k":2}"#),
+        Just(r#"{"family":"bcube","n":4,"k":2,"servers":32}"#),
+        Just(r#"{"family":"bcube","n":4,"k":2,"servers":16}"#),
+        Just(r#"{"family":"dcell","n":2,"k":2}"#),
+        Just(r#"{"family":"dcell","n":4,"k":1}"#),
+        Just(r#"{"family":"dcell","n":3,"k":2,"servers":100}"#),
+        Just(r#"{"family":"dcell","n":2,"k":0}"#),
+        Just(r#"{"family":"torus3d","x":3,"y":4,"z":5}"#),
+        Just(r#"{"family":"torus3d","x":2,"y":1,"z":6}"#),
+        Just(r#"{"family":"fat_tree","ports":4,"layers":3}"#),
+        Just(r#"{"family":"fat_tree","ports":4,"layers":4,"servers":20}"#),
+        Just(r#"{"family":"fat_tree","ports":6,"layers":1}"#),
+        Just(r#"{"family":"tree","edge_ports":4,"servers":14}"#),
+        Just(r#"{"family":"tree","edge_ports":2,"root_ports":2,"servers":9}"#),
+        Just(r#"{"family":"subways","type":0,"p":2,"q":4,"l":4,"clusters":2}"#),
+        Just(r#"{"family":"subways","type":1,"p":2,"q":4,"l":5,"clusters":3}"#),
+        Just(r#"{"family":"subways","type":2,"p":3,"q":6,"l":6,"c":2,"clusters":4,"cluster_gbps":[10,25,10,25]}"#),
+    ]
+    .prop_map(build)
+}
+
+/// Random failures of any one kind, or none.
+pub fn any_failures() -> impl Strategy<Value = (FailureKind, f64, u64)> {
+    let kind = prop_oneof![
+        Just(FailureKind::Server),
+        Just(FailureKind::Switch),
+        Just(FailureKind::Link)
+    ];
+    (kind, prop_oneof![Just(0.0), 0.0..0.5f64], any::<u64>())
+}

@@ -1,0 +1,184 @@
+//! What holds for every scheme on every family.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{any_failures, any_topology, assert_walks, build};
+use cubeyard_routing::path::link_of;
+use cubeyard_routing::shortest::{Choice, Shortest, UNREACHED};
+use cubeyard_routing::{Failures, NoPath, PathSet, default_for, names_for, router, schemes_for};
+use cubeyard_topology::{NodeId, Topology};
+use proptest::prelude::*;
+
+/// Least live half-hops (a link at a switch 1, between servers 2), by repeated relaxation.
+fn oracle(topology: &Topology, failures: &Failures, source: NodeId) -> Vec<u32> {
+    let links = topology.links();
+    let relays = matches!(topology.spec().family(), "bcube" | "dcell" | "torus3d");
+    let servers = topology.server_count();
+    let mut distance = vec![u32::MAX; topology.node_count() as usize];
+    distance[source as usize] = 0;
+    loop {
+        let mut grew = false;
+        for link in 0..links.len() {
+            for (from, to) in [(links.a[link], links.b[link]), (links.b[link], links.a[link])] {
+                let forwards = relays || from >= servers || from == source;
+                let here = distance[from as usize];
+                let dead = failures.link_failed(link as u32)
+                    || failures.node_failed(from)
+                    || failures.node_failed(to);
+                if !forwards || here == u32::MAX || dead {
+                    continue;
+                }
+                let there = here + if from < servers && to < servers { 2 } else { 1 };
+                if there < distance[to as usize] {
+                    distance[to as usize] = there;
+                    grew = true;
+                }
+            }
+        }
+        if !grew {
+            return distance;
+        }
+    }
+}
+
+fn half_hops(topology: &Topology, path: &[u32]) -> u32 {
+    let (links, servers) = (topology.links(), topology.server_count());
+    path.iter()
+        .map(|&directed| {
+            let link = link_of(directed) as usize;
+            if links.a[link] < servers && links.b[link] < servers {
+                2
+            } else {
+                1
+            }
+        })
+        .sum()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(160))]
+
+    /// Every scheme's paths join up over live parts; the link-state ones find a shortest path wherever
+    /// there is one, and no scheme finds one where there is none.
+    #[test]
+    fn paths_are_valid_and_shortest_ones_shortest(
+        topology in any_topology(), (kind, ratio, seed) in any_failures(), ends in any::<(u32, u32)>(), flow: u64,
+    ) {
+        let failures = Failures::random(&topology, kind, ratio, seed);
+        let servers = topology.server_count();
+        let (source, destination) = (ends.0 % servers, ends.1 % servers);
+        let distance = oracle(&topology, &failures, source);
+        let reachable = distance[destination as usize] != u32::MAX;
+        for scheme in schemes_for(topology.spec()) {
+            let router = router(scheme.name, &topology, failures.clone()).unwrap();
+            prop_assert_eq!(router.name(), scheme.name);
+            let mut path = vec![7; 3];
+            let routed = router.route(source, destination, flow, &mut path);
+            let mut again = Vec::new();
+            prop_assert_eq!(router.route(source, destination, flow, &mut again), routed);
+            prop_assert_eq!(&path, &again, "{} depends on something else than the flow", scheme.name);
+            if failures.node_failed(source) {
+                prop_assert_eq!(routed, Err(NoPath::SourceFailed));
+            } else if failures.node_failed(destination) {
+                prop_assert_eq!(routed, Err(NoPath::DestinationFailed));
+            } else if routed.is_ok() {
+                prop_assert!(reachable, "{} found a path where there is none", scheme.name);
+                assert_walks(&topology, source, destination, &path, &failures);
+            } else {
+                prop_assert_eq!(routed, Err(NoPath::NotFound));
+                prop_assert!(path.is_empty());
+            }
+            let complete = matches!(scheme.name, "shortest" | "ecmp" | "wcmp" | "tree" | "fat-tree" | "bsr");
+            if complete && reachable && !failures.node_failed(source) {
+                // A fat-tree may still join two servers by a longer way than its shortest up-paths.
+                prop_assert!(routed.is_ok() || scheme.name == "fat-tree", "{} misses a path", scheme.name);
+                if matches!(scheme.name, "shortest" | "ecmp" | "wcmp" | "tree") {
+                    prop_assert_eq!(half_hops(&topology, &path), distance[destination as usize]);
+                }
+            }
+            if ratio == 0.0 {
+                prop_assert!(routed.is_ok(), "{} finds no path in a whole network", scheme.name);
+            }
+            if let Some(multipath) = router.multipath() {
+                let mut paths = PathSet::default();
+                prop_assert_eq!(multipath.good_paths(source, destination, flow, &mut paths).is_ok(), routed.is_ok());
+                for path in paths.iter() {
+                    assert_walks(&topology, source, destination, path, &failures);
+                }
+            }
+        }
+    }
+
+    /// The distance table agrees with the oracle at every node.
+    #[test]
+    fn distances_are_right(topology in any_topology(), (kind, ratio, seed) in any_failures(), server: u32) {
+        let failures = Failures::random(&topology, kind, ratio, seed);
+        let server = server % topology.server_count();
+        prop_assume!(!failures.node_failed(server));
+        let shortest = Shortest::new(&topology, failures.clone(), Choice::First);
+        let expected: Vec<u16> = oracle(&topology, &failures, server)
+            .into_iter()
+            .map(|distance| u16::try_from(distance).unwrap_or(UNREACHED))
+            .collect();
+        prop_assert_eq!(shortest.half_hops(server), expected);
+    }
+}
+
+#[test]
+fn a_wrong_name_lists_the_right_ones() {
+    let topology = build(r#"{"family":"tree","edge_ports":4,"servers":8}"#);
+    let error = router("bsr", &topology, Failures::none(&topology)).err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "routing is \"bsr\", which a tree topology does not know. Use one of: tree, shortest, ecmp, wcmp."
+    );
+    assert_eq!(default_for(topology.spec()), "tree");
+    assert!(
+        names_for(topology.spec())
+            .iter()
+            .all(|(_, summary)| summary.ends_with(['.', ']']))
+    );
+}
+
+#[test]
+fn a_fat_tree_spreads_evenly_over_what_is_left() {
+    let topology = build(r#"{"family":"fat_tree","ports":8,"layers":3}"#);
+    let server = |name: &str| topology.node_by_name(name).unwrap();
+    let (source, destination) = (server("000"), server("700"));
+    let mut failures = Failures::none(&topology);
+    // Three of four switches above the source's edge switch go: a quarter of the 16 paths stays.
+    for i in 1..4 {
+        failures.fail_node(topology.node_by_name(&format!("<1,0{i}>")).unwrap());
+    }
+    let router = router("fat-tree", &topology, failures).unwrap();
+    let mut tops = std::collections::BTreeMap::new();
+    let mut path = Vec::new();
+    for flow in 0..4000 {
+        router.route(source, destination, flow, &mut path).unwrap();
+        *tops.entry(path[2]).or_insert(0) += 1;
+    }
+    assert_eq!(tops.len(), 4);
+    assert!(tops.values().all(|flows| (850..1150).contains(flows)), "{tops:?}");
+}
+
+#[test]
+fn a_last_fat_tree_path_is_found_by_listing() {
+    let topology = build(r#"{"family":"fat_tree","ports":48,"layers":3}"#);
+    let mut failures = Failures::none(&topology);
+    let cores = topology.tiers()[2].clone();
+    for core in 1..cores.count {
+        failures.fail_node(cores.first + core);
+    }
+    let router = router("fat-tree", &topology, failures.clone()).unwrap();
+    let mut path = Vec::new();
+    let far = topology.server_count() - 1;
+    router.route(0, far, 5, &mut path).unwrap();
+    assert_walks(&topology, 0, far, &path, &failures);
+    failures.fail_node(cores.first);
+    let cut = cubeyard_routing::fat_tree::FatTreeRouting::new(&topology, failures).unwrap();
+    assert_eq!(
+        cubeyard_routing::Router::route(&cut, 0, far, 5, &mut path),
+        Err(NoPath::NotFound)
+    );
+}
