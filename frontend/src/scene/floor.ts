@@ -13,6 +13,8 @@ import { MAX_SINGLE_LINES, type ViewOptions } from "./view";
 export const SINGLE_CABLES_SCALE = 210;
 /** The dashes along a ribbon need room: CSS pixels a metre. */
 const CUE_MIN_SCALE = 100;
+/** A tray with few cables is still a target of this width. */
+const MIN_TARGET_METRES = 0.05;
 /** Ground left free beside a tray's ribbons. */
 const CASING_METRES = 0.018;
 /** Below this many CSS pixels, a rack is drawn as part of its row. */
@@ -217,7 +219,13 @@ function trayBatches(
         ? { x: Math.min(x0, x1), y: y0 + offset, width: Math.abs(x1 - x0), height: width }
         : { x: x0 + offset, y: Math.min(y0, y1), width, height: Math.abs(y1 - y0) };
     const whole = ribbon(-bed / 2, bed);
-    hits.addBox({ kind: "tray", id: tray }, whole.x, whole.y, whole.width, whole.height);
+    // As wide as it is drawn: over racks and beside it, the rack is what people point at.
+    const load = Math.max(MIN_TARGET_METRES, bed * (trays.cables[tray]! / peakTrayCables(model)));
+    const target = ribbon(-load / 2, load);
+    for (const { box, over } of trays.kind[tray] === "crossing"
+      ? aislePieces(model, target)
+      : [{ box: target, over: false }])
+      if (!over) hits.addBox({ kind: "tray", id: tray }, box.x, box.y, box.width, box.height);
     if (look === "bed") {
       rects.add(whole.x, whole.y, whole.width, whole.height, "grid");
       continue;

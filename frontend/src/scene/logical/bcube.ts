@@ -96,11 +96,13 @@ function blockLabel(upper: readonly string[]): string {
 
 function addressesOf(model: PlanModel): Address[] | null {
   const { devices } = model;
+  // Beyond n = 10 the digits of a name are joined by full stops.
+  const joined = Number(model.topology?.n ?? 0) > 10;
   const addresses: Address[] = [];
   for (let device = 0; device < devices.count; device++) {
     const name = devices.names[device]!;
     const match = /^<(\d+),(.*)>$/.exec(name);
-    const digits = digitsOf(match ? match[2]! : name);
+    const digits = digitsOf(match ? match[2]! : name, joined);
     if (!digits) return null;
     const low: (number | null)[] = digits.reverse();
     if (match) low.splice(Number(match[1]), 0, null);

@@ -16,13 +16,9 @@ export function dcellLayout(model: PlanModel): LogicalLayout | null {
   const digits: number[][] = [];
   for (const name of devices.names) {
     const match = /^[[<](.*)[\]>]$/.exec(name);
-    const parsed = match
-      ? digitsOf(match[1]!.includes(",") ? match[1]! : `${match[1]},`.replace(/,$/, ""))
-      : null;
-    // "<12>" is one number, not two digits.
-    const whole = match && /^\d+$/.test(match[1]!) ? [Number(match[1])] : parsed;
-    if (!whole) return null;
-    digits.push(whole);
+    const address = match ? digitsOf(match[1]!, true) : null;
+    if (!address) return null;
+    digits.push(address);
   }
   let depth = 0;
   for (const d of digits) depth = Math.max(depth, d.length);

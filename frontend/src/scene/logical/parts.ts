@@ -1,10 +1,13 @@
 /** Small things the logical layouts share. */
 import type { Box } from "../model";
 
-/** "0132" or "0.1.3.2" or "2,1,0" to digits; null when there is anything else in it. */
-export function digitsOf(text: string): number[] | null {
+/**
+ * "0132" or "0.1.3.2" or "2,1,0" to digits; null when there is anything else in it. `joined`: digits may have
+ * several figures, so that "10" without a separator is one digit.
+ */
+export function digitsOf(text: string, joined = false): number[] | null {
   if (text === "") return [];
-  const parts = /[.,]/.test(text) ? text.split(/[.,]/) : [...text];
+  const parts = joined || /[.,]/.test(text) ? text.split(/[.,]/) : [...text];
   const digits = parts.map((part) => (/^\d+$/.test(part) ? Number(part) : -1));
   return digits.includes(-1) ? null : digits;
 }

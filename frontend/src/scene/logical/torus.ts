@@ -14,7 +14,7 @@ export function torusLayout(model: PlanModel): LogicalLayout | null {
   const size: [number, number, number] = [1, 1, 1];
   for (const name of devices.names) {
     const match = /^\((.*)\)$/.exec(name);
-    const digits = match ? digitsOf(match[1]!) : null;
+    const digits = match ? digitsOf(match[1]!, true) : null;
     if (digits?.length !== 3) return null;
     const place = digits as [number, number, number];
     places.push(place);
