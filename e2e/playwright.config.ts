@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "@playwright/test";
@@ -14,8 +13,12 @@ const url = given ?? `http://127.0.0.1:${port}`;
 if (!given && !existsSync(join(root, "frontend/dist/index.html")))
   throw new Error("The page is not built: run `npm run build` in frontend first.");
 
-// Workers load this file too: only the first process makes the folder, the others inherit its name.
-process.env.CUBEYARD_E2E_HOME ??= mkdtempSync(join(tmpdir(), "cubeyard-journeys-"));
+// Every run begins with an empty database. Workers load this file too: only the first process clears the folder.
+const home = join(root, "e2e/.home");
+if (!given && process.env.CUBEYARD_E2E_STARTED === undefined) {
+  rmSync(home, { recursive: true, force: true });
+  process.env.CUBEYARD_E2E_STARTED = "1";
+}
 
 export default defineConfig({
   testDir: "journeys",
@@ -46,6 +49,6 @@ export default defineConfig({
         url: `${url}/healthz`,
         timeout: 120_000,
         gracefulShutdown: { signal: "SIGTERM", timeout: 20_000 },
-        env: { CUBEYARD_HOME: process.env.CUBEYARD_E2E_HOME },
+        env: { CUBEYARD_HOME: home, CUBEYARD_LOG_LEVEL: "warning" },
       },
 });

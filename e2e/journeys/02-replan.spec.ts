@@ -1,6 +1,8 @@
 import { colours, drawn, expect, field, fill, openPlan, test, total } from "./page";
 
-test("a change replans in place with signed deltas, and undo and redo walk back and forth", async ({ page }) => {
+test("a change replans in place with signed deltas, and undo and redo walk back and forth", async ({
+  page,
+}) => {
   await openPlan(page);
   await fill(page, "Top-level groups", "2");
   await expect(total(page, "servers")).toHaveText(/−1,024\s*1,024/);
@@ -40,7 +42,9 @@ test("n, k, container, slack and price book all replan", async ({ page }) => {
   await expect(total(page, "cost")).toContainText("≥");
 });
 
-test("the old picture stays while the new plan is computed, and only the newest answer counts", async ({ page }) => {
+test("the old picture stays while the new plan is computed, and only the newest answer counts", async ({
+  page,
+}) => {
   await openPlan(page);
   await page.route("**/plans/preview", async (route) => {
     await new Promise((done) => setTimeout(done, 700));

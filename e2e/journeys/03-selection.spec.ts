@@ -1,6 +1,8 @@
 import { expect, grid, openPlan, test } from "./page";
 
-test("one selection lights up everywhere: palette, canvas, tables, inspector and address", async ({ page }) => {
+test("one selection lights up everywhere: palette, canvas, tables, inspector and address", async ({
+  page,
+}) => {
   await openPlan(page);
   await page.keyboard.press("Control+k");
   await page.getByRole("combobox", { name: "Search or run a command" }).fill("R11");
@@ -92,4 +94,35 @@ test("tables sort, filter, copy and are saved as CSV, by keyboard too", async ({
   await page.keyboard.press("Enter");
   await expect(page.getByRole("complementary")).toContainText(/Selection · C\d{5}/);
   await expect(page.getByRole("tab", { name: /^Cables/ })).toContainText("1 of 8,192");
+});
+
+test("the page's labels are the label printer's, in every family", async ({ page }) => {
+  test.setTimeout(120_000);
+  for (const topology of [
+    { family: "bcube", n: 4, k: 2, servers: 32 },
+    { family: "dcell", n: 4, k: 1 },
+    { family: "torus3d", x: 2, y: 3, z: 4 },
+    { family: "fat_tree", ports: 4, layers: 3 },
+    { family: "tree", edge_ports: 8, servers: 32 },
+    { family: "subways", type: 1, p: 2, q: 8, l: 4, clusters: 2 },
+  ]) {
+    const answer = await page.request.post("/api/v1/exports/labels", {
+      data: { spec: { topology, catalog: "current-2026" } },
+    });
+    const near = (await answer.text())
+      .split(/\r?\n/)
+      .map((line) => line.match(/^"?([^",]+(?:,[^",]+)*)"?,(C\d+),near,/))
+      .filter((match) => match !== null);
+    expect(near.length).toBeGreaterThan(10);
+    for (const match of [near[0]!, near[near.length >> 1]!, near.at(-1)!]) {
+      const [, label, cable] = match;
+      await openPlan(
+        page,
+        `/plans/new?topology=${encodeURIComponent(JSON.stringify(topology))}&sel=cable:${cable}`,
+      );
+      await expect(page.getByRole("complementary").locator("code").first(), topology.family).toHaveText(
+        label!,
+      );
+    }
+  }
 });

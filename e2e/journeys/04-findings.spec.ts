@@ -1,6 +1,9 @@
 import { colours, drawn, expect, field, fill, openPlan, test, total } from "./page";
 
-test("an impossible size is explained at its field, offers the nearest one, and the old picture stays", async ({ page, quiet }) => {
+test("an impossible size is explained at its field, offers the nearest one, and the old picture stays", async ({
+  page,
+  quiet,
+}) => {
   quiet.expectErrors(); // The browser logs the 422 itself.
   await openPlan(page);
   await fill(page, "Servers", "2000");
@@ -14,7 +17,9 @@ test("an impossible size is explained at its field, offers the nearest one, and 
   await expect(total(page, "servers")).toContainText(/1,536|2,048/);
 });
 
-test("a tray fuller than its limit is found, and the finding goes when the limit is raised", async ({ page }) => {
+test("a tray fuller than its limit is found, and the finding goes when the limit is raised", async ({
+  page,
+}) => {
   await openPlan(page);
   await fill(page, "Tray fill limit", "5");
   await expect(page.getByRole("region", { name: "Checks" }).getByText(/tray/i).first()).toBeVisible();

@@ -1,6 +1,8 @@
 import { accessible, drawn, expect, openPlan, test } from "./page";
 
-test("the families at equal size stand beside each other, with deltas against a base that can change", async ({ page }) => {
+test("the families at equal size stand beside each other, with deltas against a base that can change", async ({
+  page,
+}) => {
   await page.goto("/compare");
   const table = page.getByRole("table");
   const servers = table.getByRole("row", { name: /^Servers/ }).first();
@@ -12,7 +14,11 @@ test("the families at equal size stand beside each other, with deltas against a 
   await expect(switches).toContainText("44");
   await accessible(page);
 
-  await table.getByRole("columnheader").filter({ hasText: "Two-level tree" }).getByRole("button", { name: "Make base" }).click();
+  await table
+    .getByRole("columnheader")
+    .filter({ hasText: "Two-level tree" })
+    .getByRole("button", { name: "Make base" })
+    .click();
   await expect(page).toHaveURL(/base=3/);
   await expect(table.getByRole("row", { name: /^Switches 1,280/ })).toContainText("+1,236");
 

@@ -6,7 +6,9 @@ const EXPORTS: Record<string, (file: Buffer) => void> = {
   "Workbook (XLSX)": (file) => {
     const parts = unzipSync(file);
     expect(strFromU8(parts["xl/workbook.xml"]!)).toContain("<sheet ");
-    expect(Object.keys(parts).filter((name) => /^xl\/worksheets\/sheet\d+\.xml$/.test(name)).length).toBeGreaterThan(30);
+    expect(
+      Object.keys(parts).filter((name) => /^xl\/worksheets\/sheet\d+\.xml$/.test(name)).length,
+    ).toBeGreaterThan(30);
   },
   "Install pack (PDF)": (file) => {
     expect(file.subarray(0, 5).toString()).toBe("%PDF-");
@@ -37,7 +39,9 @@ test("the workbook, the install pack and the NetBox import are downloaded and op
 });
 
 test("every format on offer gives a file that is not empty", async ({ page }) => {
-  const formats = (await (await page.request.get("/api/v1/exports")).json()) as { items: { name: string; media_type: string }[] };
+  const formats = (await (await page.request.get("/api/v1/exports")).json()) as {
+    items: { name: string; media_type: string }[];
+  };
   expect(formats.items.length).toBeGreaterThanOrEqual(10);
   for (const { name } of formats.items) {
     const answer = await page.request.post(`/api/v1/exports/${name}`, {
@@ -56,7 +60,10 @@ test("a long export can be cancelled", async ({ page, quiet }) => {
     await route.continue().catch(() => {});
   });
   await page.getByRole("button", { name: "Export" }).click();
-  await page.getByRole("button", { name: /Install pack/ }).first().click();
+  await page
+    .getByRole("button", { name: /Install pack/ })
+    .first()
+    .click();
   await page.getByRole("button", { name: "Cancel the export" }).click();
   await expect(page.getByText("Export cancelled")).toBeVisible();
   await expect(page.getByRole("button", { name: /Install pack/ }).first()).toBeEnabled();

@@ -1,6 +1,10 @@
 import { drawn, expect, field, fill, openPlan, test, total } from "./page";
 
-test("a shared link opens the same plan in the same view, without a database", async ({ page, browser, baseURL }) => {
+test("a shared link opens the same plan in the same view, without a database", async ({
+  page,
+  browser,
+  baseURL,
+}) => {
   await openPlan(page, "/?view=matrix&tab=bom&color=weight");
   await fill(page, "Top-level groups", "2");
   await drawn(page);
@@ -33,7 +37,11 @@ test("a damaged link says so", async ({ page }) => {
 test("every screen gives its call as a curl line that a shell can run", async ({ page }) => {
   await openPlan(page);
   await page.getByRole("button", { name: "Copy as curl" }).click();
-  await page.getByRole("dialog", { name: "This screen as REST calls" }).getByRole("button", { name: "Copy as curl" }).first().click();
+  await page
+    .getByRole("dialog", { name: "This screen as REST calls" })
+    .getByRole("button", { name: "Copy as curl" })
+    .first()
+    .click();
   const line = await page.evaluate(() => navigator.clipboard.readText());
   expect(line).toContain("/api/v1/plans/preview");
   const body = JSON.parse(line.match(/-d '(.*)'$/s)![1]!) as { spec: object };

@@ -55,7 +55,9 @@ test("reduced motion is honoured", async ({ page }) => {
   await openPlan(page);
   const longest = await page.evaluate(() =>
     Math.max(
-      ...[...document.querySelectorAll("*")].map((e) => Number.parseFloat(getComputedStyle(e).transitionDuration) || 0),
+      ...[...document.querySelectorAll("*")].map(
+        (e) => Number.parseFloat(getComputedStyle(e).transitionDuration) || 0,
+      ),
     ),
   );
   expect(longest).toBeLessThanOrEqual(0.001);

@@ -1,7 +1,10 @@
 import { gzipSync } from "node:zlib";
 import { drawn, expect, field, openPlan, test, total } from "./page";
 
-test("the first visit stays within its bytes, and asks nobody else for anything", async ({ page, baseURL }) => {
+test("the first visit stays within its bytes, and asks nobody else for anything", async ({
+  page,
+  baseURL,
+}) => {
   let script = 0;
   const foreign: string[] = [];
   const waiting: Promise<void>[] = [];
@@ -21,7 +24,9 @@ test("the first visit stays within its bytes, and asks nobody else for anything"
   expect(foreign.filter((url) => !/^(data|blob):/.test(url))).toEqual([]);
 });
 
-test("8,192 cables cost the document few nodes, the wire few bytes and the heap few megabytes", async ({ page }) => {
+test("8,192 cables cost the document few nodes, the wire few bytes and the heap few megabytes", async ({
+  page,
+}) => {
   await openPlan(page);
   const nodes = await page.evaluate(() => document.querySelectorAll("*").length);
   console.log(`${nodes} elements`);

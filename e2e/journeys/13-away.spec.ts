@@ -1,6 +1,9 @@
 import { colours, drawn, expect, fill, openPlan, test, total } from "./page";
 
-test("when the server is away the page says so, keeps the picture and comes back by itself", async ({ page, quiet }) => {
+test("when the server is away the page says so, keeps the picture and comes back by itself", async ({
+  page,
+  quiet,
+}) => {
   quiet.expectErrors();
   await openPlan(page);
   await page.route("**/api/v1/**", (route) => route.abort());
@@ -20,7 +23,9 @@ test("a first visit without a server offers to try again", async ({ page, quiet 
   quiet.expectErrors();
   await page.route("**/api/v1/**", (route) => route.abort());
   await page.goto("/");
-  await expect(page.getByRole("alert").filter({ hasText: "Cubeyard does not answer" }).first()).toBeVisible({ timeout: 20_000 });
+  await expect(page.getByRole("alert").filter({ hasText: "Cubeyard does not answer" }).first()).toBeVisible({
+    timeout: 20_000,
+  });
   await page.unrouteAll();
   await page.getByRole("button", { name: "Try again" }).last().click();
   await drawn(page);

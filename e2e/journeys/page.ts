@@ -37,7 +37,10 @@ export async function drawn(page: Page): Promise<void> {
 
 export const total = (page: Page, id: string): Locator => page.locator(`[data-total="${id}"]`);
 
-export const field = (page: Page, label: string): Locator => page.locator("[data-plan-fields]").getByLabel(new RegExp(`^${label}( [A-Za-z]+)?\\s*(\\(changed\\))?\\s*$`));
+export const field = (page: Page, label: string): Locator =>
+  page
+    .locator("[data-plan-fields]")
+    .getByLabel(new RegExp(`^${label}( [A-Za-z]+)?\\s*(\\(changed\\))?\\s*$`));
 
 export const grid = (page: Page): Locator => page.getByRole("grid");
 
@@ -70,7 +73,8 @@ export async function accessible(page: Page, without: string[] = []): Promise<vo
     .disableRules(without)
     .analyze();
   const told = violations.map(
-    (v) => `${v.id} (${v.impact}): ${v.help}\n${v.nodes.map((n) => `  ${n.target.join(" ")}: ${n.failureSummary}`).join("\n")}`,
+    (v) =>
+      `${v.id} (${v.impact}): ${v.help}\n${v.nodes.map((n) => `  ${n.target.join(" ")}: ${n.failureSummary}`).join("\n")}`,
   );
   expect(told.join("\n\n")).toBe("");
 }

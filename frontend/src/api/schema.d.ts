@@ -1332,6 +1332,16 @@ export interface components {
              */
             hint: string;
             /**
+             * Value
+             * @description The offending value, if there is one.
+             */
+            value?: unknown;
+            /**
+             * Limit
+             * @description The limit it broke, if there is one.
+             */
+            limit?: unknown;
+            /**
              * Fix
              * @description A JSON merge patch on the plan spec that mends it, or null.
              */
@@ -1798,6 +1808,11 @@ export interface components {
             servers: number;
             /** Total */
             total: number;
+            /**
+             * At Least
+             * @description Whether some part says nothing of its power.
+             */
+            at_least: boolean;
         };
         /** Preset */
         Preset: {

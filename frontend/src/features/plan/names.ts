@@ -4,21 +4,38 @@ import { itemName, type Selection, sizeOf } from "@/scene/selection";
 import { cableName, parseCableName } from "@/units";
 import type { NamedSelection, SelectionKind } from "../shared/url-state";
 
-const TORUS_PORTS = ["x+", "x-", "y+", "y-", "z+", "z-"];
+/** Ports along an axis of a torus by its size: none alone, one between two, else one each way. */
+function torusPorts(sizes: readonly number[]): string[] {
+  return sizes.flatMap((size, axis) => {
+    const name = "xyz"[axis]!;
+    return size < 2 ? [] : size === 2 ? [`${name}+`] : [`${name}+`, `${name}-`];
+  });
+}
+
+/** A, B, … Z, AA, AB, …: the engine's letters for devices side by side in one unit. */
+function slotLetter(slot: number): string {
+  const last = String.fromCharCode(65 + (slot % 26));
+  return slot < 26 ? last : String.fromCharCode(64 + Math.floor(slot / 26)) + last;
+}
 
 /** As the engine names ports: `P3` on a switch, `eth1` on a server, the direction on a torus. */
 export function portName(model: PlanModel, device: number, port: number): string {
   if (model.devices.kind[device] === 1) return `P${port}`;
-  if (model.topology?.family === "torus3d") return TORUS_PORTS[port] ?? `eth${port}`;
+  if (model.topology?.family === "torus3d") {
+    const { x, y, z } = model.topology as unknown as { x: number; y: number; z: number };
+    return torusPorts([x, y, z])[port] ?? `eth${port}`;
+  }
   return `eth${port}`;
 }
 
-/** `R07-12`, or `R07-12B` where several devices share the unit. */
+/** `R07-05`, or `R07-05B` where several devices share the unit; a device without a unit goes by its name. */
 export function placeName(model: PlanModel, device: number): string {
   const { devices, racks } = model;
-  const slots = devices.slots[device] ?? 1;
-  const letter = slots > 1 ? String.fromCharCode(65 + (devices.slot[device] ?? 0)) : "";
-  return `${racks.names[devices.rack[device]!] ?? "?"}-${devices.unit[device]}${letter}`;
+  const rack = racks.names[devices.rack[device]!] ?? "?";
+  const unit = devices.unit[device] ?? 0;
+  if (unit === 0) return `${rack}-${devices.names[device] ?? device}`;
+  const letter = (devices.slots[device] ?? 1) > 1 ? slotLetter(devices.slot[device] ?? 0) : "";
+  return `${rack}-${String(unit).padStart(2, "0")}${letter}`;
 }
 
 /** One end of a cable: `R07-12B:P3`. */
