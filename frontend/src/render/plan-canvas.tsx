@@ -89,6 +89,7 @@ export interface PlanCanvasProps {
 /** Points within this distance of a line count as on it. */
 const REACH_PX = 5;
 const ORBIT_STEP = 6;
+const CAPTION_PX = 16;
 
 export function PlanCanvas(props: PlanCanvasProps) {
   const { model, view, theme, racks, face, onSelect, onHover, onView } = props;
@@ -119,9 +120,11 @@ export function PlanCanvas(props: PlanCanvasProps) {
     [model, view, highlight, options],
   );
   const { x: bx, y: by, width: bw, height: bh } = list.bounds;
+  // The caption has a line of its own below the picture.
+  const foot = props.caption === false ? 0 : CAPTION_PX;
   const fit = useMemo(
-    () => fitTransform({ x: bx, y: by, width: bw, height: bh }, size),
-    [bx, by, bw, bh, size],
+    () => fitTransform({ x: bx, y: by, width: bw, height: bh }, { ...size, height: size.height - foot }),
+    [bx, by, bw, bh, size, foot],
   );
 
   const zoom = useZoom(

@@ -25,7 +25,7 @@ export interface Palette {
 function rampOf(theme: ThemeName, tokens: ThemeTokens, step: number): string {
   const share = step / (RAMP_STEPS - 1);
   const colour = rampColour(theme === "light" ? RAMP_STEPS - 1 - step : step);
-  return mix(tokens.background, colour, theme === "light" ? 0.32 + 0.43 * share : 0.6 + 0.2 * share);
+  return mix(tokens.background, colour, theme === "light" ? 0.32 + 0.43 * share : 0.55 + 0.12 * share);
 }
 
 const PALETTES = new Map<ThemeName, Palette>();

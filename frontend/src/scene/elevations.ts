@@ -2,7 +2,14 @@
 import { RACK_UNIT_METRES } from "@/units";
 import { HitIndex } from "./hit";
 import { csrSlice, memoised, type PlanModel } from "./model";
-import { type Batch, type ColourRef, type DisplayList, LabelBuilder, RectBuilder } from "./primitives";
+import {
+  type Batch,
+  type ColourRef,
+  type DisplayList,
+  LabelBuilder,
+  PathBuilder,
+  RectBuilder,
+} from "./primitives";
 import type { Highlight } from "./selection";
 import type { Face, ViewOptions } from "./view";
 
@@ -94,6 +101,8 @@ export function elevationList(model: PlanModel, options: ViewOptions): DisplayLi
   const deviceNames = new LabelBuilder();
   const rackNames = new LabelBuilder();
   const levelMarks = new LabelBuilder();
+  const lineMarks = new LabelBuilder();
+  const leaders = new PathBuilder();
   const unitMarks = new LabelBuilder();
   let devices = 0;
   for (const place of layout.places) {
@@ -128,17 +137,14 @@ export function elevationList(model: PlanModel, options: ViewOptions): DisplayLi
       "ink",
       place.width + RACK_GAP,
     );
-    for (const run of levelRuns(model, place.rack)) {
-      const y = place.y + place.height - (run.from - 1 + run.to) / 2;
-      levelMarks.add(
-        `L${run.level}`,
-        place.x - 0.35,
-        y,
-        "muted",
-        // Left of a line there is room at any scale.
-        place.x === 0 ? Infinity : RACK_GAP - 0.35,
-        (run.to - run.from + 1) * 1.3,
-      );
+    for (const mark of levelPlaces(model, place)) {
+      if (place.x > 0) {
+        levelMarks.add(mark.text, place.x - 0.35, mark.y, "muted", RACK_GAP - 0.35, mark.units * 1.3);
+        continue;
+      }
+      // Left of a line there is room: the marks stand apart there, and a leader says what each belongs to.
+      lineMarks.add(mark.text, place.x - 1.5, mark.apart, "muted");
+      leaders.add(0, place.x - 1.3, mark.apart, place.x - 0.2, mark.y);
     }
     for (const unit of unitsMarked(place.height))
       unitMarks.add(`${unit}`, place.x - 0.35, place.y + place.height - unit + 0.5, "muted", RACK_GAP, 1);
@@ -150,10 +156,19 @@ export function elevationList(model: PlanModel, options: ViewOptions): DisplayLi
       boxes.batch({ insetPx: 0.6 }),
       deviceNames.batch({ sizePx: 11, align: "center", baseline: "middle", overflow: "hide" }),
       levelMarks.batch({ sizePx: 11, weight: 600, align: "right", baseline: "middle", maxScale: 13 }),
+      leaders.batch([{ colour: "rackEdge", width: 1 }], { minScale: 3.4, maxScale: 13 }),
+      lineMarks.batch({
+        sizePx: 11,
+        weight: 600,
+        align: "right",
+        baseline: "middle",
+        minScale: 3.4,
+        maxScale: 13,
+      }),
       unitMarks.batch({ sizePx: 11, align: "right", baseline: "middle", minScale: 13 }),
       rackNames.batch({ sizePx: 12, weight: 600, align: "center", baseline: "top", offsetPx: [0, 3] }),
     ],
-    bounds: { x: -RACK_GAP * 1.6, y: -POST * 2, width: layout.width + RACK_GAP * 2.2, height: layout.height },
+    bounds: { x: -RACK_GAP * 2, y: -POST * 2, width: layout.width + RACK_GAP * 2.6, height: layout.height },
     hits,
     drawn: devices,
     total: model.devices.count,
@@ -175,6 +190,24 @@ function levelRuns(model: PlanModel, rack: number): { level: number; from: numbe
     else runs.push({ level, from: unit, to: unit });
   }
   return runs;
+}
+
+/** Least distance of two marks at the left of a line, in U: they are shown from 3.4 px a U on. */
+const MARK_STEP = 3.3;
+
+/** Where the mark of each run goes: beside it, and `apart` where the marks must not touch each other. */
+function levelPlaces(
+  model: PlanModel,
+  place: RackPlace,
+): { text: string; y: number; apart: number; units: number }[] {
+  const marks = levelRuns(model, place.rack).map(({ level, from, to }) => {
+    const y = place.y + place.height - (from - 1 + to) / 2;
+    return { text: `L${level}`, y, apart: y, units: to - from + 1 };
+  });
+  // From the floor up: each at least a step above the one below.
+  for (let i = 1; i < marks.length; i++)
+    marks[i]!.apart = Math.min(marks[i]!.y, marks[i - 1]!.apart - MARK_STEP);
+  return marks;
 }
 
 function unitsMarked(units: number): number[] {

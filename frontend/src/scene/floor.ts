@@ -304,9 +304,9 @@ function trayLabelBatches(model: PlanModel): Batch[] {
   labels.add(
     `peak tray fill ${formatPercent(trays.fill[peak]!)} at ${trays.name[peak] ?? ""}`,
     enclosure.length_metres,
-    enclosure.width_metres + marginMetres(model.floor) * 0.22,
+    enclosure.width_metres,
     "muted",
     enclosure.length_metres * 0.5,
   );
-  return [labels.batch({ sizePx: 11, align: "right", baseline: "middle" })];
+  return [labels.batch({ sizePx: 11, align: "right", baseline: "top", offsetPx: [0, 5] })];
 }
