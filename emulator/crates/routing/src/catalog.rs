@@ -5,7 +5,7 @@ use std::fmt;
 use cubeyard_topology::{Topology, TopologySpec};
 
 use crate::bcube::{Bsr, BsrGreedy, FixedPath};
-use crate::dcell::DcellRouting;
+use crate::dcell::{DcellRouting, Dfr};
 use crate::failures::Failures;
 use crate::fat_tree::FatTreeRouting;
 use crate::path::Router;
@@ -59,11 +59,18 @@ const BCUBE: &[Scheme] = &[
     ),
 ];
 
-const DCELL: &[Scheme] = &[scheme!(
-    "dcell",
-    DcellRouting,
-    "DCellRouting: the structure's single path; a broken one is a dropped flow. [dcell §4.1]"
-)];
+const DCELL: &[Scheme] = &[
+    scheme!(
+        "dfr",
+        Dfr,
+        "DFR: DCellRouting with link state inside a DCell_1, local reroute by a proxy and jump-up. [dcell §4.3]"
+    ),
+    scheme!(
+        "dcell",
+        DcellRouting,
+        "DCellRouting: the structure's single path; a broken one is a dropped flow. [dcell §4.1]"
+    ),
+];
 
 const FAT_TREE: &[Scheme] = &[scheme!(
     "fat-tree",

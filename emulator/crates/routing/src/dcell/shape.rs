@@ -113,6 +113,23 @@ impl Shape {
                 && !failures.link_failed(self.ports.link(to, 0)))
     }
 
+    /// Whether `server`'s cable at `level` is alive and, at level 0, the mini-switch.
+    #[inline]
+    pub fn port_alive(&self, server: NodeId, level: usize, failures: &Failures) -> bool {
+        !failures.link_failed(self.ports.link(server, level as u32))
+            && (level > 0 || !failures.node_failed(self.ports.far(server, 0)))
+    }
+
+    /// Whether every hop of a path is alive.
+    pub fn path_alive(&self, source: NodeId, hops: &[Hop], failures: &Failures) -> bool {
+        let mut at = source;
+        hops.iter().all(|hop| {
+            let alive = self.hop_alive(at, hop.server, usize::from(hop.level), failures);
+            at = hop.server;
+            alive
+        })
+    }
+
     /// Writes a path's directed links: two a hop by a mini-switch, one a hop by a cable.
     pub fn push_links(&self, source: NodeId, hops: &[Hop], path: &mut Vec<DirectedLink>) {
         let mut at = source;

@@ -1,0 +1,258 @@
+//! DCell's routing against the paper's examples, tables and bounds.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{any_failures, assert_walks, build};
+use cubeyard_routing::dcell::{
+    Dfr, DfrOptions, Hop, PathStatistics, Shape, dcell_broadcast, dcell_routing, dfr_statistics, fail_cells,
+    shortest_statistics,
+};
+use cubeyard_routing::shortest::{Choice, Shortest};
+use cubeyard_routing::{FailureKind, Failures, Router, router};
+use cubeyard_topology::Topology;
+use proptest::prelude::*;
+
+const TESTBED: &str = r#"{"family":"dcell","n":4,"k":1}"#;
+
+fn names(topology: &Topology, hops: &[Hop]) -> Vec<String> {
+    hops.iter().map(|hop| topology.node_name(hop.server)).collect()
+}
+
+/// Section 7.3: before the link fails, and after.
+#[test]
+fn the_testbed_reroutes_as_published() {
+    let topology = build(TESTBED);
+    let at = |name: &str| topology.node_by_name(name).unwrap();
+    let route = |failures: Failures| {
+        let mut hops = Vec::new();
+        Dfr::new(&topology, failures)
+            .unwrap()
+            .hops(at("[0,0]"), at("[4,3]"), &mut hops)
+            .unwrap();
+        hops
+    };
+    let whole = route(Failures::none(&topology));
+    assert_eq!(names(&topology, &whole), ["[0,3]", "[4,0]", "[4,3]"]);
+    let mut unplugged = Failures::none(&topology);
+    let links = topology.links();
+    let cable = (0..links.len())
+        .find(|&link| links.a[link] == at("[0,3]") && links.b[link] == at("[4,0]"))
+        .unwrap();
+    unplugged.fail_link(cable as u32);
+    let mut down = Failures::none(&topology);
+    down.fail_node(at("[0,3]"));
+    // Two paths of four hops are shortest then; the paper's is one of them.
+    for failures in [unplugged, down] {
+        let hops = route(failures);
+        let found = names(&topology, &hops);
+        let published = ["[1,0]", "[1,3]", "[4,1]", "[4,3]"];
+        let other = ["[0,2]", "[3,0]", "[3,3]", "[4,3]"];
+        assert!(found == published || found == other, "{found:?}");
+    }
+}
+
+/// Mean path of DCellRouting and of shortest paths on the paper's DCell_3, n = 4.
+#[test]
+fn mean_paths_without_failures() {
+    let topology = build(r#"{"family":"dcell","n":4,"k":3}"#);
+    let none = Failures::none(&topology);
+    let dfr = dfr_statistics(&Dfr::new(&topology, none.clone()).unwrap(), 100_000, 1);
+    assert_eq!(dfr.failed, 0);
+    assert!(
+        (dfr.mean_hops() - 11.29).abs() < 0.03,
+        "{dfr:?} {}",
+        dfr.mean_hops()
+    );
+    assert!(dfr.longest_hops <= 15);
+    let shortest = Shortest::new(&topology, none.clone(), Choice::First);
+    let spf = shortest_statistics(&shortest, &none, topology.server_count(), 24, 1);
+    assert_eq!(spf.failed, 0);
+    assert!((spf.mean_hops() - 9.97).abs() < 0.05, "{}", spf.mean_hops());
+}
+
+/// Table 2, sampled: (failure, ratio, DFR, SPF, DFR's path failures of `design/FIGURES.md`).
+#[test]
+fn table_2_comes_out() {
+    let topology = build(r#"{"family":"dcell","n":4,"k":3}"#);
+    let rows: &[(&str, f64, f64, f64)] = &[
+        ("node", 0.02, 11.60, 10.00),
+        ("node", 0.08, 12.78, 10.32),
+        ("node", 0.20, 16.05, 11.01),
+        ("rack", 0.02, 11.37, 10.00),
+        ("rack", 0.20, 12.50, 10.32),
+        ("link", 0.02, 11.72, 10.14),
+        ("link", 0.08, 13.73, 10.55),
+        ("link", 0.20, 17.90, 11.55),
+    ];
+    for &(kind, ratio, paper_dfr, paper_spf) in rows {
+        let failures = failed(&topology, kind, ratio, 1);
+        let dfr = dfr_statistics(&Dfr::new(&topology, failures.clone()).unwrap(), 8_000, 2);
+        let close = (dfr.mean_hops() / paper_dfr - 1.0).abs();
+        assert!(
+            close < 0.025,
+            "{kind} {ratio}: DFR {} beside {paper_dfr}",
+            dfr.mean_hops()
+        );
+        let shortest = Shortest::new(&topology, failures.clone(), Choice::First);
+        let spf = shortest_statistics(&shortest, &failures, topology.server_count(), 2, 3);
+        let limit = if kind == "link" && ratio == 0.2 {
+            0.40
+        } else {
+            0.25
+        };
+        assert!(
+            (spf.mean_hops() - paper_spf).abs() < limit,
+            "{kind} {ratio}: SPF {} beside {paper_spf}",
+            spf.mean_hops()
+        );
+    }
+}
+
+/// Path failures under DFR: nodes little more than the failed destinations, links none of them.
+#[test]
+fn path_failures_come_out() {
+    let topology = build(r#"{"family":"dcell","n":4,"k":3}"#);
+    for (kind, ratio, low, high) in [
+        ("node", 0.04, 0.036, 0.046),
+        ("node", 0.20, 0.208, 0.245),
+        ("link", 0.04, 0.003, 0.011),
+        ("link", 0.12, 0.055, 0.085),
+        ("link", 0.20, 0.21, 0.26),
+    ] {
+        let failures = failed(&topology, kind, ratio, 4);
+        let found = dfr_statistics(&Dfr::new(&topology, failures).unwrap(), 8_000, 5).failure_ratio();
+        assert!((low..high).contains(&found), "{kind} {ratio}: {found}");
+    }
+}
+
+/// The prototype's five retries lose the longest paths: 15.6 hops at 20 % failed nodes.
+#[test]
+fn fewer_retries_shorten_the_mean() {
+    let topology = build(r#"{"family":"dcell","n":4,"k":3}"#);
+    let failures = failed(&topology, "node", 0.2, 1);
+    let options = DfrOptions {
+        retries: 5,
+        ..DfrOptions::default()
+    };
+    let few = dfr_statistics(
+        &Dfr::with_options(&topology, failures.clone(), options).unwrap(),
+        8_000,
+        2,
+    );
+    let many = dfr_statistics(&Dfr::new(&topology, failures).unwrap(), 8_000, 2);
+    assert!(few.mean_hops() < many.mean_hops() && few.failed > many.failed);
+    assert!((15.0..16.0).contains(&few.mean_hops()), "{}", few.mean_hops());
+}
+
+fn failed(topology: &Topology, kind: &str, ratio: f64, seed: u64) -> Failures {
+    let mut failures = Failures::none(topology);
+    match kind {
+        "rack" => fail_cells(topology, 1, ratio, seed, &mut failures),
+        "node" => failures.add_random(topology, FailureKind::Server, ratio, seed),
+        _ => failures.add_random(topology, FailureKind::Link, ratio, seed),
+    }
+    failures
+}
+
+fn any_dcell() -> impl Strategy<Value = Topology> {
+    prop_oneof![
+        Just(r#"{"family":"dcell","n":5,"k":0}"#),
+        Just(TESTBED),
+        Just(r#"{"family":"dcell","n":2,"k":2}"#),
+        Just(r#"{"family":"dcell","n":3,"k":2}"#),
+        Just(r#"{"family":"dcell","n":3,"k":2,"servers":100}"#),
+        Just(r#"{"family":"dcell","n":2,"k":3,"servers":700}"#),
+    ]
+    .prop_map(build)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// Without failures DFR is DCellRouting; with them its hops are live, end where they should, and stay
+    /// within what the retries allow.
+    #[test]
+    fn dfr_is_valid(topology in any_dcell(), (kind, ratio, seed) in any_failures(), ends in any::<(u32, u32)>()) {
+        let shape = Shape::new(&topology).unwrap();
+        let (source, destination) = (ends.0 % shape.servers(), ends.1 % shape.servers());
+        let failures = Failures::random(&topology, kind, ratio, seed);
+        let dfr = Dfr::new(&topology, failures.clone()).unwrap();
+        let mut hops = Vec::new();
+        let found = dfr.hops(source, destination, &mut hops);
+        let mut single = Vec::new();
+        prop_assert!(dcell_routing(&shape, source, destination, &mut single));
+        if failures.is_empty() {
+            prop_assert!(found.is_ok());
+            prop_assert_eq!(&hops, &single);
+        }
+        if found.is_ok() {
+            let mut path = Vec::new();
+            dfr.route(source, destination, 0, &mut path).unwrap();
+            assert_walks(&topology, source, destination, &path, &failures);
+            prop_assert!(shape.path_alive(source, &hops, &failures));
+        } else {
+            // Where DCellRouting's own path lives, DFR has it too.
+            let mut path = Vec::new();
+            prop_assert!(router("dcell", &topology, failures.clone()).unwrap().route(source, destination, 0, &mut path).is_err());
+        }
+    }
+
+    /// In a DCell_1 link state sees everything: DFR finds a shortest path wherever there is one.
+    #[test]
+    fn inside_a_dcell_1_dfr_is_link_state((kind, ratio, seed) in any_failures(), ends in any::<(u32, u32)>()) {
+        let topology = build(TESTBED);
+        let failures = Failures::random(&topology, kind, ratio, seed);
+        let (source, destination) = (ends.0 % 20, ends.1 % 20);
+        prop_assume!(!failures.node_failed(source) && !failures.node_failed(destination));
+        let mut hops = Vec::new();
+        let found = Dfr::new(&topology, failures.clone()).unwrap().hops(source, destination, &mut hops);
+        let distance = Shortest::new(&topology, failures, Choice::First).half_hops(source)[destination as usize];
+        prop_assert_eq!(found.is_ok(), distance != u16::MAX);
+        if found.is_ok() {
+            prop_assert_eq!(hops.len() as u16 * 2, distance);
+        }
+    }
+
+    /// Everyone whom live parts join to the source receives once, by a shortest path.
+    #[test]
+    fn broadcast_reaches_all_once(topology in any_dcell(), (kind, ratio, seed) in any_failures(), source: u32) {
+        let shape = Shape::new(&topology).unwrap();
+        let source = source % shape.servers();
+        let failures = Failures::random(&topology, kind, ratio, seed);
+        prop_assume!(!failures.node_failed(source));
+        let broadcast = dcell_broadcast(&shape, source, shape.k, &failures);
+        let distance = Shortest::new(&topology, failures.clone(), Choice::First).half_hops(source);
+        let mut reached = std::collections::BTreeSet::from([source]);
+        for delivery in &broadcast.deliveries {
+            prop_assert!(reached.contains(&delivery.from));
+            prop_assert!(reached.insert(delivery.server));
+            prop_assert!(shape.hop_alive(delivery.from, delivery.server, usize::from(delivery.level), &failures));
+            prop_assert_eq!(delivery.hops * 2, u32::from(distance[delivery.server as usize]));
+        }
+        let reachable = distance[..shape.servers() as usize].iter().filter(|&&far| far != u16::MAX).count();
+        prop_assert_eq!(reached.len(), reachable);
+    }
+}
+
+#[test]
+fn a_broadcast_sends_once_a_port() {
+    let topology = build(TESTBED);
+    let shape = Shape::new(&topology).unwrap();
+    let broadcast = dcell_broadcast(&shape, 0, 1, &Failures::none(&topology));
+    // The source on both ports, 19 others on the port they did not first receive by.
+    assert_eq!((broadcast.deliveries.len(), broadcast.packets), (19, 2 + 19));
+    let small = dcell_broadcast(&shape, 0, 0, &Failures::none(&topology));
+    assert_eq!((small.deliveries.len(), small.packets), (3, 1));
+}
+
+#[test]
+fn statistics_of_nothing_are_defined() {
+    assert_eq!(PathStatistics::default().mean_hops(), 0.0);
+    assert_eq!(PathStatistics::default().failure_ratio(), 0.0);
+    let topology = build(TESTBED);
+    let mut failures = Failures::none(&topology);
+    fail_cells(&topology, 1, 1.0, 0, &mut failures);
+    let none = dfr_statistics(&Dfr::new(&topology, failures).unwrap(), 10, 0);
+    assert_eq!(none, PathStatistics::default());
+}
