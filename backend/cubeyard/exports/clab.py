@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from cubeyard.exports.csv_files import encode
 from cubeyard.exports.formats import Progress
 from cubeyard.exports.links import LinkFacts
-from cubeyard.exports.tables import CHUNK_CABLES, PlanTables, provenance
+from cubeyard.exports.tables import PlanTables, provenance
 from cubeyard.exports.text import cell, plain, slug
 from cubeyard.plans.view import PlanView
 
@@ -22,6 +22,7 @@ IFNAME_MAX_CHARACTERS = 15
 NODE_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")
 RATE_COLUMNS = ("cable", "a_node", "a_interface", "a_device", "a_port", "b_node", "b_interface", "b_device", "b_port",
                 "level", "rate_bits_per_sec", "length_metres")  # fmt: skip
+_ITEMS_PER_PIECE = 4_000
 _IMAGE = "${CUBEYARD_LAB_IMAGE:=alpine:3.20}"
 
 
@@ -80,6 +81,11 @@ def _quoted(text: str) -> str:
     return '"' + plain(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ").replace("\r", " ") + '"'
 
 
+def _comment(text: str) -> str:
+    """One line, and nothing in it that containerlab would expand: it looks for `$name` in comments too."""
+    return " ".join(plain(text).replace("$", "").split())
+
+
 def _switch_commands(ports: list[str]) -> str:
     """The command that makes one bridge of a switch's ports, as a YAML list.
 
@@ -101,7 +107,7 @@ def topology_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
             if tables.device_kind[device]:
                 ports.setdefault(device, []).append(end)
     yield (
-        f"# {plain(plan.name).splitlines()[0] if plan.name.strip() else 'plan'}\n# {provenance(plan)}\n"
+        f"# {_comment(plan.name)}\n# {_comment(provenance(plan))}\n"
         f"# {len(nodes):,} nodes, {plan.cable_count:,} links. Link rates are in the sidecar (export format containerlab-rates).\n"
         f"name: {_quoted(slug(plan.name, 'cubeyard')[:40].rstrip('-'))}\n"
         "topology:\n"
@@ -119,7 +125,7 @@ def topology_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
             pieces.append(f"        level: {_quoted(str(tables.device_level[i]))}\n")
         if i in ports:
             pieces.append(_switch_commands(ports[i]))
-        if len(pieces) >= CHUNK_CABLES:
+        if len(pieces) >= _ITEMS_PER_PIECE:
             yield "".join(pieces).encode()
             pieces.clear()
     progress(0.5, "nodes")
@@ -130,7 +136,7 @@ def topology_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
             f'    - endpoints: ["{nodes[a_devices[i]]}:{a_ends[i]}", "{nodes[b_devices[i]]}:{b_ends[i]}"]\n'
             f'      labels: {{cable: "{plan.cable_name(i)}"}}\n'
         )
-        if len(pieces) >= CHUNK_CABLES:
+        if len(pieces) >= _ITEMS_PER_PIECE:
             yield "".join(pieces).encode()
             pieces.clear()
     yield "".join(pieces).encode()

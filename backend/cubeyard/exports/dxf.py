@@ -19,7 +19,7 @@ from ezdxf.layouts.layout import Modelspace
 
 from cubeyard.exports.formats import Progress
 from cubeyard.exports.palette import LIGHT, level_colour, rgb
-from cubeyard.exports.tables import PlanTables, provenance
+from cubeyard.exports.tables import PlanTables, enclosure_title, provenance
 from cubeyard.exports.text import plain
 from cubeyard.plans.view import PlanView
 
@@ -65,7 +65,7 @@ def _container(space: Modelspace, enclosure: dict[str, Any]) -> None:
     space.add_lwpolyline(corners, close=True, dxfattribs={"layer": "container", "lineweight": 50})
     _text(
         space,
-        f"{enclosure['name']}  {length:g} x {width:g} x {enclosure['height_metres']:g} m",
+        f"{enclosure_title(enclosure)}  {length:g} x {width:g} x {enclosure['height_metres']:g} m",
         (length / 2, width + 0.25),
         0.14,
     )

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from cubeyard.exports.formats import Progress
 from cubeyard.exports.links import LinkFacts
 from cubeyard.exports.palette import LIGHT, level_colour, rgb
-from cubeyard.exports.tables import CHUNK_CABLES, PlanTables, provenance
+from cubeyard.exports.tables import PlanTables, provenance
 from cubeyard.exports.text import xml
 from cubeyard.plans.view import PlanView
 
@@ -25,6 +25,7 @@ _EDGE_KEYS = (
     ("length_metres", "double"), ("stock_metres", "double"), ("part", "string"), ("colour", "string"),
     ("route", "string"), ("bundle", "string"), ("weight", "double"),
 )  # fmt: skip
+_ELEMENTS_PER_PIECE = 2_000
 _PIXELS_PER_METRE = 600.0
 """Racks stand 0.6 m apart, so a rack's devices spread over 360 pixels of the picture. [ours]"""
 
@@ -120,7 +121,7 @@ def graph_document(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     for source in (_nodes(tables), _edges(tables)):
         for piece in source:
             pieces.append(piece)
-            if len(pieces) == CHUNK_CABLES:
+            if len(pieces) == _ELEMENTS_PER_PIECE:
                 yield "".join(pieces).encode()
                 written += len(pieces)
                 progress(written / total, "graph")

@@ -155,6 +155,18 @@ class PlanTables:
             )
 
 
+_ENCLOSURES = {
+    "container-40ft": "40-ft container", "container-20ft": "20-ft container", "custom": "container", "rows": "open rows",
+}  # fmt: skip
+
+
+def enclosure_title(enclosure: dict[str, Any]) -> str:
+    """`40-ft container`, `2 x 20-ft container`, `open rows`."""
+    name = plain(enclosure["name"])
+    count = enclosure.get("containers") or 1
+    return (f"{count} x " if count > 1 else "") + _ENCLOSURES.get(name, name)
+
+
 def provenance(plan: PlanView) -> str:
     """The line that says where a sheet comes from: plan hash, engine version, and that it is modelled, not measured."""
     return f"plan {plan.plan_hash[:12]} \u00b7 engine {plan.engine_version} \u00b7 price book {book_title(plan)} \u00b7 modelled"

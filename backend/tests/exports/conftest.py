@@ -9,7 +9,14 @@ import pytest
 from cubeyard.engine import Engine
 from cubeyard.exports import render
 from cubeyard.plans.view import PlanView
+from cubeyard.settings import Settings
 from tests.exports import plans
+
+
+@pytest.fixture(scope="session")
+def engine() -> Engine:
+    """Exports need no database and no application: only the engine."""
+    return Engine(Settings())
 
 
 @pytest.fixture(scope="session")

@@ -58,7 +58,7 @@ def hostile_book(engine: Engine) -> Json:
     return hostile
 
 
-HOSTILE_NAME = "=cmd|' /C calc'!A0 ../..\\x\"<b>&\n$(HOME) ${HOME}"
+HOSTILE_NAME = "=cmd|' /C calc'!A0 ${HOME} ../..\\x\"<b>&\n$(HOME)"
 
 
 @st.composite

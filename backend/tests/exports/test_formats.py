@@ -54,8 +54,8 @@ def test_the_same_plan_gives_the_same_bytes(rendered: Callable[[str, str], bytes
 
 
 def test_another_plan_gives_other_bytes(rendered: Callable[[str, str], bytes]) -> None:
-    for format in FORMATS:
-        assert rendered(format, "dcell") != rendered(format, "torus")
+    for name in FORMATS:
+        assert rendered(name, "dcell") != rendered(name, "torus")
 
 
 def test_an_unknown_format_is_named_with_those_that_exist(plan: Callable[[str], PlanView]) -> None:
@@ -91,19 +91,17 @@ def test_a_file_name_is_safe_whatever_the_plan_is_called(format: str, hostile: P
     assert hostile.plan_hash[:8] in name
 
 
-@pytest.mark.parametrize("format", ["csv", "labels", "graphml", "netbox"])
+@pytest.mark.parametrize("format", ["csv", "labels", "graphml"])
 def test_a_large_plan_streams_in_pieces(format: str, engine: Engine) -> None:
     """8,192 servers and 24,576 cables: the pieces are small, and so is what is held at a time beside the plan itself."""
     plan = plans.compute(engine, {"family": "fat_tree", "ports": 32, "layers": 3}, "current-2026")
     assert plan.cable_count == 24_576
-    sizes: list[int] = []
-    for piece in render(format, plan):  # once without counting, so that imports are not counted
-        sizes.append(len(piece))
+    sizes = [len(piece) for piece in render(format, plan)]  # once before measuring: imports take memory too
     tracemalloc.start()
     for _ in render(format, plan):
         pass
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(sizes) > 1
-    assert max(sizes) < 20_000_000
+    assert max(sizes) < 5_000_000
     assert peak < 45_000_000

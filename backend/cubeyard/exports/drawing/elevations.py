@@ -70,7 +70,9 @@ def _rack(
     for unit in range(5, units + 1, 5):
         y = top + (units - unit) * style.unit_height
         out.append(text(x - 6, y + style.unit_height * 0.8, unit, min(style.unit_height, 8), "muted", anchor="end"))
-    out.extend(_device(tables, device, x, top, units, style, rear=rear) for device in members if tables.device_unit[device] > 0)
+    out.extend(
+        _device(tables, device, x, top, units, style, rear=rear) for device in members if tables.device_unit[device] > 0
+    )
     out += _level_tags(tables, members, x + style.rack_width + 5, top, units, style)
     out.append("</g>")
     return "".join(out)

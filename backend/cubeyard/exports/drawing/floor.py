@@ -11,8 +11,8 @@ from cubeyard.exports.tables import PlanTables
 from cubeyard.exports.text import plain
 
 UNITS_PER_METRE = 100.0
-_MARGIN = 70.0
-_WIDEST_TRAY = 16.0
+MARGIN = 70.0
+_WIDEST_TRAY = 12.0
 """User units for the fullest tray; the others in proportion. [ours]"""
 _THINNEST_STRIPE = 0.8
 
@@ -21,19 +21,20 @@ def floor_picture(tables: PlanTables) -> Picture:
     """Scale 100 user units a metre; y grows upwards in the plan and downwards in the picture."""
     enclosure = tables.plan.scene["enclosure"]
     length, width = enclosure["length_metres"] * UNITS_PER_METRE, enclosure["width_metres"] * UNITS_PER_METRE
-    frame = _Frame(_MARGIN, _MARGIN, width)
+    frame = _Frame(MARGIN, MARGIN, width)
     body = [
         rect(frame.x(0), frame.top, length, width, "panel"),
         *_racks(tables, frame),
         *_trays(tables, frame),
+        *_rack_labels(tables, frame),
         f'<rect x="{number(frame.x(0))}" y="{number(frame.top)}" width="{number(length)}" height="{number(width)}"'
         ' class="wall" stroke-width="3"/>',
         *_dimensions(enclosure, frame, length, width),
     ]
-    height = width + 2 * _MARGIN
-    legend, legend_height = _legend(tables, _MARGIN, height - 22)
-    scale = _scale_bar(_MARGIN + length - 208, height - 22)
-    return Picture(length + 2 * _MARGIN, height + legend_height, "".join([*body, *legend, *scale]))
+    height = width + 2 * MARGIN
+    legend = _legend(tables, MARGIN, height - 22)
+    scale = _scale_bar(MARGIN + length - 208, height - 22)
+    return Picture(length + 2 * MARGIN, height + 12, "".join([*body, *legend, *scale]))
 
 
 class _Frame:
@@ -41,7 +42,6 @@ class _Frame:
 
     def __init__(self, left: float, top: float, depth: float) -> None:
         self.left, self.top, self._depth = left, top, depth
-        self.middle = top + depth / 2
 
     def x(self, metres: float) -> float:
         return self.left + metres * UNITS_PER_METRE
@@ -55,19 +55,35 @@ def _racks(tables: PlanTables, frame: _Frame) -> list[str]:
     out: list[str] = ['<g id="racks">']
     for i, name in enumerate(tables.rack_names):
         width, depth = racks["width_metres"][i] * UNITS_PER_METRE, racks["depth_metres"][i] * UNITS_PER_METRE
-        x, y = frame.x(racks["x_metres"][i]), frame.y(racks["y_metres"][i])
-        left, top = x - width / 2, y - depth / 2
-        kilowatts = racks["power_watts"][i] / 1000
+        left, top = frame.x(racks["x_metres"][i]) - width / 2, frame.y(racks["y_metres"][i]) - depth / 2
         title = (
-            f"{name}: {racks['servers'][i]} servers, {racks['switches'][i]} switches, {kilowatts:.1f} kW, "
-            f"{racks['cables_leaving'][i]} cables leave it"
+            f"{name}: {racks['servers'][i]} servers, {racks['switches'][i]} switches, "
+            f"{racks['power_watts'][i] / 1000:.1f} kW, {racks['cables_leaving'][i]} cables leave it"
         )
-        front = top + 1.5 if racks["facing"][i] == "north" else top + depth - 1.5
-        size = min(width * 0.24, 15)
+        front = top + 1.5 if _faces_up(racks, i) else top + depth - 1.5
         out.append(rect(left, top, width, depth, "bay", title=title))
         out.append(line(left + 3, front, left + width - 3, front, "front", 2.4))
-        out.append(text(x, y + 1, name, size, "ink", anchor="middle", bold=True))
-        out.append(text(x, y + size * 0.95, f"{kilowatts:.1f} kW", size * 0.72, "muted", anchor="middle"))
+    out.append("</g>")
+    return out
+
+
+def _faces_up(racks: dict[str, Any], rack: int) -> bool:
+    """North is up in the picture."""
+    return racks["facing"][rack] == "north"
+
+
+def _rack_labels(tables: PlanTables, frame: _Frame) -> list[str]:
+    """Name and power in the front half of each rack, because column trays run over the middle; over what crosses there."""
+    racks = tables.plan.scene["racks"]
+    out: list[str] = ['<g id="rack-labels">']
+    for i, name in enumerate(tables.rack_names):
+        width, depth = racks["width_metres"][i] * UNITS_PER_METRE, racks["depth_metres"][i] * UNITS_PER_METRE
+        x, y = frame.x(racks["x_metres"][i]), frame.y(racks["y_metres"][i])
+        size = min(width * 0.24, depth * 0.19, 14.0)
+        first = y - depth / 2 + 4.5 + size if _faces_up(racks, i) else y + depth / 2 - 6 - size * 0.8
+        out.append(text(x, first, name, size, "ink halo", anchor="middle", bold=True))
+        kilowatts = f"{racks['power_watts'][i] / 1000:.1f} kW"
+        out.append(text(x, first + size * 0.82, kilowatts, size * 0.68, "muted halo", anchor="middle"))
     out.append("</g>")
     return out
 
@@ -86,13 +102,20 @@ def _trays(tables: PlanTables, frame: _Frame) -> list[str]:
         x = (frame.x(trays["x0_metres"][i]) + frame.x(trays["x1_metres"][i])) / 2
         y = (frame.y(trays["y0_metres"][i]) + frame.y(trays["y1_metres"][i])) / 2
         words = f"{trays['cables'][i]:,} cables, {trays['fill'][i]:.0%} full"
-        half = len(words) * 3.1 + 6
-        # On the side towards the middle of the floor, where the aisle is.
-        below = y + _WIDEST_TRAY / 2 + 4 if y < frame.middle else y - _WIDEST_TRAY / 2 - 20
-        out.append(rect(x - half, below, half * 2, 16, "panel", radius=3))
-        out.append(text(x, below + 12, words, 11, "ink", anchor="middle"))
+        # On the side away from the fronts, where no rack has its name.
+        baseline = (
+            y + _WIDEST_TRAY / 2 + 13 if _rear_is_below(tables, trays["y0_metres"][i]) else y - _WIDEST_TRAY / 2 - 6
+        )
+        out.append(text(x, baseline, words, 11, "ink halo", anchor="middle"))
     out.append("</g>")
     return out
+
+
+def _rear_is_below(tables: PlanTables, y_metres: float) -> bool:
+    """Whether the racks under a column tray have their rear below the tray in the picture; true where there are none."""
+    racks = tables.plan.scene["racks"]
+    under = [i for i, y in enumerate(racks["y_metres"]) if abs(y - y_metres) < racks["depth_metres"][i] / 2]
+    return not under or _faces_up(racks, under[0])
 
 
 def _stripes(frame: _Frame, trays: dict[str, Any], i: int, name: str, most: int) -> list[str]:
@@ -159,18 +182,17 @@ def _scale_bar(x: float, y: float) -> list[str]:
     ]
 
 
-def _legend(tables: PlanTables, x: float, y: float) -> tuple[list[str], float]:
-    """Levels by colour, dash and number; the front mark; how stripes are to be read. Wraps after a row's width."""
-    levels = tables.cable_levels
+def _legend(tables: PlanTables, x: float, y: float) -> list[str]:
+    """Levels by colour, dash and number, and the mark of a rack's front."""
     carried = tables.plan.scene["trays"]["cables_by_level"]
     in_trays = {level for row in carried for level, count in enumerate(row) if count}
     out: list[str] = []
     at = x
-    for level in levels:
+    for level in tables.cable_levels:
         words = f"L{level} {plain(tables.level_labels.get(level, ''))}".strip()
         out.append(line(at, y - 4, at + 26, y - 4, f"s-{level % MAX_LEVELS}", 5, dashes=dash(level)))
         out.append(text(at + 32, y, words + ("" if level in in_trays else " (in racks)"), 12, "ink"))
         at += 48 + len(words) * 6.6 + (0 if level in in_trays else 62)
     out.append(line(at, y - 4, at + 26, y - 4, "front", 2.4))
     out.append(text(at + 32, y, "front of a rack", 12, "ink"))
-    return out, 12.0
+    return out

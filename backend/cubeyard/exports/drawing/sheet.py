@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from cubeyard.exports.drawing.elevations import SCREEN, elevation_picture, rack_groups
 from cubeyard.exports.drawing.floor import floor_picture
 from cubeyard.exports.drawing.svg import Picture, document, moved, text
+from cubeyard.exports.drawing.trays import tray_picture
 from cubeyard.exports.formats import Progress
 from cubeyard.exports.tables import PlanTables, provenance
 from cubeyard.exports.text import plain
@@ -31,7 +32,12 @@ def drawing_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     parts = [text(_MARGIN, 40, plan.name, 24, "ink", bold=True), text(_MARGIN, 62, headline, 13, "muted")]
     y, width = 74.0, floor.width
     parts.append(moved(floor.body, 0, y))
-    y += floor.height + 26
+    y += floor.height + 14
+    loads = tray_picture(tables)
+    if loads is not None:
+        parts.append(moved(loads.body, 0, y))
+        y += loads.height + 10
+    y += 20
     members = tables.devices_by_rack()
     shown = [(label, racks) for label, racks in rack_groups(tables, RACKS_PER_ROW) if racks[0] < MAX_ELEVATIONS]
     for i, (label, racks) in enumerate(shown):

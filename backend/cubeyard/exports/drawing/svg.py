@@ -60,6 +60,7 @@ def _rules(theme: Theme) -> str:
     rules = [
         f".ink{{fill:{theme.ink}}}.muted{{fill:{theme.muted}}}.paper{{fill:{theme.paper}}}.panel{{fill:{theme.panel}}}",
         f".bay{{fill:{theme.paper};stroke:{theme.line}}}.line{{stroke:{theme.line};fill:none}}.wall{{stroke:{theme.ink};fill:none}}",
+        f".halo{{stroke:{theme.paper};stroke-width:3px;stroke-linejoin:round;paint-order:stroke}}",
         f".front{{stroke:{theme.ink}}}.dim{{stroke:{theme.muted};fill:none}}.inv{{fill:{theme.paper}}}",
         f".f--1{{fill:{theme.server}}}.failed{{fill:{theme.failed}}}",
     ]
@@ -87,3 +88,9 @@ def document(picture: Picture, name: str, description: str, *, printed: bool = F
 
 def moved(body: str, dx: float, dy: float) -> str:
     return f'<g transform="translate({number(dx)} {number(dy)})">{body}</g>'
+
+
+def stacked(above: Picture, below: Picture, gap: float = 24.0) -> Picture:
+    """Two pictures at the same scale, one below the other, their left edges in line."""
+    body = above.body + moved(below.body, 0, above.height + gap)
+    return Picture(max(above.width, below.width), above.height + gap + below.height, body)

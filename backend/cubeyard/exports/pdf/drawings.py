@@ -7,9 +7,10 @@ from typing import Any
 
 from cubeyard.exports.drawing.elevations import PAPER, ElevationStyle, elevation_picture, rack_groups
 from cubeyard.exports.drawing.floor import UNITS_PER_METRE, floor_picture
-from cubeyard.exports.drawing.svg import Picture, document
+from cubeyard.exports.drawing.svg import Picture, document, stacked
+from cubeyard.exports.drawing.trays import tray_picture
 from cubeyard.exports.pdf.sheets import A3_LANDSCAPE, Section
-from cubeyard.exports.tables import PlanTables
+from cubeyard.exports.tables import PlanTables, enclosure_title
 from cubeyard.exports.text import plain
 
 Json = dict[str, Any]
@@ -37,11 +38,14 @@ def _page(tables: PlanTables, title: str, subtitle: str, pictures: list[Json], s
 
 
 def floor_section(tables: PlanTables, files: dict[str, bytes]) -> Section:
-    picture = floor_picture(tables)
-    placed = _placed("floor.svg", picture, _BOX_MM, f"Floor plan of {plain(tables.plan.name)}", files)
-    scale = UNITS_PER_METRE * placed["width"] / picture.width  # millimetres of paper a metre of floor
-    enclosure = tables.plan.scene["enclosure"]
-    subtitle = f"{plain(enclosure['name'])} \u00b7 {len(tables.rack_names):,} racks"
+    floor, loads = floor_picture(tables), tray_picture(tables)
+    words = f"Floor plan of {plain(tables.plan.name)}"
+    # Tray loads go below, at the same scale, where the floor leaves them room.
+    both = None if loads is None else stacked(floor, loads)
+    whole = both if both is not None and both.height / both.width <= _BOX_MM[1] / _BOX_MM[0] else floor
+    placed = _placed("floor.svg", whole, _BOX_MM, words, files)
+    scale = UNITS_PER_METRE * placed["width"] / whole.width  # millimetres of paper a metre of floor
+    subtitle = f"{enclosure_title(tables.plan.scene['enclosure'])} \u00b7 {len(tables.rack_names):,} racks"
     return Section("Floor plan", [_page(tables, "Floor plan", subtitle, [placed], f"1 : {1000 / scale:.0f} on A3", 1)])
 
 

@@ -162,7 +162,7 @@ def _cover(tables: PlanTables, contents: list[Json], left_out: list[str]) -> Jso
         ["Bundles", f"{len(tables.bundle_names):,}", ""],
         ["Peak tray fill", f"{tray['peak_fill']:.0%}", f"{tray['peak_cables']:,} cables"],
         ["Power", f"{summary['power_watts']['total'] / 1000:,.1f}", "kW"],
-        ["Weight", f"{(weight['total'] or 0) / 1000:,.1f}", "t at least" if weight.get("at_least") else "t"],
+        _weight(weight),
         ["Labour", f"{hours:,.0f}", "hours"]
         if hours
         else ["Cost", f"${cost['total']:,.0f}", "at least" if cost.get("at_least") else ""],
@@ -197,6 +197,14 @@ def _cover(tables: PlanTables, contents: list[Json], left_out: list[str]) -> Jso
         ],
         "findings": findings,
     }  # fmt: skip
+
+
+def _weight(weight: Json) -> list[str]:
+    """A book without weights makes no claim of zero tonnes."""
+    total = weight["total"] or 0
+    if not total:
+        return ["Weight", "not known", ""]
+    return ["Weight", f"{total / 1000:,.1f}", "t, at least" if weight.get("at_least") else "t"]
 
 
 def _reading(tables: PlanTables) -> list[str]:

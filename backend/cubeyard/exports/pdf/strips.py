@@ -131,8 +131,9 @@ def paginate(layout: Layout, groups: Sequence[Group]) -> Iterator[list[Json]]:
         while done < len(group.lines) or (not group.lines and done == 0):
             left_over = len(group.lines) - done
             gap = 1 if strip.used else 0
-            least = len(group.lines) if not done and len(group.lines) <= layout.whole else 2
-            if strip.room < gap + 1 + min(left_over, least):
+            kept = not done and len(group.lines) <= min(layout.whole, layout.lines - 1)
+            least = len(group.lines) if kept else 2
+            if strip.used and strip.room < gap + 1 + min(left_over, least):
                 page, strip, full = _next(layout, page, strip)
                 if full is not None:
                     yield full

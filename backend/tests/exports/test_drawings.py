@@ -1,0 +1,145 @@
+"""The SVG is read as XML and typeset by another renderer; the DXF is opened and audited by ezdxf."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import Counter
+from collections.abc import Callable
+from xml.etree import ElementTree
+
+import ezdxf
+import pytest
+import typst
+from hypothesis import HealthCheck, given, settings
+from PIL import Image
+
+from cubeyard.engine import Engine
+from cubeyard.exports import render
+from cubeyard.exports.drawing.floor import UNITS_PER_METRE
+from cubeyard.exports.palette import LEVELS_DARK, LEVELS_LIGHT
+from cubeyard.plans.view import PlanView
+from tests.exports import plans
+
+SVG = "{http://www.w3.org/2000/svg}"
+NAMES = ("paper", "subways", "torus", "dcell", "fat-tree")
+
+
+def rack_boxes(root: ElementTree.Element) -> dict[str, tuple[float, float, float, float]]:
+    """Rack name to (x, y, width, height) on the floor plan, in user units."""
+    group = next(item for item in root.iter(f"{SVG}g") if item.get("id") == "racks")
+    boxes: dict[str, tuple[float, float, float, float]] = {}
+    for box in group.iter(f"{SVG}rect"):
+        title = box.find(f"{SVG}title")
+        assert title is not None
+        assert title.text
+        x, y, width, height = (float(box.get(key, "nan")) for key in ("x", "y", "width", "height"))
+        boxes[title.text.split(":")[0]] = (x, y, width, height)
+    return boxes
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_floor_plan_is_to_scale(
+    name: str, plan: Callable[[str], PlanView], rendered: Callable[[str, str], bytes]
+) -> None:
+    view, root = plan(name), ElementTree.fromstring(rendered("svg", name))
+    boxes = rack_boxes(root)
+    racks = view.scene["racks"]
+    assert list(boxes) == view.rack_names
+    first = boxes[view.rack_names[0]]
+    for i, rack in enumerate(view.rack_names):
+        x, y, width, height = boxes[rack]
+        assert width == pytest.approx(racks["width_metres"][i] * UNITS_PER_METRE, abs=0.01)
+        assert height == pytest.approx(racks["depth_metres"][i] * UNITS_PER_METRE, abs=0.01)
+        assert x - first[0] == pytest.approx((racks["x_metres"][i] - racks["x_metres"][0]) * UNITS_PER_METRE, abs=0.02)
+        assert first[1] - y == pytest.approx((racks["y_metres"][i] - racks["y_metres"][0]) * UNITS_PER_METRE, abs=0.02)
+
+
+def test_every_device_is_drawn_from_the_front_and_from_the_rear(
+    plan: Callable[[str], PlanView], rendered: Callable[[str, str], bytes]
+) -> None:
+    view = plan("paper")
+    titles = Counter(item.text for item in ElementTree.fromstring(rendered("svg", "paper")).iter(f"{SVG}title"))
+    devices = view.scene["devices"]
+    for i in (0, 1, 2047, 2048, 3327):
+        rack, unit = view.rack_names[devices["rack"][i]], devices["unit"][i]
+        letter = "ABCD"[devices["slot"][i]]
+        assert titles[f"{devices['name'][i]} at {rack}-{unit:02d}{letter}"] == 2
+    assert titles["R31, front"] == titles["R31, rear"] == 1
+
+
+def test_it_follows_the_readers_theme_and_has_a_title(rendered: Callable[[str, str], bytes]) -> None:
+    text = rendered("svg", "paper").decode()
+    assert "@media (prefers-color-scheme:dark)" in text
+    assert all(colour in text for colour in (*LEVELS_LIGHT, *LEVELS_DARK))
+    root = ElementTree.fromstring(text)
+    assert root.find(f"{SVG}title") is not None
+    assert root.find(f"{SVG}desc") is not None
+    assert not re.search(r"(href|src)=|url\(|@import|<script", text), "it must need nothing else"
+
+
+def test_another_renderer_draws_it(rendered: Callable[[str, str], bytes]) -> None:
+    """Typeset as a picture on a page, and not an empty one."""
+    page = b'#set page(width: 400pt, height: auto, margin: 0pt)\n#image("plan.svg", width: 100%)'
+    sources = {"main.typ": page, "plan.svg": rendered("svg", "fat-tree")}
+    drawn = typst.compile(sources, format="png", ppi=72.0)  # pyright: ignore[reportArgumentType]
+    assert isinstance(drawn, bytes)
+    with Image.open(io.BytesIO(drawn)) as picture:
+        colours = picture.convert("RGB").getcolors(1 << 20)
+    assert colours is not None
+    assert len(colours) > 50
+
+
+def test_a_large_plan_says_which_elevations_are_missing(engine: Engine) -> None:
+    view = plans.compute(engine, {"family": "tree", "edge_ports": 48, "servers": 6000}, "current-2026")
+    hidden = len(view.rack_names) - 64
+    assert hidden > 0
+    assert f"{hidden} of {len(view.rack_names)} racks have no elevation here" in b"".join(render("svg", view)).decode()
+
+
+def test_hostile_names_stay_text(hostile: PlanView) -> None:
+    root = ElementTree.fromstring(b"".join(render("svg", hostile)))
+    assert root.find(f".//{SVG}b") is None
+    assert any("=cmd" in (item.text or "") for item in root.iter(f"{SVG}text"))
+
+
+def opened(data: bytes) -> ezdxf.document.Drawing:  # pyright: ignore[reportAttributeAccessIssue]
+    return ezdxf.read(io.StringIO(data.decode()))  # pyright: ignore[reportPrivateImportUsage]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_cad_finds_nothing_wrong_with_the_dxf(name: str, rendered: Callable[[str, str], bytes]) -> None:
+    drawing = opened(rendered("dxf", name))
+    audit = drawing.audit()
+    assert not audit.errors
+    assert not audit.fixes
+    assert {"container", "racks", "trays", "bundles", "labels"} <= {layer.dxf.name for layer in drawing.layers}
+    assert drawing.header["$INSUNITS"] == 6, "metres"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_dxf_is_the_plan(name: str, plan: Callable[[str], PlanView], rendered: Callable[[str, str], bytes]) -> None:
+    scene, space = plan(name).scene, opened(rendered("dxf", name)).modelspace()
+    racks = list(space.query('INSERT[layer=="racks"]'))
+    found = {insert.get_attrib_text("NAME"): insert.dxf.insert for insert in racks}
+    assert list(found) == scene["racks"]["name"]
+    for i, rack in enumerate(scene["racks"]["name"]):
+        assert found[rack].x == pytest.approx(scene["racks"]["x_metres"][i])
+        assert found[rack].y == pytest.approx(scene["racks"]["y_metres"][i])
+    trays = list(space.query('LINE[layer=="trays"]'))
+    assert [line.dxf.start.z for line in trays] == pytest.approx(scene["trays"]["z_metres"])
+    bundles = list(space.query('LWPOLYLINE[layer=="bundles"]'))
+    assert len(bundles) == len(scene["bundles"]["rack_a"])
+    widths = [line.dxf.const_width * 1000 for line in bundles]
+    assert widths == pytest.approx(scene["bundles"]["diameter_mm"])
+    outline = next(iter(space.query('LWPOLYLINE[layer=="container"]')))
+    corners = [point[:2] for point in outline.get_points()]
+    assert max(corners) == (scene["enclosure"]["length_metres"], scene["enclosure"]["width_metres"])
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(spec=plans.small_specs())
+def test_any_plan_can_be_drawn(engine: Engine, spec: dict[str, object]) -> None:
+    view = plans.compute(engine, spec, "current-2026")
+    assert len(rack_boxes(ElementTree.fromstring(b"".join(render("svg", view))))) == len(view.rack_names)
+    assert not opened(b"".join(render("dxf", view))).audit().errors

@@ -1,0 +1,148 @@
+"""GraphML is read by NetworkX; the containerlab file obeys containerlab's and Linux's rules."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Callable
+from xml.etree import ElementTree
+
+import networkx as nx
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cubeyard.engine import Engine
+from cubeyard.exports import render
+from cubeyard.exports.clab import interface_name
+from cubeyard.plans.view import PlanView
+from tests.exports import plans
+
+NODE = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")
+IFNAME = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.-]{0,14}")
+
+
+def check_graph(plan: PlanView, data: bytes) -> None:
+    graph = nx.MultiGraph(nx.read_graphml(io.BytesIO(data), force_multigraph=True))
+    names = plan.device_names
+    assert set(graph.nodes) == set(names)
+    expected = nx.MultiGraph()
+    expected.add_nodes_from(names)
+    ends = zip(plan.cables["a_device"].tolist(), plan.cables["b_device"].tolist(), strict=True)
+    for i, (a, b) in enumerate(ends):
+        expected.add_edge(names[a], names[b], key=plan.cable_name(i))
+    assert {(frozenset(e[:2]), e[2]) for e in graph.edges(keys=True)} == {
+        (frozenset(e[:2]), e[2]) for e in expected.edges(keys=True)
+    }
+    for i in range(plan.cable_count):
+        a, b = names[plan.cables["a_device"][i]], names[plan.cables["b_device"][i]]
+        edge = graph.edges[a, b, plan.cable_name(i)]
+        assert edge["level"] == plan.cables["level"][i]
+        assert edge["gbps"] == plan.gbps[i]
+        assert edge["stock_metres"] == plan.cables["stock_mm"][i] / 1000
+
+
+@pytest.mark.parametrize("name", [*plans.SMALL, "paper"])
+def test_networkx_reads_the_plans_own_graph(
+    name: str, plan: Callable[[str], PlanView], rendered: Callable[[str, str], bytes]
+) -> None:
+    check_graph(plan(name), rendered("graphml", name))
+
+
+def test_nodes_have_places_kinds_and_colours(
+    plan: Callable[[str], PlanView], rendered: Callable[[str, str], bytes]
+) -> None:
+    graph = nx.read_graphml(io.BytesIO(rendered("graphml", "paper")))
+    assert graph.graph["name"] == plan("paper").name
+    node = graph.nodes["<3,777>"]
+    assert (node["kind"], node["level"], node["label"]) == ("switch", 3, "<3,777>")
+    assert graph.nodes["0000"]["location"] == "R00-01A"
+    places = Counter((data["x"], data["y"]) for _, data in graph.nodes(data=True))
+    assert set(places.values()) == {1}, "two nodes coincide"
+
+
+def test_hostile_names_stay_xml(hostile: PlanView) -> None:
+    root = ElementTree.fromstring(b"".join(render("graphml", hostile)))
+    namespace = "{http://graphml.graphdrawing.org/xmlns}"
+    assert len(root.findall(f".//{namespace}node")) == 24
+    check_graph(hostile, b"".join(render("graphml", hostile)))
+
+
+def check_lab(plan: PlanView, data: bytes) -> None:
+    lab = yaml.load(data, yaml.CSafeLoader)
+    assert set(lab) == {"name", "topology"}
+    assert NODE.fullmatch(lab["name"])
+    topology = lab["topology"]
+    assert set(topology) <= {"defaults", "kinds", "nodes", "links"}
+    nodes = topology["nodes"]
+    assert len(nodes) == len(plan.device_names)
+    ports: dict[str, list[str]] = {}
+    ends: Counter[str] = Counter()
+    for link in topology["links"]:
+        assert set(link) <= {"endpoints", "labels", "mtu"}
+        for end in link["endpoints"]:
+            node, interface = end.split(":")
+            assert node in nodes
+            assert IFNAME.fullmatch(interface)
+            ports.setdefault(node, []).append(interface)
+            ends[end] += 1
+    assert len(topology["links"]) == plan.cable_count
+    assert set(ends.values()) <= {1}, "an interface has two links"
+    # eth0 is the plan's own port name: containerlab takes it for management unless the node has no such network.
+    assert topology["defaults"]["network-mode"] == "none"
+    for (name, node), device in zip(nodes.items(), plan.scene["devices"]["kind"], strict=True):
+        assert isinstance(name, str)
+        assert NODE.fullmatch(name)
+        assert node["kind"] == "linux"
+        if device:
+            bridged = re.findall(r"ip link set dev (\S+) master fabric", node["exec"][0])
+            assert sorted(bridged) == sorted(ports[name])
+    # containerlab expands $NAME and ${NAME} in the whole file first: only the image may hold one.
+    text = data.decode()
+    assert text.count("$") == 1
+    assert "${CUBEYARD_LAB_IMAGE:=" in text
+
+
+@pytest.mark.parametrize("name", [*plans.SMALL, "paper"])
+def test_a_lab_has_every_device_and_link(
+    name: str, plan: Callable[[str], PlanView], rendered: Callable[[str, str], bytes]
+) -> None:
+    check_lab(plan(name), rendered("containerlab", name))
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(spec=plans.small_specs())
+def test_any_plan_gives_a_legal_lab_and_graph(engine: Engine, spec: dict[str, object]) -> None:
+    plan = plans.compute(engine, spec, "current-2026")
+    check_lab(plan, b"".join(render("containerlab", plan)))
+    check_graph(plan, b"".join(render("graphml", plan)))
+
+
+def test_a_hostile_plan_name_expands_to_nothing(hostile: PlanView) -> None:
+    check_lab(hostile, b"".join(render("containerlab", hostile)))
+
+
+@pytest.mark.parametrize("name", ["subways", "torus", "paper"])
+def test_the_rates_join_the_lab_link_by_link(
+    name: str, plan: Callable[[str], PlanView], rendered: Callable[[str, str], bytes]
+) -> None:
+    lab = yaml.load(rendered("containerlab", name), yaml.CSafeLoader)
+    rates = list(csv.DictReader(io.StringIO(rendered("containerlab-rates", name).decode(), newline="")))
+    for i, (link, row) in enumerate(zip(lab["topology"]["links"], rates, strict=True)):
+        assert link["labels"]["cable"] == row["cable"]
+        assert link["endpoints"] == [f"{row['a_node']}:{row['a_interface']}", f"{row['b_node']}:{row['b_interface']}"]
+        assert int(row["rate_bits_per_sec"]) == plan(name).gbps[i] * 1e9
+    if name == "subways":
+        assert {row["rate_bits_per_sec"] for row in rates} == {"10000000000", "40000000000"}
+
+
+@given(st.text())
+def test_interface_names_are_legal_in_linux(port: str) -> None:
+    assert re.fullmatch(r"[A-Za-z0-9_.-]{1,15}", interface_name(port))
+
+
+def test_port_names_are_the_plans() -> None:
+    assert [interface_name(port) for port in ("eth0", "P7", "x+", "z-")] == ["eth0", "P7", "xp", "zm"]
