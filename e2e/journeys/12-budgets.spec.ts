@@ -60,10 +60,11 @@ test("a changed parameter costs the main thread little", async ({ page }) => {
   await groups.focus();
   const costs: number[] = [];
   const readys: number[] = [];
-  for (let step = 0; step < 8; step++) {
+  // Never the same plan twice: one that was planned before comes from the cache.
+  for (const count of ["3", "2", "1", "5", "6", "7"]) {
     const before = await total(page, "servers").innerText();
     const began = await taskSeconds();
-    await page.keyboard.press(step % 2 === 0 ? "ArrowDown" : "ArrowUp");
+    await groups.fill(count);
     await expect(total(page, "servers")).not.toHaveText(before);
     await drawn(page);
     await page.waitForTimeout(800);
