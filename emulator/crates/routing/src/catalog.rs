@@ -10,6 +10,7 @@ use crate::failures::Failures;
 use crate::fat_tree::FatTreeRouting;
 use crate::path::Router;
 use crate::shortest::{Choice, Shortest};
+use crate::torus::{DimensionOrder, DisjointPaths, Multipath};
 use crate::tree::TreeRouting;
 
 /// A routing scheme a family can use.
@@ -84,6 +85,24 @@ const TREE: &[Scheme] = &[scheme!(
     "The only path, by the common ancestor. [bcube §8]"
 )];
 
+const TORUS: &[Scheme] = &[
+    scheme!(
+        "torus-multipath",
+        Multipath,
+        "CamCube's routing service: every hop takes a random link on a shortest live path. [camcube §2.1.2]"
+    ),
+    scheme!(
+        "torus-tcp",
+        DisjointPaths,
+        "CamCube's TCP/IP service: a random one of at least three link-disjoint paths. [camcube §3.1]"
+    ),
+    scheme!(
+        "torus-dimension",
+        DimensionOrder,
+        "CamCube's aggregation service: x, then y, then z, the same path for every flow. [camcube §3.4]"
+    ),
+];
+
 const ANY: &[Scheme] = &[
     scheme!("shortest", shortest First, "Link state: one shortest live path a pair."),
     scheme!("ecmp", shortest Equal, "Equal-cost multipath: a random one of the shortest live next hops at every node."),
@@ -96,7 +115,8 @@ fn own(spec: &TopologySpec) -> &'static [Scheme] {
         TopologySpec::Dcell(_) => DCELL,
         TopologySpec::FatTree(_) => FAT_TREE,
         TopologySpec::Tree(_) => TREE,
-        TopologySpec::Torus3d(_) | TopologySpec::Subways(_) => &[],
+        TopologySpec::Torus3d(_) => TORUS,
+        TopologySpec::Subways(_) => &[],
     }
 }
 

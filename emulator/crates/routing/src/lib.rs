@@ -11,6 +11,7 @@ pub mod path;
 pub mod ports;
 pub mod random;
 pub mod shortest;
+pub mod torus;
 pub mod tree;
 
 pub use catalog::{RoutingError, Scheme, default_for, names_for, router, schemes_for};

@@ -1,0 +1,106 @@
+//! The cache service: a popular object gets copies spread over the torus. `[camcube §3.3]`
+
+use cubeyard_topology::NodeId;
+
+use super::shape::Shape;
+use crate::random::Draws;
+
+/// The eight secondary replicas: a quarter of each axis up or down from the primary, all combinations.
+/// Each point of the torus is then near one of nine.
+pub fn secondary_replicas(shape: &Shape, primary: NodeId) -> [NodeId; 8] {
+    std::array::from_fn(|corner| {
+        (0..3).fold(primary, |at, axis| {
+            let quarter = i64::from(shape.sizes[axis] / 4);
+            shape.moved(
+                at,
+                axis,
+                if corner >> axis & 1 == 0 {
+                    quarter
+                } else {
+                    -quarter
+                },
+            )
+        })
+    })
+}
+
+/// The replica a lookup goes by: the nearest; the primary if it is among them, else a random one. `None`
+/// is the primary itself, `Some` an index into `secondaries`.
+pub fn nearest_replica(
+    shape: &Shape,
+    from: NodeId,
+    primary: NodeId,
+    secondaries: &[NodeId; 8],
+    draws: &mut Draws,
+) -> Option<usize> {
+    let distances = secondaries.map(|server| shape.distance(from, server));
+    let least = distances.into_iter().min().unwrap_or(u32::MAX);
+    if shape.distance(from, primary) <= least {
+        return None;
+    }
+    let nearest = || (0..8).filter(|&index| distances[index] == least);
+    let pick = draws.below(nearest().count() as u32);
+    nearest().nth(pick as usize)
+}
+
+/// Hops of lookups until they hit: `routing_service[h]` and `cache_service[h]` lookups took `h` hops.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CacheHops {
+    /// Straight to the primary.
+    pub routing_service: Vec<u64>,
+    /// By the nearest replica, which on a miss passes the lookup on and keeps a copy.
+    pub cache_service: Vec<u64>,
+}
+
+/// Runs `lookups` from uniform servers for keys of a Zipf distribution (`exponent` above 1) among `keys`,
+/// the primaries uniform and the secondaries empty at first. Memory is one byte a key.
+pub fn cache_lookups(shape: &Shape, keys: u32, exponent: f64, lookups: u64, seed: u64) -> CacheHops {
+    let mut filled = vec![0u8; keys as usize];
+    let mut hops = CacheHops::default();
+    for lookup in 0..lookups {
+        let mut draws = Draws::of(seed, lookup);
+        let from = draws.below(shape.servers());
+        let key = zipf(keys, exponent, &mut draws);
+        let primary = Draws::of(!seed, u64::from(key)).below(shape.servers());
+        let straight = shape.distance(from, primary);
+        count(&mut hops.routing_service, straight);
+        let secondaries = secondary_replicas(shape, primary);
+        let taken = match nearest_replica(shape, from, primary, &secondaries, &mut draws) {
+            None => straight,
+            Some(index) => {
+                let copies = &mut filled[key as usize];
+                let to_copy = shape.distance(from, secondaries[index]);
+                if *copies >> index & 1 == 1 {
+                    to_copy
+                } else {
+                    *copies |= 1 << index;
+                    to_copy + shape.distance(secondaries[index], primary)
+                }
+            }
+        };
+        count(&mut hops.cache_service, taken);
+    }
+    hops
+}
+
+fn count(histogram: &mut Vec<u64>, hops: u32) {
+    let hops = hops as usize;
+    if histogram.len() <= hops {
+        histogram.resize(hops + 1, 0);
+    }
+    histogram[hops] += 1;
+}
+
+/// A rank in `0..count` with probability proportional to `(rank + 1)^-exponent`, by rejection (Devroye,
+/// Non-Uniform Random Variate Generation, X.6.1).
+fn zipf(count: u32, exponent: f64, draws: &mut Draws) -> u32 {
+    let b = 2f64.powf(exponent - 1.0);
+    loop {
+        let (u, v) = (1.0 - draws.unit(), draws.unit());
+        let x = u.powf(-1.0 / (exponent - 1.0)).floor();
+        let t = (1.0 + 1.0 / x).powf(exponent - 1.0);
+        if x <= f64::from(count) && v * x * (t - 1.0) / (b - 1.0) <= t / b {
+            return x as u32 - 1;
+        }
+    }
+}

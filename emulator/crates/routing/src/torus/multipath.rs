@@ -1,0 +1,111 @@
+//! The routing service: shortest paths by link state, over whichever of their links is free. `[camcube §2.1.2]`
+
+use cubeyard_topology::{NodeId, Topology};
+
+use super::shape::{Shape, Ties};
+use crate::failures::Failures;
+use crate::path::{DirectedLink, NoPath, Router};
+use crate::random::Draws;
+use crate::shortest::{Choice, Shortest};
+
+/// Every hop takes a random one of the links that lie on a shortest live path: which link is free first
+/// is chance to a flow.
+#[derive(Debug)]
+pub struct Multipath {
+    shape: Shape,
+    ties: Ties,
+    /// Link state, where something has failed.
+    around: Option<Shortest>,
+}
+
+impl Multipath {
+    /// The routing service, both ways round where they are equally long; `None` for other families.
+    pub fn new(topology: &Topology, failures: Failures) -> Option<Multipath> {
+        Multipath::with_ties(topology, failures, Ties::Both)
+    }
+
+    /// The routing service with a rule for ties, which counts only while nothing has failed.
+    pub fn with_ties(topology: &Topology, failures: Failures, ties: Ties) -> Option<Multipath> {
+        let shape = Shape::new(topology)?;
+        let around = (!failures.is_empty()).then(|| Shortest::new(topology, failures, Choice::Equal));
+        Some(Multipath { shape, ties, around })
+    }
+}
+
+impl Router for Multipath {
+    fn name(&self) -> &'static str {
+        "torus-multipath"
+    }
+
+    fn route(
+        &self,
+        source: NodeId,
+        destination: NodeId,
+        flow: u64,
+        path: &mut Vec<DirectedLink>,
+    ) -> Result<(), NoPath> {
+        if let Some(around) = &self.around {
+            return around.route(source, destination, flow, path);
+        }
+        path.clear();
+        let mut draws = Draws::new(flow);
+        let mut at = source;
+        while at != destination {
+            let (ways, count) = ways_nearer(&self.shape, at, destination, self.ties);
+            let (axis, up) = ways[draws.below(count as u32) as usize];
+            let (next, directed) = self.shape.step(at, axis, up);
+            path.push(directed);
+            at = next;
+        }
+        Ok(())
+    }
+}
+
+/// The ways (axis, up) on a shortest path to another server, and how many there are.
+fn ways_nearer(shape: &Shape, at: NodeId, to: NodeId, ties: Ties) -> ([(usize, bool); 6], usize) {
+    let mut ways = [(0, false); 6];
+    let mut count = 0;
+    for axis in 0..3 {
+        for (nearer, up) in shape.nearer(at, to, axis, ties).into_iter().zip([true, false]) {
+            if nearer {
+                ways[count] = (axis, up);
+                count += 1;
+            }
+        }
+    }
+    (ways, count)
+}
+
+/// Packets on every directed link when each server sends one to `root` by the routing service: a link
+/// carries one packet at a time, and a packet takes the first free link on a shortest path. In every round each
+/// server thus sends as many packets as it has such links, over different ones drawn at random when it has fewer.
+pub fn routing_service_loads(shape: &Shape, root: NodeId, ties: Ties, seed: u64) -> Vec<u32> {
+    let mut loads = vec![0; shape.directed_links()];
+    let mut waiting = vec![1u32; shape.servers() as usize];
+    waiting[root as usize] = 0;
+    let mut arriving = vec![0u32; waiting.len()];
+    let mut draws = Draws::new(seed);
+    let mut left = u64::from(shape.servers()) - 1;
+    while left > 0 {
+        for at in (0..shape.servers()).filter(|&server| server != root) {
+            let queue = waiting[at as usize];
+            if queue == 0 {
+                continue;
+            }
+            let (mut ways, count) = ways_nearer(shape, at, root, ties);
+            draws.shuffle(&mut ways[..count]);
+            let sent = count.min(queue as usize);
+            for &(axis, up) in &ways[..sent] {
+                let (next, directed) = shape.step(at, axis, up);
+                loads[directed as usize] += 1;
+                arriving[next as usize] += 1;
+            }
+            waiting[at as usize] -= sent as u32;
+        }
+        left -= u64::from(std::mem::take(&mut arriving[root as usize]));
+        for (waiting, arriving) in waiting.iter_mut().zip(&mut arriving) {
+            *waiting += std::mem::take(arriving);
+        }
+    }
+    loads
+}

@@ -1,0 +1,251 @@
+//! CamCube's services against the paper's numbers.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::{assert_walks, build};
+use cubeyard_routing::random::Draws;
+use cubeyard_routing::torus::{
+    KeyMap, LinkStress, Multipath, Shape, Ties, aggregation_loads, cache_lookups, disjoint_paths,
+    join_by_corners, join_tree, link_stress, nearest_replica, routing_service_loads, secondary_replicas,
+};
+use cubeyard_routing::{FailureKind, Failures, PathSet, Router};
+use cubeyard_topology::Topology;
+use proptest::prelude::*;
+
+fn camcube() -> (Topology, Shape) {
+    let topology = build(r#"{"family":"torus3d","x":20,"y":20,"z":20}"#);
+    let shape = Shape::new(&topology).unwrap();
+    (topology, shape)
+}
+
+#[test]
+fn diameter_and_mean_are_those_published() {
+    for (size, diameter, mean) in [(20, 30, 15.0), (12, 18, 9.0)] {
+        let topology = build(&format!(
+            r#"{{"family":"torus3d","x":{size},"y":{size},"z":{size}}}"#
+        ));
+        let shape = Shape::new(&topology).unwrap();
+        let distances: Vec<u32> = (0..shape.servers())
+            .map(|server| shape.distance(0, server))
+            .collect();
+        assert_eq!(distances.iter().max(), Some(&diameter));
+        assert_eq!(
+            f64::from(distances.iter().sum::<u32>()) / f64::from(shape.servers()),
+            mean
+        );
+    }
+}
+
+/// Section 3.1, for all 7,999 destinations: at least three link-disjoint paths, two hops of stretch at most.
+#[test]
+fn tcp_paths_are_disjoint_and_short() {
+    let (topology, shape) = camcube();
+    let none = Failures::none(&topology);
+    let source = topology.node_by_name("(3,17,9)").unwrap();
+    let mut paths = PathSet::default();
+    for destination in (0..shape.servers()).filter(|&server| server != source) {
+        disjoint_paths(&shape, source, destination, &mut paths);
+        assert!(paths.len() >= 3);
+        let mut used = BTreeSet::new();
+        for path in paths.iter() {
+            assert_walks(&topology, source, destination, path, &none);
+            assert!(path.len() as u32 <= shape.distance(source, destination) + 2);
+            assert!(
+                path.iter().all(|&directed| used.insert(directed)),
+                "a link is shared"
+            );
+        }
+    }
+}
+
+/// Table 1: all 14 cells of the aggregation service.
+#[test]
+fn table_1_comes_out_exactly() {
+    let (_, shape) = camcube();
+    let none = link_stress(&aggregation_loads(&shape, 4321, false));
+    let expected = LinkStress {
+        links_used: 7999,
+        packets: 120_000,
+        median: 5,
+        percentile_90: 9,
+        percentile_99: 160,
+        maximum: 4000,
+    };
+    assert_eq!(none, expected);
+    let full = link_stress(&aggregation_loads(&shape, 4321, true));
+    let expected = LinkStress {
+        links_used: 7999,
+        packets: 7999,
+        median: 1,
+        percentile_90: 1,
+        percentile_99: 1,
+        maximum: 1,
+    };
+    assert_eq!(full, expected);
+    // Percentage of links used: 17 of 48,000.
+    assert_eq!((100.0 * 7999.0f64 / 48_000.0).round(), 17.0);
+}
+
+/// Table 1's routing service: 19,646 links, 3 / 7 / 51 / 1,494 in the paper.
+#[test]
+fn the_routing_service_spreads_as_published() {
+    let (topology, shape) = camcube();
+    for seed in 0..3 {
+        let stress = link_stress(&routing_service_loads(&shape, 4321, Ties::Up, seed));
+        assert_eq!(stress.packets, 120_000);
+        assert!((19_450..19_750).contains(&stress.links_used), "{stress:?}");
+        assert_eq!(
+            (stress.median, stress.percentile_90, stress.percentile_99),
+            (3, 7, 51)
+        );
+        assert!((1_440..1_540).contains(&stress.maximum), "{stress:?}");
+    }
+    let service = Multipath::new(&topology, Failures::none(&topology)).unwrap();
+    let mut path = Vec::new();
+    for server in 0..shape.servers() {
+        service.route(server, 4321, u64::from(server), &mut path).unwrap();
+        assert_eq!(path.len() as u32, shape.distance(server, 4321));
+    }
+}
+
+/// Figure 3: medians 15 and 7, never more than the diameter.
+#[test]
+fn cache_hops_are_those_published() {
+    let (_, shape) = camcube();
+    let hops = cache_lookups(&shape, 1_000_000, 1.5, 100_000, 1);
+    let median = |histogram: &[u64]| {
+        let half = histogram.iter().sum::<u64>().div_ceil(2);
+        let mut seen = 0;
+        histogram
+            .iter()
+            .position(|&count| {
+                seen += count;
+                seen >= half
+            })
+            .unwrap()
+    };
+    assert_eq!(median(&hops.routing_service), 15);
+    assert_eq!(median(&hops.cache_service), 7);
+    assert_eq!(hops.routing_service.len() - 1, 30);
+    assert!(hops.cache_service.len() - 1 <= 30);
+}
+
+#[test]
+fn a_lookup_prefers_the_primary() {
+    let (topology, shape) = camcube();
+    let at = |name: &str| topology.node_by_name(name).unwrap();
+    let secondaries = secondary_replicas(&shape, at("(0,0,0)"));
+    assert!(secondaries.contains(&at("(5,15,5)")));
+    let mut draws = Draws::new(1);
+    assert_eq!(
+        nearest_replica(&shape, at("(1,0,0)"), at("(0,0,0)"), &secondaries, &mut draws),
+        None
+    );
+    let near = nearest_replica(&shape, at("(5,14,6)"), at("(0,0,0)"), &secondaries, &mut draws).unwrap();
+    assert_eq!(secondaries[near], at("(5,15,5)"));
+}
+
+/// Figure 2: the gain in links peaks near a tenth of the servers and vanishes when all have joined.
+#[test]
+fn the_distribution_tree_saves_links() {
+    let (_, shape) = camcube();
+    let root = 4321;
+    let gain = |share: f64| {
+        let mut servers: Vec<u32> = (0..shape.servers()).collect();
+        Draws::new(3).shuffle(&mut servers);
+        let members = &servers[..(share * f64::from(shape.servers())) as usize];
+        let own = join_tree(&shape, root, members, |at| join_by_corners(&shape, at, root))
+            .edges
+            .len();
+        // The base: fixed poll order, the first link (x+, x-, y+, ...) on a shortest path.
+        let base = join_tree(&shape, root, members, |at| {
+            (0..3)
+                .find_map(|axis| {
+                    let nearer = shape.nearer(at, root, axis, Ties::Up);
+                    (nearer != [false, false]).then_some((axis, nearer[0]))
+                })
+                .unwrap()
+        })
+        .edges
+        .len();
+        1.0 - own as f64 / base as f64
+    };
+    let gains: Vec<f64> = [0.001, 0.01, 0.05, 0.1, 0.2, 0.5, 1.0].map(gain).to_vec();
+    assert_eq!(
+        gains[6], 0.0,
+        "a tree of all servers has one link less than servers, whatever the protocol"
+    );
+    assert!(
+        gains[3] > gains[0] && gains[3] > gains[5] && gains[3] > 0.05,
+        "{gains:?}"
+    );
+}
+
+/// A join packet comes one hop nearer with every step, from everywhere, on any edge length.
+#[test]
+fn joins_never_stray() {
+    for size in [2, 3, 8, 20] {
+        let topology = build(&format!(
+            r#"{{"family":"torus3d","x":{size},"y":{size},"z":{size}}}"#
+        ));
+        let shape = Shape::new(&topology).unwrap();
+        let members: Vec<u32> = (0..shape.servers()).collect();
+        let tree = join_tree(&shape, 1, &members, |at| join_by_corners(&shape, at, 1));
+        assert_eq!(tree.edges.len() as u32, shape.servers() - 1);
+        for (child, parent, down) in tree.edges {
+            assert_eq!(shape.distance(child, 1), shape.distance(parent, 1) + 1);
+            assert_walks(&topology, parent, child, &[down], &Failures::none(&topology));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Keys go to a nearest live server; one more failure moves that server's keys only, to live ones.
+    #[test]
+    fn keys_move_only_from_the_failed(ratio in 0.0..0.6f64, seed: u64, key: u64, extra: u32) {
+        let topology = build(r#"{"family":"torus3d","x":5,"y":4,"z":3}"#);
+        let shape = Shape::new(&topology).unwrap();
+        let mut failures = Failures::random(&topology, FailureKind::Server, ratio, seed);
+        let extra = extra % 60;
+        let before: Vec<_> = {
+            let map = KeyMap::new(&shape, &failures);
+            (0..60).map(|home| map.server_of(key, home)).collect()
+        };
+        for (home, server) in before.iter().enumerate() {
+            let server = server.unwrap();
+            let least = (0..60).filter(|&other| !failures.node_failed(other)).map(|other| shape.distance(home as u32, other)).min();
+            prop_assert_eq!(Some(shape.distance(home as u32, server)), least);
+        }
+        prop_assume!(!failures.node_failed(extra) && failures.nodes().len() < 59);
+        failures.fail_node(extra);
+        let map = KeyMap::new(&shape, &failures);
+        for (home, &old) in before.iter().enumerate() {
+            let new = map.server_of(key, home as u32);
+            prop_assert!(new.is_some_and(|server| !failures.node_failed(server)));
+            prop_assert!(old == Some(extra) || new == old);
+        }
+    }
+}
+
+#[test]
+fn ties_among_heirs_spread() {
+    let (topology, shape) = camcube();
+    let mut failures = Failures::none(&topology);
+    failures.fail_node(4321);
+    let map = KeyMap::new(&shape, &failures);
+    let mut heirs = std::collections::BTreeMap::new();
+    for key in 0..6000 {
+        *heirs.entry(map.server_of(key, 4321).unwrap()).or_insert(0) += 1;
+    }
+    assert_eq!(heirs.len(), 6);
+    assert!(heirs.values().all(|keys| (850..1150).contains(keys)), "{heirs:?}");
+    for server in 0..8000 {
+        failures.fail_node(server);
+    }
+    assert_eq!(KeyMap::new(&shape, &failures).server_of(1, 4321), None);
+}
