@@ -6,12 +6,15 @@ and says on its cover what is left out and where that is.
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import orjson
-import typst
 
 from cubeyard.exports.formats import Progress
 from cubeyard.exports.palette import LIGHT
@@ -31,26 +34,34 @@ MAX_BUNDLES = 3_000
 _CHUNK_BYTES = 1 << 18
 
 
+class TypesettingError(RuntimeError):
+    """The typesetter did not make a file: it was stopped, ran out of memory, or the template is at fault."""
+
+
 def install_pack(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     """The pack as PDF, in pieces once it is typeset."""
     tables = PlanTables(plan)
     files: dict[str, bytes] = {}
     document = pack_document(tables, files, progress)
-    folder = resources.files("cubeyard.exports.pdf")
-    # The typesetter takes a set of files by name; its stub knows only a path.
-    sources = files | {"main.typ": folder.joinpath("pack.typ").read_bytes(), "pack.json": orjson.dumps(document)}
     progress(0.4, f"typesetting {document['total']:,} pages")
-    with resources.as_file(folder.joinpath("fonts")) as fonts:
-        pdf = typst.compile(
-            sources,  # pyright: ignore[reportArgumentType]
-            font_paths=[str(fonts)],
-            ignore_system_fonts=True,
-            format="pdf",
-            timestamp=0,
+    here = resources.files("cubeyard.exports.pdf")
+    with (
+        tempfile.TemporaryDirectory(prefix="cubeyard-pdf-") as folder,
+        resources.as_file(here.joinpath("fonts")) as fonts,
+        resources.as_file(here.joinpath("typeset.py")) as program,
+    ):
+        sources = files | {"main.typ": here.joinpath("pack.typ").read_bytes(), "pack.json": orjson.dumps(document)}
+        for name, content in sources.items():
+            (Path(folder) / name).write_bytes(content)
+        done = subprocess.run(
+            [sys.executable, "-I", str(program), folder, str(fonts)], capture_output=True, text=True, check=False
         )
-    progress(0.98, "install pack")
-    for start in range(0, len(pdf), _CHUNK_BYTES):
-        yield bytes(pdf[start : start + _CHUNK_BYTES])
+        if done.returncode:
+            raise TypesettingError(done.stderr[-2000:])
+        progress(0.98, "install pack")
+        with (Path(folder) / "pack.pdf").open("rb") as pdf:
+            while piece := pdf.read(_CHUNK_BYTES):
+                yield piece
     progress(1.0, "install pack")
 
 
