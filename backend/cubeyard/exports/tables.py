@@ -172,6 +172,11 @@ def provenance(plan: PlanView) -> str:
     return f"plan {plan.plan_hash[:12]} \u00b7 engine {plan.engine_version} \u00b7 price book {book_title(plan)} \u00b7 modelled"
 
 
+def category_title(category: str) -> str:
+    """A bill's category as a heading."""
+    return "NIC" if category == "nic" else plain(category).capitalize()
+
+
 def book_title(plan: PlanView) -> str:
     """The price book the plan pins, by its identifier."""
     book = plan.spec.get("catalog")

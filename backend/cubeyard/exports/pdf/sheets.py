@@ -10,7 +10,7 @@ import numpy as np
 
 from cubeyard.exports.pdf.metrics import clipped, fit
 from cubeyard.exports.pdf.strips import Field, Group, Layout, paginate
-from cubeyard.exports.tables import CableRow, PlanTables
+from cubeyard.exports.tables import CableRow, PlanTables, category_title
 from cubeyard.exports.text import plain
 from cubeyard.exports.workbook.racks import CablesByRack
 
@@ -218,7 +218,7 @@ def materials(tables: PlanTables) -> Section:
     groups: dict[str, Group] = {}
     for line in tables.plan.bom["lines"]:
         category = plain(line["category"])
-        group = groups.setdefault(category, Group(category.capitalize(), "", []))
+        group = groups.setdefault(category, Group(category_title(category), "", []))
         price, total, length = line.get("unit_price_usd"), line.get("total_usd"), line.get("length_metres")
         group.lines.append((
             clipped(plain(line.get("sku")), 30, 7.2), clipped(plain(line.get("name")), 62, 7.2), "" if length is None else f"{length:g}",

@@ -7,7 +7,7 @@ from typing import Any
 from xlsxwriter import Workbook
 from xlsxwriter.worksheet import Worksheet
 
-from cubeyard.exports.tables import PlanTables, provenance
+from cubeyard.exports.tables import PlanTables, category_title, provenance
 from cubeyard.exports.text import cell, plain
 from cubeyard.exports.workbook import bill, schedule
 from cubeyard.exports.workbook.names import MAX_RACK_SHEETS, SheetNames, quoted
@@ -102,7 +102,7 @@ def _costs(sheet: Worksheet, styles: Styles, plan: PlanView, names: SheetNames, 
     first = row + 2
     for category, value in totals.items():
         row += 1
-        sheet.write_string(row, 0, plain(category).capitalize(), styles.label)
+        sheet.write_string(row, 0, category_title(category), styles.label)
         where = f"{quoted(names.bom)}!{bill.CATEGORY_COLUMN}{bill.FIRST_ROW + 1}:{bill.CATEGORY_COLUMN}{last}"
         what = f"{quoted(names.bom)}!{bill.TOTAL_COLUMN}{bill.FIRST_ROW + 1}:{bill.TOTAL_COLUMN}{last}"
         sheet.write_formula(row, 1, f'=SUMIF({where},"{plain(category)}",{what})', styles.money, value)  # pyright: ignore[reportArgumentType]
