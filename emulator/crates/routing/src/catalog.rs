@@ -10,6 +10,7 @@ use crate::failures::Failures;
 use crate::fat_tree::FatTreeRouting;
 use crate::path::Router;
 use crate::shortest::{Choice, Shortest};
+use crate::subways::SubwaysRouting;
 use crate::torus::{DimensionOrder, DisjointPaths, Multipath};
 use crate::tree::TreeRouting;
 
@@ -24,12 +25,12 @@ pub struct Scheme {
 }
 
 macro_rules! scheme {
-    ($name:literal, $router:ident, $summary:literal) => {
+    ($name:literal, $router:ident :: $make:ident, $summary:literal) => {
         Scheme {
             name: $name,
             summary: $summary,
             make: |topology, failures| {
-                $router::new(topology, failures).map(|router| Box::new(router) as Box<dyn Router>)
+                $router::$make(topology, failures).map(|router| Box::new(router) as Box<dyn Router>)
             },
         }
     };
@@ -45,17 +46,17 @@ macro_rules! scheme {
 const BCUBE: &[Scheme] = &[
     scheme!(
         "bsr",
-        Bsr,
+        Bsr::new,
         "BSR: a random one of the parallel paths that are alive, with substitutes for broken ones. [bcube §4]"
     ),
     scheme!(
         "bsr-greedy",
-        BsrGreedy,
+        BsrGreedy::new,
         "BSR that sees the load: each flow in turn takes the parallel path whose fullest link is least full. [bcube §4]"
     ),
     scheme!(
         "bcube-fixed",
-        FixedPath,
+        FixedPath::new,
         "BCubeRouting: digits corrected from the highest down; a broken path is a dropped flow. [bcube §3.2]"
     ),
 ];
@@ -63,43 +64,56 @@ const BCUBE: &[Scheme] = &[
 const DCELL: &[Scheme] = &[
     scheme!(
         "dfr",
-        Dfr,
+        Dfr::new,
         "DFR: DCellRouting with link state inside a DCell_1, local reroute by a proxy and jump-up. [dcell §4.3]"
     ),
     scheme!(
         "dcell",
-        DcellRouting,
+        DcellRouting::new,
         "DCellRouting: the structure's single path; a broken one is a dropped flow. [dcell §4.1]"
     ),
 ];
 
 const FAT_TREE: &[Scheme] = &[scheme!(
     "fat-tree",
-    FatTreeRouting,
+    FatTreeRouting::new,
     "A random shortest up-path; a broken one is re-distributed to an available one. [bcube §6]"
 )];
 
 const TREE: &[Scheme] = &[scheme!(
     "tree",
-    TreeRouting,
+    TreeRouting::new,
     "The only path, by the common ancestor. [bcube §8]"
 )];
 
 const TORUS: &[Scheme] = &[
     scheme!(
         "torus-multipath",
-        Multipath,
+        Multipath::new,
         "CamCube's routing service: every hop takes a random link on a shortest live path. [camcube §2.1.2]"
     ),
     scheme!(
         "torus-tcp",
-        DisjointPaths,
+        DisjointPaths::new,
         "CamCube's TCP/IP service: a random one of at least three link-disjoint paths. [camcube §3.1]"
     ),
     scheme!(
         "torus-dimension",
-        DimensionOrder,
+        DimensionOrder::new,
         "CamCube's aggregation service: x, then y, then z, the same path for every flow. [camcube §3.4]"
+    ),
+];
+
+const SUBWAYS: &[Scheme] = &[
+    scheme!(
+        "subways-ecmp",
+        SubwaysRouting::equal,
+        "A shared ToR where there is one, else a random ToR of each end; ways between at random. [subways §4.2]"
+    ),
+    scheme!(
+        "subways-wcmp",
+        SubwaysRouting::by_rate,
+        "The same with an end's ToRs drawn in proportion to its links' rates. [subways §4.3]"
     ),
 ];
 
@@ -116,7 +130,7 @@ fn own(spec: &TopologySpec) -> &'static [Scheme] {
         TopologySpec::FatTree(_) => FAT_TREE,
         TopologySpec::Tree(_) => TREE,
         TopologySpec::Torus3d(_) => TORUS,
-        TopologySpec::Subways(_) => &[],
+        TopologySpec::Subways(_) => SUBWAYS,
     }
 }
 

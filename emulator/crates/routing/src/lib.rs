@@ -11,6 +11,7 @@ pub mod path;
 pub mod ports;
 pub mod random;
 pub mod shortest;
+pub mod subways;
 pub mod torus;
 pub mod tree;
 
