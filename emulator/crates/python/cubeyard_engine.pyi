@@ -4,12 +4,14 @@ Specs and price books go in as JSON text, documents come out as JSON text, cable
 release the GIL. The same spec and book always give the same plan.
 """
 
+from collections.abc import Callable
 from typing import TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "EngineCancelled",
     "EngineError",
     "Plan",
     "Topology",
@@ -21,7 +23,11 @@ __all__ = [
     "engine_version",
     "estimate_json",
     "families_json",
+    "figure",
+    "figures_json",
     "plan_schema_json",
+    "predict",
+    "routings_json",
 ]
 
 class EngineError(ValueError):
@@ -29,6 +35,9 @@ class EngineError(ValueError):
 
     findings_json: str
     """JSON array of `{severity, code, where, message, hint, fix, value?, limit?}`."""
+
+class EngineCancelled(Exception):
+    """The call was cancelled by its progress callback."""
 
 class CableColumns(TypedDict):
     """Equally long columns; row `i` is cable `start + i`."""
@@ -75,6 +84,21 @@ def build_plan(spec_json: str, book_json: str) -> Plan:
 
 def diff_plans(before: Plan, after: Plan) -> str:
     """The work order that turns one plan's cabling into the other's, as JSON."""
+
+Progress = Callable[[int, int], object]
+"""Called at least every 50 ms with units of work done and in all (0: not yet known); `False` cancels."""
+
+def predict(spec_json: str, experiment_json: str, on_progress: Progress | None = None) -> str:
+    """What a topology spec or plan spec carries under an experiment, as JSON. Raises EngineError, EngineCancelled."""
+
+def figures_json() -> str:
+    """The published figures: `[{id, title, source}]`."""
+
+def figure(figure_id: str, seeds: int | None = None, on_progress: Progress | None = None) -> str:
+    """A published figure recomputed: `{id, title, rows, series, axes, choices, provenance}`. Raises EngineError."""
+
+def routings_json(spec_json: str) -> str:
+    """Routing schemes that serve a plan, its paper's own first: `[{name, summary}]`. Raises EngineError."""
 
 @final
 class Topology:

@@ -4,12 +4,13 @@
 //! `EngineError`, whose `findings_json` says what to change.
 
 mod plan;
+mod predict;
 mod topology;
 
 use cubeyard_plan::summary::{ENGINE_VERSION, findings_json};
 use cubeyard_topology::Finding;
 use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(
@@ -17,6 +18,13 @@ create_exception!(
     EngineError,
     PyValueError,
     "Nothing can be computed from this input; `findings_json` (str) says why and what to change."
+);
+
+create_exception!(
+    cubeyard_engine,
+    EngineCancelled,
+    PyException,
+    "The call was cancelled by its progress callback."
 );
 
 /// The findings as a Python exception.
@@ -49,6 +57,8 @@ fn plan_schema_json(py: Python<'_>) -> String {
 #[pymodule]
 mod cubeyard_engine {
     #[pymodule_export]
+    use super::EngineCancelled;
+    #[pymodule_export]
     use super::EngineError;
     #[pymodule_export]
     use super::builtin_books;
@@ -58,6 +68,8 @@ mod cubeyard_engine {
     use super::plan::{Plan, build_plan, check_book, diff_plans, estimate_json};
     #[pymodule_export]
     use super::plan_schema_json;
+    #[pymodule_export]
+    use super::predict::{figure, figures_json, predict, routings_json};
     #[pymodule_export]
     use super::topology::{Topology, build_topology, families_json};
 }

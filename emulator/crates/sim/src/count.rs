@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use cubeyard_routing::random::mix;
-use cubeyard_routing::{NoPath, Router};
+use cubeyard_routing::{DirectedLink, NoPath, Router};
 use rayon::prelude::*;
 
 use crate::flows::Flows;
@@ -16,6 +16,8 @@ const CHUNK_FLOWS: u64 = 16_384;
 pub struct Progress {
     /// Units of work done so far.
     pub done: AtomicU64,
+    /// Units of work there are, as far as is known.
+    pub total: AtomicU64,
     /// Set from outside to stop soon.
     pub cancelled: AtomicBool,
 }
@@ -31,18 +33,54 @@ pub struct LinkFlows {
     pub per_directed_link: Vec<u32>,
     /// Flows that have a path.
     pub flows: u64,
-    /// Flows that found none, by the scheme's own rules.
+    /// Flows without one: those below and those whose own ends have failed.
     pub dropped: u64,
+    /// Flows between live servers for which the scheme found no path.
+    pub no_path: u64,
     /// Links on all paths together.
     pub total_links: u64,
     /// Links on the longest path.
     pub longest_links: u32,
+    /// Servers entered along the path that enters most, its destination included.
+    pub most_hops: u32,
 }
 
 impl LinkFlows {
+    /// No flow on any of `directed_links`.
+    pub fn empty(directed_links: usize) -> LinkFlows {
+        LinkFlows {
+            per_directed_link: vec![0; directed_links],
+            ..LinkFlows::default()
+        }
+    }
+
     /// The most loaded direction's flows.
     pub fn most(&self) -> u32 {
         self.per_directed_link.iter().copied().max().unwrap_or(0)
+    }
+
+    /// Enters one flow: the links of its path, or why it has none. `into_server` says of each directed link
+    /// whether it ends at a server; empty, where hops follow from links.
+    #[inline]
+    pub fn enter(&mut self, routed: Result<(), NoPath>, path: &[DirectedLink], into_server: &[bool]) {
+        match routed {
+            Ok(()) => {
+                self.flows += 1;
+                self.total_links += path.len() as u64;
+                self.longest_links = self.longest_links.max(path.len() as u32);
+                for &link in path {
+                    self.per_directed_link[link as usize] += 1;
+                }
+                if !into_server.is_empty() {
+                    let entered = path.iter().filter(|&&link| into_server[link as usize]);
+                    self.most_hops = self.most_hops.max(entered.count() as u32);
+                }
+            }
+            Err(reason) => {
+                self.dropped += 1;
+                self.no_path += u64::from(reason == NoPath::NotFound);
+            }
+        }
     }
 
     fn merge(mut self, other: &LinkFlows) -> LinkFlows {
@@ -51,8 +89,10 @@ impl LinkFlows {
         }
         self.flows += other.flows;
         self.dropped += other.dropped;
+        self.no_path += other.no_path;
         self.total_links += other.total_links;
         self.longest_links = self.longest_links.max(other.longest_links);
+        self.most_hops = self.most_hops.max(other.most_hops);
         self
     }
 }
@@ -60,19 +100,19 @@ impl LinkFlows {
 /// Routes every flow and counts it on the links of its path. Linear in the links of all paths; memory
 /// is one counter array a thread. The result does not depend on the number of threads.
 ///
+/// `into_server` is as in [`LinkFlows::enter`].
+///
 /// A flow whose ends have failed or that finds no path is dropped and counted as such.
 pub fn count_links(
     router: &dyn Router,
     flows: &Flows,
     directed_links: usize,
+    into_server: &[bool],
     seed: u64,
     progress: &Progress,
 ) -> Result<LinkFlows, Cancelled> {
     let total = flows.len();
-    let empty = || LinkFlows {
-        per_directed_link: vec![0; directed_links],
-        ..LinkFlows::default()
-    };
+    let empty = || LinkFlows::empty(directed_links);
     let chunks = total.div_ceil(CHUNK_FLOWS) as usize;
     let counted = (0..chunks)
         .into_par_iter()
@@ -88,19 +128,7 @@ pub fn count_links(
                 for index in range {
                     let (source, destination) = flows.flow(index);
                     let routed = router.route(source, destination, mix(seed ^ mix(index)), &mut path);
-                    match routed {
-                        Ok(()) => {
-                            load.flows += 1;
-                            load.total_links += path.len() as u64;
-                            load.longest_links = load.longest_links.max(path.len() as u32);
-                            for &link in &path {
-                                load.per_directed_link[link as usize] += 1;
-                            }
-                        }
-                        Err(NoPath::SourceFailed | NoPath::DestinationFailed | NoPath::NotFound) => {
-                            load.dropped += 1;
-                        }
-                    }
+                    load.enter(routed, &path, into_server);
                 }
                 progress.done.fetch_add(size, Ordering::Relaxed);
                 (load, path)

@@ -2,6 +2,21 @@
 //! failures leave of them.
 
 pub mod count;
+pub mod experiment;
+pub mod faults;
+pub mod figures;
 pub mod flows;
+pub mod fluid;
+pub mod greedy;
+pub mod hops;
 pub mod maxmin;
+pub mod network;
 pub mod paths;
+pub mod predict;
+pub mod scheme;
+pub mod workload;
+
+pub use count::{Cancelled, Progress};
+pub use experiment::Experiment;
+pub use network::Network;
+pub use predict::{PredictError, predict};

@@ -68,6 +68,8 @@ impl Paths {
                     }
                     piece.ends.push(piece.links.len() as u32);
                 }
+                // A vector grown by doubling may hold twice what it needs; all pieces are held at once.
+                piece.links.shrink_to_fit();
                 progress.done.fetch_add(size, Ordering::Relaxed);
                 Some(piece)
             })

@@ -18,6 +18,7 @@ fn all_to_all(topology: &Topology, router: &dyn Router, seed: u64) -> LinkFlows 
         router,
         &flows,
         topology.links().len() * 2,
+        &[],
         seed,
         &Progress::default(),
     )

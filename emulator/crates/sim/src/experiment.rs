@@ -1,0 +1,152 @@
+//! An experiment: what is sent, how it is routed, what fails. One description for every engine.
+
+use cubeyard_topology::Finding;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::faults::Fault;
+use crate::workload::Workload;
+
+/// The seed of an experiment that gives none.
+pub const DEFAULT_SEED: u64 = 7;
+
+/// One experiment. The plan may come with it or beside it; it is not read here.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// The plan or a reference to it, for whoever keeps experiments.
+    #[serde(default, skip_serializing)]
+    pub plan: Option<Value>,
+    /// What the experiment is called, for whoever keeps experiments.
+    #[serde(default, skip_serializing)]
+    pub name: Option<String>,
+    /// Who sends to whom.
+    #[serde(default = "all_to_all")]
+    pub workload: Workload,
+    /// The routing scheme; the paper's own for the family when left out.
+    #[serde(default)]
+    pub routing: Option<String>,
+    /// What fails.
+    #[serde(default)]
+    pub faults: Vec<Fault>,
+    /// Which engine computes it: `flow`.
+    #[serde(default)]
+    pub engine: EngineKind,
+    /// The rate of every link in Gb/s, instead of the plan's.
+    #[serde(default)]
+    pub link_gbps: Option<f64>,
+    /// Seeds of all that is drawn; a run for each.
+    #[serde(default = "default_seeds")]
+    pub seeds: Vec<u64>,
+    /// Whether to work out max-min fair rates; when left out, up to [`AUTO_RATES_FLOWS`] flows.
+    #[serde(default)]
+    pub max_min: Option<bool>,
+    /// What every flow has to send, in gigabits times its weight: asks for completion times.
+    #[serde(default)]
+    pub flow_gigabits: Option<f64>,
+    /// Whether to give the flows on every link.
+    #[serde(default)]
+    pub link_load: bool,
+    /// Whether to give the rate of every flow (with `max_min`), up to [`MAX_LISTED_RATES`] flows.
+    #[serde(default)]
+    pub flow_rates: bool,
+}
+
+/// Up to this many flows, max-min rates are worked out unasked: it takes a moment.
+pub const AUTO_RATES_FLOWS: u64 = 100_000;
+
+/// Flows whose rates are listed one by one.
+pub const MAX_LISTED_RATES: u64 = 1_000_000;
+
+/// Flows whose ends in time are worked out: each step of the run is a filling of its own.
+pub const MAX_TIMED_FLOWS: u64 = 200_000;
+
+/// The engines that take an experiment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EngineKind {
+    /// Flows as fluids.
+    #[default]
+    Flow,
+}
+
+fn all_to_all() -> Workload {
+    Workload::AllToAll
+}
+
+fn default_seeds() -> Vec<u64> {
+    vec![DEFAULT_SEED]
+}
+
+impl Experiment {
+    /// Reads an experiment.
+    ///
+    /// # Errors
+    /// Findings that name the field, its value and what it may be.
+    pub fn from_json(text: &str) -> Result<Experiment, Vec<Finding>> {
+        let mut reader = serde_json::Deserializer::from_str(text);
+        let experiment: Experiment = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+            let field = match error.path().to_string().as_str() {
+                "." => "experiment".to_owned(),
+                path => path.to_owned(),
+            };
+            let message = format!("{field} cannot be read: {}.", error.inner());
+            let mut finding = Finding::error(
+                "experiment-unreadable",
+                field,
+                message,
+                "Correct the value, or leave the field out for its default.",
+            );
+            let whole: Option<Value> = serde_json::from_str(text).ok();
+            finding.value = whole.and_then(|whole| {
+                error
+                    .path()
+                    .to_string()
+                    .split('.')
+                    .try_fold(&whole, |at, key| at.get(key))
+                    .cloned()
+            });
+            vec![finding]
+        })?;
+        let findings = experiment.check();
+        if findings.is_empty() {
+            Ok(experiment)
+        } else {
+            Err(findings)
+        }
+    }
+
+    fn check(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for (field, value) in [
+            ("link_gbps", self.link_gbps),
+            ("flow_gigabits", self.flow_gigabits),
+        ] {
+            if let Some(value) = value.filter(|value| !(value.is_finite() && *value > 0.0)) {
+                findings.push(
+                    Finding::error(
+                        "not-positive",
+                        field,
+                        format!("{field} is {value}; it must be above 0."),
+                        "Give a number above 0, or leave it out.",
+                    )
+                    .with_value(value)
+                    .with_limit(0),
+                );
+            }
+        }
+        if self.seeds.is_empty() {
+            findings.push(
+                Finding::error(
+                    "no-seeds",
+                    "seeds",
+                    "seeds is empty; at least one is needed.",
+                    "Give a list like [7].",
+                )
+                .with_value(0)
+                .with_limit(1),
+            );
+        }
+        findings
+    }
+}

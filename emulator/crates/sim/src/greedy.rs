@@ -1,0 +1,145 @@
+//! Choice by probing, flow after flow: each flow takes the good path with the most bandwidth left.
+//!
+//! Flows start one after another in an order drawn from the seed: in the workload's own order all flows of one server
+//! would come together, and none would see what the others are about to do. What is left of a link is what it has
+//! shared among its flows; among paths with equally much left the shortest wins, then the one drawn. A sequential
+//! process, so it runs on one thread. `[bcube §4.2]`, order and ties `[ours]`
+
+use std::sync::atomic::Ordering;
+
+use cubeyard_routing::random::{Draws, mix};
+use cubeyard_routing::{DirectedLink, MultipathRouter, NoPath, PathSet};
+
+use crate::count::{Cancelled, LinkFlows, Progress};
+use crate::flows::Flows;
+use crate::paths::Paths;
+
+/// How many flows between two looks at the progress.
+const STRIDE: u64 = 8_192;
+
+/// Assigns every flow its path; calls `visit` with each flow's index and outcome, in the order they start.
+fn assign(
+    router: &dyn MultipathRouter,
+    flows: &Flows,
+    directed_links: usize,
+    seed: u64,
+    progress: &Progress,
+    mut visit: impl FnMut(u64, Result<(), NoPath>, &[DirectedLink]),
+) -> Result<(), Cancelled> {
+    let mut on_link = vec![0u32; directed_links];
+    let mut candidates = PathSet::default();
+    let total = flows.len();
+    let mut order: Vec<u32> = (0..total as u32).collect();
+    Draws::new(seed).shuffle(&mut order);
+    for (turn, index) in (0u64..).zip(order.into_iter().map(u64::from)) {
+        if turn % STRIDE == 0 {
+            if progress.cancelled.load(Ordering::Relaxed) {
+                return Err(Cancelled);
+            }
+            progress
+                .done
+                .fetch_add(STRIDE.min(total - turn), Ordering::Relaxed);
+        }
+        let (source, destination) = flows.flow(index);
+        if source == destination {
+            visit(index, Ok(()), &[]);
+            continue;
+        }
+        let flow = mix(seed ^ mix(index));
+        if let Err(reason) = router.good_paths(source, destination, flow, &mut candidates) {
+            visit(index, Err(reason), &[]);
+            continue;
+        }
+        let fullest = |links: &[DirectedLink]| {
+            let loads = links.iter().map(|&link| on_link[link as usize]);
+            (loads.max().unwrap_or(0), links.len())
+        };
+        let mut draws = Draws::new(flow);
+        let (mut least, mut chosen, mut ties) = ((u32::MAX, usize::MAX), 0, 0);
+        for (i, links) in candidates.iter().enumerate() {
+            let load = fullest(links);
+            ties = match load.cmp(&least) {
+                std::cmp::Ordering::Less => 1,
+                std::cmp::Ordering::Equal => ties + 1,
+                std::cmp::Ordering::Greater => continue,
+            };
+            if ties == 1 || draws.below(ties) == 0 {
+                (least, chosen) = (load, i);
+            }
+        }
+        let path = candidates.path(chosen);
+        for &link in path {
+            on_link[link as usize] += 1;
+        }
+        visit(index, Ok(()), path);
+    }
+    Ok(())
+}
+
+/// The load of a workload.
+pub fn count_links(
+    router: &dyn MultipathRouter,
+    flows: &Flows,
+    directed_links: usize,
+    into_server: &[bool],
+    seed: u64,
+    progress: &Progress,
+) -> Result<LinkFlows, Cancelled> {
+    let mut load = LinkFlows::empty(directed_links);
+    assign(
+        router,
+        flows,
+        directed_links,
+        seed,
+        progress,
+        |_, routed, path| {
+            load.enter(routed, path, into_server);
+        },
+    )?;
+    Ok(load)
+}
+
+/// The paths of a workload.
+pub fn route(
+    router: &dyn MultipathRouter,
+    flows: &Flows,
+    directed_links: usize,
+    seed: u64,
+    progress: &Progress,
+) -> Result<Paths, Cancelled> {
+    // As they start; put into the workload's order afterwards.
+    let mut started = Vec::with_capacity(flows.len() as usize);
+    let mut links = Vec::new();
+    let mut dropped = Vec::new();
+    assign(
+        router,
+        flows,
+        directed_links,
+        seed,
+        progress,
+        |flow, routed, path| {
+            if routed.is_err() {
+                dropped.push(flow as u32);
+            }
+            started.push((flow as u32, links.len() as u32));
+            links.extend_from_slice(path);
+        },
+    )?;
+    dropped.sort_unstable();
+    let mut ranges = vec![(0u32, 0u32); started.len()];
+    for (i, &(flow, from)) in started.iter().enumerate() {
+        let to = started.get(i + 1).map_or(links.len() as u32, |next| next.1);
+        ranges[flow as usize] = (from, to);
+    }
+    let mut paths = Paths {
+        offsets: Vec::with_capacity(ranges.len() + 1),
+        links: Vec::with_capacity(links.len()),
+        dropped,
+    };
+    paths.offsets.push(0);
+    for (from, to) in ranges {
+        paths.links.extend_from_slice(&links[from as usize..to as usize]);
+        paths.offsets.push(paths.links.len() as u32);
+    }
+    Ok(paths)
+}

@@ -1,0 +1,169 @@
+//! Distances between all servers by breadth-first search from 64 servers at once, one bit each.
+
+use cubeyard_routing::Failures;
+use cubeyard_topology::{Csr, NodeId, Topology};
+use rayon::prelude::*;
+
+use crate::count::{Cancelled, Progress};
+
+/// Distances over ordered pairs of distinct live servers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Distances {
+    /// Pairs at each distance, in the unit asked for; entry 0 is always 0.
+    pub pairs_at: Vec<u64>,
+    /// Pairs without a path between them.
+    pub unreachable: u64,
+}
+
+impl Distances {
+    /// Pairs with a path.
+    pub fn pairs(&self) -> u64 {
+        self.pairs_at.iter().sum()
+    }
+
+    /// The longest distance.
+    pub fn diameter(&self) -> u32 {
+        (self.pairs_at.len() as u32).saturating_sub(1)
+    }
+
+    /// The mean distance over pairs with a path; 0 when there is none.
+    pub fn mean(&self) -> f64 {
+        let sum: u128 = self
+            .pairs_at
+            .iter()
+            .enumerate()
+            .map(|(distance, &pairs)| distance as u128 * u128::from(pairs))
+            .sum();
+        match self.pairs() {
+            0 => 0.0,
+            pairs => sum as f64 / pairs as f64,
+        }
+    }
+
+    fn merge(mut self, other: &Distances) -> Distances {
+        if self.pairs_at.len() < other.pairs_at.len() {
+            self.pairs_at.resize(other.pairs_at.len(), 0);
+        }
+        for (mine, theirs) in self.pairs_at.iter_mut().zip(&other.pairs_at) {
+            *mine += theirs;
+        }
+        self.unreachable += other.unreachable;
+        self
+    }
+}
+
+/// Distances between all live servers, every link counted, around failures.
+///
+/// Servers forward where the family's servers do (`relays`). Searches of 64 sources share each pass over the
+/// links; batches run in parallel, and the counts are whole numbers, so threads do not show in the result.
+pub fn all_pairs_links(
+    topology: &Topology,
+    failures: &Failures,
+    progress: &Progress,
+) -> Result<Distances, Cancelled> {
+    let relays = relays(topology);
+    let csr = live_adjacency(topology, failures);
+    let live: Vec<NodeId> = (0..topology.server_count())
+        .filter(|&server| !failures.node_failed(server))
+        .collect();
+    let batches: Vec<&[NodeId]> = live.chunks(64).collect();
+    let found = batches
+        .par_iter()
+        .map(|sources| {
+            if progress.cancelled.load(std::sync::atomic::Ordering::Relaxed) {
+                return Distances::default();
+            }
+            let mut found = from_sources(&csr, topology.server_count(), relays, sources);
+            found.unreachable = sources.len() as u64 * (live.len() as u64 - 1) - found.pairs();
+            progress
+                .done
+                .fetch_add(sources.len() as u64, std::sync::atomic::Ordering::Relaxed);
+            found
+        })
+        .reduce(Distances::default, |a, b| a.merge(&b));
+    if progress.cancelled.load(std::sync::atomic::Ordering::Relaxed) {
+        Err(Cancelled)
+    } else {
+        Ok(found)
+    }
+}
+
+/// Whether servers forward for others: not in trees of switches.
+pub fn relays(topology: &Topology) -> bool {
+    matches!(topology.spec().family(), "bcube" | "dcell" | "torus3d")
+}
+
+/// The adjacency without what has failed.
+fn live_adjacency(topology: &Topology, failures: &Failures) -> Csr {
+    let whole = topology.adjacency();
+    if failures.is_empty() {
+        return whole;
+    }
+    let mut live = Csr {
+        offsets: vec![0],
+        neighbours: Vec::with_capacity(whole.neighbours.len()),
+        links: Vec::with_capacity(whole.links.len()),
+    };
+    for node in 0..topology.node_count() {
+        if !failures.node_failed(node) {
+            for (neighbour, link) in whole.row(node) {
+                if !failures.node_failed(neighbour) && !failures.link_failed(link) {
+                    live.neighbours.push(neighbour);
+                    live.links.push(link);
+                }
+            }
+        }
+        live.offsets.push(live.neighbours.len() as u32);
+    }
+    live
+}
+
+fn from_sources(csr: &Csr, server_count: u32, relays: bool, sources: &[NodeId]) -> Distances {
+    let nodes = csr.offsets.len() - 1;
+    let servers = server_count as usize;
+    let mut seen = vec![0u64; nodes];
+    let mut frontier = vec![0u64; nodes];
+    let mut next = vec![0u64; nodes];
+    for (bit, &source) in sources.iter().enumerate() {
+        seen[source as usize] |= 1 << bit;
+        frontier[source as usize] |= 1 << bit;
+    }
+    let all = u64::MAX >> (64 - sources.len());
+    let mut found = Distances {
+        pairs_at: vec![0],
+        unreachable: 0,
+    };
+    loop {
+        let (mut reached_servers, mut grew) = (0u64, false);
+        for node in 0..nodes {
+            let before = seen[node];
+            let mut reached = 0;
+            if before != all {
+                for &neighbour in csr.neighbours_of(node as NodeId) {
+                    reached |= frontier[neighbour as usize];
+                }
+                reached &= !before;
+                if reached != 0 {
+                    grew = true;
+                    seen[node] = before | reached;
+                    if node < servers {
+                        reached_servers += u64::from(reached.count_ones());
+                    }
+                }
+            }
+            next[node] = reached;
+        }
+        if !grew {
+            break;
+        }
+        found.pairs_at.push(reached_servers);
+        std::mem::swap(&mut frontier, &mut next);
+        if !relays {
+            frontier[..servers].fill(0);
+        }
+    }
+    while found.pairs_at.len() > 1 && found.pairs_at.last() == Some(&0) {
+        found.pairs_at.pop();
+    }
+    found
+}
