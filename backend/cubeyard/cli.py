@@ -18,7 +18,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from cubeyard import __version__
+from cubeyard import __version__, cli_predict
 from cubeyard.engine import BuiltPlan, Engine, Json, PlanRejectedError
 from cubeyard.kit import logs
 from cubeyard.kit.errors import ProblemError
@@ -79,7 +79,7 @@ def run(
         str | None, typer.Option(help="The address to listen on. Other than loopback needs a token.")
     ] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="The port to listen on.")] = None,
-    worker: Annotated[bool, typer.Option(help="Do background exports in this process too.")] = True,
+    worker: Annotated[bool, typer.Option(help="Do background exports and runs in this process too.")] = True,
 ) -> None:
     """Serve the page and the API."""
     from cubeyard.app import create_app
@@ -94,7 +94,7 @@ def run(
 
 @app.command("worker")
 def work() -> None:
-    """Do background exports, from the same database as the server's."""
+    """Do background exports and runs, from the same database as the server's."""
     from cubeyard.app import prepare
     from cubeyard.kit.db import Database
     from cubeyard.worker import supervise
@@ -459,6 +459,8 @@ def _print_finding(console: Console, one: Mapping[str, Any]) -> None:
     if one.get("fix") is not None:
         console.print(f"  fix: {_escaped(orjson.dumps(one['fix']).decode())}", highlight=False)
 
+
+cli_predict.register(app, _read_spec, _explained, _refuse)
 
 if __name__ == "__main__":
     main()

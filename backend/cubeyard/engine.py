@@ -10,7 +10,7 @@ import hashlib
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -37,6 +37,12 @@ CABLE_COLUMNS = (
 )
 
 Json = dict[str, Any]
+OnProgress = Callable[[int, int], object]
+"""Told units of work done and in all (0: not yet known); an answer of `False` cancels."""
+
+
+class CancelledError(Exception):
+    """The work was cancelled by its progress callback."""
 
 
 class PlanRejectedError(ProblemError):
@@ -245,6 +251,39 @@ class Engine:
         with self._turn("diff"), _findings():
             return _bytes(_binding().diff_plans(before.raw, after.raw))
 
+    def predict_json(
+        self, spec: Mapping[str, Any], experiment: Mapping[str, Any], on_progress: OnProgress | None = None
+    ) -> bytes:
+        """What a plan carries under an experiment. `on_progress(done, total)` is called while it is computed; `False` cancels.
+
+        Takes no turn: it may run for minutes, on as many threads as the machine has.
+        """
+        with _findings():
+            return _bytes(_binding().predict(canonical(spec).decode(), canonical(experiment).decode(), on_progress))
+
+    def predict_in_turn(
+        self, spec: Mapping[str, Any], experiment: Mapping[str, Any], on_progress: OnProgress | None = None
+    ) -> bytes:
+        """The same for a request: it waits for its turn at the engine, and is refused when its plan is too large."""
+        self.refuse_oversize(canonical(spec))
+        with self._turn("predict"):
+            return self.predict_json(spec, experiment, on_progress)
+
+    def routings(self, spec: Mapping[str, Any]) -> list[Json]:
+        """The routing schemes that serve a plan, its paper's own first: name and summary."""
+        with _findings():
+            return orjson.loads(_binding().routings_json(canonical(spec).decode()))
+
+    @cached_property
+    def figures(self) -> list[Json]:
+        """The published figures: id, title and source."""
+        return orjson.loads(_binding().figures_json())
+
+    def figure_json(self, figure_id: str, seeds: int | None = None, on_progress: OnProgress | None = None) -> bytes:
+        """A published figure, recomputed. `on_progress` as in `predict_json`."""
+        with _findings():
+            return _bytes(_binding().figure(figure_id, seeds, on_progress))
+
     def remembered(self, plan_hash: str) -> BuiltPlan | None:
         """A plan computed lately, by its hash."""
         with self._mutex:
@@ -308,6 +347,8 @@ def _findings() -> Iterator[None]:
         yield
     except _binding().EngineError as error:
         raise PlanRejectedError(orjson.loads(error.findings_json)) from error
+    except _binding().EngineCancelled as error:
+        raise CancelledError from error
 
 
 def _bytes(text: str | bytes) -> bytes:

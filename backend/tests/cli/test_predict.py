@@ -1,0 +1,112 @@
+"""`cubeyard predict`, `figures` and `figure`: what scripts rely on, without a database."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cubeyard.cli_predict import matrix_of
+from tests.conftest import PAPER
+from tests.processes import PROGRAM, environment
+
+SMALL = {"family": "bcube", "n": 4, "k": 1}
+
+
+def cubeyard(home: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [*PROGRAM, *arguments],
+        capture_output=True,
+        env=environment(home, DATABASE_URL="postgresql://nobody@127.0.0.1:9/nothing"),
+        timeout=300,
+        check=False,
+    )
+
+
+def predicted(home: Path, spec: dict[str, Any], *arguments: str) -> dict[str, Any]:
+    done = cubeyard(home, "predict", "--spec", json.dumps(spec), *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_papers_container_carries_its_closed_form(tmp_path: Path) -> None:
+    document = predicted(
+        tmp_path, PAPER, "--workload", "all-to-all", "--routing", "bcube-fixed", "--link-gbps", "1", "--seed", "7"
+    )
+    assert document["flows"] == 2048 * 2047
+    assert document["dropped_flows"] == 0
+    assert document["max_link_flows"] == 1792
+    assert document["abt_gbps"] == pytest.approx(2048 * 2047 / 1792)
+    assert {"min", "max", "mean"} <= set(document["link_flows_by_level"]["3"])
+    assert set(document["link_flows_by_level"]) == {"0", "1", "2", "3"}
+    assert document["path_hops"]["max"] == 4
+    assert document["routing"] == "bcube-fixed"
+    assert document["seed"] == 7
+    assert document["engine_version"]
+
+
+def test_failures_drop_flows_and_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
+    arguments = ("predict", "--spec", json.dumps(SMALL), "--fail", "servers=0.25", "--seed", "3", "--json")
+    first, second = cubeyard(tmp_path, *arguments), cubeyard(tmp_path, *arguments)
+    assert first.stdout == second.stdout
+    document = json.loads(first.stdout)
+    assert document["failures"]["servers"] == 4
+    assert document["flows"] == 12 * 11
+    assert document["flows"] + document["dropped_flows"] == 16 * 15
+    assert document["routing"] == "bsr"
+
+
+def test_a_matrix_comes_from_a_csv_file(tmp_path: Path) -> None:
+    file = tmp_path / "traffic.csv"
+    file.write_text("source,destination,weight\n00,11,2\n11,22,0\n33,00,1.5\n")
+    document = predicted(tmp_path, SMALL, "--workload", str(file))
+    assert document["flows"] == 2
+    assert matrix_of(",a,b\na,0,1\nb,2,0\n") == {
+        "kind": "matrix",
+        "servers": ["a", "b"],
+        "rows": [[0.0, 1.0], [2.0, 0.0]],
+    }
+    with pytest.raises(ValueError, match="line 2"):
+        matrix_of("a,b,1\na,b,many\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--workload", "all-to-some"), b"one-to-several"),
+        (("--routing", "warp"), b"bcube-fixed"),
+        (("--fail", "switches=2"), b"switches=0.1"),
+        (("--fail", "some of them"), b"selector"),
+        (("--link-gbps", "0"), b"link_gbps"),
+    ],
+)
+def test_what_is_not_possible_says_what_is(tmp_path: Path, arguments: tuple[str, ...], says: bytes) -> None:
+    done = cubeyard(tmp_path, "predict", "--spec", json.dumps(SMALL), *arguments)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_people_get_words(tmp_path: Path) -> None:
+    done = cubeyard(tmp_path, "predict", "--spec", json.dumps(SMALL), "--fail", "rack R00")
+    assert done.returncode == 0, done.stderr
+    done = cubeyard(tmp_path, "predict", "--spec", json.dumps(SMALL))
+    assert b"Aggregate bottleneck throughput" in done.stdout
+    done = cubeyard(tmp_path, "figure", "bcube-table2")
+    assert b"4,161" in done.stdout
+
+
+def test_figures_are_listed_and_recomputed(tmp_path: Path) -> None:
+    ids = json.loads(cubeyard(tmp_path, "figures", "--json").stdout)
+    assert {"bcube-table1", "bcube-table2", "bcube-fig8-server", "bcube-fig8-switch", "subways-table2"} <= set(ids)
+    document = json.loads(cubeyard(tmp_path, "figure", "subways-table2", "--json", "--seeds", "2").stdout)
+    assert document["id"] == "subways-table2"
+    assert [row["ours"] for row in document["rows"]] == pytest.approx([4, 6, 14, 34])
+    assert all(row["verdict"] == "matches" for row in document["rows"])
+    assert {"name", "paper", "ours", "unit", "low", "high", "verdict"} <= set(document["rows"][0])
+    refused = cubeyard(tmp_path, "figure", "bcube-fig99")
+    assert refused.returncode == 2
+    assert b"bcube-table1" in refused.stderr
