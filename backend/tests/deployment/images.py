@@ -100,8 +100,8 @@ def base_tree() -> Path:
     if tree.exists():
         return tree
     cache.mkdir(parents=True, exist_ok=True)
-    root = cache / f"{suite}-{key}.{os.getpid()}"
-    unfinished = tree.with_suffix(f".{os.getpid()}")
+    root = cache / f"{suite}-{key}.tree.{os.getpid()}"
+    unfinished = cache / f"{suite}-{key}.part.{os.getpid()}"
     environment = plain_environment()
     try:
         command = [
