@@ -5,13 +5,15 @@ from __future__ import annotations
 from alembic import context
 
 from cubeyard.catalog import models as _catalog
+from cubeyard.experiments import models as _experiments
 from cubeyard.jobs import models as _jobs
 from cubeyard.kit.auth import models as _auth
 from cubeyard.kit.db import Base, Database
 from cubeyard.plans import models as _plans
+from cubeyard.runs import models as _runs
 from cubeyard.settings import Settings
 
-_ = _catalog, _jobs, _auth, _plans
+_ = _catalog, _experiments, _jobs, _auth, _plans, _runs
 
 
 def include(name: str | None, kind: str, _parents: object) -> bool:

@@ -18,6 +18,8 @@ from cubeyard import __version__
 from cubeyard.catalog.endpoints import router as catalog_router
 from cubeyard.catalog.service import CatalogService
 from cubeyard.engine import Engine
+from cubeyard.experiments.endpoints import router as experiments_router
+from cubeyard.figures.endpoints import router as figures_router
 from cubeyard.jobs.endpoints import router as jobs_router
 from cubeyard.jobs.queue import Queue
 from cubeyard.kit import errors
@@ -31,6 +33,9 @@ from cubeyard.kit.metrics import CONTENT_TYPE_LATEST, Metrics
 from cubeyard.kit.pages import Pages
 from cubeyard.kit.schema import upgrade
 from cubeyard.plans.endpoints import router as plans_router
+from cubeyard.runs.endpoints import router as runs_router
+from cubeyard.runs.queue import RunQueue
+from cubeyard.runs.stream import RunStreams
 from cubeyard.settings import Settings
 from cubeyard.worker import supervise
 
@@ -90,6 +95,7 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
         own = database is None
         opened = database or await run_in_threadpool(Database, settings)
         app.state.database = opened
+        app.state.streams = streams = RunStreams(opened)
         measured.watch_pool(opened.engine)
         stopping = asyncio.Event()
         working: asyncio.Task[None] | None = None
@@ -100,6 +106,7 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
             yield
         finally:
             stopping.set()
+            await streams.close()
             if working is not None:
                 await working
             if own:
@@ -119,8 +126,17 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
     app.state.metrics = measured
     app.state.engine = Engine(settings, measured)
     app.state.queue = Queue()
+    app.state.run_queue = RunQueue()
     errors.install(app)
-    for router in (plans_router, jobs_router, catalog_router, tokens_router):
+    for router in (
+        plans_router,
+        jobs_router,
+        experiments_router,
+        runs_router,
+        figures_router,
+        catalog_router,
+        tokens_router,
+    ):
         app.include_router(router, prefix=PREFIX)
     app.include_router(probes)
     app.include_router(login_pages)

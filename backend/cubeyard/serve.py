@@ -43,3 +43,10 @@ class _Announcing(uvicorn.Server):
                 host, port = socket.getsockname()[:2]
                 shown = f"[{host}]" if ":" in host else host
                 print(f"Cubeyard is at http://{shown}:{port}", flush=True)
+
+    async def shutdown(self, sockets: list[object] | None = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        # A stream has no end of its own: without this, a clean end would wait for every reader.
+        app = self.config.app
+        assert isinstance(app, FastAPI)
+        app.state.streams.listener.hang_up()
+        await super().shutdown(sockets)  # pyright: ignore[reportArgumentType]

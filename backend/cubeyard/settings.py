@@ -52,6 +52,10 @@ class Settings(BaseSettings):
     database_pool_size: int = Field(default=10, ge=1)
     session_hours: float = Field(default=12.0, gt=0)
     worker_concurrency: int = Field(default=1, ge=1)
+    run_concurrency: int = Field(default=1, ge=1)
+    """Runs that one worker does at a time, beside its exports. Each uses all cores where it can."""
+    predict_secs: float = Field(default=10.0, gt=0)
+    """How long a prediction may take that is asked for without a run."""
     job_lease_secs: float = Field(default=30.0, gt=0.5)
     """A worker that has not been heard of for this long is dead, and its jobs go to another."""
     job_attempts: int = Field(default=3, ge=1)

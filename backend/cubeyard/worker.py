@@ -1,4 +1,4 @@
-"""The worker: takes export jobs from the queue, renders them, and picks up what dead workers left.
+"""The worker: takes exports and runs from their queues, does them, and picks up what dead workers left.
 
 One runs inside `cubeyard run`; `cubeyard worker` runs more, on this machine or on others with the same database. A worker
 says every third of a lease that it lives. A job whose worker was not heard of for a lease goes back to the queue, and after
@@ -29,6 +29,9 @@ from cubeyard.kit.db import Database
 from cubeyard.kit.errors import ProblemError
 from cubeyard.plans.service import PlanService
 from cubeyard.plans.view import PlanView
+from cubeyard.runs import queue as run_queue
+from cubeyard.runs.reaper import RunReaper
+from cubeyard.runs.runner import RunRunner
 from cubeyard.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -130,17 +133,20 @@ class ExportRunner:
 
 
 class Reaper:
-    """Gives the jobs of dead workers back to the queue, and forgets results nobody fetched."""
+    """Gives the jobs and runs of dead workers back to their queues, and forgets results nobody fetched."""
 
     def __init__(self, settings: Settings, database: Database, app: App) -> None:
         self._settings = settings
         self._database = database
         self._app = app
         self._queue = Queue()
+        self._runs = RunReaper(database, lease_secs=settings.job_lease_secs, attempts=settings.job_attempts)
 
     async def run(self, stopping: asyncio.Event) -> None:
         while not stopping.is_set():
             await self.once()
+            await self._forget_dead_entries()
+            await run_in_threadpool(self._runs.once)
             await run_in_threadpool(self._adopt_orphans)
             await run_in_threadpool(self._forget_old)
             try:
@@ -162,6 +168,16 @@ class Reaper:
                 log.info("reaper_was_second", job=job_id, error=str(error))  # another worker's reaper did it
                 continue
             log.warning("job_reaped", job=job_id, verdict=verdict)
+
+    async def _forget_dead_entries(self) -> None:
+        """A run has its own lease and is put into the queue anew: what a dead worker held there means nothing."""
+        manager = self._app.job_manager
+        lease_secs = self._settings.job_lease_secs
+        for job in await manager.get_stalled_jobs(queue=run_queue.RUN_QUEUE, seconds_since_heartbeat=lease_secs):
+            try:
+                await manager.finish_job(job, Status.FAILED, delete_job=True)
+            except ProcrastinateException as error:
+                log.info("reaper_was_second", run=job.task_kwargs["run_id"], error=str(error))
 
     def _take_back(self, job_id: str) -> str:
         with self._database.session() as session:
@@ -199,29 +215,39 @@ class Reaper:
 
 async def run_worker(settings: Settings, database: Database, engine: Engine, stopping: asyncio.Event) -> None:
     """Work until told to stop. Raises if the database goes away for good."""
-    app = make_app(database.conninfo, workers=settings.worker_concurrency)
-    async with app.open_async():
-        reaper = asyncio.create_task(Reaper(settings, database, app).run(stopping))
-        worker = asyncio.create_task(
+    app = make_app(database.conninfo, workers=settings.worker_concurrency + settings.run_concurrency)
+    app.add_tasks_from(run_queue.tasks(), namespace=run_queue.NAMESPACE)
+    does = {
+        "run_export": ExportRunner(settings, database, engine),
+        "do_run": RunRunner(database, engine, stopping.is_set),
+    }
+
+    def work(queue: str, concurrency: int) -> asyncio.Task[None]:
+        """A worker for one queue: exports do not wait for a long sweep, nor sweeps for exports."""
+        return asyncio.create_task(
             app.run_worker_async(
-                queues=[QUEUE],
-                concurrency=settings.worker_concurrency,
+                queues=[queue],
+                concurrency=concurrency,
                 install_signal_handlers=False,
                 fetch_job_polling_interval=2.0,
                 update_heartbeat_interval=settings.job_lease_secs / 3,
                 stalled_worker_timeout=settings.job_lease_secs,
                 shutdown_graceful_timeout=10.0,
                 delete_jobs="always",
-                additional_context={"run_export": ExportRunner(settings, database, engine)},
+                additional_context=does,
             )
         )
+
+    async with app.open_async():
+        reaper = asyncio.create_task(Reaper(settings, database, app).run(stopping))
+        workers = (work(QUEUE, settings.worker_concurrency), work(run_queue.RUN_QUEUE, settings.run_concurrency))
         stop = asyncio.create_task(stopping.wait())
         try:
-            await asyncio.wait({reaper, worker, stop}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({reaper, *workers, stop}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (worker, reaper, stop):
+            for task in (*workers, reaper, stop):
                 task.cancel()
-            results = await asyncio.gather(worker, reaper, stop, return_exceptions=True)
+            results = await asyncio.gather(*workers, reaper, stop, return_exceptions=True)
         for result in results:
             if isinstance(result, Exception):
                 raise result

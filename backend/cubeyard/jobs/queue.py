@@ -36,7 +36,7 @@ def _tasks() -> procrastinate.Blueprint:
 
 def make_app(conninfo: str, *, workers: int = 1) -> procrastinate.App:
     """A procrastinate application on that database; open it before use."""
-    connector = procrastinate.PsycopgConnector(conninfo=conninfo, min_size=1, max_size=2 + workers, timeout=10)
+    connector = procrastinate.PsycopgConnector(conninfo=conninfo, min_size=1, max_size=4 + workers, timeout=10)
     app = procrastinate.App(connector=connector)
     app.add_tasks_from(_tasks(), namespace="cubeyard")
     return app

@@ -122,4 +122,7 @@ def _wanted(accept: str) -> str | None:
 
 
 def _compressible(headers: MutableHeaders) -> bool:
-    return "content-encoding" not in headers and headers.get("content-type", "").startswith(_TEXTUAL)
+    media_type = headers.get("content-type", "")
+    if media_type.startswith("text/event-stream"):
+        return False  # an event that waits in a compressor is late
+    return "content-encoding" not in headers and media_type.startswith(_TEXTUAL)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -12,6 +9,7 @@ from sqlalchemy.orm import Session
 from cubeyard.catalog.models import VersionRow
 from cubeyard.catalog.service import DEFAULT_BOOK, CatalogService
 from cubeyard.engine import BuiltPlan, Engine, Json, content_hash
+from cubeyard.kit.cursors import decode_cursor, encode_cursor
 from cubeyard.kit.errors import ProblemError, field_error, not_found
 from cubeyard.kit.ids import new_id
 from cubeyard.kit.text import storable_json
@@ -51,12 +49,12 @@ class PlanService:
         return plan, row, self._build(row.spec, self._catalog.pin(row.book, row.book_version))
 
     def page(self, *, cursor: str | None, q: str, limit: int) -> schemas.PlanList:
-        after = _decode_cursor(cursor) if cursor is not None else None
+        after = decode_cursor(cursor) if cursor is not None else None
         rows = self._repository.page(after=after, words=q.split(), limit=limit + 1)
         more = len(rows) > limit
         items = [_list_item(plan, head) for plan, head in rows[:limit]]
         last = rows[limit - 1][0] if more else None
-        return schemas.PlanList(items=items, next=_encode_cursor(last) if last else None)
+        return schemas.PlanList(items=items, next=encode_cursor(last.updated_at, last.id) if last else None)
 
     def update(self, plan_id: str, request: schemas.PlanUpdate, if_match: str | None) -> tuple[PlanRow, RevisionRow]:
         plan = self._locked(plan_id)
@@ -289,21 +287,3 @@ def _list_item(plan: PlanRow, head: RevisionRow) -> schemas.PlanListItem:
         at_least=summary["cost_usd"]["at_least"],
         power_watts_total=summary["power_watts"]["total"],
     )
-
-
-def _encode_cursor(plan: PlanRow) -> str:
-    return base64.urlsafe_b64encode(f"{plan.updated_at.isoformat()} {plan.id}".encode()).decode().rstrip("=")
-
-
-def _decode_cursor(cursor: str) -> tuple[datetime, str]:
-    try:
-        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode("ascii")
-        moment, _, plan_id = text.partition(" ")
-        parsed = datetime.fromisoformat(moment)
-        if parsed.tzinfo is None or not plan_id.isalnum():
-            raise ValueError
-    except (ValueError, binascii.Error):
-        raise field_error(
-            "query.cursor", cursor, "The cursor is not one that this server gave.", hint="Start again without a cursor."
-        ) from None
-    return parsed, plan_id

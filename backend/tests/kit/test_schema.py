@@ -13,6 +13,8 @@ from sqlalchemy import text
 
 from cubeyard.app import prepare
 from cubeyard.engine import Engine
+from cubeyard.experiments.schemas import ExperimentCreate
+from cubeyard.experiments.service import ExperimentService
 from cubeyard.jobs.queue import Queue
 from cubeyard.jobs.service import JobService
 from cubeyard.kit import schema
@@ -20,6 +22,8 @@ from cubeyard.kit.auth.service import AuthService
 from cubeyard.kit.db import Base, Database
 from cubeyard.plans import schemas
 from cubeyard.plans.service import PlanService
+from cubeyard.runs.queue import RunQueue
+from cubeyard.runs.service import RunService
 from cubeyard.settings import Settings
 from tests.conftest import SMALL
 
@@ -58,6 +62,9 @@ def _fill(database: Database, engine: Engine) -> None:
         plan, _ = PlanService(session, engine).create(schemas.PlanCreate(name="Kept", spec=SMALL))
         AuthService(session, None).create_token("kept")
         JobService(session, engine, Queue()).start(plan.id, None, "csv")
+        experiments = ExperimentService(session, engine)
+        asked = ExperimentCreate.model_validate({"plan": {"id": plan.id}, "workload": {"kind": "all-to-all"}})
+        RunService(session, RunQueue()).start(experiments.row(experiments.create(asked).id))
 
 
 def test_up_down_and_up_again_on_data(database: Database, engine: Engine) -> None:

@@ -408,6 +408,210 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/predict": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What a plan carries, at once and without saving anything
+         * @description For what takes a few seconds at most. A 422 `too-long` says to make it an experiment and run that.
+         */
+        post: operations["predict"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Experiments, the latest first */
+        get: operations["list_experiments"];
+        put?: never;
+        /**
+         * Write down what is to be predicted
+         * @description An experiment never changes. With `axes` it is a sweep: topology x failure ratio x seed.
+         */
+        post: operations["create_experiment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** An experiment */
+        get: operations["read_experiment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Run an experiment */
+        post: operations["start_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Runs, the latest first */
+        get: operations["list_runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How far a run is */
+        get: operations["read_run"];
+        put?: never;
+        post?: never;
+        /**
+         * Cancel a run
+         * @description What was computed stays. Cancelling what is finished changes nothing.
+         */
+        delete: operations["cancel_run"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A run's frames as they come, from the first or from where you were
+         * @description Live, reconnect and replay are the same: every frame after the given number, once and in order, until the run is over.
+         */
+        get: operations["follow_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/results": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a run computed so far, as JSON or CSV */
+        get: operations["read_results"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/figures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Published figures and tables, and how ours compare */
+        get: operations["list_figures"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/figures/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A figure: the paper's numbers beside ours
+         * @description `result` is null until a run of it has succeeded.
+         */
+        get: operations["read_figure"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/figures/{id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Compute a figure again */
+        post: operations["start_figure_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/catalog/books": {
         parameters: {
             query?: never;
@@ -553,6 +757,39 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * Asked
+         * @description The plan of an experiment as it was found.
+         */
+        Asked: {
+            /** Id */
+            id: string | null;
+            /** Revision */
+            revision: number | null;
+            /** Spec */
+            spec: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * Axes
+         * @description What a sweep varies: topology, failure ratio and seed. Every combination is a point.
+         */
+        Axes: {
+            /**
+             * Topologies
+             * @description Specs to compare; the experiment's plan if left out.
+             */
+            topologies?: {
+                [key: string]: unknown;
+            }[] | null;
+            failure?: components["schemas"]["FailureAxis"] | null;
+            /**
+             * Seeds
+             * @description So many seeds from the experiment's first on, or the seeds themselves.
+             */
+            seeds?: number | number[] | null;
+        };
         /** Bom */
         Bom: {
             book: components["schemas"]["BookName"];
@@ -1231,6 +1468,141 @@ export interface components {
             /** Rack Height Metres */
             rack_height_metres: number;
         };
+        /** Experiment */
+        Experiment: {
+            /**
+             * Id
+             * @example 0a1b2c3d4e5f6g
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "prediction" | "sweep";
+            /** Content Hash */
+            content_hash: string;
+            plan: components["schemas"]["Asked"];
+            workload: components["schemas"]["Workload"];
+            /** Routing */
+            routing: string | null;
+            /** Faults */
+            faults: components["schemas"]["Fault"][];
+            /**
+             * Engine
+             * @constant
+             */
+            engine: "flow";
+            /** Link Gbps */
+            link_gbps: number | null;
+            /** Max Min */
+            max_min: boolean | null;
+            /** Flow Gigabits */
+            flow_gigabits: number | null;
+            /** Link Load */
+            link_load: boolean;
+            /** Seeds */
+            seeds: number[];
+            axes: components["schemas"]["Axes"] | null;
+            /**
+             * Topologies
+             * @description In the order that the points' `topology` counts.
+             */
+            topologies: components["schemas"]["ExperimentTopology"][];
+            /**
+             * Points
+             * @description How many frames of results a run of it has: topology x failure ratio x seed.
+             */
+            points: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+        };
+        /** ExperimentCreate */
+        ExperimentCreate: {
+            /** Plan */
+            plan: components["schemas"]["PlanReference"] | {
+                [key: string]: unknown;
+            };
+            workload: components["schemas"]["Workload"];
+            /**
+             * Routing
+             * @description A routing scheme; the paper's own for the family if left out.
+             * @example bsr
+             */
+            routing?: string | null;
+            /**
+             * Faults
+             * @default []
+             */
+            faults: components["schemas"]["Fault"][];
+            /**
+             * Engine
+             * @default flow
+             * @constant
+             */
+            engine: "flow";
+            /**
+             * Link Gbps
+             * @description Every link's rate; the plan's own if left out.
+             */
+            link_gbps?: number | null;
+            /**
+             * Max Min
+             * @description Whether to work out max-min fair rates; if left out, up to 100,000 flows.
+             */
+            max_min?: boolean | null;
+            /**
+             * Flow Gigabits
+             * @description What each flow has to send: asks for completion times.
+             */
+            flow_gigabits?: number | null;
+            /**
+             * Link Load
+             * @description Whether to give the flows on every link, in columns.
+             * @default false
+             */
+            link_load: boolean;
+            /**
+             * Name
+             * @description Made from the plan and the workload if left out.
+             */
+            name?: string | null;
+            /**
+             * Seeds
+             * @default [
+             *       7
+             *     ]
+             */
+            seeds: number[];
+            /** @description Makes it a sweep. */
+            axes?: components["schemas"]["Axes"] | null;
+        };
+        /** ExperimentList */
+        ExperimentList: {
+            /** Items */
+            items: components["schemas"]["Experiment"][];
+            /**
+             * Next
+             * @description Give this as `cursor` for the following page; null at the end.
+             */
+            next?: string | null;
+        };
+        /** ExperimentTopology */
+        ExperimentTopology: {
+            /** Title */
+            title: string;
+            /** Servers */
+            servers: number;
+            /** Switches */
+            switches: number;
+            /** Links */
+            links: number;
+        };
         /** ExportRequest */
         ExportRequest: {
             /**
@@ -1251,6 +1623,23 @@ export interface components {
             };
             /** Name */
             name?: string | null;
+        };
+        /** FailureAxis */
+        FailureAxis: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "server" | "switch" | "link" | "rack";
+            /**
+             * Ratios
+             * @example [
+             *       0,
+             *       0.05,
+             *       0.1
+             *     ]
+             */
+            ratios: number[];
         };
         /**
          * Family
@@ -1279,6 +1668,27 @@ export interface components {
             /** Presets */
             presets: components["schemas"]["Preset"][];
         };
+        /** Fault */
+        Fault: {
+            /**
+             * At Secs
+             * @default 0
+             */
+            at_secs: number;
+            /** Target */
+            target: components["schemas"]["ShareTarget"] | components["schemas"]["NamedTarget"] | components["schemas"]["SelectedTarget"];
+            /**
+             * Kind
+             * @default down
+             * @constant
+             */
+            kind: "down";
+            /**
+             * Until Secs
+             * @description Null: for good.
+             */
+            until_secs?: number | null;
+        };
         /**
          * FieldError
          * @description One thing wrong with one field of the request.
@@ -1306,6 +1716,146 @@ export interface components {
              * @description What to do about it.
              */
             hint?: string | null;
+        };
+        /** Figure */
+        Figure: {
+            /**
+             * Id
+             * @example bcube-table2
+             */
+            id: string;
+            /** Title */
+            title: string;
+            /**
+             * Source
+             * @description Where it was published.
+             */
+            source: string;
+            /** @description Null: not run yet. */
+            latest_run: components["schemas"]["Run"] | null;
+            /**
+             * Result Run
+             * @description The latest run that succeeded: the result is its.
+             */
+            result_run: string | null;
+            /**
+             * Verdicts
+             * @description How many rows of the result have each verdict.
+             */
+            verdicts: {
+                [key: string]: number;
+            };
+            result: components["schemas"]["FigureResult"] | null;
+        };
+        /** FigureList */
+        FigureList: {
+            /** Items */
+            items: components["schemas"]["FigureSummary"][];
+        };
+        /**
+         * FigureResult
+         * @description The engine's document of a figure, with its choices and provenance.
+         */
+        FigureResult: {
+            /** Id */
+            id: string;
+            /** Title */
+            title: string;
+            /** Rows */
+            rows: components["schemas"]["FigureRow"][];
+            /** Series */
+            series: components["schemas"]["FigureSeries"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * FigureRow
+         * @description One published number beside ours.
+         */
+        FigureRow: {
+            /** Name */
+            name: string;
+            /** Paper */
+            paper: number | null;
+            /** Ours */
+            ours: number | null;
+            /** Unit */
+            unit: string;
+            /**
+             * Low
+             * @description The least that counts as within the band.
+             */
+            low: number | null;
+            /** High */
+            high: number | null;
+            /**
+             * Verdict
+             * @description `matches`, `within band` or `differs`.
+             */
+            verdict: string;
+            /**
+             * Deviation
+             * @description Standard deviation over the seeds, where anything is drawn.
+             */
+            deviation?: number | null;
+            /**
+             * Reason
+             * @description Why it is not the same.
+             */
+            reason?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /** FigureRun */
+        FigureRun: {
+            /**
+             * Seeds
+             * @description How many; the figure's own number if left out.
+             */
+            seeds?: number | null;
+        };
+        /**
+         * FigureSeries
+         * @description One line of the chart, in the paper's shape.
+         */
+        FigureSeries: {
+            /** Name */
+            name: string;
+            /** X */
+            x: (number | null)[];
+            /** Y */
+            y: (number | null)[];
+        } & {
+            [key: string]: unknown;
+        };
+        /** FigureSummary */
+        FigureSummary: {
+            /**
+             * Id
+             * @example bcube-table2
+             */
+            id: string;
+            /** Title */
+            title: string;
+            /**
+             * Source
+             * @description Where it was published.
+             */
+            source: string;
+            /** @description Null: not run yet. */
+            latest_run: components["schemas"]["Run"] | null;
+            /**
+             * Result Run
+             * @description The latest run that succeeded: the result is its.
+             */
+            result_run: string | null;
+            /**
+             * Verdicts
+             * @description How many rows of the result have each verdict.
+             */
+            verdicts: {
+                [key: string]: number;
+            };
         };
         /**
          * Finding
@@ -1448,6 +1998,19 @@ export interface components {
             /** Cables */
             cables: number;
         };
+        /** LevelFlows */
+        LevelFlows: {
+            /** Label */
+            label: string;
+            /** Min */
+            min: number;
+            /** Max */
+            max: number;
+            /** Mean */
+            mean: number;
+        } & {
+            [key: string]: unknown;
+        };
         /** Metric */
         Metric: {
             /** Value */
@@ -1463,6 +2026,20 @@ export interface components {
             source: string;
             /** Note */
             note: string;
+        };
+        /**
+         * NamedTarget
+         * @description Devices, racks and links by name.
+         */
+        NamedTarget: {
+            /**
+             * Names
+             * @example [
+             *       "<3,001>",
+             *       "R07"
+             *     ]
+             */
+            names: string[];
         };
         /** NewToken */
         NewToken: {
@@ -1605,6 +2182,20 @@ export interface components {
             /** Version */
             version: number;
         };
+        /** PathHops */
+        PathHops: {
+            /** Mean */
+            mean: number;
+            /** Max */
+            max: number | null;
+            /**
+             * Unit
+             * @description `hops` from server to server, or `links`.
+             */
+            unit: string;
+        } & {
+            [key: string]: unknown;
+        };
         /** Plan */
         Plan: {
             /**
@@ -1731,6 +2322,19 @@ export interface components {
             title: string;
         };
         /**
+         * PlanReference
+         * @description A saved plan; its head when no revision is named. The experiment keeps the spec it found.
+         */
+        PlanReference: {
+            /**
+             * Id
+             * @example 0a1b2c3d4e5f6g
+             */
+            id: string;
+            /** Revision */
+            revision?: number | null;
+        };
+        /**
          * PlanUpdate
          * @description A change of spec needs `base_revision`, or an `If-Match` header with the plan's ETag.
          */
@@ -1754,6 +2358,23 @@ export interface components {
             note: string;
             /** Base Revision */
             base_revision?: number | null;
+        };
+        /**
+         * PointFrame
+         * @description The payload of a `point` frame.
+         */
+        PointFrame: {
+            /** Point */
+            point: number;
+            /** Topology */
+            topology: number;
+            /** Seed */
+            seed: number;
+            /** Failure Kind */
+            failure_kind: ("server" | "switch" | "link" | "rack") | null;
+            /** Failure Ratio */
+            failure_ratio: number | null;
+            result: components["schemas"]["Prediction"];
         };
         /**
          * PortRows
@@ -1813,6 +2434,87 @@ export interface components {
              * @description Whether some part says nothing of its power.
              */
             at_least: boolean;
+        };
+        /** PredictRequest */
+        PredictRequest: {
+            /** Plan */
+            plan: components["schemas"]["PlanReference"] | {
+                [key: string]: unknown;
+            };
+            workload: components["schemas"]["Workload"];
+            /**
+             * Routing
+             * @description A routing scheme; the paper's own for the family if left out.
+             * @example bsr
+             */
+            routing?: string | null;
+            /**
+             * Faults
+             * @default []
+             */
+            faults: components["schemas"]["Fault"][];
+            /**
+             * Engine
+             * @default flow
+             * @constant
+             */
+            engine: "flow";
+            /**
+             * Link Gbps
+             * @description Every link's rate; the plan's own if left out.
+             */
+            link_gbps?: number | null;
+            /**
+             * Max Min
+             * @description Whether to work out max-min fair rates; if left out, up to 100,000 flows.
+             */
+            max_min?: boolean | null;
+            /**
+             * Flow Gigabits
+             * @description What each flow has to send: asks for completion times.
+             */
+            flow_gigabits?: number | null;
+            /**
+             * Link Load
+             * @description Whether to give the flows on every link, in columns.
+             * @default false
+             */
+            link_load: boolean;
+            /**
+             * Seed
+             * @default 7
+             */
+            seed: number;
+        };
+        /**
+         * Prediction
+         * @description The engine's answer for one point. More comes with it, by workload and by what was asked for.
+         */
+        Prediction: {
+            /**
+             * Abt Gbps
+             * @description Aggregate bottleneck throughput.
+             */
+            abt_gbps: number;
+            /** Flows */
+            flows: number;
+            /** Dropped Flows */
+            dropped_flows: number;
+            /** Max Link Flows */
+            max_link_flows: number;
+            /** Link Flows By Level */
+            link_flows_by_level: {
+                [key: string]: components["schemas"]["LevelFlows"];
+            };
+            path_hops: components["schemas"]["PathHops"];
+            /** Routing */
+            routing: string;
+            /** Seed */
+            seed: number;
+            /** Engine Version */
+            engine_version: string;
+        } & {
+            [key: string]: unknown;
         };
         /** Preset */
         Preset: {
@@ -2026,6 +2728,107 @@ export interface components {
             items: components["schemas"]["RevisionItem"][];
         };
         /**
+         * Run
+         * @description One attempt at an experiment or a figure.
+         */
+        Run: {
+            /**
+             * Id
+             * @example 0a1b2c3d4e5f6g
+             */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "prediction" | "sweep" | "figure";
+            /** Title */
+            title: string;
+            /** Experiment Id */
+            experiment_id: string | null;
+            /** Figure */
+            figure: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "running" | "succeeded" | "failed" | "cancelled";
+            /**
+             * Reason
+             * @description Why it failed, or what it waits for; empty when there is nothing to say.
+             */
+            reason: string;
+            /**
+             * Attempts
+             * @description How often a worker has begun it.
+             */
+            attempts: number;
+            /**
+             * Deaths
+             * @description How often a worker died at it.
+             */
+            deaths: number;
+            /** Progress */
+            progress: number;
+            /** Points Done */
+            points_done: number;
+            /** Points Total */
+            points_total: number;
+            /**
+             * Remaining Secs
+             * @description An estimate from how fast it went so far.
+             */
+            remaining_secs: number | null;
+            /**
+             * Last Seq
+             * @description The number of its latest frame.
+             */
+            last_seq: number;
+            /** Engine Version */
+            engine_version: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Started At */
+            started_at: string | null;
+            /** Finished At */
+            finished_at: string | null;
+            /** Events Url */
+            events_url: string;
+            /** Results Url */
+            results_url: string;
+        };
+        /** RunList */
+        RunList: {
+            /** Items */
+            items: components["schemas"]["Run"][];
+            /**
+             * Next
+             * @description Give this as `cursor` for the following page; null at the end.
+             */
+            next?: string | null;
+        };
+        /** RunResults */
+        RunResults: {
+            run: components["schemas"]["Run"];
+            /**
+             * Complete
+             * @description False while more is to come, or when the run did not succeed.
+             */
+            complete: boolean;
+            /** Points */
+            points: components["schemas"]["PointFrame"][];
+            /**
+             * Figure
+             * @description The figure's own document, when the run was for a figure.
+             */
+            figure: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
          * Scene
          * @description Where everything stands, in metres from a corner of the enclosure.
          */
@@ -2065,6 +2868,30 @@ export interface components {
             name: string;
             /** Kind */
             kind: string;
+        };
+        /**
+         * SelectedTarget
+         * @description Devices in words.
+         */
+        SelectedTarget: {
+            /**
+             * Selector
+             * @example 10% of level-1 switches
+             */
+            selector: string;
+        };
+        /**
+         * ShareTarget
+         * @description A share of all devices of a kind, drawn by the seed.
+         */
+        ShareTarget: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "server" | "switch" | "link" | "rack";
+            /** Ratio */
+            ratio: number;
         };
         /**
          * Source
@@ -2275,6 +3102,22 @@ export interface components {
             columns: components["schemas"]["DiffColumns"];
             /** Claims */
             claims: components["schemas"]["Claim"][];
+        };
+        /**
+         * Workload
+         * @description Who sends to whom. Each kind has parameters of its own beside `kind`; the engine checks them.
+         * @example {
+         *       "kind": "all-to-all"
+         *     }
+         */
+        Workload: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "all-to-all" | "one-to-one" | "one-to-several" | "one-to-all" | "permutation" | "random-pairs" | "incast" | "shuffle" | "hot-racks" | "matrix";
+        } & {
+            [key: string]: unknown;
         };
     };
     responses: {
@@ -3348,6 +4191,473 @@ export interface operations {
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
             409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    predict: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PredictRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Prediction"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_experiments: {
+        parameters: {
+            query?: {
+                cursor?: string | null;
+                /** @description Those of this saved plan. */
+                plan?: string | null;
+                /** @description Words of the name. */
+                q?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    create_experiment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExperimentCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Experiment"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_experiment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Experiment"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    start_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_runs: {
+        parameters: {
+            query?: {
+                cursor?: string | null;
+                state?: ("queued" | "running" | "succeeded" | "failed" | "cancelled") | null;
+                kind?: ("prediction" | "sweep" | "figure") | null;
+                experiment?: string | null;
+                figure?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    cancel_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    follow_run: {
+        parameters: {
+            query?: {
+                /** @description Begin after this frame. */
+                after?: number;
+            };
+            header?: {
+                /** @description The number of the last frame received. */
+                "Last-Event-ID"?: number | null;
+            };
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The frames as server-sent events. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": {
+                        /**
+                         * Id
+                         * @description The frame's number, to resume after; `progress` has none.
+                         */
+                        id?: string | null;
+                        /**
+                         * Event
+                         * @enum {string}
+                         */
+                        event: "state" | "point" | "figure" | "progress";
+                        /**
+                         * Data
+                         * @description JSON. `state`: {state, attempt, reason}. `point`: a `PointFrame`. `figure`: the figure's document. `progress`: {state, progress, points_done, points_total, remaining_secs}.
+                         */
+                        data: string;
+                    };
+                };
+            };
+            /** @description The run is over and every frame was received: do not connect again. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_results: {
+        parameters: {
+            query?: {
+                format?: "json" | "csv";
+            };
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunResults"];
+                    "text/csv": string;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_figures: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FigureList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_figure: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Figure"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    start_figure_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FigureRun"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];

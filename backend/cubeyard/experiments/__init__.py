@@ -1,0 +1,1 @@
+"""Experiments: what is to be predicted, written down once and never changed."""

@@ -1,0 +1,69 @@
+"""`/api/v1/experiments` and `/api/v1/predict`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from cubeyard.catalog.endpoints import EngineOf
+from cubeyard.experiments import schemas
+from cubeyard.experiments.service import ExperimentService
+from cubeyard.kit.db import UnitOfWork
+from cubeyard.kit.errors import responses
+from cubeyard.kit.ids import PATTERN, Id
+from cubeyard.kit.responses import json_bytes
+from cubeyard.kit.text import PlainText
+
+router = APIRouter(tags=["experiments"])
+experiments = APIRouter(prefix="/experiments")
+
+
+def get_service(session: UnitOfWork, engine: EngineOf) -> ExperimentService:
+    return ExperimentService(session, engine)
+
+
+Service = Annotated[ExperimentService, Depends(get_service)]
+
+
+@experiments.get("", operation_id="list_experiments", summary="Experiments, the latest first", responses=responses())
+def list_experiments(
+    service: Service,
+    cursor: Annotated[str | None, Query(max_length=200)] = None,
+    plan: Annotated[str | None, Query(pattern=PATTERN, description="Those of this saved plan.")] = None,
+    q: Annotated[PlainText, Query(max_length=200, description="Words of the name.")] = "",
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> schemas.ExperimentList:
+    return service.page(cursor=cursor, plan_id=plan, q=q, limit=limit)
+
+
+@experiments.post(
+    "",
+    operation_id="create_experiment",
+    summary="Write down what is to be predicted",
+    status_code=201,
+    responses=responses(404),
+)
+def create_experiment(service: Service, request: schemas.ExperimentCreate) -> schemas.Experiment:
+    """An experiment never changes. With `axes` it is a sweep: topology x failure ratio x seed."""
+    return service.create(request)
+
+
+@experiments.get("/{id}", operation_id="read_experiment", summary="An experiment", responses=responses(404))
+def read_experiment(service: Service, id: Id) -> schemas.Experiment:
+    return service.read(id)
+
+
+@router.post(
+    "/predict",
+    operation_id="predict",
+    summary="What a plan carries, at once and without saving anything",
+    response_model=schemas.Prediction,
+    responses=responses(404),
+)
+def predict(service: Service, http: Request, request: schemas.PredictRequest) -> Response:
+    """For what takes a few seconds at most. A 422 `too-long` says to make it an experiment and run that."""
+    return json_bytes(service.predict(request, http.app.state.settings.predict_secs))
+
+
+router.include_router(experiments)

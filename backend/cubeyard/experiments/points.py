@@ -1,0 +1,76 @@
+"""The points of an experiment: each is one call of the engine, the same one always, numbered from 0.
+
+The numbers are what makes a run's frames come out once: whichever worker computes point 17, it is the same point. [ours]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+Json = dict[str, Any]
+
+ENGINE_FIELDS = ("workload", "routing", "faults", "engine", "link_gbps", "max_min", "flow_gigabits", "link_load")
+
+
+@dataclass(frozen=True)
+class Point:
+    number: int
+    topology: int
+    """Which of the document's topologies."""
+    seed: int
+    failure_kind: str | None
+    failure_ratio: float | None
+    spec: Json
+    experiment: Json
+    """As the engine takes it: everything but the plan."""
+
+    def described(self) -> Json:
+        """What a frame says about the point beside its result."""
+        return {
+            "point": self.number,
+            "topology": self.topology,
+            "seed": self.seed,
+            "failure_kind": self.failure_kind,
+            "failure_ratio": self.failure_ratio,
+        }
+
+
+def specs_of(document: Json) -> list[Json]:
+    """The specs that the points are computed on: the plan's own, unless the axes name topologies."""
+    axes = document.get("axes") or {}
+    return axes.get("topologies") or [document["plan"]["spec"]]
+
+
+def seeds_of(document: Json) -> list[int]:
+    axes = document.get("axes") or {}
+    seeds = axes.get("seeds")
+    if seeds is None:
+        return document["seeds"]
+    return [document["seeds"][0] + step for step in range(seeds)] if isinstance(seeds, int) else seeds
+
+
+def failures_of(document: Json) -> list[tuple[str | None, float | None]]:
+    failure = (document.get("axes") or {}).get("failure")
+    return [(None, None)] if failure is None else [(failure["kind"], ratio) for ratio in failure["ratios"]]
+
+
+def count(document: Json) -> int:
+    return len(seeds_of(document)) * len(specs_of(document)) * len(failures_of(document))
+
+
+def points(document: Json) -> Iterator[Point]:
+    """Seeds outermost: the first seed's curves are whole before the second's begin, and the bands narrow from there."""
+    number = 0
+    fixed = {field: document[field] for field in ENGINE_FIELDS}
+    for seed in seeds_of(document):
+        for topology, spec in enumerate(specs_of(document)):
+            for kind, ratio in failures_of(document):
+                faults = list(document["faults"])
+                if ratio:
+                    target = {"kind": kind, "ratio": ratio}
+                    faults.append({"at_secs": 0.0, "target": target, "kind": "down", "until_secs": None})
+                experiment = {**fixed, "faults": faults, "seeds": [seed]}
+                yield Point(number, topology, seed, kind, ratio, spec, experiment)
+                number += 1

@@ -1,0 +1,211 @@
+"""What the experiment endpoints take and give."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from cubeyard.kit.ids import PATTERN
+from cubeyard.kit.text import PlainText, storable_json
+from cubeyard.plans.schemas import EXAMPLE_ID, Name, Request, Revision, Spec
+
+MAX_POINTS = 20_000
+MAX_SEED = 2**53 - 1
+"""The largest whole number that JavaScript tells from its neighbours."""
+
+WorkloadKind = Literal[
+    "all-to-all",
+    "one-to-one",
+    "one-to-several",
+    "one-to-all",
+    "permutation",
+    "random-pairs",
+    "incast",
+    "shuffle",
+    "hot-racks",
+    "matrix",
+]
+FailureKind = Literal["server", "switch", "link", "rack"]
+Ratio = Annotated[float, Field(ge=0, le=1)]
+Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
+Selected = Annotated[PlainText, Field(min_length=1, max_length=200)]
+
+
+class Workload(BaseModel):
+    """Who sends to whom. Each kind has parameters of its own beside `kind`; the engine checks them."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [{"kind": "all-to-all"}]})
+
+    kind: WorkloadKind
+
+    @model_validator(mode="after")
+    def _storable(self) -> Workload:
+        storable_json(self.model_extra or {})
+        return self
+
+
+class ShareTarget(Request):
+    """A share of all devices of a kind, drawn by the seed."""
+
+    kind: FailureKind
+    ratio: Ratio
+
+
+class NamedTarget(Request):
+    """Devices, racks and links by name."""
+
+    names: list[Selected] = Field(min_length=1, max_length=10_000, examples=[["<3,001>", "R07"]])
+
+
+class SelectedTarget(Request):
+    """Devices in words."""
+
+    selector: Selected = Field(examples=["10% of level-1 switches"])
+
+
+class Fault(Request):
+    at_secs: float = Field(default=0.0, ge=0, le=1e9, allow_inf_nan=False)
+    target: ShareTarget | NamedTarget | SelectedTarget
+    kind: Literal["down"] = "down"
+    until_secs: float | None = Field(default=None, ge=0, le=1e9, allow_inf_nan=False, description="Null: for good.")
+
+
+class PlanReference(Request):
+    """A saved plan; its head when no revision is named. The experiment keeps the spec it found."""
+
+    id: str = Field(pattern=PATTERN, examples=[EXAMPLE_ID])
+    revision: Revision | None = None
+
+
+class FailureAxis(Request):
+    kind: FailureKind
+    ratios: list[Ratio] = Field(min_length=1, max_length=201, examples=[[0, 0.05, 0.1]])
+
+
+class Axes(Request):
+    """What a sweep varies: topology, failure ratio and seed. Every combination is a point."""
+
+    topologies: list[Spec] | None = Field(
+        default=None, min_length=1, max_length=8, description="Specs to compare; the experiment's plan if left out."
+    )
+    failure: FailureAxis | None = None
+    seeds: Annotated[int, Field(ge=1, le=1000)] | Annotated[list[Seed], Field(min_length=1, max_length=1000)] | None = (
+        Field(default=None, description="So many seeds from the experiment's first on, or the seeds themselves.")
+    )
+
+
+def _distinct(seeds: list[int]) -> list[int]:
+    if len(set(seeds)) != len(seeds):
+        raise ValueError("a seed is given twice")
+    return seeds
+
+
+class Question(Request):
+    """What every engine takes: who sends to whom, over which paths, with what broken."""
+
+    plan: Annotated[PlanReference | Spec, Field(union_mode="left_to_right")]
+    workload: Workload
+    routing: Annotated[PlainText, Field(min_length=1, max_length=64)] | None = Field(
+        default=None, description="A routing scheme; the paper's own for the family if left out.", examples=["bsr"]
+    )
+    faults: list[Fault] = Field(default=[], max_length=200)
+    engine: Literal["flow"] = "flow"
+    link_gbps: float | None = Field(
+        default=None,
+        gt=0,
+        le=100_000,
+        allow_inf_nan=False,
+        description="Every link's rate; the plan's own if left out.",
+    )
+
+    max_min: bool | None = Field(
+        default=None, description="Whether to work out max-min fair rates; if left out, up to 100,000 flows."
+    )
+    flow_gigabits: float | None = Field(
+        default=None,
+        gt=0,
+        le=1e9,
+        allow_inf_nan=False,
+        description="What each flow has to send: asks for completion times.",
+    )
+    link_load: bool = Field(default=False, description="Whether to give the flows on every link, in columns.")
+
+
+class ExperimentCreate(Question):
+    name: Name | None = Field(default=None, description="Made from the plan and the workload if left out.")
+    seeds: Annotated[list[Seed], AfterValidator(_distinct)] = Field(default=[7], min_length=1, max_length=1000)
+    axes: Axes | None = Field(default=None, description="Makes it a sweep.")
+
+
+class PredictRequest(Question):
+    seed: Seed = 7
+
+
+class Asked(BaseModel):
+    """The plan of an experiment as it was found."""
+
+    id: str | None
+    revision: int | None
+    spec: dict[str, Any]
+
+
+class ExperimentTopology(BaseModel):
+    title: str
+    servers: int
+    switches: int
+    links: int
+
+
+class Prediction(BaseModel, extra="allow"):
+    """The engine's answer for one point. More comes with it, by workload and by what was asked for."""
+
+    abt_gbps: float = Field(description="Aggregate bottleneck throughput.")
+    flows: int
+    dropped_flows: int
+    max_link_flows: int
+    link_flows_by_level: dict[str, LevelFlows]
+    path_hops: PathHops
+    routing: str
+    seed: int
+    engine_version: str
+
+
+class LevelFlows(BaseModel, extra="allow"):
+    label: str
+    min: float
+    max: float
+    mean: float
+
+
+class PathHops(BaseModel, extra="allow"):
+    mean: float
+    max: float | None
+    unit: str = Field(description="`hops` from server to server, or `links`.")
+
+
+class Experiment(BaseModel):
+    id: str = Field(examples=[EXAMPLE_ID])
+    name: str
+    kind: Literal["prediction", "sweep"]
+    content_hash: str
+    plan: Asked
+    workload: Workload
+    routing: str | None
+    faults: list[Fault]
+    engine: Literal["flow"]
+    link_gbps: float | None
+    max_min: bool | None
+    flow_gigabits: float | None
+    link_load: bool
+    seeds: list[int]
+    axes: Axes | None
+    topologies: list[ExperimentTopology] = Field(description="In the order that the points' `topology` counts.")
+    points: int = Field(description="How many frames of results a run of it has: topology x failure ratio x seed.")
+    created_at: datetime
+
+
+class ExperimentList(BaseModel):
+    items: list[Experiment]
+    next: str | None = Field(default=None, description="Give this as `cursor` for the following page; null at the end.")

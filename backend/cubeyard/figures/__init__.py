@@ -1,0 +1,1 @@
+"""Figures: the papers' figures and tables as canned experiments, the published numbers beside ours."""

@@ -1,0 +1,147 @@
+"""Server-sent events, and the ear that wakes their streams: one connection a process listens for everybody.
+
+Nothing is queued for a client. A notification only says that something is new; each stream then reads, from the database and
+at its own pace, what it has not sent yet. So a slow client costs one batch of memory and holds up nobody, and a lost
+connection loses nothing. [ours]
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Awaitable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+import structlog
+from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
+from psycopg import sql
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+log = structlog.get_logger(__name__)
+
+MEDIA_TYPE = "text/event-stream"
+KEEPALIVE = KEEPALIVE_COMMENT
+RECONNECT_SECS = 1.0
+
+__all__ = ["KEEPALIVE", "MEDIA_TYPE", "EventStream", "Listener", "Topic", "event"]
+
+
+def event(name: str, data: str, *, seq: int | None = None) -> bytes:
+    """One event as bytes. Only events with a number move the client's `Last-Event-ID`."""
+    return format_sse_event(data_str=data, event=name, id=None if seq is None else str(seq))
+
+
+class EventStream(StreamingResponse):
+    """The stream is closed when the client is gone, not when the garbage is collected."""
+
+    media_type = MEDIA_TYPE
+
+    def __init__(self, content: AsyncGenerator[bytes]) -> None:
+        super().__init__(content, headers={"cache-control": "no-store", "x-accel-buffering": "no"})
+        self._generator = content
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await self._generator.aclose()
+
+
+class Topic:
+    """One thing that streams follow. Its version grows with every notification."""
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.followers = 0
+        self._changed = asyncio.Event()
+        self._reads: dict[object, asyncio.Task[Any]] = {}
+
+    def bump(self) -> None:
+        self.version += 1
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    async def newer(self, seen: int, timeout_secs: float) -> bool:
+        """Wait for a version after the one seen; False if none came in time."""
+        if self.version != seen:
+            return True
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._changed.wait(), timeout_secs)
+        return self.version != seen
+
+    async def shared(self, key: object, read: Awaitable[Any]) -> Any:
+        """Streams that are in step ask once: whoever comes while the same read is under way shares its answer.
+
+        The version is part of the question, so nobody gets an answer older than the notification that woke it.
+        """
+        question = (key, self.version)
+        task = self._reads.get(question)
+        if task is None:
+            task = asyncio.ensure_future(read)
+            self._reads[question] = task
+            task.add_done_callback(lambda _: self._reads.pop(question, None))
+        elif asyncio.iscoroutine(read):
+            read.close()
+        return await asyncio.shield(task)
+
+
+class Listener:
+    """LISTENs on one channel, from the first follower on. The payload of a notification names the topic."""
+
+    def __init__(self, conninfo: str, channel: str) -> None:
+        self._conninfo = conninfo
+        self._channel = channel
+        self._topics: dict[str, Topic] = {}
+        self._task: asyncio.Task[None] | None = None
+        self.closed = False
+
+    @contextmanager
+    def follow(self, name: str) -> Iterator[Topic]:
+        if self._task is None and not self.closed:
+            self._task = asyncio.create_task(self._listen())
+        topic = self._topics.setdefault(name, Topic())
+        topic.followers += 1
+        try:
+            yield topic
+        finally:
+            topic.followers -= 1
+            if topic.followers == 0 and self._topics.get(name) is topic:
+                del self._topics[name]
+
+    @property
+    def followers(self) -> int:
+        return sum(topic.followers for topic in self._topics.values())
+
+    def hang_up(self) -> None:
+        """Every stream ends at its next step: the server stops."""
+        self.closed = True
+        self._bump_all()
+
+    async def close(self) -> None:
+        self.hang_up()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+
+    async def _listen(self) -> None:
+        while not self.closed:
+            try:
+                connection = await psycopg.AsyncConnection.connect(self._conninfo, autocommit=True, connect_timeout=10)
+                async with connection:
+                    await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
+                    self._bump_all()  # what was said while nobody listened
+                    async for notification in connection.notifies():
+                        topic = self._topics.get(notification.payload)
+                        if topic is not None:
+                            topic.bump()
+            except (psycopg.Error, OSError) as error:
+                log.warning("listener_interrupted", error=str(error))
+            await asyncio.sleep(RECONNECT_SECS)
+
+    def _bump_all(self) -> None:
+        for topic in self._topics.values():
+            topic.bump()

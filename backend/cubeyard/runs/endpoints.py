@@ -1,0 +1,127 @@
+"""`/api/v1/runs`, and starting one from an experiment."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from starlette.responses import StreamingResponse
+
+from cubeyard.experiments.endpoints import Service as Experiments
+from cubeyard.kit.db import UnitOfWork
+from cubeyard.kit.errors import responses
+from cubeyard.kit.ids import PATTERN, Id
+from cubeyard.kit.responses import download
+from cubeyard.kit.sse import EventStream
+from cubeyard.runs import results, schemas
+from cubeyard.runs.repository import FINISHED
+from cubeyard.runs.service import RunService
+
+router = APIRouter(tags=["runs"])
+
+Seq = Annotated[int, Query(ge=0, le=2_147_483_647)]
+LastEventId = Annotated[
+    int | None,
+    Header(alias="Last-Event-ID", ge=0, le=2_147_483_647, description="The number of the last frame received."),
+]
+EVENTS = {
+    200: {
+        "description": "The frames as server-sent events.",
+        "content": {"text/event-stream": {"schema": schemas.RunEvent.model_json_schema()}},
+    },
+    204: {"description": "The run is over and every frame was received: do not connect again."},
+}
+TABLE = {200: {"model": schemas.RunResults, "content": {"text/csv": {"schema": {"type": "string"}}}}}
+
+
+class PlainResponse(Response):
+    """For the API's description only: a body that is not JSON."""
+
+    media_type = None
+
+
+def get_service(request: Request, session: UnitOfWork) -> RunService:
+    return RunService(session, request.app.state.run_queue)
+
+
+Service = Annotated[RunService, Depends(get_service)]
+
+
+@router.post(
+    "/experiments/{id}/runs",
+    operation_id="start_run",
+    summary="Run an experiment",
+    status_code=202,
+    responses=responses(404),
+)
+def start_run(service: Service, experiments: Experiments, id: Id) -> schemas.Run:
+    return service.start(experiments.row(id))
+
+
+@router.get("/runs", operation_id="list_runs", summary="Runs, the latest first", responses=responses())
+def list_runs(
+    service: Service,
+    cursor: Annotated[str | None, Query(max_length=200)] = None,
+    state: Annotated[schemas.RunState | None, Query()] = None,
+    kind: Annotated[schemas.RunKind | None, Query()] = None,
+    experiment: Annotated[str | None, Query(pattern=PATTERN)] = None,
+    figure: Annotated[str | None, Query(pattern="^[a-z0-9-]{1,64}$")] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> schemas.RunList:
+    return service.page(cursor=cursor, state=state, kind=kind, experiment=experiment, figure=figure, limit=limit)
+
+
+@router.get("/runs/{id}", operation_id="read_run", summary="How far a run is", responses=responses(404))
+def read_run(service: Service, id: Id) -> schemas.Run:
+    return service.read(id)
+
+
+@router.delete("/runs/{id}", operation_id="cancel_run", summary="Cancel a run", responses=responses(404))
+def cancel_run(service: Service, id: Id) -> schemas.Run:
+    """What was computed stays. Cancelling what is finished changes nothing."""
+    return service.cancel(id)
+
+
+@router.get(
+    "/runs/{id}/events",
+    operation_id="follow_run",
+    summary="A run's frames as they come, from the first or from where you were",
+    response_class=PlainResponse,
+    responses={**EVENTS, **responses(404)},
+)
+def follow_run(
+    request: Request,
+    service: Service,
+    id: Id,
+    after: Annotated[int, Query(ge=0, le=2_147_483_647, description="Begin after this frame.")] = 0,
+    last_event_id: LastEventId = None,
+) -> Response:
+    """Live, reconnect and replay are the same: every frame after the given number, once and in order, until the run is over."""
+    run = service.row(id)
+    reached = after if last_event_id is None else last_event_id
+    if run.state in FINISHED and reached >= run.last_seq:
+        return Response(status_code=204)
+    return EventStream(request.app.state.streams.events(id, reached))
+
+
+@router.get(
+    "/runs/{id}/results",
+    operation_id="read_results",
+    summary="What a run computed so far, as JSON or CSV",
+    response_model=schemas.RunResults,
+    responses={**TABLE, **responses(404)},
+)
+def read_results(
+    request: Request,
+    service: Service,
+    experiments: Experiments,
+    id: Id,
+    format: Annotated[schemas.ResultFormat, Query()] = "json",
+) -> Response:
+    run = service.read(id)
+    database = request.app.state.database
+    if format == "json":
+        return StreamingResponse(results.as_json(database, run), media_type="application/json")
+    titles = [] if run.experiment_id is None else [one.title for one in experiments.read(run.experiment_id).topologies]
+    name = f"{run.figure or 'run-' + run.id}.csv"
+    return download(results.as_csv(database, run, titles), "text/csv; charset=utf-8", name)

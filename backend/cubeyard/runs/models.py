@@ -1,0 +1,75 @@
+"""Tables of runs and their frames. A frame never changes and has its number in the run: that is what streams resume by."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    DateTime,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    Text,
+    UniqueConstraint,
+    func,
+)
+from sqlalchemy.orm import Mapped, mapped_column
+
+from cubeyard.kit.db import Base
+
+
+class RunRow(Base):
+    __tablename__ = "runs"
+    __table_args__ = (
+        Index("ix_runs_created", "created_at", "id"),
+        Index("ix_runs_experiment", "experiment_id", "created_at"),
+        Index("ix_runs_figure", "figure", "created_at"),
+        Index("ix_runs_state", "state", "heartbeat_at"),
+    )
+
+    id: Mapped[str] = mapped_column(Text, primary_key=True)
+    kind: Mapped[str] = mapped_column(Text)
+    """`prediction`, `sweep` or `figure`."""
+    title: Mapped[str] = mapped_column(Text)
+    experiment_id: Mapped[str | None] = mapped_column(ForeignKey("experiments.id", ondelete="CASCADE"))
+    figure: Mapped[str | None] = mapped_column(Text)
+    seeds: Mapped[int | None] = mapped_column(Integer)
+    """How many seeds a figure takes; null for its own choice."""
+    state: Mapped[str] = mapped_column(Text)
+    reason: Mapped[str] = mapped_column(Text, server_default="")
+    attempts: Mapped[int] = mapped_column(Integer, server_default="0")
+    """How often a worker began it. Also the fence: only the worker of the latest attempt may write."""
+    deaths: Mapped[int] = mapped_column(Integer, server_default="0")
+    """How often a worker died at it."""
+    progress: Mapped[float] = mapped_column(Float, server_default="0")
+    progress_at_start: Mapped[float] = mapped_column(Float, server_default="0")
+    """What earlier attempts had done when the latest began: the estimate counts from there."""
+    points_total: Mapped[int] = mapped_column(Integer)
+    points_done: Mapped[int] = mapped_column(Integer, server_default="0")
+    last_seq: Mapped[int] = mapped_column(Integer, server_default="0")
+    queue_id: Mapped[int | None] = mapped_column(BigInteger)
+    engine_version: Mapped[str] = mapped_column(Text, server_default="")
+    created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())
+    started_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
+    heartbeat_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
+    """When its worker last said that it lives. Too long ago: the lease is over."""
+    finished_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
+
+
+class FrameRow(Base):
+    __tablename__ = "run_frames"
+    __table_args__ = (UniqueConstraint("run_id", "point", name="uq_run_frames_run_id_point"),)
+
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
+    seq: Mapped[int] = mapped_column(Integer, primary_key=True)
+    """1, 2, 3, ... without a gap, in the order in which the transactions ended."""
+    kind: Mapped[str] = mapped_column(Text)
+    """`state`: the run entered a state. `point`: a point's result. `figure`: a figure's."""
+    point: Mapped[int | None] = mapped_column(Integer)
+    payload: Mapped[dict[str, Any]] = mapped_column(JSON)
+    size_bytes: Mapped[int] = mapped_column(Integer)
+    created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())

@@ -1,0 +1,16 @@
+"""What runs ask of the engine."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from cubeyard.engine import Json, OnProgress
+
+
+class Predictor(Protocol):
+    @property
+    def version(self) -> str: ...
+
+    def predict_json(self, spec: Json, experiment: Json, on_progress: OnProgress | None = None) -> bytes: ...
+
+    def figure_json(self, figure_id: str, seeds: int | None = None, on_progress: OnProgress | None = None) -> bytes: ...

@@ -1,0 +1,156 @@
+"""The runs' SQL. Whatever changes a run also says its id on the channel, in the same transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import CursorResult, Text, cast, column, func, insert, select, table, tuple_, type_coerce, update
+from sqlalchemy.dialects.postgresql import distinct_on
+from sqlalchemy.orm import Session
+
+from cubeyard.runs.models import FrameRow, RunRow
+
+CHANNEL = "cubeyard_runs"
+BATCH_FRAMES = 200
+BATCH_BYTES = 256 * 1024
+FINISHED = frozenset({"succeeded", "failed", "cancelled"})
+
+
+@dataclass(frozen=True)
+class Frame:
+    seq: int
+    kind: str
+    payload: str
+    """JSON text, as it was written."""
+
+
+class RunRepository:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def run(self, run_id: str, *, lock: bool = False) -> RunRow | None:
+        query = select(RunRow).where(RunRow.id == run_id).execution_options(populate_existing=True)
+        return self._session.scalars(query.with_for_update() if lock else query).one_or_none()
+
+    def page(
+        self,
+        *,
+        after: tuple[datetime, str] | None,
+        state: str | None,
+        kind: str | None,
+        experiment_id: str | None,
+        figure: str | None,
+        limit: int,
+    ) -> Sequence[RunRow]:
+        """The latest made first, from after that one on."""
+        query = select(RunRow).order_by(RunRow.created_at.desc(), RunRow.id.desc()).limit(limit)
+        if after is not None:
+            query = query.where(tuple_(RunRow.created_at, RunRow.id) < after)
+        wanted = ((RunRow.state, state), (RunRow.kind, kind), (RunRow.experiment_id, experiment_id), (RunRow.figure, figure))  # fmt: skip
+        for field, value in wanted:
+            if value is not None:
+                query = query.where(field == value)
+        return self._session.scalars(query).all()
+
+    def latest_of_figures(self, *, succeeded: bool) -> dict[str, RunRow]:
+        """Each figure's latest run, or its latest that went well."""
+        query = select(RunRow).ext(distinct_on(RunRow.figure)).where(RunRow.figure.is_not(None))
+        if succeeded:
+            query = query.where(RunRow.state == "succeeded")
+        rows = self._session.scalars(query.order_by(RunRow.figure, RunRow.created_at.desc(), RunRow.id.desc()))
+        return {row.figure: row for row in rows if row.figure is not None}
+
+    def add(self, row: RunRow) -> RunRow:
+        self._session.add(row)
+        self._session.flush()
+        self._session.refresh(row)
+        return row
+
+    def flush(self) -> None:
+        self._session.flush()
+
+    def now(self) -> datetime:
+        return self._session.scalars(select(func.clock_timestamp())).one()
+
+    def append(
+        self, row: RunRow, kind: str, payload: dict[str, Any], size_bytes: int, point: int | None = None
+    ) -> None:
+        """The run's next frame. The caller holds the lock on the row: numbers have no gap and come out in order."""
+        row.last_seq += 1
+        values = {"run_id": row.id, "seq": row.last_seq, "kind": kind, "point": point}
+        self._session.execute(insert(FrameRow).values(**values, payload=payload, size_bytes=size_bytes))
+        self._session.flush()
+        self.tell(row.id)
+
+    def tell(self, run_id: str) -> None:
+        """Wake whoever follows the run, once the transaction is committed."""
+        self._session.execute(select(func.pg_notify(CHANNEL, run_id)))
+
+    def points_of(self, run_id: str) -> set[int]:
+        query = select(FrameRow.point).where(FrameRow.run_id == run_id, FrameRow.point.is_not(None))
+        return {point for point in self._session.scalars(query) if point is not None}
+
+    def has_point(self, run_id: str, point: int) -> bool:
+        query = select(FrameRow.seq).where(FrameRow.run_id == run_id, FrameRow.point == point)
+        return self._session.scalars(query).first() is not None
+
+    def frames(self, run_id: str, after: int, *, points_only: bool = False) -> list[Frame]:
+        """The frames after that number, as many as fit a batch, and at least one if there is one."""
+        near = select(FrameRow.seq, FrameRow.size_bytes).where(FrameRow.run_id == run_id, FrameRow.seq > after)
+        if points_only:
+            near = near.where(FrameRow.point.is_not(None))
+        some = near.order_by(FrameRow.seq).limit(BATCH_FRAMES).subquery()
+        before = (func.sum(some.c.size_bytes).over(order_by=some.c.seq) - some.c.size_bytes).label("before")
+        fits = select(some.c.seq, before).subquery()
+        query = (
+            select(FrameRow.seq, FrameRow.kind, type_coerce(cast(FrameRow.payload, Text), Text))
+            .join(fits, fits.c.seq == FrameRow.seq)
+            .where(FrameRow.run_id == run_id, fits.c.before < BATCH_BYTES)
+            .order_by(FrameRow.seq)
+        )
+        return [Frame(seq, kind, payload) for seq, kind, payload in self._session.execute(query)]
+
+    def last_payload(self, run_id: str, kind: str) -> str | None:
+        query = (
+            select(type_coerce(cast(FrameRow.payload, Text), Text))
+            .where(FrameRow.run_id == run_id, FrameRow.kind == kind)
+            .order_by(FrameRow.seq.desc())
+            .limit(1)
+        )
+        return self._session.scalars(query).first()
+
+    def beat(self, run_id: str, attempt: int, progress: float) -> bool:
+        """The worker lives and is so far. False if the attempt is over: cancelled, or another worker's by now."""
+        mine = (RunRow.id == run_id, RunRow.attempts == attempt, RunRow.state == "running")
+        change = (
+            update(RunRow)
+            .where(*mine)
+            .values(heartbeat_at=func.clock_timestamp(), progress=func.greatest(RunRow.progress, progress))
+        )
+        result = self._session.execute(change)
+        assert isinstance(result, CursorResult)
+        return result.rowcount == 1
+
+    def abandoned(self, lease: timedelta) -> Sequence[RunRow]:
+        """Runs whose worker was not heard of for a lease; those that another reaper looks at are left to it."""
+        query = (
+            select(RunRow)
+            .where(RunRow.state == "running", RunRow.heartbeat_at < func.clock_timestamp() - lease)
+            .with_for_update(skip_locked=True)
+        )
+        return self._session.scalars(query).all()
+
+    def orphans(self, age: timedelta) -> Sequence[RunRow]:
+        """Queued runs that the queue does not have: it gave up on them, or was emptied."""
+        queue = table("procrastinate_jobs", column("id"), column("status"))
+        waiting = select(queue.c.id).where(queue.c.id == RunRow.queue_id, cast(queue.c.status, Text) == "todo")
+        since = func.coalesce(RunRow.heartbeat_at, RunRow.created_at)
+        query = (
+            select(RunRow)
+            .where(RunRow.state == "queued", since < func.clock_timestamp() - age, ~waiting.exists())
+            .with_for_update(skip_locked=True)
+        )
+        return self._session.scalars(query).all()

@@ -1,0 +1,120 @@
+"""The runs' rules: which states follow which, and that each change of state is a frame as well."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from sqlalchemy.orm import Session
+
+from cubeyard.experiments.models import ExperimentRow
+from cubeyard.kit.cursors import decode_cursor, encode_cursor
+from cubeyard.kit.errors import not_found
+from cubeyard.kit.ids import new_id
+from cubeyard.runs import schemas
+from cubeyard.runs.models import RunRow
+from cubeyard.runs.queue import RunQueue
+from cubeyard.runs.repository import FINISHED, RunRepository
+
+MAX_REASON_CHARACTERS = 2000
+
+
+class RunService:
+    def __init__(self, session: Session, queue: RunQueue) -> None:
+        self._session = session
+        self._repository = RunRepository(session)
+        self._queue = queue
+
+    def start(self, experiment: ExperimentRow) -> schemas.Run:
+        row = RunRow(id=new_id(), kind=experiment.kind, title=experiment.name, experiment_id=experiment.id)
+        row.points_total = experiment.points
+        return self._start(row)
+
+    def start_figure(self, figure: str, title: str, seeds: int | None) -> schemas.Run:
+        row = RunRow(id=new_id(), kind="figure", title=title, figure=figure, seeds=seeds, points_total=1)
+        return self._start(row)
+
+    def read(self, run_id: str) -> schemas.Run:
+        return as_run(self.row(run_id), self._repository)
+
+    def row(self, run_id: str) -> RunRow:
+        row = self._repository.run(run_id)
+        if row is None:
+            raise not_found(f"run {run_id}")
+        return row
+
+    def page(
+        self,
+        *,
+        cursor: str | None,
+        state: str | None,
+        kind: str | None,
+        experiment: str | None,
+        figure: str | None,
+        limit: int,
+    ) -> schemas.RunList:
+        rows = self._repository.page(
+            after=decode_cursor(cursor) if cursor is not None else None,
+            state=state,
+            kind=kind,
+            experiment_id=experiment,
+            figure=figure,
+            limit=limit + 1,
+        )
+        last = rows[limit - 1] if len(rows) > limit else None
+        return schemas.RunList(
+            items=[as_run(row, self._repository) for row in rows[:limit]],
+            next=encode_cursor(last.created_at, last.id) if last is not None else None,
+        )
+
+    def cancel(self, run_id: str) -> schemas.Run:
+        """Cancelling what is finished already changes nothing. What was computed stays."""
+        row = self._repository.run(run_id, lock=True)
+        if row is None:
+            raise not_found(f"run {run_id}")
+        if row.state not in FINISHED:
+            if row.queue_id is not None:
+                self._queue.remove(self._session, row.queue_id)
+            enter(self._repository, row, "cancelled", "")
+        return as_run(row, self._repository)
+
+    def _start(self, row: RunRow) -> schemas.Run:
+        row.state = "queued"
+        self._repository.add(row)
+        row.queue_id = self._queue.put(self._session, row.id)
+        enter(self._repository, row, "queued", "")
+        return as_run(row, self._repository)
+
+
+def enter(repository: RunRepository, row: RunRow, state: str, reason: str) -> None:
+    """The run, whose row is locked, is in that state now; whoever follows it is told by a frame."""
+    row.state, row.reason = state, reason[:MAX_REASON_CHARACTERS]
+    if state in FINISHED:
+        row.finished_at = repository.now()
+    if state == "succeeded":
+        row.progress = 1.0
+    payload = {"state": row.state, "attempt": row.attempts, "reason": row.reason}
+    repository.append(row, "state", payload, len(orjson.dumps(payload)))
+
+
+def as_run(row: RunRow, repository: RunRepository) -> schemas.Run:
+    fields: dict[str, Any] = {
+        name: getattr(row, name)
+        for name in schemas.Run.model_fields
+        if name not in {"remaining_secs", "events_url", "results_url"}
+    }
+    return schemas.Run(
+        **fields,
+        remaining_secs=_remaining_secs(row, repository),
+        events_url=f"/api/v1/runs/{row.id}/events",
+        results_url=f"/api/v1/runs/{row.id}/results",
+    )
+
+
+def _remaining_secs(row: RunRow, repository: RunRepository) -> float | None:
+    """The rest at the pace of the latest attempt."""
+    gained = row.progress - row.progress_at_start
+    if row.state != "running" or row.started_at is None or gained <= 0:
+        return None
+    elapsed_secs = (repository.now() - row.started_at).total_seconds()
+    return round(elapsed_secs * (1 - row.progress) / gained, 1)

@@ -1,0 +1,166 @@
+"""Experiments: written down once, complete, and refused when they cannot be asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import text
+
+from cubeyard.experiments.points import count, points
+from cubeyard.kit.db import Database
+from tests.conftest import PAPER, SMALL
+
+Json = dict[str, Any]
+EXPERIMENTS = "/api/v1/experiments"
+ALL_TO_ALL = {"kind": "all-to-all"}
+
+
+def create(client: TestClient, **fields: Any) -> Json:
+    answer = client.post(EXPERIMENTS, json={"plan": SMALL, "workload": ALL_TO_ALL, **fields})
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def test_an_experiment_keeps_what_was_asked(client: TestClient) -> None:
+    made = create(client, seeds=[3, 4], routing="bsr", faults=[{"target": {"kind": "switch", "ratio": 0.25}}])
+    assert (made["kind"], made["points"], made["seeds"], made["axes"]) == ("prediction", 2, [3, 4], None)
+    assert made["name"] == "BCube(4,1): all to all"
+    assert made["plan"] == {"id": None, "revision": None, "spec": {"topology": SMALL}}
+    assert made["topologies"] == [{"title": "BCube(4,1)", "servers": 16, "switches": 8, "links": 32}]
+    assert made["faults"] == [
+        {"at_secs": 0.0, "target": {"kind": "switch", "ratio": 0.25}, "kind": "down", "until_secs": None}
+    ]
+    assert client.get(f"{EXPERIMENTS}/{made['id']}").json() == made
+    again = create(client, seeds=[3, 4], routing="bsr", faults=made["faults"], name="The same by another name")
+    assert again["id"] != made["id"]
+    assert again["content_hash"] == made["content_hash"]
+
+
+def test_a_plan_is_pinned_and_may_go(client: TestClient) -> None:
+    plan = client.post("/api/v1/plans", json={"name": "Yard", "spec": SMALL}).json()
+    made = create(client, plan={"id": plan["id"]})
+    assert made["plan"] == {"id": plan["id"], "revision": 1, "spec": {"topology": SMALL}}
+    bigger = {"spec": {"family": "bcube", "n": 4, "k": 2}, "base_revision": 1}
+    assert client.patch(f"/api/v1/plans/{plan['id']}", json=bigger).status_code == 200
+    assert create(client, plan={"id": plan["id"]})["topologies"][0]["servers"] == 64
+    assert create(client, plan={"id": plan["id"], "revision": 1})["content_hash"] == made["content_hash"]
+    create(client)
+    listed = client.get(EXPERIMENTS, params={"plan": plan["id"]}).json()["items"]
+    assert [one["plan"]["revision"] for one in listed] == [1, 2, 1], "the latest first"
+    assert client.delete(f"/api/v1/plans/{plan['id']}").status_code == 204
+    assert client.get(f"{EXPERIMENTS}/{made['id']}").json() == made
+    assert client.post(EXPERIMENTS, json={"plan": {"id": plan["id"]}, "workload": ALL_TO_ALL}).status_code == 404
+
+
+def test_a_sweep_has_a_point_for_every_combination(client: TestClient) -> None:
+    axes = {"topologies": [SMALL, PAPER], "failure": {"kind": "switch", "ratios": [0, 0.05, 0.1]}, "seeds": 5}
+    made = create(client, axes=axes)
+    assert (made["kind"], made["points"]) == ("sweep", 30)
+    assert [one["servers"] for one in made["topologies"]] == [16, 2048]
+    assert made["axes"]["topologies"][0] == {"topology": SMALL}
+    assert made["name"] == "BCube(4,1), Partial BCube(8,3): all to all, switch failures"
+
+
+def test_pages_of_experiments_miss_and_repeat_none(client: TestClient) -> None:
+    made = [create(client, name=f"Number {number}")["id"] for number in range(5)]
+    seen: list[str] = []
+    cursor = None
+    while True:
+        page = client.get(EXPERIMENTS, params={"limit": 2, **({"cursor": cursor} if cursor else {})}).json()
+        seen += [one["id"] for one in page["items"]]
+        if (cursor := page["next"]) is None:
+            break
+    assert seen == made[::-1]
+    assert [one["name"] for one in client.get(EXPERIMENTS, params={"q": "ber 3"}).json()["items"]] == ["Number 3"]
+    assert client.get(EXPERIMENTS, params={"cursor": "nonsense"}).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("fields", "where"),
+    [
+        ({"workload": {"kind": "gossip"}}, "body.workload.kind"),
+        ({"engine": "packet"}, "body.engine"),
+        ({"link_gbps": 0}, "body.link_gbps"),
+        ({"seeds": []}, "body.seeds"),
+        ({"seeds": [1, 1]}, "body.seeds"),
+        ({"seeds": [-1]}, "body.seeds.0"),
+        ({"faults": [{"target": {"kind": "switch", "ratio": 1.5}}]}, "body.faults.0.target"),
+        ({"faults": [{"target": {"kind": "switch"}}]}, "body.faults.0.target"),
+        ({"axes": {"failure": {"kind": "moon", "ratios": [0.1]}}}, "body.axes.failure.kind"),
+        ({"axes": {"topologies": []}}, "body.axes.topologies"),
+        ({"axes": {"failure": {"kind": "link", "ratios": [0.1] * 201}, "seeds": 100}}, "body.axes"),
+        ({"color": "red"}, "body.color"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_by_field(client: TestClient, fields: Json, where: str) -> None:
+    answer = client.post(EXPERIMENTS, json={"plan": SMALL, "workload": ALL_TO_ALL, **fields})
+    assert answer.status_code == 422, answer.text
+    assert any(error["field"].startswith(where) for error in answer.json()["errors"]), answer.json()["errors"]
+
+
+def test_an_impossible_topology_comes_with_findings(client: TestClient) -> None:
+    bad = {"family": "bcube", "n": 1, "k": 1}
+    for fields in ({"plan": bad}, {"plan": SMALL, "axes": {"topologies": [SMALL, bad]}}):
+        answer = client.post(EXPERIMENTS, json={"workload": ALL_TO_ALL, **fields})
+        assert answer.status_code == 422
+        assert answer.json()["findings"][0]["where"] == "topology.n"
+
+
+def test_what_was_asked_cannot_be_changed(client: TestClient, database: Database) -> None:
+    create(client)
+    with pytest.raises(Exception, match="immutable"), database.engine.begin() as connection:
+        connection.execute(text("UPDATE experiments SET name = 'x'"))
+
+
+RATIOS = st.lists(st.floats(0, 1), min_size=1, max_size=5)
+
+
+@given(
+    topologies=st.none() | st.lists(st.just(SMALL), min_size=1, max_size=3),
+    ratios=st.none() | RATIOS,
+    seeds=st.none() | st.integers(1, 6) | st.lists(st.integers(0, 99), min_size=1, max_size=4),
+    own=st.lists(st.integers(0, 99), min_size=1, max_size=4),
+)
+def test_points_are_numbered_once_and_always_the_same(
+    topologies: list[Json] | None, ratios: list[float] | None, seeds: Any, own: list[int]
+) -> None:
+    document: Json = {
+        "plan": {"spec": {"topology": SMALL}},
+        "workload": ALL_TO_ALL,
+        "routing": None,
+        "faults": [],
+        "engine": "flow",
+        "link_gbps": None,
+        "max_min": None,
+        "flow_gigabits": None,
+        "link_load": False,
+        "seeds": own,
+        "axes": {
+            "topologies": topologies,
+            "failure": None if ratios is None else {"kind": "switch", "ratios": ratios},
+            "seeds": seeds,
+        },
+    }
+    made = list(points(document))
+    assert made == list(points(document))
+    assert [point.number for point in made] == list(range(count(document)))
+    wanted_seeds = (
+        own if seeds is None else [own[0] + step for step in range(seeds)] if isinstance(seeds, int) else seeds
+    )
+    wanted = Counter(
+        (topology, ratio, seed)
+        for topology in range(len(topologies or [SMALL]))
+        for ratio in (ratios or [None])
+        for seed in wanted_seeds
+    )
+    assert Counter((point.topology, point.failure_ratio, point.seed) for point in made) == wanted
+    for point in made:
+        assert point.experiment["seeds"] == [point.seed]
+        assert [fault["target"]["ratio"] for fault in point.experiment["faults"]] == (
+            [point.failure_ratio] if point.failure_ratio else []
+        )

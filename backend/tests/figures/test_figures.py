@@ -1,0 +1,68 @@
+"""Figures over the API: the engine's list, not yet run, run, and run again."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from fastapi.testclient import TestClient
+
+from cubeyard.app import create_app
+from cubeyard.engine import Engine
+from cubeyard.kit.db import Database
+from cubeyard.settings import Settings
+from tests.runs.conftest import API, ended, wait_for
+
+QUICK = "bcube-table2"
+
+
+@pytest.fixture
+def working_client(settings: Settings, database: Database) -> Iterator[TestClient]:
+    with TestClient(create_app(settings, database=database, worker=True), base_url="http://localhost") as opened:
+        yield opened
+
+
+def test_every_figure_is_listed_before_it_is_run(client: TestClient, engine: Engine) -> None:
+    items = client.get(f"{API}/figures").json()["items"]
+    assert [(one["id"], one["title"], one["source"]) for one in items] == [
+        (one["id"], one["title"], one["source"]) for one in engine.figures
+    ]
+    assert QUICK in {one["id"] for one in items}
+    assert all((one["latest_run"], one["result_run"], one["verdicts"]) == (None, None, {}) for one in items)
+    assert client.get(f"{API}/figures/{QUICK}").json()["result"] is None
+    for answer in (client.get(f"{API}/figures/mona-lisa"), client.post(f"{API}/figures/mona-lisa/runs", json={})):
+        assert answer.status_code == 404
+        assert QUICK in answer.json()["detail"]
+    assert client.post(f"{API}/figures/{QUICK}/runs", json={"seeds": 0}).status_code == 422
+
+
+def test_a_figure_s_run_becomes_its_result(working_client: TestClient) -> None:
+    started = working_client.post(f"{API}/figures/{QUICK}/runs", json={})
+    assert started.status_code == 202, started.text
+    run = started.json()
+    assert (run["kind"], run["figure"], run["points_total"]) == ("figure", QUICK, 1)
+    done = wait_for(working_client, run["id"], ended)
+    assert done["state"] == "succeeded", done["reason"]
+    figure = working_client.get(f"{API}/figures/{QUICK}").json()
+    assert figure["latest_run"] == done
+    assert figure["result_run"] == run["id"]
+    rows = figure["result"]["rows"]
+    assert len(rows) >= 3
+    assert figure["verdicts"] == dict(Counter(row["verdict"] for row in rows))
+    listed = {one["id"]: one for one in working_client.get(f"{API}/figures").json()["items"]}[QUICK]
+    assert listed["verdicts"] == figure["verdicts"]
+    results = working_client.get(f"{API}/runs/{run['id']}/results").json()
+    assert (results["figure"], results["points"], results["complete"]) == (figure["result"], [], True)
+    table = working_client.get(f"{API}/runs/{run['id']}/results", params={"format": "csv"})
+    assert f'filename="{QUICK}.csv"' in table.headers["content-disposition"]
+    assert [row["name"] for row in csv.DictReader(io.StringIO(table.text))] == [row["name"] for row in rows]
+    # A later run that is cancelled leaves the result standing.
+    later = working_client.post(f"{API}/figures/{QUICK}/runs", json={"seeds": 2}).json()
+    working_client.delete(f"{API}/runs/{later['id']}")
+    again = working_client.get(f"{API}/figures/{QUICK}").json()
+    assert again["latest_run"]["id"] == later["id"]
+    assert again["result"] == figure["result"]
+    assert [one["id"] for one in working_client.get(f"{API}/runs", params={"figure": QUICK}).json()["items"]] == [later["id"], run["id"]]  # fmt: skip

@@ -1,0 +1,117 @@
+"""Streams over real connections: every client ends with every frame once, whatever it is like."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+import time
+from urllib.parse import urlsplit
+
+from fastapi.testclient import TestClient
+from sqlalchemy import text
+
+from cubeyard.kit.db import Database
+from tests.processes import Server
+from tests.runs.conftest import API, Follower, ended, start, sweep, wait_for
+
+CLIENTS = 30
+
+
+def _follow(followers: list[Follower]) -> list[threading.Thread]:
+    threads = [threading.Thread(target=one.follow) for one in followers]
+    for one in threads:
+        one.start()
+    return threads
+
+
+def _ends_whole(followers: list[Follower], last_seq: int) -> None:
+    first = followers[0].got
+    assert [seq for seq, _, _ in first] == list(range(1, last_seq + 1))
+    for one in followers:
+        assert one.got == first
+
+
+def test_every_client_gets_every_frame_once(client: TestClient, live: Server) -> None:
+    """Ten read as fast as they can, ten are slow, ten are cut off again and again; one comes when it is all over."""
+    run = start(client, **sweep(15))
+    followers = [
+        Follower(
+            live.base,
+            run["id"],
+            pause_secs=0.04 if number % 3 == 1 else 0.0,
+            cut_after=5 + number if number % 3 == 2 else None,
+        )
+        for number in range(CLIENTS)
+    ]
+    threads = _follow(followers)
+    done = wait_for(client, run["id"], ended)
+    assert done["state"] == "succeeded", live.said()
+    assert live.call("GET", "/healthz")[0] == 200, "others are served meanwhile"
+    for one in threads:
+        one.join(timeout=60)
+    late = Follower(live.base, run["id"])
+    late.follow()
+    _ends_whole([*followers, late], done["last_seq"])
+    assert all(one.connections > 2 for one in followers if one.cut_after)
+    assert any(one.progress for one in followers), "in between they hear how far it is"
+    assert late.connections == 2, "the second time it is told not to come back"
+
+
+def test_a_lost_listening_connection_loses_no_frame(client: TestClient, live: Server, database: Database) -> None:
+    run = start(client, **sweep(10))
+    followers = [Follower(live.base, run["id"]) for _ in range(3)]
+    threads = _follow(followers)
+    wait_for(client, run["id"], lambda now: now["points_done"] > 2)
+    with database.session() as session:
+        ears = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN \"cubeyard_runs\"%'"
+        assert list(session.scalars(text(ears))) == [True], "one connection for all streams"
+    done = wait_for(client, run["id"], ended)
+    for one in threads:
+        one.join(timeout=60)
+    _ends_whole(followers, done["last_seq"])
+
+
+def test_a_client_that_never_reads_holds_nobody_up(client: TestClient, live: Server) -> None:
+    stuck = []
+    run = start(client, **{**sweep(10), "link_load": True})  # large frames fill the connection soon
+    for _ in range(8):
+        place = urlsplit(live.base)
+        connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=30)
+        connection.request("GET", f"{API}/runs/{run['id']}/events")
+        stuck.append(connection)
+    follower = Follower(live.base, run["id"])
+    follower.follow()
+    done = wait_for(client, run["id"], ended)
+    _ends_whole([follower], done["last_seq"])
+    for one in stuck:
+        one.close()
+
+
+def test_a_server_told_to_stop_does_not_wait_for_its_streams(client: TestClient, live: Server) -> None:
+    run = start(client, **sweep(250))
+    place = urlsplit(live.base)
+    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=30)
+    connection.request("GET", f"{API}/runs/{run['id']}/events")
+    assert b"event: state" in connection.getresponse().read(200)
+    asked = time.monotonic()
+    live.process.terminate()
+    assert live.process.wait(timeout=20) == 0, live.said()
+    assert time.monotonic() - asked < 5
+    connection.close()
+    assert client.get(f"{API}/runs/{run['id']}").json()["state"] == "queued", "handed on"
+
+
+def test_followers_of_a_run_that_waits_hear_of_its_end(client: TestClient, live: Server) -> None:
+    """Nothing happens for a while; then it does, by another process, and the stream says so at once."""
+    busy = start(client, **sweep(250))
+    waiting = start(client, **sweep(1))
+    follower = Follower(live.base, waiting["id"])
+    (thread,) = _follow([follower])
+    time.sleep(1.0)
+    assert [name for _, name, _ in follower.got] == ["state"]
+    asked = time.monotonic()
+    client.delete(f"{API}/runs/{waiting['id']}")
+    thread.join(timeout=10)
+    assert time.monotonic() - asked < 1.0
+    assert follower.got[-1][2]["state"] == "cancelled"
+    client.delete(f"{API}/runs/{busy['id']}")
