@@ -33,6 +33,18 @@ pub fn good_paths(
     flow: u64,
     failures: &Failures,
 ) -> GoodPaths {
+    good_paths_until(shape, source, destination, flow, failures, |_| false)
+}
+
+/// [`good_paths`], but no more substitutes are looked for once `enough` of them stand for the broken levels so far.
+fn good_paths_until(
+    shape: &Shape,
+    source: NodeId,
+    destination: NodeId,
+    flow: u64,
+    failures: &Failures,
+    enough: impl Fn(&[usize]) -> bool,
+) -> GoodPaths {
     let mut good = GoodPaths::default();
     let mut taken = Taken::default();
     for level in (0..shape.levels).rev() {
@@ -58,6 +70,9 @@ pub fn good_paths(
         }
         taken.take(shape, source, &hops);
         good.paths.push(hops);
+        if enough(&good.broken_levels[..=attempt as usize]) {
+            break;
+        }
     }
     good
 }
@@ -108,7 +123,8 @@ impl Bsr {
         flow: u64,
         path: &mut Vec<DirectedLink>,
     ) -> Result<(), NoPath> {
-        let good = good_paths(&self.shape, source, destination, flow, &self.failures);
+        let own = |replaced: &[usize]| replaced.contains(&level);
+        let good = good_paths_until(&self.shape, source, destination, flow, &self.failures, own);
         if good.paths.is_empty() {
             return Err(NoPath::NotFound);
         }

@@ -28,6 +28,8 @@ pub struct Shape {
     /// `n^level`.
     weight: Vec<u32>,
     servers: u32,
+    /// By `server * levels + level`: searches ask for digits far more often than there are servers.
+    digits: Vec<u16>,
     ports: PortTable,
 }
 
@@ -41,11 +43,17 @@ impl Shape {
         let weight: Vec<u32> = (0..levels).map(|level| n.pow(level as u32)).collect();
         let mut radix = vec![n; levels];
         radix[levels - 1] = topology.server_count() / weight[levels - 1];
+        let servers = topology.server_count();
+        let digit = |server: NodeId, level: usize| (server / weight[level] % radix[level]) as u16;
         Some(Shape {
             levels,
+            digits: (0..servers)
+                .flat_map(|server| (0..levels).map(move |level| (server, level)))
+                .map(|(server, level)| digit(server, level))
+                .collect(),
             radix,
             weight,
-            servers: topology.server_count(),
+            servers,
             ports: PortTable::new(topology),
         })
     }
@@ -64,12 +72,13 @@ impl Shape {
     /// The digit of `server`'s address at `level`.
     #[inline]
     pub fn digit(&self, server: NodeId, level: usize) -> u32 {
-        let above = server / self.weight[level];
-        if level + 1 == self.levels {
-            above
-        } else {
-            above % self.radix[level]
-        }
+        u32::from(self.digits[server as usize * self.levels + level])
+    }
+
+    /// The digits of a server's address, level 0 first.
+    #[inline]
+    pub fn digits(&self, server: NodeId) -> &[u16] {
+        &self.digits[server as usize * self.levels..][..self.levels]
     }
 
     /// `server` with the digit at `level` replaced.
@@ -81,9 +90,8 @@ impl Shape {
     /// Number of digits in which two addresses differ. `[bcube §3.2]`
     #[inline]
     pub fn hamming(&self, a: NodeId, b: NodeId) -> usize {
-        (0..self.levels)
-            .filter(|&level| self.digit(a, level) != self.digit(b, level))
-            .count()
+        let pairs = self.digits(a).iter().zip(self.digits(b));
+        pairs.filter(|(a, b)| a != b).count()
     }
 
     /// The switch on `server`'s port of `level`.

@@ -21,30 +21,40 @@ const DEEPENING_SLACK: usize = 3;
 
 /// Nodes (servers and switches) a new path must keep clear of. Paths are short, so a list serves.
 #[derive(Clone, Debug, Default)]
-pub struct Taken(Vec<NodeId>);
+pub struct Taken {
+    nodes: Vec<NodeId>,
+    /// One bit for all nodes that agree in their last digits: most nodes asked for are not taken.
+    maybe: u64,
+}
 
 impl Taken {
     /// Forgets all.
     pub fn clear(&mut self) {
-        self.0.clear();
+        self.nodes.clear();
+        self.maybe = 0;
     }
 
     /// Takes the inner servers and all the switches of a path.
     pub fn take(&mut self, shape: &Shape, source: NodeId, hops: &[Hop]) {
         let mut at = source;
         for (i, hop) in hops.iter().enumerate() {
-            self.0.push(shape.switch(at, usize::from(hop.level)));
+            self.add(shape.switch(at, usize::from(hop.level)));
             if i + 1 < hops.len() {
-                self.0.push(hop.server);
+                self.add(hop.server);
             }
             at = hop.server;
         }
     }
 
+    fn add(&mut self, node: NodeId) {
+        self.nodes.push(node);
+        self.maybe |= 1 << (node % 64);
+    }
+
     /// Whether a node is taken.
     #[inline]
     pub fn has(&self, node: NodeId) -> bool {
-        self.0.contains(&node)
+        self.maybe >> (node % 64) & 1 == 1 && self.nodes.contains(&node)
     }
 }
 
@@ -63,9 +73,13 @@ pub fn find_substitute(
     let usable = |server: NodeId, level: usize| {
         shape.port_alive(server, level, failures) && !taken.has(shape.switch(server, level))
     };
-    if !(0..shape.levels).any(|level| usable(source, level))
-        || !(0..shape.levels).any(|level| usable(destination, level))
-    {
+    let ports = |server: NodeId| {
+        (0..shape.levels)
+            .filter(|&level| usable(server, level))
+            .fold(0u32, |ports, level| ports | 1 << level)
+    };
+    let entries = ports(destination);
+    if entries == 0 || ports(source) == 0 {
         return false;
     }
     let mut draws = Draws::new(seed);
@@ -75,10 +89,11 @@ pub fn find_substitute(
         destination,
         taken,
         failures,
+        entries,
         rotation: draws.below(1 << 16),
         hops,
     };
-    let least = shape.hamming(source, destination);
+    let least = search.least_hops(search.wrong_levels(source));
     for bound in least..=least + DEEPENING_SLACK {
         if search.extend(source, bound) {
             return true;
@@ -94,25 +109,45 @@ struct Deepening<'a> {
     destination: NodeId,
     taken: &'a Taken,
     failures: &'a Failures,
+    /// Levels by which the destination can be entered, a bit each.
+    entries: u32,
     rotation: u32,
     hops: &'a mut Hops,
 }
 
 impl Deepening<'_> {
+    /// The levels at which a server's digits are not the destination's, a bit each.
+    #[inline]
+    fn wrong_levels(&self, at: NodeId) -> u32 {
+        let pairs = self
+            .shape
+            .digits(at)
+            .iter()
+            .zip(self.shape.digits(self.destination));
+        pairs
+            .enumerate()
+            .fold(0, |wrong, (level, (a, b))| wrong | u32::from(a != b) << level)
+    }
+
+    /// A lower bound on the hops left: one a wrong digit, and two more where the last hop must correct
+    /// a digit that is right so far.
+    #[inline]
+    fn least_hops(&self, wrong: u32) -> usize {
+        let detour = wrong != 0 && wrong & self.entries == 0;
+        wrong.count_ones() as usize + if detour { 2 } else { 0 }
+    }
+
     fn extend(&mut self, at: NodeId, left: usize) -> bool {
         let shape = self.shape;
-        let wrong = shape.hamming(at, self.destination);
+        let wrong = self.wrong_levels(at);
         for step in 0..shape.levels {
             let level = (step + self.rotation as usize) % shape.levels;
             let wanted = shape.digit(self.destination, level);
             let own = shape.digit(at, level);
-            // What stays wrong after a move to `wanted`, and after a move to any other digit.
-            let (after_right, after_other) = if own == wanted {
-                (usize::MAX, wrong + 1)
-            } else {
-                (wrong - 1, wrong)
-            };
-            let (right_fits, other_fits) = (after_right < left, after_other < left);
+            // What the rest takes at least after a move to `wanted`, and after a move to any other digit.
+            let bit = 1 << level;
+            let right_fits = own != wanted && self.least_hops(wrong & !bit) < left;
+            let other_fits = self.least_hops(wrong | bit) < left;
             if !(right_fits || other_fits)
                 || !shape.port_alive(at, level, self.failures)
                 || self.taken.has(shape.switch(at, level))
