@@ -172,3 +172,20 @@ fn table_3s_bounds_hold() {
         "{verdicts:?}"
     );
 }
+
+#[test]
+fn camcubes_table_and_paths_come_out() {
+    assert!(not_equal("camcube-fig1").is_empty());
+    assert!(
+        not_equal("camcube-fig2")
+            .iter()
+            .all(|(_, verdict)| verdict == "within band")
+    );
+    let verdicts = not_equal("camcube-table1");
+    assert!(
+        verdicts
+            .iter()
+            .all(|(name, verdict)| name.starts_with("Routing service") && verdict == "within band"),
+        "{verdicts:?}"
+    );
+}

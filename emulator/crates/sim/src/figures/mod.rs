@@ -10,6 +10,7 @@ mod bcube_fig8;
 mod bcube_packaging;
 mod bcube_table1;
 mod bcube_table2;
+mod camcube;
 mod dcell_fig12;
 mod dcell_fig9;
 mod dcell_table2;
@@ -288,6 +289,30 @@ const ENTRIES: &[Entry] = &[
         "All-to-all in time",
         "[dcell §7.3, Fig. 12]",
         dcell_fig12::compute,
+    ),
+    entry(
+        "camcube-fig1",
+        "Link-disjoint paths of the TCP/IP service",
+        "[camcube §3.1, Fig. 1]",
+        camcube::fig1,
+    ),
+    entry(
+        "camcube-fig2",
+        "Links saved by the VM distribution service",
+        "[camcube §3.2, Fig. 2]",
+        camcube::fig2,
+    ),
+    entry(
+        "camcube-fig3",
+        "Hops to a cache hit",
+        "[camcube §3.3, Fig. 3]",
+        camcube::fig3,
+    ),
+    entry(
+        "camcube-table1",
+        "Links of the aggregation service",
+        "[camcube §3.4, Table 1]",
+        camcube::table1,
     ),
     entry(
         "subways-table2",
