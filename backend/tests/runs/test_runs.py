@@ -65,6 +65,8 @@ def test_a_run_gives_what_the_engine_gives_at_once(working_client: TestClient) -
     stream = frames(working_client, run["id"])
     assert [data["state"] for name, _, data in stream if name == "state"] == ["queued", "running", "succeeded"]
     assert stream[2:] == frames(working_client, run["id"], after=2), "resuming is the same path"
+    packed = working_client.get(run["events_url"], headers={"accept-encoding": "gzip, br"})
+    assert "content-encoding" not in packed.headers, "an event that waits in a compressor is late"
     assert working_client.get(run["events_url"], headers={"Last-Event-ID": str(done["last_seq"])}).status_code == 204
     assert working_client.delete(f"{API}/runs/{run['id']}").json() == done, "cancelling what is over changes nothing"
 
