@@ -97,6 +97,7 @@ pub(super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
         rows,
         choices: vec![
             "complete DCells, DCellRouting, all-to-all; degree and bounds as in the table, logarithms to base n",
+            "the bisection is that of the best cut known, an upper bound: it can contradict the paper's bound, not prove it",
         ],
         ..Outcome::default()
     })
