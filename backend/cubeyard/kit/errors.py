@@ -165,7 +165,7 @@ _LIMITS = {
     "lt": "less than {}",
     "min_length": "at least {} long",
     "max_length": "at most {} long",
-    "pattern": "must match {}",
+    "pattern": "of the form {}",
     "expected": "one of {}",
     "expected_schemes": "one of {}",
 }
