@@ -15,9 +15,10 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from cubeyard.engine import Engine, PlanRejectedError, canonical, content_hash
 from cubeyard.kit.db import Database
+from cubeyard.kit.cursors import decode_cursor
 from cubeyard.kit.errors import ProblemError
 from cubeyard.plans import schemas
-from cubeyard.plans.service import PlanService, _decode_cursor, normal_spec
+from cubeyard.plans.service import PlanService, normal_spec
 from cubeyard.settings import Settings
 from tests.conftest import SMALL
 
@@ -70,7 +71,7 @@ def test_a_bare_topology_is_a_plan_spec() -> None:
 @hypothesis_settings(deadline=None)
 def test_cursors_of_others_are_refused_not_crashed_on(text: str) -> None:
     with pytest.raises(ProblemError):
-        _decode_cursor(text)
+        decode_cursor(text)
 
 
 class History(RuleBasedStateMachine):
