@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from cubeyard.engine import Engine, PlanRejectedError, canonical, content_hash
-from cubeyard.kit.db import Database
 from cubeyard.kit.cursors import decode_cursor
+from cubeyard.kit.db import Database
 from cubeyard.kit.errors import ProblemError
 from cubeyard.plans import schemas
 from cubeyard.plans.service import PlanService, normal_spec
