@@ -23,3 +23,7 @@ export type Part = Schemas["Part"];
 export type ExportFormat = Schemas["Format"];
 export type DeviceTrace = Schemas["DeviceTrace"];
 export type WorkOrder = Schemas["WorkOrder"];
+export type Run = Schemas["Run"];
+export type Figure = Schemas["Figure"];
+export type FigureSummary = Schemas["FigureSummary"];
+export type FigureResult = Schemas["FigureResult"];

@@ -75,6 +75,17 @@ const catalog = createRoute({
   component: lazyRouteComponent(() => import("@/features/catalog/catalog-page")),
 });
 
+const figures = createRoute({
+  getParentRoute: () => root,
+  path: "/figures",
+  component: lazyRouteComponent(() => import("@/features/figures/figures-page")),
+});
+const figure = createRoute({
+  getParentRoute: () => root,
+  path: "/figures/$id",
+  component: lazyRouteComponent(() => import("@/features/figures/figure-page")),
+});
+
 const reference = createRoute({
   getParentRoute: () => root,
   path: "/api",
@@ -82,7 +93,14 @@ const reference = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([plan.addChildren([home, planNew, planSaved]), compare, catalog, reference]),
+  routeTree: root.addChildren([
+    plan.addChildren([home, planNew, planSaved]),
+    compare,
+    catalog,
+    figures,
+    figure,
+    reference,
+  ]),
   defaultPreload: "intent",
   // Plain `key=value` text: names like 0132 stay text and links stay readable.
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),

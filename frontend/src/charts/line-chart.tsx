@@ -2,7 +2,7 @@
 
 import { bisector, extent } from "d3-array";
 import { scaleLinear } from "d3-scale";
-import { line as lineShape } from "d3-shape";
+import { curveLinear, curveStepAfter, line as lineShape } from "d3-shape";
 import { type KeyboardEvent, type PointerEvent, useMemo, useState } from "react";
 import { formatShort, THEMES } from "@/units";
 import { AxisBottom, AxisLeft } from "./axis";
@@ -20,6 +20,8 @@ export interface LineSeries {
   band?: readonly { x: number; low: number; high: number }[];
   /** Values of a paper or a prediction: open points without a line. */
   pointsOnly?: boolean;
+  /** Each value holds until the next one. */
+  steps?: boolean;
 }
 
 export interface LineChartProps extends ChartCommon {
@@ -208,7 +210,7 @@ function LinePlot(props: PlotProps) {
               )}
               {!s.pointsOnly && (
                 <path
-                  d={shape(s.points as Point[]) ?? ""}
+                  d={shape.curve(s.steps ? curveStepAfter : curveLinear)(s.points as Point[]) ?? ""}
                   strokeWidth={2}
                   strokeLinejoin="round"
                   strokeDasharray={look.dashPx.join(" ")}

@@ -153,6 +153,12 @@ export function usePlanCommands(
         run: () => void navigate({ to: "/catalog" }),
       },
       {
+        id: "figures",
+        title: "Go to the figures",
+        group: "Pages",
+        run: () => void navigate({ to: "/figures" }),
+      },
+      {
         id: "api",
         title: "Go to the API reference",
         group: "Pages",

@@ -103,6 +103,9 @@ export function Shell({
           <Link to="/catalog" className={styles.navLink} activeOptions={{ includeSearch: false }}>
             Catalog
           </Link>
+          <Link to="/figures" className={styles.navLink}>
+            Figures
+          </Link>
           <Link to="/api" className={styles.navLink} activeOptions={{ includeSearch: false }}>
             API
           </Link>

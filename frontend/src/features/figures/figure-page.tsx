@@ -1,0 +1,320 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
+import { useEffect, useId, useMemo, useState } from "react";
+import { api, take } from "@/api/client";
+import type { Figure, FigureResult, Run } from "@/api/types";
+import { LineChart } from "@/charts";
+import { Button } from "@/ui/button";
+import { saveFile } from "@/ui/clipboard";
+import { NumberInput } from "@/ui/form";
+import { BasisBadge, Empty, Skeleton } from "@/ui/marks";
+import { csvOf } from "@/ui/table-order";
+import { formatPercent, plural } from "@/units";
+import { type Command, useCommands } from "../shared/commands";
+import { type ScreenRequest, useScreen } from "../shared/curl";
+import { ProblemView } from "../shared/problem";
+import { Shell } from "../shared/shell";
+import type { Json } from "../shared/spec";
+import { useTheme } from "../shared/theme";
+import {
+  axesOf,
+  bandText,
+  choicesOf,
+  isOver,
+  linesOf,
+  provenanceText,
+  seedsOf,
+  summaryText,
+  unitText,
+  valueText,
+} from "./figures";
+import styles from "./figures.module.css";
+import { type LiveRun, useRun } from "./use-run";
+import { VerdictMark, VerdictSummary } from "./verdict-mark";
+
+const DEFAULT_SEEDS = 3;
+
+/** Keyed by the figure: its seeds, its run and its errors are not the next one's. */
+export default function FigurePage() {
+  const { id } = useParams({ strict: false }) as { id: string };
+  return <FigureView key={id} id={id} />;
+}
+
+function FigureView({ id }: { id: string }) {
+  const client = useQueryClient();
+  const [seeds, setSeeds] = useState<number | null>(null);
+  const seedsId = useId();
+  const query = useQuery({
+    queryKey: ["figure", id],
+    refetchOnMount: "always",
+    queryFn: ({ signal }) => take(api.GET("/api/v1/figures/{id}", { params: { path: { id } }, signal })),
+  });
+  const figure = query.data;
+  const setRun = (run: Run) => {
+    // An answer that is older than the run must not hide it.
+    void client.cancelQueries({ queryKey: ["figure", id] });
+    client.setQueryData<Figure>(["figure", id], (old) => old && { ...old, latest_run: run });
+  };
+  const start = useMutation({
+    mutationFn: () =>
+      take(
+        api.POST("/api/v1/figures/{id}/runs", {
+          params: { path: { id } },
+          body: seeds === null ? {} : { seeds },
+        }),
+      ),
+    onSuccess: setRun,
+  });
+  const latest = figure?.latest_run ?? null;
+  const { live, error: lost } = useRun(latest && !isOver(latest.state) ? latest.id : null, () => {
+    void client.invalidateQueries({ queryKey: ["figure", id] });
+    void client.invalidateQueries({ queryKey: ["figures"] });
+  });
+  const cancel = useMutation({
+    mutationFn: (run: string) => take(api.DELETE("/api/v1/runs/{id}", { params: { path: { id: run } } })),
+    onSuccess: setRun,
+  });
+  const now: LiveRun | null = latest && { ...latest, ...live };
+  const busy = start.isPending || (now !== null && !isOver(now.state) && lost === null);
+  const problem = start.error ?? cancel.error ?? lost;
+
+  useEffect(() => {
+    document.title = `${figure?.title ?? "Figure"} · Cubeyard`;
+  }, [figure?.title]);
+  const requests = useMemo<ScreenRequest[]>(
+    () => [
+      { title: "This figure", method: "GET", path: `/api/v1/figures/${id}` },
+      {
+        title: "Compute it again",
+        method: "POST",
+        path: `/api/v1/figures/${id}/runs`,
+        body: (seeds === null ? {} : { seeds }) as Json,
+      },
+      ...(latest
+        ? ([
+            { title: "Follow the latest run", method: "GET", path: latest.events_url },
+            { title: "Cancel it", method: "DELETE", path: `/api/v1/runs/${latest.id}` },
+          ] as const)
+        : []),
+    ],
+    [id, seeds, latest],
+  );
+  useScreen(requests);
+  const { mutate: run } = start;
+  const commands = useMemo<Command[]>(
+    () =>
+      busy
+        ? []
+        : [{ id: "run-figure", title: "Run this figure", group: "Figure", icon: "play", run: () => run() }],
+    [busy, run],
+  );
+  useCommands("figure", commands);
+
+  return (
+    <Shell
+      actions={
+        figure?.result && (
+          <Button
+            icon="export"
+            onClick={() =>
+              saveFile(new Blob([rowsCsv(figure.result!)], { type: "text/csv" }), `${figure.id}.csv`)
+            }
+          >
+            CSV
+          </Button>
+        )
+      }
+      status={figure && <span>{`${figure.title}: ${summaryText(figure)}`}</span>}
+    >
+      <div className={styles.page}>
+        {query.isError && !figure ? (
+          <ProblemView error={query.error} onRetry={() => void query.refetch()} />
+        ) : !figure ? (
+          <div className={styles.loading}>
+            {Array.from({ length: 10 }, (_, at) => (
+              <Skeleton key={at} height={28} />
+            ))}
+          </div>
+        ) : (
+          <>
+            <div className={styles.head}>
+              <div>
+                <p>
+                  <Link to="/figures">Figures</Link> / {figure.source}
+                </p>
+                <h1>{figure.title}</h1>
+              </div>
+              <BasisBadge basis="modelled" />
+              <VerdictSummary figure={figure} />
+              <span className={styles.space} />
+              <form
+                className={styles.run}
+                onSubmit={(event) => {
+                  event.preventDefault();
+                  if (!busy) start.mutate();
+                }}
+              >
+                <label htmlFor={seedsId}>Seeds</label>
+                <span className={styles.seeds}>
+                  <NumberInput
+                    id={seedsId}
+                    value={seeds}
+                    onChange={setSeeds}
+                    integer
+                    optional
+                    min={1}
+                    max={1000}
+                    placeholder={String(seedsOf(figure.result) ?? DEFAULT_SEEDS)}
+                  />
+                </span>
+                <Button type="submit" look="primary" icon="play" disabled={busy}>
+                  {figure.result ? "Re-run" : "Run"}
+                </Button>
+                {busy && latest && !isOver(latest.state) && (
+                  <Button icon="close" disabled={cancel.isPending} onClick={() => cancel.mutate(latest.id)}>
+                    Cancel
+                  </Button>
+                )}
+              </form>
+            </div>
+            <RunLine run={now} busy={busy} />
+            {problem !== null && problem !== undefined && <ProblemView error={problem} />}
+            {figure.result ? (
+              <ResultView figure={figure} result={figure.result} />
+            ) : (
+              <Empty title="Not run yet">
+                <p>Run it to see the paper’s numbers beside ours.</p>
+              </Empty>
+            )}
+          </>
+        )}
+      </div>
+    </Shell>
+  );
+}
+
+/** How far the run is, and why it ended when it did not go well. */
+function RunLine({ run, busy }: { run: LiveRun | null; busy: boolean }) {
+  const ended = run !== null && !busy && (run.state === "failed" || run.state === "cancelled");
+  const progress = run?.progress ?? 0;
+  const left = run?.remaining_secs;
+  return (
+    <div className={styles.live} data-shown={busy || ended || undefined}>
+      <span role="status">
+        {ended && `The last run was ${run.state === "failed" ? "not finished" : "cancelled"}`}
+        {ended && (run.reason ? `: ${run.reason}` : ".")}
+        {busy && (run?.state === "running" ? "Running" : "Waiting for a worker")}
+      </span>
+      {busy && (
+        <>
+          <progress max={1} value={progress} aria-label="Progress of the run" />
+          <span>{formatPercent(progress)}</span>
+          {left !== null && left !== undefined && <span>about {plural(Math.ceil(left), "second")} left</span>}
+        </>
+      )}
+    </div>
+  );
+}
+
+function ResultView({ figure, result }: { figure: Figure; result: FigureResult }) {
+  const theme = useTheme((state) => state.name);
+  const lines = useMemo(() => linesOf(result), [result]);
+  const provenance = provenanceText(figure);
+  const choices = choicesOf(result);
+  const axes = axesOf(result);
+  return (
+    <>
+      {lines.length > 0 && (
+        <section className={styles.block} aria-label="Chart">
+          <LineChart
+            title={figure.title}
+            theme={theme}
+            provenance={provenance}
+            fileName={figure.id}
+            series={lines}
+            xLabel={axes.x}
+            yLabel={axes.y}
+            height={300}
+          />
+        </section>
+      )}
+      <section className={styles.block} aria-label="Numbers">
+        <table className={styles.table}>
+          <caption className="visually-hidden">The paper’s numbers beside ours</caption>
+          <thead>
+            <tr>
+              <th scope="col">Number</th>
+              <th scope="col" className={styles.number}>
+                Paper
+              </th>
+              <th scope="col" className={styles.number}>
+                Ours
+              </th>
+              <th scope="col" className={styles.unit}>
+                Unit
+              </th>
+              <th scope="col" className={styles.band}>
+                Band
+              </th>
+              <th scope="col" className={styles.reasoned}>
+                Verdict
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {result.rows.map((row, at) => (
+              <tr key={at}>
+                <th scope="row">{row.name}</th>
+                <td className={styles.number}>{valueText(row.paper, 7)}</td>
+                <td className={styles.number}>
+                  {valueText(row.ours)}
+                  {row.deviation && row.deviation > 1e-9 * Math.abs(row.ours ?? 0) ? (
+                    <span className={styles.muted} title="Standard deviation over the seeds">
+                      {` ± ${valueText(row.deviation, 2)}`}
+                    </span>
+                  ) : null}
+                </td>
+                <td>{unitText(row.unit)}</td>
+                <td className={styles.band}>{bandText(row.low, row.high)}</td>
+                <td>
+                  <VerdictMark verdict={row.verdict} />
+                  {row.reason && <p className={styles.muted}>{row.reason}</p>}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+      {choices.length > 0 && (
+        <section className={styles.block} aria-labelledby="choices">
+          <h2 id="choices">What the paper leaves open, and our choice</h2>
+          <ul className={styles.choices}>
+            {choices.map((choice) => (
+              <li key={choice}>{choice}</li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <p className={styles.provenance}>{provenance}</p>
+    </>
+  );
+}
+
+function rowsCsv(result: FigureResult): string {
+  const text = (value: number | null | undefined) =>
+    value === null || value === undefined ? "" : String(value);
+  return csvOf(
+    ["Number", "Paper", "Ours", "Standard deviation", "Unit", "Band from", "Band to", "Verdict", "Reason"],
+    result.rows.map((row) => [
+      row.name,
+      text(row.paper),
+      text(row.ours),
+      text(row.deviation),
+      row.unit,
+      text(row.low),
+      text(row.high),
+      row.verdict,
+      row.reason ?? "",
+    ]),
+  );
+}
