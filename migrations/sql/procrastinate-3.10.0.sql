@@ -1,3 +1,6 @@
+-- The schema of procrastinate 3.10.0 (MIT licence) as that package ships it, kept beside its migration: a newer package must
+-- not change what an old migration makes.
+
 -- Procrastinate Schema
 
 DO $$
