@@ -1,7 +1,4 @@
--- The schema of procrastinate 3.10.0 (MIT licence) as that package ships it, kept beside its migration: a newer package must
--- not change what an old migration makes.
-
--- Procrastinate Schema
+-- Procrastinate Schema, as procrastinate 3.10.0 (MIT licence) ships it: a newer package must not change an old migration.
 
 DO $$
 BEGIN

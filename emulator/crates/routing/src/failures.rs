@@ -1,6 +1,6 @@
 //! What has failed: a set of nodes and a set of links, with seeded random draws of either.
 
-use cubeyard_topology::{NodeId, Topology};
+use cubeyard_topology::{Links, NodeId, Topology};
 
 use crate::random::Draws;
 
@@ -156,6 +156,12 @@ impl Failures {
     #[inline]
     pub fn link_failed(&self, link: u32) -> bool {
         self.links.contains(link)
+    }
+
+    /// Whether a link can carry anything: itself and both its ends are alive.
+    #[inline]
+    pub fn carries(&self, links: &Links, link: usize) -> bool {
+        !self.link_failed(link as u32) && !self.node_failed(links.a[link]) && !self.node_failed(links.b[link])
     }
 
     /// Whether nothing has failed.

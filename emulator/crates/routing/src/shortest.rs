@@ -175,11 +175,7 @@ impl Shortest {
 fn live_halves(topology: &Topology, failures: &Failures) -> (Vec<u32>, Vec<Half>) {
     let links = topology.links();
     let servers = topology.server_count();
-    let live = |link: usize| {
-        !failures.link_failed(link as u32)
-            && !failures.node_failed(links.a[link])
-            && !failures.node_failed(links.b[link])
-    };
+    let live = |link: usize| failures.carries(links, link);
     let mut starts = vec![0u32; topology.node_count() as usize + 1];
     for link in (0..links.len()).filter(|&link| live(link)) {
         starts[links.a[link] as usize + 1] += 1;
