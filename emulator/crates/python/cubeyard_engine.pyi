@@ -25,6 +25,7 @@ __all__ = [
     "families_json",
     "figure",
     "figures_json",
+    "outline",
     "plan_schema_json",
     "predict",
     "routings_json",
@@ -90,6 +91,10 @@ Progress = Callable[[int, int], object]
 
 def predict(spec_json: str, experiment_json: str, on_progress: Progress | None = None) -> str:
     """What a topology spec or plan spec carries under an experiment, as JSON. Raises EngineError, EngineCancelled."""
+
+def outline(spec_json: str, experiment_json: str) -> str:
+    """`{routing, flows, failed: {servers, switches, links}, keeps_paths}` of an experiment's first seed, without computing
+    it. Raises EngineError with the findings that `predict` would give."""
 
 def figures_json() -> str:
     """The published figures: `[{id, title, source}]`."""

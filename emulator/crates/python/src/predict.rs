@@ -88,6 +88,19 @@ pub fn predict(
     })
 }
 
+/// What an experiment will ask of a plan, checked but not computed: the outline, as JSON.
+#[pyfunction]
+pub fn outline(py: Python<'_>, spec_json: &str, experiment_json: &str) -> PyResult<String> {
+    let outlined = py.detach(|| {
+        let network = Network::open(spec_json).map_err(|error| error.findings)?;
+        cubeyard_sim::outline(&network, &Experiment::from_json(experiment_json)?)
+    });
+    outlined.map(|document| document.to_string()).map_err(|findings| {
+        let error = PlanError { findings };
+        engine_error(py, error.to_string(), &error.findings)
+    })
+}
+
 /// The routing schemes that serve a plan, its paper's own first: `[{name, summary}]`.
 #[pyfunction]
 pub fn routings_json(py: Python<'_>, spec_json: &str) -> PyResult<String> {

@@ -8,11 +8,12 @@ use cubeyard_topology::{Finding, Topology};
 use serde_json::{Map, Value, json};
 
 use crate::count::{Cancelled, LinkFlows, Progress};
-use crate::experiment::{AUTO_RATES_FLOWS, Experiment, MAX_LISTED_RATES, MAX_TIMED_FLOWS};
+use crate::experiment::{AUTO_RATES_FLOWS, Experiment};
 use crate::faults;
 use crate::fluid;
 use crate::maxmin::max_min_rates;
 use crate::network::Network;
+use crate::outline::check_flows;
 use crate::paths::Paths;
 use crate::scheme::Scheme;
 use crate::workload::Demand;
@@ -101,6 +102,22 @@ pub fn ends_at_server(topology: &Topology) -> Vec<bool> {
         .collect()
 }
 
+/// `{servers, switches, links}` that have failed themselves.
+pub(crate) fn failed_counts(topology: &Topology, failures: &Failures) -> Value {
+    let nodes = failures.nodes();
+    let servers = nodes.iter().filter(|&node| topology.is_server(node)).count();
+    json!({
+        "servers": servers,
+        "switches": nodes.len() as usize - servers,
+        "links": failures.links().len(),
+    })
+}
+
+/// Whether rates or times are asked for, which take every flow's path and not only the links' loads.
+pub(crate) fn wants_paths(experiment: &Experiment, flows: u64) -> bool {
+    experiment.max_min.unwrap_or(flows <= AUTO_RATES_FLOWS) || experiment.flow_gigabits.is_some()
+}
+
 /// Computes an experiment's document.
 ///
 /// # Errors
@@ -161,30 +178,7 @@ impl<'a> Run<'a> {
         );
         let scheme = Scheme::new(experiment.routing.as_deref(), topology, failures.clone())?;
         let count = demand.flows.len();
-        let wants_rates = experiment.max_min.unwrap_or(count <= AUTO_RATES_FLOWS);
-        if let Some(limit) = [
-            (
-                experiment.flow_gigabits.is_some(),
-                MAX_TIMED_FLOWS,
-                "flow_gigabits",
-            ),
-            (experiment.flow_rates, MAX_LISTED_RATES, "flow_rates"),
-        ]
-        .into_iter()
-        .find(|&(asked, limit, _)| asked && count > limit)
-        {
-            let (_, limit, field) = limit;
-            return Err(PredictError::Findings(vec![
-                Finding::error(
-                    "too-many-flows",
-                    field,
-                    format!("{field} is given for up to {limit} flows; this workload has {count}."),
-                    "Leave it out, or take a smaller workload.",
-                )
-                .with_value(count)
-                .with_limit(limit),
-            ]));
-        }
+        check_flows(experiment, count)?;
         let directed_links = topology.links().len() * 2;
         // Elsewhere hops follow from links: every one is a hop, or every second.
         let into_server = if topology.spec().family() == "dcell" {
@@ -192,7 +186,7 @@ impl<'a> Run<'a> {
         } else {
             Vec::new()
         };
-        let (load, paths) = if wants_rates || experiment.flow_gigabits.is_some() {
+        let (load, paths) = if wants_paths(experiment, count) {
             let paths = scheme.route(&demand.flows, directed_links, seed, progress)?;
             let load = load_of(&paths, &demand, directed_links, &into_server, &failures);
             (load, Some(paths))
@@ -359,19 +353,9 @@ impl<'a> Run<'a> {
     }
 
     fn failed(&self) -> Value {
-        let topology = self.network.topology();
-        let servers = self
-            .failures
-            .nodes()
-            .iter()
-            .filter(|&node| topology.is_server(node))
-            .count();
-        json!({
-            "servers": servers,
-            "switches": self.failures.nodes().len() as usize - servers,
-            "links": self.failures.links().len(),
-            "faults": self.experiment.faults,
-        })
+        let mut failed = failed_counts(self.network.topology(), &self.failures);
+        failed["faults"] = json!(self.experiment.faults);
+        failed
     }
 
     fn rates_summary(&self, rates: &[f64]) -> Value {

@@ -8,6 +8,29 @@ use crate::flows::Flows;
 use crate::greedy;
 use crate::paths::Paths;
 
+/// The scheme of this name, checked without making it; the family's own when there is none.
+///
+/// # Errors
+/// As of [`Scheme::new`].
+pub fn known(name: Option<&str>, spec: &TopologySpec) -> Result<&'static str, Vec<Finding>> {
+    let name = name.unwrap_or_else(|| default_for(spec));
+    let valid: Vec<&'static str> = names_for(spec).into_iter().map(|(name, _)| name).collect();
+    let found = valid.iter().find(|&&one| one == name);
+    found.copied().ok_or_else(|| unknown(name, spec.family(), &valid))
+}
+
+fn unknown(name: &str, family: &str, valid: &[&str]) -> Vec<Finding> {
+    vec![
+        Finding::error(
+            "no-such-routing",
+            "routing",
+            format!("There is no routing scheme {name} for {family}."),
+            format!("Use one of {}.", valid.join(", ")),
+        )
+        .with_value(name),
+    ]
+}
+
 /// A routing scheme on one topology with one set of failures.
 pub struct Scheme(Box<dyn Router>);
 
@@ -18,17 +41,9 @@ impl Scheme {
     /// A finding that lists the schemes there are for this family.
     pub fn new(name: Option<&str>, topology: &Topology, failures: Failures) -> Result<Scheme, Vec<Finding>> {
         let name = name.unwrap_or_else(|| default_for(topology.spec()));
-        router(name, topology, failures).map(Scheme).map_err(|error| {
-            vec![
-                Finding::error(
-                    "no-such-routing",
-                    "routing",
-                    format!("There is no routing scheme {name} for {}.", error.family),
-                    format!("Use one of {}.", error.valid.join(", ")),
-                )
-                .with_value(name),
-            ]
-        })
+        router(name, topology, failures)
+            .map(Scheme)
+            .map_err(|error| unknown(name, error.family, &error.valid))
     }
 
     /// The scheme's name.
