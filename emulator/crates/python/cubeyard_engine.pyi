@@ -23,6 +23,7 @@ __all__ = [
     "engine_version",
     "estimate_json",
     "families_json",
+    "fault_targets",
     "figure",
     "figures_json",
     "outline",
@@ -96,6 +97,9 @@ def outline(spec_json: str, experiment_json: str) -> str:
     """`{routing, flows, failed: {servers, switches, links}, keeps_paths}` of an experiment's first seed, without computing
     it. Raises EngineError with the findings that `predict` would give."""
 
+def fault_targets(spec_json: str, faults_json: str, seed: int) -> str:
+    """What each of a list of faults strikes, drawn as `predict` draws: `[{nodes, links}]`, ids. Raises EngineError."""
+
 def figures_json() -> str:
     """The published figures: `[{id, title, source}]`."""
 
@@ -122,6 +126,9 @@ class Topology:
     def metrics_json(self) -> str: ...
     def edges(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint8]]:
         """Both ends and the level of every link."""
+
+    def ports(self) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+        """Port numbers at both ends of every link."""
 
     def names(self, start: int, stop: int) -> list[str]:
         """Names of the nodes `start..stop`."""

@@ -6,8 +6,9 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use cubeyard_plan::PlanError;
-use cubeyard_sim::{Experiment, Network, PredictError, Progress, figures};
+use cubeyard_sim::{Experiment, Network, PredictError, Progress, faults, figures};
 use pyo3::prelude::*;
+use serde_json::json;
 
 use crate::{EngineCancelled, engine_error};
 
@@ -99,6 +100,26 @@ pub fn outline(py: Python<'_>, spec_json: &str, experiment_json: &str) -> PyResu
         let error = PlanError { findings };
         engine_error(py, error.to_string(), &error.findings)
     })
+}
+
+/// What each fault strikes, as JSON: `[{"nodes": [id], "links": [id]}]`. What is drawn is drawn as in `predict`.
+#[pyfunction]
+pub fn fault_targets(py: Python<'_>, spec_json: &str, faults_json: &str, seed: u64) -> PyResult<String> {
+    let struck = py.detach(|| {
+        let network = Network::open(spec_json)?;
+        let faults = faults::from_json(faults_json).map_err(|findings| PlanError { findings })?;
+        let struck = faults::struck(&faults, &network, seed).map_err(|findings| PlanError { findings })?;
+        let each: Vec<_> = struck
+            .iter()
+            .map(|failures| {
+                let nodes: Vec<u32> = failures.nodes().iter().collect();
+                let links: Vec<u32> = failures.links().iter().collect();
+                json!({"nodes": nodes, "links": links})
+            })
+            .collect();
+        Ok::<_, PlanError>(json!(each).to_string())
+    });
+    struck.map_err(|error| engine_error(py, error.to_string(), &error.findings))
 }
 
 /// The routing schemes that serve a plan, its paper's own first: `[{name, summary}]`.

@@ -90,6 +90,13 @@ impl Topology {
         (a.into_pyarray(py), b.into_pyarray(py), level.into_pyarray(py))
     }
 
+    /// Port numbers at both ends of every link, as `(a_port u16[], b_port u16[])`.
+    fn ports<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<u16>>, Bound<'py, PyArray1<u16>>) {
+        let links = self.0.links();
+        let (a, b) = py.detach(|| (links.a_port.clone(), links.b_port.clone()));
+        (a.into_pyarray(py), b.into_pyarray(py))
+    }
+
     /// Names of the nodes `start..stop`.
     fn names(&self, py: Python<'_>, start: u32, stop: u32) -> Vec<String> {
         let stop = stop.min(self.0.node_count());

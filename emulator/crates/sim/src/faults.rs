@@ -134,14 +134,53 @@ pub fn apply(faults: &[Fault], network: &Network, seed: u64) -> Result<Failures,
         if fault.until_secs.is_some_and(|until| until <= last_secs) {
             continue;
         }
-        // The first fault draws from the seed itself.
-        let seed = if i == 0 { seed } else { mix(seed ^ mix(i as u64)) };
-        if let Err(more) = strike(&fault.target, network, seed, i, &mut failures) {
+        if let Err(more) = strike(&fault.target, network, seed_of(seed, i), i, &mut failures) {
             findings.extend(more);
         }
     }
     if findings.is_empty() {
         Ok(failures)
+    } else {
+        Err(findings)
+    }
+}
+
+/// The seed of fault `i`: the first one draws from the experiment's itself.
+fn seed_of(seed: u64, i: usize) -> u64 {
+    if i == 0 { seed } else { mix(seed ^ mix(i as u64)) }
+}
+
+/// Reads a list of faults.
+///
+/// # Errors
+/// A finding that says where the text is not one.
+pub fn from_json(text: &str) -> Result<Vec<Fault>, Vec<Finding>> {
+    serde_json::from_str(text).map_err(|error| {
+        vec![Finding::error(
+            "not-faults",
+            "faults",
+            format!("The faults cannot be read: {error}."),
+            "Give a list like [{\"target\": {\"selector\": \"10% of level-1 switches\"}}].",
+        )]
+    })
+}
+
+/// What each fault strikes by itself, whenever it begins and ends; drawn as in [`apply`].
+///
+/// # Errors
+/// A finding for each target that is not there or not possible.
+pub fn struck(faults: &[Fault], network: &Network, seed: u64) -> Result<Vec<Failures>, Vec<Finding>> {
+    let mut each = Vec::with_capacity(faults.len());
+    let mut findings = Vec::new();
+    for (i, fault) in faults.iter().enumerate() {
+        let mut failures = Failures::none(network.topology());
+        match strike(&fault.target, network, seed_of(seed, i), i, &mut failures) {
+            Ok(()) => each.push(failures),
+            Err(more) => findings.extend(more),
+        }
+    }
+    if findings.is_empty() {
+        Ok(each)
     } else {
         Err(findings)
     }
