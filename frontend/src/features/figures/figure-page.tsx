@@ -9,10 +9,11 @@ import { saveFile } from "@/ui/clipboard";
 import { NumberInput } from "@/ui/form";
 import { BasisBadge, Empty, Skeleton } from "@/ui/marks";
 import { csvOf } from "@/ui/table-order";
-import { formatPercent, plural } from "@/units";
+import { formatPercent } from "@/units";
 import { type Command, useCommands } from "../shared/commands";
 import { type ScreenRequest, useScreen } from "../shared/curl";
 import { ProblemView } from "../shared/problem";
+import { isOver, type LiveRun, remainingText } from "../shared/runs";
 import { Shell } from "../shared/shell";
 import type { Json } from "../shared/spec";
 import { useTheme } from "../shared/theme";
@@ -20,7 +21,6 @@ import {
   axesOf,
   bandText,
   choicesOf,
-  isOver,
   linesOf,
   provenanceText,
   seedsOf,
@@ -29,7 +29,7 @@ import {
   valueText,
 } from "./figures";
 import styles from "./figures.module.css";
-import { type LiveRun, useRun } from "./use-run";
+import { useRun } from "./use-run";
 import { VerdictMark, VerdictSummary } from "./verdict-mark";
 
 const DEFAULT_SEEDS = 3;
@@ -209,7 +209,7 @@ function RunLine({ run, busy }: { run: LiveRun | null; busy: boolean }) {
         <>
           <progress max={1} value={progress} aria-label="Progress of the run" />
           <span>{formatPercent(progress)}</span>
-          {left !== null && left !== undefined && <span>about {plural(Math.ceil(left), "second")} left</span>}
+          <span>{remainingText(left)}</span>
         </>
       )}
     </div>

@@ -8,8 +8,9 @@ import { type Command, useCommands } from "../shared/commands";
 import { type ScreenRequest, useScreen } from "../shared/curl";
 import { formatDate } from "../shared/dates";
 import { ProblemView } from "../shared/problem";
+import { isOver } from "../shared/runs";
 import { Shell } from "../shared/shell";
-import { groupByPaper, isOver, sourceParts } from "./figures";
+import { groupByPaper, sourceParts } from "./figures";
 import styles from "./figures.module.css";
 import { VerdictSummary } from "./verdict-mark";
 

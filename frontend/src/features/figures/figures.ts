@@ -1,5 +1,5 @@
 /** What the pages of figures say about a result: verdicts, papers, numbers and lines; no drawing. */
-import type { Figure, FigureResult, FigureSummary, Run } from "@/api/types";
+import type { Figure, FigureResult, FigureSummary } from "@/api/types";
 import type { LineSeries } from "@/charts";
 import { formatShort, plural } from "@/units";
 
@@ -7,9 +7,6 @@ export const VERDICTS = ["matches", "within band", "differs"] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
 export const isVerdict = (text: string): text is Verdict => (VERDICTS as readonly string[]).includes(text);
-
-export const isOver = (state: Run["state"]): boolean =>
-  state === "succeeded" || state === "failed" || state === "cancelled";
 
 /** How many numbers have each verdict, or null for a figure that was never computed. */
 export function verdictCounts(

@@ -3,7 +3,7 @@ import type { Bom } from "@/api/types";
 import { csrSlice, type PlanModel } from "@/scene/model";
 import type { Column } from "@/ui/data-table";
 import { cableName, formatMillimetres, formatUsd, levelShortLabel } from "@/units";
-import { cableLabel, placeName, portName } from "./names";
+import { cableLabel, placeName, portName } from "../shared/names";
 
 /** Price each, by part, length and colour, as the bill of materials has it. */
 export function priceFinder(model: PlanModel, bom: Bom): (cable: number) => number | null {

@@ -16,8 +16,8 @@ import {
   formatWatts,
   levelShortLabel,
 } from "@/units";
+import { cableLabel, placeName, portName, traceOf } from "../shared/names";
 import { priceFinder } from "./cable-table";
-import { cableLabel, placeName, portName, traceOf } from "./names";
 import { PinForm } from "./pin-form";
 import styles from "./side.module.css";
 

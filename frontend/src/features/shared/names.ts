@@ -2,7 +2,7 @@
 import { csrSlice, memoised, type PlanModel } from "@/scene/model";
 import { itemName, type Selection, sizeOf } from "@/scene/selection";
 import { cableName, parseCableName } from "@/units";
-import type { NamedSelection, SelectionKind } from "../shared/url-state";
+import type { NamedSelection, SelectionKind } from "./url-state";
 
 /** Ports along an axis of a torus by its size: none alone, one between two, else one each way. */
 function torusPorts(sizes: readonly number[]): string[] {

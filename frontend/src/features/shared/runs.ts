@@ -1,0 +1,35 @@
+/** What every page that shows runs says about them. */
+import type { Run } from "@/api/types";
+import { plural } from "@/units";
+
+export type RunState = Run["state"];
+
+export const isOver = (state: RunState): boolean =>
+  state === "succeeded" || state === "failed" || state === "cancelled";
+
+/** A run as far as its stream has told. */
+export type LiveRun = Pick<Run, "state" | "reason" | "progress" | "points_done" | "points_total"> & {
+  remaining_secs: number | null;
+};
+
+/** What `state` and `progress` events say; any other event changes nothing here. */
+export function liveRun<T extends Partial<LiveRun>>(run: T, event: { event: string; data: string }): T {
+  if (event.event === "progress") return { ...run, ...(JSON.parse(event.data) as Partial<LiveRun>) };
+  if (event.event !== "state") return run;
+  const { state, reason } = JSON.parse(event.data) as Pick<Run, "state" | "reason">;
+  return { ...run, state, reason, ...(state === "succeeded" && { progress: 1 }) };
+}
+
+/** "about 12 seconds", "about 3 minutes"; nothing when it is not known. */
+export function remainingText(secs: number | null | undefined): string {
+  return secs === null || secs === undefined ? "" : `about ${durationText(secs)} left`;
+}
+
+/** A time as people say it: "less than a second", "12 seconds", "3 minutes", "1 h 20 min". */
+export function durationText(secs: number): string {
+  if (secs < 1) return "less than a second";
+  if (secs < 90) return plural(Math.round(secs), "second");
+  const minutes = Math.round(secs / 60);
+  if (minutes < 90) return plural(minutes, "minute");
+  return `${Math.floor(minutes / 60)}\u00a0h ${minutes % 60}\u00a0min`;
+}
