@@ -1,0 +1,100 @@
+//! The one-to-one maps between a server's id and its addresses [bcube §7.1], and the byte that names a neighbour.
+//!
+//! A virtual address is `10.0.0.0 + id + 1`: what applications use. A port's address is `100.(64 + port).0.0 + id + 1`:
+//! the control plane's own. No id's address is the first or last of its network.
+
+use std::net::Ipv4Addr;
+
+use cubeyard_topology::NodeId;
+
+/// Bits of the network `10.0.0.0/8` that virtual addresses are in.
+pub const VIRTUAL_PREFIX_BITS: u8 = 8;
+/// Bits of the network `100.(64 + port).0.0/16` that the addresses of one level's ports are in.
+pub const PORT_PREFIX_BITS: u8 = 16;
+/// The greatest server id that both kinds of address can name.
+pub const MAX_SERVER: NodeId = 65_533;
+/// Ports of a server that have a network of their own: `100.64.0.0/10`.
+pub const MAX_PORTS: u8 = 64;
+
+const VIRTUAL_NETWORK: u32 = 10 << 24;
+const PORT_NETWORKS: u32 = 100 << 24 | 64 << 16;
+
+/// The address that applications use for a server. `None` past [`MAX_SERVER`].
+pub fn virtual_ip(server: NodeId) -> Option<Ipv4Addr> {
+    (server <= MAX_SERVER).then(|| Ipv4Addr::from_bits(VIRTUAL_NETWORK + server + 1))
+}
+
+/// The server of a virtual address, whether or not the network has that server.
+pub fn server_of(ip: Ipv4Addr) -> Option<NodeId> {
+    let server = ip.to_bits().checked_sub(VIRTUAL_NETWORK + 1)?;
+    (server <= MAX_SERVER).then_some(server)
+}
+
+/// Whether an address is in the virtual network `10.0.0.0/8`; all others are outside, behind a gateway.
+pub fn is_virtual(ip: Ipv4Addr) -> bool {
+    ip.octets()[0] == 10
+}
+
+/// The control plane's address of a server's port. `None` past [`MAX_SERVER`] or [`MAX_PORTS`].
+pub fn port_ip(server: NodeId, port: u8) -> Option<Ipv4Addr> {
+    (server <= MAX_SERVER && port < MAX_PORTS)
+        .then(|| Ipv4Addr::from_bits(PORT_NETWORKS + (u32::from(port) << 16) + server + 1))
+}
+
+/// The server and port of a control plane's address.
+pub fn port_of(ip: Ipv4Addr) -> Option<(NodeId, u8)> {
+    let port = u8::try_from(ip.to_bits().checked_sub(PORT_NETWORKS)? >> 16).ok()?;
+    let server = (ip.to_bits() & 0xffff).checked_sub(1)?;
+    (port < MAX_PORTS && server <= MAX_SERVER).then_some((server, port))
+}
+
+/// Whether an address is a control plane's, in `100.64.0.0/10`: such packets go to the stack untouched.
+pub fn is_control(ip: Ipv4Addr) -> bool {
+    ip.octets()[0] == 100 && ip.octets()[1] & 0xc0 == 64
+}
+
+/// The hardware address of a server's port: locally administered, `02:cb:<port>:<id in three bytes>`.
+pub fn port_mac(server: NodeId, port: u8) -> [u8; 6] {
+    let [_, high, middle, low] = server.to_be_bytes();
+    [0x02, 0xcb, port, high, middle, low]
+}
+
+/// The hardware address of a server's virtual NIC: that of a port 255.
+pub fn vnic_mac(server: NodeId) -> [u8; 6] {
+    port_mac(server, 0xff)
+}
+
+/// A next hop in one byte, NHA [bcube §7.1]: which digit of its address differs from the server before it (DP, two
+/// bits) and what that digit is (DV, six bits).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nha(pub u8);
+
+impl Nha {
+    /// Levels that DP can name: `k` is at most 3.
+    pub const LEVELS: u8 = 4;
+    /// Digits that DV can name: `n` is at most 64.
+    pub const DIGITS: u8 = 64;
+    /// Values of the byte: the length of the neighbour status table.
+    pub const VALUES: usize = 256;
+
+    /// The neighbour with digit `digit` at level `level`. `None` where two and six bits do not hold them.
+    pub fn new(level: u32, digit: u32) -> Option<Nha> {
+        (level < u32::from(Nha::LEVELS) && digit < u32::from(Nha::DIGITS))
+            .then_some(Nha((level << 6 | digit) as u8))
+    }
+
+    /// DP: the level of the digit that differs, and of the switch in between.
+    pub fn level(self) -> u32 {
+        u32::from(self.0 >> 6)
+    }
+
+    /// DV: the neighbour's digit at that level.
+    pub fn digit(self) -> u32 {
+        u32::from(self.0 & 0x3f)
+    }
+
+    /// Index of the neighbour status table.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}

@@ -1,0 +1,11 @@
+//! What a server of an emulated network does with packets: the BCube [`header`](mod@header), the software forwarding
+//! engine, the structs shared with the fast path in the kernel, and the per-server protocols.
+//!
+//! Sans-IO: no sockets, no clock. Bytes and times come in as arguments, packets and decisions go out as values, so
+//! that the same code runs in a container and in virtual time inside tests.
+
+pub mod address;
+pub mod drops;
+pub mod header;
+pub mod maps;
+pub mod route;
