@@ -21,11 +21,13 @@ import {
   type ColourBy,
   DEFAULT_ORBIT,
   describe,
+  describeHeat,
   describeView,
   type Face,
   type Hit,
   type HitItem,
   highlightOf,
+  type LinkHeat,
   type LinksMode,
   type PlanModel,
   type Selection,
@@ -69,6 +71,8 @@ export interface PlanCanvasProps {
   selection?: Selection;
   colourBy?: ColourBy;
   linksMode?: LinksMode;
+  /** Links by what they carry instead of by level. */
+  heat?: LinkHeat;
   theme: ThemeName;
   /** Racks of the elevations; all when absent. */
   racks?: readonly number[];
@@ -92,7 +96,7 @@ const ORBIT_STEP = 6;
 const CAPTION_PX = 16;
 
 export function PlanCanvas(props: PlanCanvasProps) {
-  const { model, view, theme, racks, face, onSelect, onHover, onView } = props;
+  const { model, view, heat, theme, racks, face, onSelect, onHover, onView } = props;
   const selection = props.selection ?? null;
   const colourBy = props.colourBy ?? "power";
   const linksMode = props.linksMode ?? "trunk";
@@ -110,8 +114,8 @@ export function PlanCanvas(props: PlanCanvasProps) {
 
   const aspect = Math.max(0.2, Math.round((size.width / Math.max(1, size.height)) * 5) / 5);
   const options = useMemo<ViewOptions>(
-    () => ({ colourBy, linksMode, racks, face, aspect, orbit }),
-    [colourBy, linksMode, racks, face, aspect, orbit],
+    () => ({ colourBy, linksMode, heat, racks, face, aspect, orbit }),
+    [colourBy, linksMode, heat, racks, face, aspect, orbit],
   );
   const list = useMemo(() => buildView(model, view, options), [model, view, options]);
   const highlight = useMemo(() => highlightOf(model, selection), [model, selection]);
@@ -306,7 +310,7 @@ export function PlanCanvas(props: PlanCanvasProps) {
       y: outline[1]! * transform.scale + transform.y,
     });
     onHover?.(hit.item);
-    const { title, lines } = describe(model, hit.item);
+    const { title, lines } = describeHit(model, heat, hit.item);
     setAnnounced([title, ...lines].join(", "));
   };
 
@@ -372,7 +376,9 @@ export function PlanCanvas(props: PlanCanvasProps) {
           {formatShare(info.drawn, info.total)} {info.what} · {formatPercent(zoomPercent / 100)}
         </div>
       )}
-      {props.tooltip !== false && hover && <Tooltip model={model} hover={hover} size={size} theme={theme} />}
+      {props.tooltip !== false && hover && (
+        <Tooltip model={model} heat={heat} hover={hover} size={size} theme={theme} />
+      )}
     </div>
   );
 }
@@ -383,6 +389,13 @@ const ARROWS: Readonly<Record<string, readonly [number, number] | undefined>> = 
   ArrowUp: [0, -1],
   ArrowDown: [0, 1],
 };
+
+/** What an item is, and what its links carry where that is shown. */
+function describeHit(model: PlanModel, heat: LinkHeat | undefined, item: HitItem) {
+  const { title, lines } = describe(model, item);
+  const carried = heat ? describeHeat(model, heat, item) : "";
+  return { title, lines: carried === "" ? lines : [carried, ...lines] };
+}
 
 function sameItem(a: HitItem | null, b: HitItem | null): boolean {
   return a === b || (a !== null && b !== null && a.kind === b.kind && a.id === b.id && a.other === b.other);
@@ -397,16 +410,18 @@ function stepKind(view: ViewKind, selection: Selection): SelectionKind {
 
 function Tooltip({
   model,
+  heat,
   hover,
   size,
   theme,
 }: {
   model: PlanModel;
+  heat: LinkHeat | undefined;
   hover: { hit: Hit; x: number; y: number };
   size: Size;
   theme: ThemeName;
 }) {
-  const { title, lines } = describe(model, hover.hit.item);
+  const { title, lines } = describeHit(model, heat, hover.hit.item);
   const tokens = THEMES[theme];
   const place: CSSProperties = {
     color: tokens.ink,

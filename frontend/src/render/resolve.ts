@@ -28,6 +28,16 @@ function rampOf(theme: ThemeName, tokens: ThemeTokens, step: number): string {
   return mix(tokens.background, colour, theme === "light" ? 0.32 + 0.43 * share : 0.55 + 0.12 * share);
 }
 
+/** The ends of the ramp that would drown in a light or a dark ground are left out. */
+const HEAT_SHARE = { light: 0.86, dark: 0.8 } as const;
+
+/** More is farther from the ground, at full strength: for lines. */
+function heatOf(theme: ThemeName, step: number): string {
+  const share = (step / (RAMP_STEPS - 1)) * HEAT_SHARE[theme] + (1 - HEAT_SHARE[theme]);
+  const at = Math.round(share * (RAMP_STEPS - 1));
+  return rampColour(theme === "light" ? RAMP_STEPS - 1 - at : at);
+}
+
 const PALETTES = new Map<ThemeName, Palette>();
 
 export function paletteOf(theme: ThemeName): Palette {
@@ -44,6 +54,8 @@ export function paletteOf(theme: ThemeName): Palette {
         return levelColour(tokens, number);
       case "onlevel":
         return inkOn(levelColour(tokens, number));
+      case "heat":
+        return heatOf(theme, number);
       case "ramp":
         return rampOf(theme, tokens, number);
       default:

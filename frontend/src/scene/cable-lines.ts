@@ -4,7 +4,7 @@
  */
 import { cableRacks, memoised, type PlanModel } from "./model";
 import { type PathBatch, PathBuilder } from "./primitives";
-import { levelStrokes } from "./strokes";
+import { type LineStyle, levelStyle } from "./strokes";
 import { trayRoute, trayTap } from "./tray-routes";
 import { trayWidthMetres } from "./tray-width";
 import { MAX_SINGLE_LINES } from "./view";
@@ -46,8 +46,9 @@ export interface CableLines {
 export function cableLines(
   model: PlanModel,
   cables: ArrayLike<number>,
-  options: { widthPx?: number; alpha?: number; minScale?: number } = {},
+  options: { style?: LineStyle; widthPx?: number; alpha?: number; minScale?: number } = {},
 ): CableLines {
+  const style = options.style ?? levelStyle(model, options.widthPx ?? 1);
   const builder = new PathBuilder();
   const drawn: number[] = [];
   const lane = lanes(model);
@@ -56,11 +57,11 @@ export function cableLines(
     const cable = cables[i]!;
     const [a, b] = cableRacks(model, cable);
     if (a === b) continue;
-    builder.add(model.cables.level[cable]!, ...cablePath(model, a, b, lane[cable]!, width));
+    builder.add(style.of(cable), ...cablePath(model, a, b, lane[cable]!, width));
     drawn.push(cable);
   }
   return {
-    batch: builder.batch(levelStrokes(model, options.widthPx ?? 1), {
+    batch: builder.batch(style.strokes, {
       alpha: options.alpha,
       minScale: options.minScale,
       counted: true,

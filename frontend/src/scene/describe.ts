@@ -102,8 +102,9 @@ export function placeOf(model: PlanModel, device: number): string {
 /** One sentence for the picture's label. */
 export function describeView(model: PlanModel, view: ViewKind, options: ViewOptions): string {
   const counts = `${plural(model.racks.count, "rack")}, ${plural(model.devices.count, "device")}, ${plural(model.cables.count, "cable")}`;
-  const coloured =
-    view === "floor" || view === "3d"
+  const coloured = options.heat
+    ? `, links by ${options.heat.title.toLowerCase()}`
+    : view === "floor" || view === "3d"
       ? `, coloured by ${COLOUR_BY_TITLES[options.colourBy].toLowerCase()}`
       : "";
   return `${VIEW_TITLES[view]} of ${model.scene.enclosure.name}: ${counts}${coloured}.`;

@@ -3,6 +3,7 @@ import { plural } from "@/units";
 import { cableLines, cablePath } from "./cable-lines";
 import { type ColourScale, colourScale } from "./encoding";
 import { rackBox } from "./floor";
+import { heatStyle } from "./heat";
 import { csrSlice, type PlanModel } from "./model";
 import { type Batch, PathBuilder, RectBuilder } from "./primitives";
 import { RackLabels, scaleText } from "./rack-labels";
@@ -21,7 +22,7 @@ export function floorOverlay(model: PlanModel, highlight: Highlight, options: Vi
   return [
     ...racks.below,
     ...trayOutlines(model, highlight),
-    ...linkBatches(model, highlight),
+    ...linkBatches(model, highlight, options),
     ...racks.above,
   ];
 }
@@ -49,10 +50,11 @@ function trayOutlines(model: PlanModel, highlight: Highlight): Batch[] {
   return [boxes.batch({ stroke: { colour: "selection", width: 2 } })];
 }
 
-function linkBatches(model: PlanModel, highlight: Highlight): Batch[] {
+function linkBatches(model: PlanModel, highlight: Highlight, { heat }: ViewOptions): Batch[] {
   if (highlight.cables.length > 0 && highlight.cables.length <= MAX_SELECTED_LINES) {
-    const few = highlight.cables.length <= 12;
-    return [cableLines(model, highlight.cables, { widthPx: few ? 2 : 1.2 }).batch];
+    const widthPx = highlight.cables.length <= 12 ? 2 : 1.2;
+    const style = heat && heatStyle(heat, widthPx);
+    return [cableLines(model, highlight.cables, { widthPx, style }).batch];
   }
   // Too many, or the cables are not there yet: one line a bundle and level, wider with more cables.
   const thin = new PathBuilder();

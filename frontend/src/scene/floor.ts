@@ -2,6 +2,7 @@
 import { formatPercent, formatShort } from "@/units";
 import { cableLines, leavingCables } from "./cable-lines";
 import { type ColourScale, colourScale } from "./encoding";
+import { coldToHot, heatStyle, hottestOf, type LinkHeat } from "./heat";
 import { HitIndex } from "./hit";
 import type { Box, PlanModel } from "./model";
 import { type Batch, type DisplayList, LabelBuilder, PathBuilder, RectBuilder } from "./primitives";
@@ -21,17 +22,21 @@ const CASING_METRES = 0.018;
 const RACK_MIN_PX = 4;
 
 export function floorList(model: PlanModel, options: ViewOptions): DisplayList {
-  const scale = colourScale(model, options.colourBy);
+  const { heat } = options;
+  const scale = heat ? calmScale(model, heat) : colourScale(model, options.colourBy);
   const hits = new HitIndex();
   const batches: Batch[] = [...enclosureBatches(model), ...rackBatches(model, scale, hits)];
   const leaving = leavingCables(model);
+  const linksMode = heat ? "all" : options.linksMode;
   let drawn = 0;
-  const what = options.linksMode === "trunk" ? "cables in trunks" : "cables";
-  if (options.linksMode === "all") {
-    const lines = cableLines(model, leaving, { widthPx: 0.8, alpha: 0.75 });
+  const what = linksMode === "trunk" ? "cables in trunks" : "cables";
+  if (linksMode === "all") {
+    const lines = heat
+      ? cableLines(model, coldToHot(heat, leaving, MAX_SINGLE_LINES), { style: heatStyle(heat, 0.8) })
+      : cableLines(model, leaving, { widthPx: 0.8, alpha: 0.75 });
     batches.push(...trayBatches(model, "bed", hits), lines.batch);
     drawn = lines.cables.length;
-  } else if (options.linksMode === "trunk") {
+  } else if (linksMode === "trunk") {
     const single = leaving.length > 0 && leaving.length <= MAX_SINGLE_LINES;
     batches.push(...trayBatches(model, "ribbons", hits, single ? SINGLE_CABLES_SCALE : Infinity));
     if (single)
@@ -44,7 +49,7 @@ export function floorList(model: PlanModel, options: ViewOptions): DisplayList {
   } else {
     batches.push(...trayBatches(model, "bed", hits));
   }
-  batches.push(...rackLabelBatches(model, scale, options.linksMode === "all"), ...trayLabelBatches(model));
+  batches.push(...rackLabelBatches(model, scale, linksMode === "all"), ...trayLabelBatches(model));
   return {
     batches,
     bounds: floorBounds(model),
@@ -52,6 +57,28 @@ export function floorList(model: PlanModel, options: ViewOptions): DisplayList {
     drawn,
     total: model.cables.count || totalCables(model),
     what,
+  };
+}
+
+/** Racks in one colour, each with what its fullest link carries. */
+function calmScale(model: PlanModel, heat: LinkHeat): ColourScale {
+  const values = Float64Array.from({ length: model.racks.count }, (_, rack) => {
+    const hottest = hottestOf(model, heat, { kind: "rack", id: rack });
+    return hottest < 0 ? Number.NaN : heat.values[hottest]!;
+  });
+  const text = (rack: number) => heat.format(values[rack]!);
+  return {
+    by: "cables",
+    title: heat.title,
+    kind: "flat",
+    domain: [0, 0],
+    stops: [],
+    values,
+    colourOf: () => "rack",
+    inkOf: () => "ink",
+    text,
+    short: text,
+    colourOfValue: () => "rack",
   };
 }
 

@@ -14,6 +14,7 @@ export * from "./bitset";
 export * from "./describe";
 export * from "./document";
 export * from "./encoding";
+export * from "./heat";
 export * from "./hit";
 export { matrixStops, rackMatrix } from "./matrix";
 export * from "./model";
@@ -51,7 +52,7 @@ export function buildOverlay(
     case "elevations":
       return elevationOverlay(model, highlight, options);
     case "logical":
-      return logicalOverlay(model, highlight);
+      return logicalOverlay(model, highlight, options);
     case "matrix":
       return matrixOverlay(model, highlight);
     case "3d":

@@ -9,11 +9,12 @@ import type { Box } from "./model";
 
 export type TokenName = Exclude<keyof ThemeTokens, "levels">;
 
-/** A theme token, a level's colour, a step of the ramp, or text that reads on either. */
+/** A theme token, a level's colour, a step of the ramp (calm for areas, full for lines), or text that reads on either. */
 export type ColourRef =
   | TokenName
   | `level:${number}`
   | `ramp:${number}`
+  | `heat:${number}`
   | `onramp:${number}`
   | `onlevel:${number}`;
 

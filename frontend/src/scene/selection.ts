@@ -188,7 +188,7 @@ function traysOfBundle(model: PlanModel, bundle: number): readonly number[] {
   return trayRoute(model, model.bundleA[bundle]!, model.bundleB[bundle]!)?.trays ?? [];
 }
 
-function bundlesOfTray(model: PlanModel, tray: number): readonly number[] {
+export function bundlesOfTray(model: PlanModel, tray: number): readonly number[] {
   const byTray = memoised(model, "bundles-by-tray", () => {
     const lists: number[][] = Array.from({ length: model.trayCount }, () => []);
     for (let bundle = 0; bundle < model.bundleCount; bundle++)

@@ -1,4 +1,5 @@
 /** What the person chose to look at, apart from the plan itself. */
+import type { LinkHeat } from "./heat";
 
 export type ViewKind = "floor" | "elevations" | "logical" | "matrix" | "3d";
 export type ColourBy = "power" | "weight" | "units" | "cables" | "group";
@@ -13,6 +14,8 @@ export interface ViewOptions {
   face?: Face;
   /** Width over height of the place where the view is shown: views that may wrap choose by it. */
   aspect?: number;
+  /** Links by what they carry, one by one, instead of by level; racks and devices step back. Floor and logical view. */
+  heat?: LinkHeat;
   /** Turn and tilt of the 3D view, in degrees. */
   orbit?: { turn: number; tilt: number };
 }

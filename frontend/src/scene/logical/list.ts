@@ -1,5 +1,6 @@
 /** The logical view: nodes by family layout, trunks from group to group far away, single links near or on demand. */
 import { plural } from "@/units";
+import { coldToHot, heatStyle } from "../heat";
 import { HitIndex } from "../hit";
 import { type Box, memoised, type PlanModel } from "../model";
 import {
@@ -11,7 +12,7 @@ import {
   RectBuilder,
 } from "../primitives";
 import type { Highlight } from "../selection";
-import { levelStrokes } from "../strokes";
+import { type LineStyle, levelStrokes, levelStyle } from "../strokes";
 import { MAX_SINGLE_LINES, type ViewOptions } from "../view";
 import { type LogicalLayout, logicalLayout } from "./layout";
 
@@ -56,16 +57,20 @@ export function logicalList(model: PlanModel, options: ViewOptions): DisplayList
   let drawn = 0;
   let what = "links";
   batches.push(...groupBatches(layout));
-  if (options.linksMode === "all") {
-    const count = Math.min(total, MAX_SINGLE_LINES);
-    const ids = Uint32Array.from({ length: count }, (_, i) => i);
-    batches.push(linkBatch(model, layout, ids, 0.7, total > 3000 ? 0.3 : 0.6));
-    drawn = count;
+  const { heat } = options;
+  if (heat) {
+    const ids = coldToHot(heat, allCables(total), MAX_SINGLE_LINES);
+    batches.push(linkBatch(model, layout, ids, heatStyle(heat, 0.8), total > 3000 ? 0.75 : 1));
+    drawn = ids.length;
+  } else if (options.linksMode === "all") {
+    const ids = allCables(Math.min(total, MAX_SINGLE_LINES));
+    batches.push(linkBatch(model, layout, ids, levelStyle(model, 0.7), total > 3000 ? 0.3 : 0.6));
+    drawn = ids.length;
   } else if (options.linksMode === "trunk") {
     what = "links in trunks";
     if (layout.latticeReach !== undefined) {
       const near = latticeLinks(model, layout, layout.latticeReach);
-      batches.push(linkBatch(model, layout, near, 1, 0.9));
+      batches.push(linkBatch(model, layout, near, levelStyle(model, 1), 0.9));
       what = "links within a layer";
       drawn = near.length;
     } else if (layout.buses.length > 0) {
@@ -77,7 +82,11 @@ export function logicalList(model: PlanModel, options: ViewOptions): DisplayList
       drawn = trunks.reduce((sum, trunk) => sum + trunk.cables, 0);
     }
   }
-  batches.push(...nodeBatches(model, layout, hits), groupLabels(layout), ...tierLabels(model, layout));
+  batches.push(
+    ...nodeBatches(model, layout, hits, heat !== undefined),
+    groupLabels(layout),
+    ...tierLabels(model, layout),
+  );
   return { batches, bounds: layout.bounds, hits, drawn: Math.min(drawn, total), total, what };
 }
 
@@ -145,18 +154,19 @@ function latticeLinks(model: PlanModel, layout: LogicalLayout, reach: number): U
   return Uint32Array.from(near);
 }
 
-function nodeBatches(model: PlanModel, layout: LogicalLayout, hits: HitIndex): Batch[] {
+/** `calm`: switches in one colour, so that the links' colours stand alone. */
+function nodeBatches(model: PlanModel, layout: LogicalLayout, hits: HitIndex, calm: boolean): Batch[] {
   const boxes = new RectBuilder();
   const names = new LabelBuilder();
   for (let device = 0; device < model.devices.count; device++) {
     const [x, y, width, height] = nodeBox(model, layout, device);
     const level = model.devices.level[device]!;
-    boxes.add(x, y, width, height, level < 0 ? "server" : `level:${level}`);
+    boxes.add(x, y, width, height, level < 0 ? "server" : calm ? "muted" : `level:${level}`);
     names.add(
       model.devices.names[device]!,
       x + width / 2,
       y + height / 2,
-      level < 0 ? "ink" : `onlevel:${level}`,
+      level < 0 ? "ink" : calm ? "background" : `onlevel:${level}`,
       width * 0.94,
       height,
     );
@@ -228,11 +238,13 @@ function curve(layout: LogicalLayout, ax: number, ay: number, bx: number, by: nu
   ];
 }
 
+const allCables = (count: number) => Uint32Array.from({ length: count }, (_, cable) => cable);
+
 function linkBatch(
   model: PlanModel,
   layout: LogicalLayout,
   cables: ArrayLike<number>,
-  widthPx: number,
+  style: LineStyle,
   alpha: number,
 ): PathBatch {
   const builder = new PathBuilder();
@@ -240,18 +252,15 @@ function linkBatch(
     const cable = cables[i]!;
     const a = model.cables.aDevice[cable]!;
     const b = model.cables.bDevice[cable]!;
-    builder.add(
-      model.cables.level[cable]!,
-      ...curve(layout, layout.x[a]!, layout.y[a]!, layout.x[b]!, layout.y[b]!),
-    );
+    builder.add(style.of(cable), ...curve(layout, layout.x[a]!, layout.y[a]!, layout.x[b]!, layout.y[b]!));
   }
-  return builder.batch(levelStrokes(model, widthPx), { shape: "cubic", alpha, counted: true });
+  return builder.batch(style.strokes, { shape: "cubic", alpha, counted: true });
 }
 
-export function logicalOverlay(model: PlanModel, highlight: Highlight): Batch[] {
+export function logicalOverlay(model: PlanModel, highlight: Highlight, { heat }: ViewOptions): Batch[] {
   const layout = logicalLayout(model);
   const ids = highlight.cables.subarray(0, MAX_SELECTED_LINKS);
-  const few = ids.length <= 200;
+  const [widthPx, alpha] = ids.length <= 200 ? [1.8, 0.95] : [0.9, 0.45];
   const related = new RectBuilder();
   const selected = new RectBuilder();
   const names = new LabelBuilder();
@@ -272,7 +281,7 @@ export function logicalOverlay(model: PlanModel, highlight: Highlight): Batch[] 
   }
   const outlined = selected.count <= 128;
   return [
-    linkBatch(model, layout, ids, few ? 1.8 : 0.9, few ? 0.95 : 0.45),
+    linkBatch(model, layout, ids, heat ? heatStyle(heat, widthPx) : levelStyle(model, widthPx), alpha),
     related.batch(),
     selected.batch(outlined ? { stroke: { colour: "selection", width: 2 } } : {}),
     names.batch({ sizePx: 11, align: "center", baseline: "middle" }),
