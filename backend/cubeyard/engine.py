@@ -261,6 +261,12 @@ class Engine:
         with _findings():
             return _bytes(_binding().predict(canonical(spec).decode(), canonical(experiment).decode(), on_progress))
 
+    def outline_json(self, spec: Mapping[str, Any], experiment: Mapping[str, Any]) -> bytes:
+        """What a point asks, checked but not computed: `{routing, flows, failed, keeps_paths}`. Raises as `predict_json`."""
+        self.refuse_oversize(canonical(spec))
+        with self._turn("outline"), _findings():
+            return _bytes(_binding().outline(canonical(spec).decode(), canonical(experiment).decode()))
+
     def predict_in_turn(
         self, spec: Mapping[str, Any], experiment: Mapping[str, Any], on_progress: OnProgress | None = None
     ) -> bytes:
@@ -268,6 +274,11 @@ class Engine:
         self.refuse_oversize(canonical(spec))
         with self._turn("predict"):
             return self.predict_json(spec, experiment, on_progress)
+
+    def fault_targets(self, spec: Mapping[str, Any], faults: list[Json], seed: int) -> list[Json]:
+        """What each fault strikes, drawn as a prediction draws: `{nodes, links}` by id."""
+        with _findings():
+            return orjson.loads(_binding().fault_targets(canonical(spec).decode(), canonical(faults).decode(), seed))
 
     def routings(self, spec: Mapping[str, Any]) -> list[Json]:
         """The routing schemes that serve a plan, its paper's own first: name and summary."""

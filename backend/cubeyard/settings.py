@@ -60,6 +60,8 @@ class Settings(BaseSettings):
     """A worker that has not been heard of for this long is dead, and its jobs go to another."""
     job_attempts: int = Field(default=3, ge=1)
     job_keep_hours: float = Field(default=24.0, gt=0)
+    run_keep_days: float | None = Field(default=None, gt=0)
+    """How long runs are kept after they ended; for good if not set. A figure's latest result stays in any case."""
     log_level: str = "info"
     log_format: str = "json"
 

@@ -140,7 +140,12 @@ class Reaper:
         self._database = database
         self._app = app
         self._queue = Queue()
-        self._runs = RunReaper(database, lease_secs=settings.job_lease_secs, attempts=settings.job_attempts)
+        self._runs = RunReaper(
+            database,
+            lease_secs=settings.job_lease_secs,
+            attempts=settings.job_attempts,
+            keep_days=settings.run_keep_days,
+        )
 
     async def run(self, stopping: asyncio.Event) -> None:
         while not stopping.is_set():

@@ -31,10 +31,14 @@ def list_experiments(
     service: Service,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
     plan: Annotated[str | None, Query(pattern=PATTERN, description="Those of this saved plan.")] = None,
+    kind: Annotated[schemas.ExperimentKind | None, Query()] = None,
+    content_hash: Annotated[
+        str | None, Query(pattern="^[0-9a-f]{64}$", description="Those that ask the same question.")
+    ] = None,
     q: Annotated[PlainText, Query(max_length=200, description="Words of the name.")] = "",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> schemas.ExperimentList:
-    return service.page(cursor=cursor, plan_id=plan, q=q, limit=limit)
+    return service.page(cursor=cursor, plan_id=plan, kind=kind, content_hash=content_hash, q=q, limit=limit)
 
 
 @experiments.post(
@@ -47,6 +51,17 @@ def list_experiments(
 def create_experiment(service: Service, request: schemas.ExperimentCreate) -> schemas.Experiment:
     """An experiment never changes. With `axes` it is a sweep: topology x failure ratio x seed."""
     return service.create(request)
+
+
+@experiments.post(
+    "/estimate",
+    operation_id="estimate_experiment",
+    summary="How much an experiment is to compute, and about how long it takes here",
+    responses=responses(404),
+)
+def estimate_experiment(service: Service, request: schemas.ExperimentCreate) -> schemas.ExperimentEstimate:
+    """Refuses what creating it would refuse; saves nothing. Takes a second or two: it measures."""
+    return service.estimate(request)
 
 
 @experiments.get("/{id}", operation_id="read_experiment", summary="An experiment", responses=responses(404))

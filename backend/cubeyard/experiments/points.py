@@ -52,12 +52,24 @@ def seeds_of(document: Json) -> list[int]:
 
 
 def failures_of(document: Json) -> list[tuple[str | None, float | None]]:
-    failure = (document.get("axes") or {}).get("failure")
-    return [(None, None)] if failure is None else [(failure["kind"], ratio) for ratio in failure["ratios"]]
+    axes = (document.get("axes") or {}).get("failure")
+    return [(None, None)] if axes is None else [(axis["kind"], ratio) for axis in axes for ratio in axis["ratios"]]
 
 
 def count(document: Json) -> int:
     return len(seeds_of(document)) * len(specs_of(document)) * len(failures_of(document))
+
+
+def extremes(document: Json) -> list[tuple[Point, Point]]:
+    """Of each topology the first seed's points with the least and with the most failures; the same one twice if there is no other."""
+    first_seed = {**document, "seeds": seeds_of(document)[:1], "axes": {**(document.get("axes") or {}), "seeds": None}}
+    found: dict[int, list[Point]] = {}
+    for point in points(first_seed):
+        found.setdefault(point.topology, []).append(point)
+    return [
+        (min(each, key=lambda point: point.failure_ratio or 0), max(each, key=lambda point: point.failure_ratio or 0))
+        for each in found.values()
+    ]
 
 
 def points(document: Json) -> Iterator[Point]:

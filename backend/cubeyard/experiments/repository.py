@@ -19,17 +19,35 @@ class ExperimentRepository:
         return self._session.get(ExperimentRow, experiment_id)
 
     def page(
-        self, *, after: tuple[datetime, str] | None, plan_id: str | None, words: Sequence[str], limit: int
+        self,
+        *,
+        after: tuple[datetime, str] | None,
+        plan_id: str | None,
+        kind: str | None,
+        content_hash: str | None,
+        words: Sequence[str],
+        limit: int,
     ) -> Sequence[ExperimentRow]:
         """The latest made first, from after that one on."""
         query = select(ExperimentRow).order_by(ExperimentRow.created_at.desc(), ExperimentRow.id.desc()).limit(limit)
         if after is not None:
             query = query.where(tuple_(ExperimentRow.created_at, ExperimentRow.id) < after)
-        if plan_id is not None:
-            query = query.where(ExperimentRow.plan_id == plan_id)
+        wanted = (
+            (ExperimentRow.plan_id, plan_id),
+            (ExperimentRow.kind, kind),
+            (ExperimentRow.content_hash, content_hash),
+        )
+        for field, value in wanted:
+            if value is not None:
+                query = query.where(field == value)
         for word in words:
             query = query.where(ExperimentRow.name.icontains(word, autoescape=True))
         return self._session.scalars(query).all()
+
+    def delete(self, row: ExperimentRow) -> None:
+        """Its runs go with it."""
+        self._session.delete(row)
+        self._session.flush()
 
     def add(self, row: ExperimentRow) -> None:
         self._session.add(row)

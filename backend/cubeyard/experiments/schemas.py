@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from cubeyard.kit.ids import PATTERN
 from cubeyard.kit.text import PlainText, storable_json
@@ -27,6 +27,7 @@ WorkloadKind = Literal[
     "hot-racks",
     "matrix",
 ]
+ExperimentKind = Literal["prediction", "sweep"]
 FailureKind = Literal["server", "switch", "link", "rack"]
 Ratio = Annotated[float, Field(ge=0, le=1)]
 Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
@@ -84,13 +85,29 @@ class FailureAxis(Request):
     ratios: list[Ratio] = Field(min_length=1, max_length=201, examples=[[0, 0.05, 0.1]])
 
 
+def _listed(failure: object) -> object:
+    return [failure] if isinstance(failure, dict | FailureAxis) else failure
+
+
+FailureAxes = Annotated[
+    list[FailureAxis],
+    Field(min_length=1, max_length=4),
+    BeforeValidator(_listed, json_schema_input_type=FailureAxis | list[FailureAxis]),
+]
+
+
 class Axes(Request):
     """What a sweep varies: topology, failure ratio and seed. Every combination is a point."""
 
-    topologies: list[Spec] | None = Field(
-        default=None, min_length=1, max_length=8, description="Specs to compare; the experiment's plan if left out."
+    topologies: list[Annotated[PlanReference | Spec, Field(union_mode="left_to_right")]] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=8,
+        description="Saved plans and specs to compare, kept as specs; the experiment's plan if left out.",
     )
-    failure: FailureAxis | None = None
+    failure: FailureAxes | None = Field(
+        default=None, description="Kinds of failure, one after the other; or one alone."
+    )
     seeds: Annotated[int, Field(ge=1, le=1000)] | Annotated[list[Seed], Field(min_length=1, max_length=1000)] | None = (
         Field(default=None, description="So many seeds from the experiment's first on, or the seeds themselves.")
     )
@@ -156,6 +173,43 @@ class ExperimentTopology(BaseModel):
     servers: int
     switches: int
     links: int
+    plan_id: str | None = Field(default=None, description="The saved plan it was, if it was one.")
+    revision: int | None = None
+    name: str | None = Field(default=None, description="What that plan was called then.")
+
+
+class FailedCounts(BaseModel):
+    servers: int
+    switches: int
+    links: int
+
+
+class OutlinedTopology(ExperimentTopology):
+    """What a point on it asks, before the failures of the axes."""
+
+    routing: str = Field(description="The scheme that will be used.")
+    flows: int
+    failed: FailedCounts = Field(description="What the experiment's own faults leave failed, with its first seed.")
+
+
+class EstimatedSecs(BaseModel):
+    low: float
+    expected: float
+    high: float | None = Field(description="Null: nothing bounds it from above.")
+
+
+class ExperimentEstimate(BaseModel):
+    """What a run of the experiment would take here, were it the only one. The wait for a worker is not in it."""
+
+    points: int
+    flows: int = Field(description="Of all points together.")
+    topologies: list[OutlinedTopology]
+    secs: EstimatedSecs
+    basis: Literal["measured", "extrapolated"] = Field(
+        description="`measured`: points like these were computed to their end just now; `extrapolated`: begun."
+    )
+    measured_secs: float = Field(description="How long the measurement took.")
+    content_hash: str = Field(description="The question's: equal questions have been asked if an experiment has it.")
 
 
 class Prediction(BaseModel, extra="allow"):
@@ -188,7 +242,7 @@ class PathHops(BaseModel, extra="allow"):
 class Experiment(BaseModel):
     id: str = Field(examples=[EXAMPLE_ID])
     name: str
-    kind: Literal["prediction", "sweep"]
+    kind: ExperimentKind
     content_hash: str
     plan: Asked
     workload: Workload

@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from cubeyard.engine import BuiltPlan, Engine, content_hash
-from cubeyard.experiments import schemas
+from cubeyard.engine import Engine, content_hash
+from cubeyard.experiments import checks, estimate, schemas
 from cubeyard.experiments.models import ExperimentRow
-from cubeyard.experiments.points import ENGINE_FIELDS, Json, count, specs_of
+from cubeyard.experiments.points import ENGINE_FIELDS, Json, count
 from cubeyard.experiments.repository import ExperimentRepository
 from cubeyard.kit.cursors import decode_cursor, encode_cursor
 from cubeyard.kit.errors import ProblemError, field_error, not_found
@@ -25,40 +25,48 @@ class ExperimentService:
         self._plans = PlanService(session, engine)
 
     def create(self, request: schemas.ExperimentCreate) -> schemas.Experiment:
-        plan, built = self.asked(request.plan)
-        document = {
-            "plan": plan,
-            **request.model_dump(mode="json", include=set(ENGINE_FIELDS)),
-            "seeds": request.seeds,
-            "axes": self._axes(request.axes),
-        }
-        points = count(document)
-        if points > schemas.MAX_POINTS:
-            raise field_error(
-                "body.axes",
-                points,
-                f"The sweep would have {points:,} points.",
-                limit=f"at most {schemas.MAX_POINTS:,}",
-                hint="Take fewer seeds or ratios, or make several sweeps.",
-            )
-        titles = [_topology(self._built_spec(spec, built, plan["spec"])) for spec in specs_of(document)]
+        document, topologies = self._document(request)
+        checks.outlines(self._engine, document, [one["title"] for one in topologies])
         row = ExperimentRow(
             id=new_id(),
-            name=request.name or _name(titles, request),
+            name=request.name or _name(topologies, request),
             kind="prediction" if request.axes is None else "sweep",
-            plan_id=plan["id"],
-            plan_revision=plan["revision"],
+            plan_id=document["plan"]["id"],
+            plan_revision=document["plan"]["revision"],
             content_hash=content_hash(document),
             document=document,
-            topologies=titles,
-            points=points,
+            topologies=topologies,
+            points=count(document),
         )
         self._repository.add(row)
         return as_experiment(row)
 
+    def estimate(self, request: schemas.ExperimentCreate) -> schemas.ExperimentEstimate:
+        """What a run would take. Refuses what `create` refuses; saves nothing."""
+        document, topologies = self._document(request)
+        outlines = checks.outlines(self._engine, document, [one["title"] for one in topologies])
+        found = estimate.estimate(self._engine, document, outlines)
+        each = count(document) // len(topologies)
+        return schemas.ExperimentEstimate(
+            points=count(document),
+            flows=sum(one["flows"] for one in outlines) * each,
+            topologies=[
+                schemas.OutlinedTopology(**topology, **{name: one[name] for name in ("routing", "flows", "failed")})
+                for topology, one in zip(topologies, outlines, strict=True)
+            ],
+            secs=schemas.EstimatedSecs(
+                low=_rounded(found.low_secs),
+                expected=_rounded(found.expected_secs),
+                high=None if found.high_secs is None else _rounded(found.high_secs),
+            ),
+            basis="measured" if found.whole else "extrapolated",
+            measured_secs=_rounded(found.measured_secs),
+            content_hash=content_hash(document),
+        )
+
     def predict(self, request: schemas.PredictRequest, limit_secs: float) -> bytes:
         """The answer at once, if it is there within the limit. Nothing is saved."""
-        plan, _ = self.asked(request.plan)
+        plan, _ = self._asked(request.plan, "body.plan")
         experiment = request.model_dump(mode="json", include=set(ENGINE_FIELDS))
         deadline = time.monotonic() + limit_secs
 
@@ -68,7 +76,8 @@ class ExperimentService:
                 raise ProblemError(422, "too-long", detail)
             return True
 
-        return self._engine.predict_in_turn(plan["spec"], {**experiment, "seeds": [request.seed]}, in_time)
+        with checks.refused_by_field("body"):
+            return self._engine.predict_in_turn(plan["spec"], {**experiment, "seeds": [request.seed]}, in_time)
 
     def row(self, experiment_id: str) -> ExperimentRow:
         row = self._repository.experiment(experiment_id)
@@ -79,47 +88,84 @@ class ExperimentService:
     def read(self, experiment_id: str) -> schemas.Experiment:
         return as_experiment(self.row(experiment_id))
 
-    def page(self, *, cursor: str | None, plan_id: str | None, q: str, limit: int) -> schemas.ExperimentList:
-        after = decode_cursor(cursor) if cursor is not None else None
-        rows = self._repository.page(after=after, plan_id=plan_id, words=q.split(), limit=limit + 1)
+    def delete(self, experiment_id: str) -> None:
+        """With its runs, none of which may be under way."""
+        self._repository.delete(self.row(experiment_id))
+
+    def page(
+        self, *, cursor: str | None, plan_id: str | None, kind: str | None, content_hash: str | None, q: str, limit: int
+    ) -> schemas.ExperimentList:
+        rows = self._repository.page(
+            after=decode_cursor(cursor) if cursor is not None else None,
+            plan_id=plan_id,
+            kind=kind,
+            content_hash=content_hash,
+            words=q.split(),
+            limit=limit + 1,
+        )
         last = rows[limit - 1] if len(rows) > limit else None
         return schemas.ExperimentList(
             items=[as_experiment(row) for row in rows[:limit]],
             next=encode_cursor(last.created_at, last.id) if last is not None else None,
         )
 
-    def asked(self, plan: schemas.PlanReference | Json) -> tuple[Json, BuiltPlan]:
-        """The plan of a question as the document keeps it, checked by building it."""
-        if isinstance(plan, schemas.PlanReference):
-            row, revision, built = self._plans.built(plan.id, plan.revision)
-            return {"id": row.id, "revision": revision.revision, "spec": revision.spec}, built
-        spec = normal_spec(plan)
-        return {"id": None, "revision": None, "spec": spec}, self._plans.preview(spec)
+    def _document(self, request: schemas.ExperimentCreate) -> tuple[Json, list[Json]]:
+        """What is kept of a request, and its topologies: title, size, and the saved plan each of them was."""
+        plan, topology = self._asked(request.plan, "body.plan")
+        axes, topologies = None, [topology]
+        if request.axes is not None:
+            axes = request.axes.model_dump(mode="json")
+            if request.axes.topologies is not None:
+                each = [
+                    self._asked(one, f"body.axes.topologies.{index}")
+                    for index, one in enumerate(request.axes.topologies)
+                ]
+                axes["topologies"] = [asked["spec"] for asked, _ in each]
+                topologies = [topology for _, topology in each]
+        document = {
+            "plan": plan,
+            **request.model_dump(mode="json", include=set(ENGINE_FIELDS)),
+            "seeds": request.seeds,
+            "axes": axes,
+        }
+        points = count(document)
+        if points > schemas.MAX_POINTS:
+            raise field_error(
+                "body.axes",
+                points,
+                f"The sweep would have {points:,} points.",
+                limit=f"at most {schemas.MAX_POINTS:,}",
+                hint="Take fewer seeds or ratios, or make several sweeps.",
+            )
+        return document, topologies
 
-    def _axes(self, axes: schemas.Axes | None) -> Json | None:
-        if axes is None:
-            return None
-        document = axes.model_dump(mode="json")
-        if axes.topologies is not None:
-            document["topologies"] = [normal_spec(spec) for spec in axes.topologies]
-        return document
-
-    def _built_spec(self, spec: Json, built: BuiltPlan, asked: Json) -> BuiltPlan:
-        return built if spec is asked else self._plans.preview(spec)
-
-
-def _topology(built: BuiltPlan) -> Json:
-    counts = built.summary["counts"]
-    numbers = {name: int(counts[name]) for name in ("servers", "switches", "links")}
-    return {"title": built.summary["title"], **numbers}
+    def _asked(self, plan: schemas.PlanReference | Json, field: str) -> tuple[Json, Json]:
+        """A plan of a question as the document keeps it, and what it comes to; checked by building it."""
+        with checks.refused_by_field(field):
+            if isinstance(plan, schemas.PlanReference):
+                row, revision, built = self._plans.built(plan.id, plan.revision)
+                known = {"plan_id": row.id, "revision": revision.revision, "name": row.name}
+                asked = {"id": row.id, "revision": revision.revision, "spec": revision.spec}
+            else:
+                spec = normal_spec(plan)
+                built, known = self._plans.preview(spec), {}
+                asked = {"id": None, "revision": None, "spec": spec}
+        counts = built.summary["counts"]
+        numbers = {name: int(counts[name]) for name in ("servers", "switches", "links")}
+        return asked, {"title": built.summary["title"], **numbers, **known}
 
 
 def _name(topologies: list[Json], request: schemas.ExperimentCreate) -> str:
     subject = ", ".join(one["title"] for one in topologies)
     what = request.workload.kind.replace("-", " ")
-    failing = request.axes.failure.kind if request.axes is not None and request.axes.failure is not None else None
+    axes = (request.axes.failure if request.axes is not None else None) or []
+    failing = " and ".join(dict.fromkeys(axis.kind for axis in axes))
     name = f"{subject}: {what}" + (f", {failing} failures" if failing else "")
     return name if len(name) <= 120 else name[:119] + "…"
+
+
+def _rounded(secs: float) -> float:
+    return float(f"{secs:.2g}")
 
 
 def as_experiment(row: ExperimentRow) -> schemas.Experiment:

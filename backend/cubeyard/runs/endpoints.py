@@ -13,6 +13,7 @@ from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import PATTERN, Id
 from cubeyard.kit.responses import download
 from cubeyard.kit.sse import EventStream
+from cubeyard.kit.text import PlainText
 from cubeyard.runs import results, schemas
 from cubeyard.runs.repository import FINISHED
 from cubeyard.runs.service import RunService
@@ -62,13 +63,16 @@ def start_run(service: Service, experiments: Experiments, id: Id) -> schemas.Run
 def list_runs(
     service: Service,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
-    state: Annotated[schemas.RunState | None, Query()] = None,
-    kind: Annotated[schemas.RunKind | None, Query()] = None,
+    state: Annotated[list[schemas.RunState] | None, Query(max_length=5, description="Any of these.")] = None,
+    kind: Annotated[list[schemas.RunKind] | None, Query(max_length=3, description="Any of these.")] = None,
+    q: Annotated[PlainText, Query(max_length=200, description="Words of the title.")] = "",
     experiment: Annotated[str | None, Query(pattern=PATTERN)] = None,
     figure: Annotated[str | None, Query(pattern="^[a-z0-9-]{1,64}$")] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> schemas.RunList:
-    return service.page(cursor=cursor, state=state, kind=kind, experiment=experiment, figure=figure, limit=limit)
+    return service.page(
+        cursor=cursor, states=state or (), kinds=kind or (), q=q, experiment=experiment, figure=figure, limit=limit
+    )
 
 
 @router.get("/runs/{id}", operation_id="read_run", summary="How far a run is", responses=responses(404))
@@ -76,10 +80,35 @@ def read_run(service: Service, id: Id) -> schemas.Run:
     return service.read(id)
 
 
-@router.delete("/runs/{id}", operation_id="cancel_run", summary="Cancel a run", responses=responses(404))
+@router.post("/runs/{id}/cancel", operation_id="cancel_run", summary="Cancel a run", responses=responses(404))
 def cancel_run(service: Service, id: Id) -> schemas.Run:
     """What was computed stays. Cancelling what is finished changes nothing."""
     return service.cancel(id)
+
+
+@router.delete(
+    "/runs/{id}",
+    operation_id="delete_run",
+    summary="Forget a run and its frames",
+    status_code=204,
+    responses=responses(404, 409),
+)
+def delete_run(service: Service, id: Id) -> None:
+    """409 while it is queued or running: cancel it first."""
+    service.delete(id)
+
+
+@router.delete(
+    "/experiments/{id}",
+    operation_id="delete_experiment",
+    summary="Forget an experiment and its runs",
+    status_code=204,
+    responses=responses(404, 409),
+)
+def delete_experiment(service: Service, experiments: Experiments, id: Id) -> None:
+    """409 while one of its runs is queued or running: cancel that first."""
+    service.clear(id)
+    experiments.delete(id)
 
 
 @router.get(

@@ -13,12 +13,16 @@ from cubeyard.runs.service import enter
 
 log = structlog.get_logger(__name__)
 
+MOST_FORGOTTEN = 20
+"""Runs deleted in one transaction: one run may have twenty thousand frames."""
+
 
 class RunReaper:
-    def __init__(self, database: Database, *, lease_secs: float, attempts: int) -> None:
+    def __init__(self, database: Database, *, lease_secs: float, attempts: int, keep_days: float | None = None) -> None:
         self._database = database
         self._lease = timedelta(seconds=lease_secs)
         self._attempts = attempts
+        self._keep = None if keep_days is None else timedelta(days=keep_days)
         self._queue = RunQueue()
 
     def once(self) -> None:
@@ -37,3 +41,12 @@ class RunReaper:
                 row.queue_id = self._queue.put(session, row.id)
                 row.heartbeat_at = repository.now()
                 log.warning("run_adopted", run=row.id)
+        self._forget_old()
+
+    def _forget_old(self) -> None:
+        if self._keep is None:
+            return
+        with self._database.session() as session:
+            forgotten = RunRepository(session).forget_finished(self._keep, MOST_FORGOTTEN)
+        if forgotten:
+            log.info("runs_forgotten", runs=forgotten)

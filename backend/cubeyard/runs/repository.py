@@ -7,9 +7,23 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import CursorResult, Text, cast, column, func, insert, select, table, tuple_, type_coerce, update
+from sqlalchemy import (
+    CursorResult,
+    Text,
+    cast,
+    column,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    table,
+    tuple_,
+    type_coerce,
+    update,
+)
 from sqlalchemy.dialects.postgresql import distinct_on
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from cubeyard.runs.models import FrameRow, RunRow
 
@@ -39,8 +53,9 @@ class RunRepository:
         self,
         *,
         after: tuple[datetime, str] | None,
-        state: str | None,
-        kind: str | None,
+        states: Sequence[str],
+        kinds: Sequence[str],
+        words: Sequence[str],
         experiment_id: str | None,
         figure: str | None,
         limit: int,
@@ -49,11 +64,47 @@ class RunRepository:
         query = select(RunRow).order_by(RunRow.created_at.desc(), RunRow.id.desc()).limit(limit)
         if after is not None:
             query = query.where(tuple_(RunRow.created_at, RunRow.id) < after)
-        wanted = ((RunRow.state, state), (RunRow.kind, kind), (RunRow.experiment_id, experiment_id), (RunRow.figure, figure))  # fmt: skip
-        for field, value in wanted:
+        for field, values in ((RunRow.state, states), (RunRow.kind, kinds)):
+            if values:
+                query = query.where(field.in_(values))
+        for field, value in ((RunRow.experiment_id, experiment_id), (RunRow.figure, figure)):
             if value is not None:
                 query = query.where(field == value)
+        for word in words:
+            query = query.where(RunRow.title.icontains(word, autoescape=True))
         return self._session.scalars(query).all()
+
+    def of_experiment(self, experiment_id: str) -> Sequence[RunRow]:
+        """Its runs, locked: none of them changes meanwhile."""
+        query = select(RunRow).where(RunRow.experiment_id == experiment_id).order_by(RunRow.id).with_for_update()
+        return self._session.scalars(query).all()
+
+    def delete(self, row: RunRow) -> None:
+        """Its frames go with it."""
+        self._session.delete(row)
+        self._session.flush()
+        self.tell(row.id)
+
+    def forget_finished(self, age: timedelta, most: int) -> int:
+        """Delete that many of the runs that ended so long ago; a figure's latest good one stays, it is the figure's result."""
+        newer = aliased(RunRow)
+        newer_result = (
+            select(newer.id)
+            .where(newer.figure == RunRow.figure, newer.state == "succeeded", newer.created_at > RunRow.created_at)
+            .exists()
+        )
+        superseded = or_(RunRow.figure.is_(None), RunRow.state != "succeeded", newer_result)
+        old = (
+            select(RunRow.id)
+            .where(RunRow.state.in_(FINISHED), RunRow.finished_at < func.clock_timestamp() - age, superseded)
+            .order_by(RunRow.finished_at)
+            .limit(most)
+            .with_for_update(skip_locked=True)
+        )
+        gone = self._session.scalars(delete(RunRow).where(RunRow.id.in_(old)).returning(RunRow.id)).all()
+        for run_id in gone:
+            self.tell(run_id)
+        return len(gone)
 
     def latest_of_figures(self, *, succeeded: bool) -> dict[str, RunRow]:
         """Each figure's latest run, or its latest that went well."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -9,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from cubeyard.experiments.models import ExperimentRow
 from cubeyard.kit.cursors import decode_cursor, encode_cursor
-from cubeyard.kit.errors import not_found
+from cubeyard.kit.errors import ProblemError, not_found
 from cubeyard.kit.ids import new_id
 from cubeyard.runs import schemas
 from cubeyard.runs.models import RunRow
@@ -47,16 +48,18 @@ class RunService:
         self,
         *,
         cursor: str | None,
-        state: str | None,
-        kind: str | None,
+        states: Sequence[str],
+        kinds: Sequence[str],
+        q: str,
         experiment: str | None,
         figure: str | None,
         limit: int,
     ) -> schemas.RunList:
         rows = self._repository.page(
             after=decode_cursor(cursor) if cursor is not None else None,
-            state=state,
-            kind=kind,
+            states=states,
+            kinds=kinds,
+            words=q.split(),
             experiment_id=experiment,
             figure=figure,
             limit=limit + 1,
@@ -77,6 +80,27 @@ class RunService:
                 self._queue.remove(self._session, row.queue_id)
             enter(self._repository, row, "cancelled", "")
         return as_run(row, self._repository)
+
+    def delete(self, run_id: str) -> None:
+        """The run and its frames. Whoever follows it is let go."""
+        row = self._repository.run(run_id, lock=True)
+        if row is None:
+            raise not_found(f"run {run_id}")
+        self._refuse_unfinished([row])
+        self._repository.delete(row)
+
+    def clear(self, experiment_id: str) -> None:
+        """Every run of an experiment, or none of them."""
+        rows = self._repository.of_experiment(experiment_id)
+        self._refuse_unfinished(rows)
+        for row in rows:
+            self._repository.delete(row)
+
+    def _refuse_unfinished(self, rows: Sequence[RunRow]) -> None:
+        for row in rows:
+            if row.state not in FINISHED:
+                detail = f"Run {row.id} is {row.state}. Cancel it first: POST /api/v1/runs/{row.id}/cancel."
+                raise ProblemError(409, "still-running", detail)
 
     def _start(self, row: RunRow) -> schemas.Run:
         row.state = "queued"

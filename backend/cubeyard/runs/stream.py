@@ -53,7 +53,7 @@ class RunStreams:
                 seen, read_at = topic.version, time.monotonic()
                 news = await self._news(topic, run_id, after)
                 if news is None:
-                    return  # its experiment was deleted
+                    return  # it was deleted
                 for frame in news.frames:
                     yield event(frame.kind, frame.payload, seq=frame.seq)
                     after = frame.seq

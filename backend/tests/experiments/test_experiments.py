@@ -31,7 +31,8 @@ def test_an_experiment_keeps_what_was_asked(client: TestClient) -> None:
     assert (made["kind"], made["points"], made["seeds"], made["axes"]) == ("prediction", 2, [3, 4], None)
     assert made["name"] == "BCube(4,1): all to all"
     assert made["plan"] == {"id": None, "revision": None, "spec": {"topology": SMALL}}
-    assert made["topologies"] == [{"title": "BCube(4,1)", "servers": 16, "switches": 8, "links": 32}]
+    size = {"title": "BCube(4,1)", "servers": 16, "switches": 8, "links": 32}
+    assert made["topologies"] == [{**size, "plan_id": None, "revision": None, "name": None}]
     assert made["faults"] == [
         {"at_secs": 0.0, "target": {"kind": "switch", "ratio": 0.25}, "kind": "down", "until_secs": None}
     ]
@@ -66,6 +67,24 @@ def test_a_sweep_has_a_point_for_every_combination(client: TestClient) -> None:
     assert made["name"] == "BCube(4,1), Partial BCube(8,3): all to all, switch failures"
 
 
+def test_a_sweep_compares_saved_plans_and_specs_under_two_kinds_of_failure(client: TestClient) -> None:
+    plan = client.post("/api/v1/plans", json={"name": "Yard", "spec": SMALL}).json()
+    dcell = {"family": "dcell", "n": 4, "k": 1}
+    failure = [{"kind": "server", "ratios": [0, 0.1]}, {"kind": "switch", "ratios": [0.2]}]
+    asked = {"topologies": [{"id": plan["id"]}, dcell], "failure": failure, "seeds": 2}
+    made = create(client, plan={"id": plan["id"]}, axes=asked)
+    assert made["points"] == 2 * 3 * 2
+    assert made["axes"] == {**asked, "topologies": [{"topology": SMALL}, {"topology": dcell}]}
+    known = [(one["title"], one["plan_id"], one["revision"], one["name"]) for one in made["topologies"]]
+    assert known == [("BCube(4,1)", plan["id"], 1, "Yard"), ("DCell(4,1)", None, None, None)]
+    assert made["name"] == "BCube(4,1), DCell(4,1): all to all, server and switch failures"
+    same = client.get(EXPERIMENTS, params={"content_hash": made["content_hash"]}).json()["items"]
+    assert [one["id"] for one in same] == [made["id"]]
+    assert client.get(EXPERIMENTS, params={"kind": "prediction"}).json()["items"] == []
+    missing = client.post(EXPERIMENTS, json={"plan": SMALL, "workload": ALL_TO_ALL, "axes": {"topologies": [{"id": "0" * 14}]}})  # fmt: skip
+    assert missing.status_code == 404
+
+
 def test_pages_of_experiments_miss_and_repeat_none(client: TestClient) -> None:
     made = [create(client, name=f"Number {number}")["id"] for number in range(5)]
     seen: list[str] = []
@@ -91,7 +110,7 @@ def test_pages_of_experiments_miss_and_repeat_none(client: TestClient) -> None:
         ({"seeds": [-1]}, "body.seeds.0"),
         ({"faults": [{"target": {"kind": "switch", "ratio": 1.5}}]}, "body.faults.0.target"),
         ({"faults": [{"target": {"kind": "switch"}}]}, "body.faults.0.target"),
-        ({"axes": {"failure": {"kind": "moon", "ratios": [0.1]}}}, "body.axes.failure.kind"),
+        ({"axes": {"failure": {"kind": "moon", "ratios": [0.1]}}}, "body.axes.failure.0.kind"),
         ({"axes": {"topologies": []}}, "body.axes.topologies"),
         ({"axes": {"failure": {"kind": "link", "ratios": [0.1] * 201}, "seeds": 100}}, "body.axes"),
         ({"color": "red"}, "body.color"),
@@ -103,12 +122,58 @@ def test_what_cannot_be_asked_is_refused_by_field(client: TestClient, fields: Js
     assert any(error["field"].startswith(where) for error in answer.json()["errors"]), answer.json()["errors"]
 
 
+DCELL = {"family": "dcell", "n": 4, "k": 1}
+REFUSED: list[tuple[Json, str, Any, str]] = [
+    ({"routing": "carrier-pigeon"}, "body.routing", "carrier-pigeon", "bsr"),
+    ({"routing": "bsr", "axes": {"topologies": [SMALL, DCELL]}}, "body.routing", "bsr", "dfr"),
+    ({"workload": {"kind": "one-to-all", "source": "nobody"}}, "body.workload.source", "nobody", "named like"),
+    ({"workload": {"kind": "hot-racks", "racks": ["R99"]}}, "body.workload.racks", "R99", ""),
+    ({"workload": {"kind": "permutation", "count": 3}}, "body.workload", None, ""),
+    ({"faults": [{"target": {"names": ["nobody"]}}]}, "body.faults.0.target.names", "nobody", "named like"),
+    ({"faults": [{"target": {"selector": "most of it"}}]}, "body.faults.0.target.selector", "most of it", "Write"),
+    (
+        {"faults": [{"target": {"kind": "link", "ratio": 0}}, {"target": {"selector": "1 of level-9 switches"}}]},
+        "body.faults.1.target.selector",
+        9,
+        "0 to",
+    ),
+    ({"plan": PAPER, "flow_gigabits": 1}, "body.flow_gigabits", 2048 * 2047, "Leave it out"),
+]
+
+
+@pytest.mark.parametrize(("fields", "where", "value", "fix"), REFUSED)
+def test_what_the_engine_would_refuse_is_refused_at_once(
+    client: TestClient, fields: Json, where: str, value: Any, fix: str
+) -> None:
+    """The same words whether it is saved, estimated, or, for one point, asked at once."""
+    asked = {"plan": SMALL, "workload": ALL_TO_ALL, **fields}
+    paths = [EXPERIMENTS, f"{EXPERIMENTS}/estimate", *([] if "axes" in fields else ["/api/v1/predict"])]
+    answers = [client.post(path, json=asked) for path in paths]
+    for answer in answers:
+        assert answer.status_code == 422, answer.text
+        (error,) = answer.json()["errors"]
+        assert error["field"] == where
+        assert value is None or error["value"] == value
+        assert fix in error["hint"]
+        assert answer.json()["findings"][0]["severity"] == "error"
+    assert client.get(EXPERIMENTS).json()["items"] == []
+
+
+def test_a_sweep_s_refusal_names_the_topology(client: TestClient) -> None:
+    asked = {"plan": SMALL, "workload": ALL_TO_ALL, "routing": "bsr", "axes": {"topologies": [SMALL, DCELL]}}
+    assert "On DCell(4,1): " in client.post(EXPERIMENTS, json=asked).json()["detail"]
+
+
 def test_an_impossible_topology_comes_with_findings(client: TestClient) -> None:
     bad = {"family": "bcube", "n": 1, "k": 1}
-    for fields in ({"plan": bad}, {"plan": SMALL, "axes": {"topologies": [SMALL, bad]}}):
+    for fields, where in (
+        ({"plan": bad}, "body.plan"),
+        ({"plan": SMALL, "axes": {"topologies": [SMALL, bad]}}, "body.axes.topologies.1"),
+    ):
         answer = client.post(EXPERIMENTS, json={"workload": ALL_TO_ALL, **fields})
         assert answer.status_code == 422
         assert answer.json()["findings"][0]["where"] == "topology.n"
+        assert answer.json()["errors"][0]["field"] == f"{where}.topology.n"
 
 
 def test_what_was_asked_cannot_be_changed(client: TestClient, database: Database) -> None:
@@ -142,7 +207,7 @@ def test_points_are_numbered_once_and_always_the_same(
         "seeds": own,
         "axes": {
             "topologies": topologies,
-            "failure": None if ratios is None else {"kind": "switch", "ratios": ratios},
+            "failure": None if ratios is None else [{"kind": "switch", "ratios": ratios}],
             "seeds": seeds,
         },
     }

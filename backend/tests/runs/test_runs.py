@@ -16,7 +16,11 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from cubeyard.app import create_app
+from cubeyard.experiments.models import ExperimentRow
+from cubeyard.experiments.repository import ExperimentRepository
 from cubeyard.kit.db import Database
+from cubeyard.kit.ids import new_id
+from cubeyard.runs.reaper import RunReaper
 from cubeyard.settings import Settings
 from tests.conftest import PAPER, SMALL
 from tests.runs.conftest import API, Json, ended, events_of, start, sweep, wait_for
@@ -68,7 +72,9 @@ def test_a_run_gives_what_the_engine_gives_at_once(working_client: TestClient) -
     packed = working_client.get(run["events_url"], headers={"accept-encoding": "gzip, br"})
     assert "content-encoding" not in packed.headers, "an event that waits in a compressor is late"
     assert working_client.get(run["events_url"], headers={"Last-Event-ID": str(done["last_seq"])}).status_code == 204
-    assert working_client.delete(f"{API}/runs/{run['id']}").json() == done, "cancelling what is over changes nothing"
+    assert working_client.post(f"{API}/runs/{run['id']}/cancel").json() == done, (
+        "cancelling what is over changes nothing"
+    )
 
 
 def test_a_closed_form_comes_out_of_a_run(working_client: TestClient) -> None:
@@ -95,18 +101,24 @@ def test_results_as_a_table(working_client: TestClient) -> None:
     assert working_client.get(f"{API}/runs/{run['id']}/results", params={"format": "docx"}).status_code == 422
 
 
-def test_what_the_engine_refuses_fails_with_its_words(working_client: TestClient) -> None:
-    run = start(working_client, plan=SMALL, routing="carrier-pigeon")
+def test_what_the_engine_refuses_fails_with_its_words(working_client: TestClient, database: Database) -> None:
+    """Creating refuses it already; one that an older engine took fails when it is run, and says why."""
+    good = start(working_client, plan=SMALL)
+    wait_for(working_client, good["id"], ended)
+    with database.session() as session:
+        experiment = ExperimentRepository(session).experiment(good["experiment_id"])
+        assert experiment is not None
+        document = {**experiment.document, "routing": "carrier-pigeon"}
+        kept = {"kind": "prediction", "content_hash": "", "document": document, "points": 1}
+        row = ExperimentRow(id=new_id(), name="Of old", topologies=experiment.topologies, **kept)
+        ExperimentRepository(session).add(row)
+        old = row.id
+    run = working_client.post(f"{API}/experiments/{old}/runs").json()
     failed = wait_for(working_client, run["id"], ended)
     assert failed["state"] == "failed"
     assert "carrier-pigeon" in failed["reason"]
     results = working_client.get(f"{API}/runs/{run['id']}/results").json()
     assert (results["complete"], results["points"]) == (False, [])
-    refused = working_client.post(
-        f"{API}/predict", json={"plan": SMALL, "workload": {"kind": "all-to-all"}, "routing": "carrier-pigeon"}
-    )
-    assert refused.status_code == 422
-    assert "carrier-pigeon" in refused.json()["findings"][0]["message"]
 
 
 def test_a_prediction_that_takes_long_is_to_be_a_run(settings: Settings, database: Database) -> None:
@@ -120,14 +132,17 @@ def test_a_prediction_that_takes_long_is_to_be_a_run(settings: Settings, databas
 
 def test_runs_are_listed_by_what_they_are(client: TestClient, database: Database) -> None:
     first, second = start(client, plan=SMALL), start(client, **sweep(1, SMALL))
-    client.delete(f"{API}/runs/{first['id']}")
+    client.post(f"{API}/runs/{first['id']}/cancel")
 
-    def listed(**wanted: str) -> list[str]:
+    def listed(**wanted: str | list[str]) -> list[str]:
         return [one["id"] for one in client.get(f"{API}/runs", params=wanted).json()["items"]]
 
     assert listed() == [second["id"], first["id"]]
     assert listed(state="cancelled") == [first["id"]]
     assert listed(kind="sweep") == [second["id"]]
+    assert listed(state=["cancelled", "queued"]) == [second["id"], first["id"]]
+    assert listed(state=["cancelled", "queued"], kind="prediction") == [first["id"]]
+    assert listed(q="switch FAIL") == [second["id"]]
     assert listed(experiment=first["experiment_id"]) == [first["id"]]
     page = client.get(f"{API}/runs", params={"limit": 1}).json()
     assert listed(cursor=page["next"]) == [first["id"]]
@@ -138,12 +153,50 @@ def test_runs_are_listed_by_what_they_are(client: TestClient, database: Database
     assert client.post(f"{API}/experiments/{'0' * 14}/runs").status_code == 404
 
 
+def test_what_is_over_can_be_forgotten(client: TestClient, database: Database) -> None:
+    run = start(client, plan=SMALL, seeds=[1, 2])
+    experiment = f"{API}/experiments/{run['experiment_id']}"
+    other = client.post(f"{experiment}/runs").json()
+    client.post(f"{API}/runs/{run['id']}/cancel")
+    for path in (f"{API}/runs/{other['id']}", experiment):
+        refused = client.delete(path)
+        assert (refused.status_code, refused.json()["type"]) == (409, "urn:cubeyard:problem:still-running")
+        assert f"/runs/{other['id']}/cancel" in refused.json()["detail"], "it says what to do"
+    assert client.get(f"{API}/runs/{run['id']}").status_code == 200, "all of an experiment's runs or none"
+    assert client.delete(f"{API}/runs/{run['id']}").status_code == 204
+    for answer in (client.get(f"{API}/runs/{run['id']}"), client.delete(f"{API}/runs/{run['id']}")):
+        assert answer.status_code == 404
+    client.post(f"{API}/runs/{other['id']}/cancel")
+    assert client.delete(experiment).status_code == 204
+    assert client.get(experiment).status_code == client.delete(experiment).status_code == 404
+    with database.session() as session:
+        for table in ("experiments", "runs", "run_frames"):
+            assert session.scalar(text(f"SELECT count(*) FROM {table}")) == 0
+
+
+def test_old_runs_are_forgotten_when_that_is_set(client: TestClient, database: Database) -> None:
+    old, late, busy = (start(client, plan=SMALL)["id"] for _ in range(3))
+    results = [client.post(f"{API}/figures/bcube-table2/runs", json={}).json()["id"] for _ in range(2)]
+    with database.session() as session:
+        end = "UPDATE runs SET state = 'succeeded', finished_at = clock_timestamp() - make_interval(days => :days) WHERE id = :id"  # fmt: skip
+        for run, days in ((old, 31), (late, 29), (results[0], 40), (results[1], 35)):
+            session.execute(text(end), {"id": run, "days": days})
+
+    def kept(days: float | None) -> set[str]:
+        RunReaper(database, lease_secs=60, attempts=3, keep_days=days).once()
+        return {one["id"] for one in client.get(f"{API}/runs").json()["items"]}
+
+    assert kept(None) == {old, late, busy, *results}, "off unless it is set"
+    assert kept(30) == {late, busy, results[1]}, "the figure's latest result stays"
+    assert kept(1) == {busy, results[1]}
+
+
 def test_cancelling_stops_the_engine_within_a_second(working_client: TestClient) -> None:
     long = start(working_client, plan=PAPER, routing="bsr", faults=[{"target": {"kind": "switch", "ratio": 0.1}}], seeds=list(range(100)))  # fmt: skip
     wait_for(working_client, long["id"], lambda run: run["state"] == "running" and run["progress"] > 0)
     short = start(working_client, plan=SMALL)
     asked = time.monotonic()
-    cancelled = working_client.delete(f"{API}/runs/{long['id']}").json()
+    cancelled = working_client.post(f"{API}/runs/{long['id']}/cancel").json()
     assert cancelled["state"] == "cancelled"
     assert frames(working_client, long["id"])[-1][2]["state"] == "cancelled"
     # The worker does one run at a time: it has let go of the long one when it begins the short one.
@@ -212,7 +265,7 @@ def test_a_worker_told_to_stop_hands_its_run_on_at_once(client: TestClient, star
     assert 3 < waiting["points_done"] < 400
     start_worker()
     wait_for(client, run["id"], lambda now: now["points_done"] > waiting["points_done"])
-    assert client.delete(f"{API}/runs/{run['id']}").json()["attempts"] == 2
+    assert client.post(f"{API}/runs/{run['id']}/cancel").json()["attempts"] == 2
 
 
 def test_a_run_that_the_queue_lost_is_found_again(client: TestClient, database: Database, start_worker: Worker) -> None:
@@ -236,7 +289,7 @@ def test_a_worker_that_lost_its_run_writes_nothing_more(working_client: TestClie
     assert working_client.get(f"{API}/runs/{run['id']}").json()["last_seq"] == reached
     # Nobody renews the lease now, so the run goes round and on.
     wait_for(working_client, run["id"], lambda now: now["last_seq"] > reached + 3)
-    working_client.delete(f"{API}/runs/{run['id']}")
+    working_client.post(f"{API}/runs/{run['id']}/cancel")
 
 
 def test_frames_cannot_be_changed_nor_doubled(working_client: TestClient, database: Database) -> None:
@@ -251,7 +304,7 @@ def test_frames_cannot_be_changed_nor_doubled(working_client: TestClient, databa
 
 def test_many_start_and_cancel_at_once(working_client: TestClient) -> None:
     runs = [start(working_client, plan=SMALL, seeds=[seed])["id"] for seed in range(12)]
-    cancels = [threading.Thread(target=working_client.delete, args=(f"{API}/runs/{run}",)) for run in runs[::2]]
+    cancels = [threading.Thread(target=working_client.post, args=(f"{API}/runs/{run}/cancel",)) for run in runs[::2]]
     for one in cancels:
         one.start()
     for one in cancels:

@@ -110,8 +110,8 @@ def test_followers_of_a_run_that_waits_hear_of_its_end(client: TestClient, live:
     time.sleep(1.0)
     assert [name for _, name, _ in follower.got] == ["state"]
     asked = time.monotonic()
-    client.delete(f"{API}/runs/{waiting['id']}")
+    client.post(f"{API}/runs/{waiting['id']}/cancel")
     thread.join(timeout=10)
     assert time.monotonic() - asked < 1.0
     assert follower.got[-1][2]["state"] == "cancelled"
-    client.delete(f"{API}/runs/{busy['id']}")
+    client.post(f"{API}/runs/{busy['id']}/cancel")

@@ -449,6 +449,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/experiments/estimate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * How much an experiment is to compute, and about how long it takes here
+         * @description Refuses what creating it would refuse; saves nothing. Takes a second or two: it measures.
+         */
+        post: operations["estimate_experiment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/experiments/{id}": {
         parameters: {
             query?: never;
@@ -460,7 +480,11 @@ export interface paths {
         get: operations["read_experiment"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Forget an experiment and its runs
+         * @description 409 while one of its runs is queued or running: cancel that first.
+         */
+        delete: operations["delete_experiment"];
         options?: never;
         head?: never;
         patch?: never;
@@ -512,10 +536,30 @@ export interface paths {
         put?: never;
         post?: never;
         /**
+         * Forget a run and its frames
+         * @description 409 while it is queued or running: cancel it first.
+         */
+        delete: operations["delete_run"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
          * Cancel a run
          * @description What was computed stays. Cancelling what is finished changes nothing.
          */
-        delete: operations["cancel_run"];
+        post: operations["cancel_run"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -775,15 +819,42 @@ export interface components {
          * Axes
          * @description What a sweep varies: topology, failure ratio and seed. Every combination is a point.
          */
-        Axes: {
+        "Axes-Input": {
             /**
              * Topologies
-             * @description Specs to compare; the experiment's plan if left out.
+             * @description Saved plans and specs to compare, kept as specs; the experiment's plan if left out.
              */
-            topologies?: {
+            topologies?: (components["schemas"]["PlanReference"] | {
                 [key: string]: unknown;
-            }[] | null;
-            failure?: components["schemas"]["FailureAxis"] | null;
+            })[] | null;
+            /**
+             * Failure
+             * @description Kinds of failure, one after the other; or one alone.
+             */
+            failure?: components["schemas"]["FailureAxis"] | components["schemas"]["FailureAxis"][] | null;
+            /**
+             * Seeds
+             * @description So many seeds from the experiment's first on, or the seeds themselves.
+             */
+            seeds?: number | number[] | null;
+        };
+        /**
+         * Axes
+         * @description What a sweep varies: topology, failure ratio and seed. Every combination is a point.
+         */
+        "Axes-Output": {
+            /**
+             * Topologies
+             * @description Saved plans and specs to compare, kept as specs; the experiment's plan if left out.
+             */
+            topologies?: (components["schemas"]["PlanReference"] | {
+                [key: string]: unknown;
+            })[] | null;
+            /**
+             * Failure
+             * @description Kinds of failure, one after the other; or one alone.
+             */
+            failure?: components["schemas"]["FailureAxis"][] | null;
             /**
              * Seeds
              * @description So many seeds from the experiment's first on, or the seeds themselves.
@@ -1468,6 +1539,18 @@ export interface components {
             /** Rack Height Metres */
             rack_height_metres: number;
         };
+        /** EstimatedSecs */
+        EstimatedSecs: {
+            /** Low */
+            low: number;
+            /** Expected */
+            expected: number;
+            /**
+             * High
+             * @description Null: nothing bounds it from above.
+             */
+            high: number | null;
+        };
         /** Experiment */
         Experiment: {
             /**
@@ -1505,7 +1588,7 @@ export interface components {
             link_load: boolean;
             /** Seeds */
             seeds: number[];
-            axes: components["schemas"]["Axes"] | null;
+            axes: components["schemas"]["Axes-Output"] | null;
             /**
              * Topologies
              * @description In the order that the points' `topology` counts.
@@ -1580,7 +1663,39 @@ export interface components {
              */
             seeds: number[];
             /** @description Makes it a sweep. */
-            axes?: components["schemas"]["Axes"] | null;
+            axes?: components["schemas"]["Axes-Input"] | null;
+        };
+        /**
+         * ExperimentEstimate
+         * @description What a run of the experiment would take here, were it the only one. The wait for a worker is not in it.
+         */
+        ExperimentEstimate: {
+            /** Points */
+            points: number;
+            /**
+             * Flows
+             * @description Of all points together.
+             */
+            flows: number;
+            /** Topologies */
+            topologies: components["schemas"]["OutlinedTopology"][];
+            secs: components["schemas"]["EstimatedSecs"];
+            /**
+             * Basis
+             * @description `measured`: points like these were computed to their end just now; `extrapolated`: begun.
+             * @enum {string}
+             */
+            basis: "measured" | "extrapolated";
+            /**
+             * Measured Secs
+             * @description How long the measurement took.
+             */
+            measured_secs: number;
+            /**
+             * Content Hash
+             * @description The question's: equal questions have been asked if an experiment has it.
+             */
+            content_hash: string;
         };
         /** ExperimentList */
         ExperimentList: {
@@ -1602,6 +1717,18 @@ export interface components {
             switches: number;
             /** Links */
             links: number;
+            /**
+             * Plan Id
+             * @description The saved plan it was, if it was one.
+             */
+            plan_id?: string | null;
+            /** Revision */
+            revision?: number | null;
+            /**
+             * Name
+             * @description What that plan was called then.
+             */
+            name?: string | null;
         };
         /** ExportRequest */
         ExportRequest: {
@@ -1623,6 +1750,15 @@ export interface components {
             };
             /** Name */
             name?: string | null;
+        };
+        /** FailedCounts */
+        FailedCounts: {
+            /** Servers */
+            servers: number;
+            /** Switches */
+            switches: number;
+            /** Links */
+            links: number;
         };
         /** FailureAxis */
         FailureAxis: {
@@ -2059,6 +2195,41 @@ export interface components {
              * @description The token itself. It is shown this once and cannot be read again.
              */
             token: string;
+        };
+        /**
+         * OutlinedTopology
+         * @description What a point on it asks, before the failures of the axes.
+         */
+        OutlinedTopology: {
+            /** Title */
+            title: string;
+            /** Servers */
+            servers: number;
+            /** Switches */
+            switches: number;
+            /** Links */
+            links: number;
+            /**
+             * Plan Id
+             * @description The saved plan it was, if it was one.
+             */
+            plan_id?: string | null;
+            /** Revision */
+            revision?: number | null;
+            /**
+             * Name
+             * @description What that plan was called then.
+             */
+            name?: string | null;
+            /**
+             * Routing
+             * @description The scheme that will be used.
+             */
+            routing: string;
+            /** Flows */
+            flows: number;
+            /** @description What the experiment's own faults leave failed, with its first seed. */
+            failed: components["schemas"]["FailedCounts"];
         };
         /**
          * Parameter
@@ -4239,6 +4410,9 @@ export interface operations {
                 cursor?: string | null;
                 /** @description Those of this saved plan. */
                 plan?: string | null;
+                kind?: ("prediction" | "sweep") | null;
+                /** @description Those that ask the same question. */
+                content_hash?: string | null;
                 /** @description Words of the name. */
                 q?: string;
                 limit?: number;
@@ -4303,6 +4477,40 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    estimate_experiment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExperimentCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentEstimate"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     read_experiment: {
         parameters: {
             query?: never;
@@ -4328,6 +4536,38 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    delete_experiment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];
@@ -4373,8 +4613,12 @@ export interface operations {
         parameters: {
             query?: {
                 cursor?: string | null;
-                state?: ("queued" | "running" | "succeeded" | "failed" | "cancelled") | null;
-                kind?: ("prediction" | "sweep" | "figure") | null;
+                /** @description Any of these. */
+                state?: ("queued" | "running" | "succeeded" | "failed" | "cancelled")[] | null;
+                /** @description Any of these. */
+                kind?: ("prediction" | "sweep" | "figure")[] | null;
+                /** @description Words of the title. */
+                q?: string;
                 experiment?: string | null;
                 figure?: string | null;
                 limit?: number;
@@ -4430,6 +4674,38 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    delete_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];

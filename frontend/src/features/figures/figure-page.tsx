@@ -71,7 +71,7 @@ function FigureView({ id }: { id: string }) {
     void client.invalidateQueries({ queryKey: ["figures"] });
   });
   const cancel = useMutation({
-    mutationFn: (run: string) => take(api.DELETE("/api/v1/runs/{id}", { params: { path: { id: run } } })),
+    mutationFn: (run: string) => take(api.POST("/api/v1/runs/{id}/cancel", { params: { path: { id: run } } })),
     onSuccess: setRun,
   });
   const now: LiveRun | null = latest && { ...latest, ...live };
@@ -93,7 +93,7 @@ function FigureView({ id }: { id: string }) {
       ...(latest
         ? ([
             { title: "Follow the latest run", method: "GET", path: latest.events_url },
-            { title: "Cancel it", method: "DELETE", path: `/api/v1/runs/${latest.id}` },
+            { title: "Cancel it", method: "POST", path: `/api/v1/runs/${latest.id}/cancel` },
           ] as const)
         : []),
     ],
