@@ -41,13 +41,41 @@ METRICS = (
     SharedMetric("labour_minutes", "Labour", "min", "Cabling", "lower", ("labour_minutes",)),
     SharedMetric("bisection_gbps", "Bisection bandwidth", "Gbit/s", "Network", "higher", ("bisection_gbps",)),
 )
-NETWORK_METRICS: dict[str, tuple[str, Literal["lower", "higher", "neither"]]] = {
-    "diameter": ("Diameter", "lower"),
-    "average_path": ("Mean path", "lower"),
-    "all_to_all_throughput": ("All-to-all throughput, in links", "higher"),
-    "disjoint_paths": ("Disjoint paths", "higher"),
-}
-"""Structure metrics of the engine that are shown when every plan has them."""
+
+
+class StructureMetric(NamedTuple):
+    """A closed form of the engine's: `{value, exact, unit, note}` at `metrics.<key>` of a summary."""
+
+    name: str
+    title: str
+    unit: str
+    better: Literal["lower", "higher", "neither"]
+    key: str
+    less: int = 0
+    """What is taken off the value."""
+    remark: str = ""
+
+
+STRUCTURE = (
+    StructureMetric("diameter_links", "Diameter", "links", "lower", "diameter_links"),
+    StructureMetric("average_path_links", "Mean path", "links", "lower", "average_path_links"),
+    StructureMetric("diameter", "Diameter, server to server", "hops", "lower", "diameter"),
+    StructureMetric("average_path", "Mean path, server to server", "hops", "lower", "average_path"),
+    StructureMetric("bisection_links", "Bisection width", "links", "higher", "bisection"),
+    StructureMetric("all_to_all_throughput", "All-to-all throughput, in links", "", "higher", "all_to_all_throughput"),
+    StructureMetric("disjoint_paths", "Disjoint paths", "", "higher", "disjoint_paths"),
+    StructureMetric(
+        "faults_tolerated",
+        "Faults tolerated",
+        "",
+        "higher",
+        "disjoint_paths",
+        less=1,
+        remark="Any so many servers, switches and links may fail, and the servers that are left still reach each other: "
+        "one less than the disjoint paths. [ours, by Menger's theorem]",
+    ),
+)
+"""A metric in hops is shown when every plan counts in hops; those in links compare across families."""
 
 
 def value_of(summary: Json, path: tuple[str, ...]) -> float | None:
@@ -61,18 +89,50 @@ def value_of(summary: Json, path: tuple[str, ...]) -> float | None:
     return float(here)
 
 
-def shared(summaries: Sequence[Json]) -> list[SharedMetric]:
-    """The metrics that at least one of the plans has, in the order of the table."""
-    table = list(METRICS)
-    for name, (title, better) in NETWORK_METRICS.items():
-        table.append(SharedMetric(name, title, "", "Network", better, ("metrics", name, "value")))
-    return [metric for metric in table if any(value_of(summary, metric.path) is not None for summary in summaries)]
+def structure_of(summary: Json, metric: StructureMetric) -> Json | None:
+    """The plan's `{value, exact, unit, note}`, if its family has that closed form, and in that unit."""
+    found = summary.get("metrics", {}).get(metric.key)
+    if found is None or (metric.unit == "hops" and found["unit"] != "hops"):
+        return None
+    value = value_of(found, ("value",))
+    value = None if value is None else max(0.0, value - metric.less)
+    return {**found, "value": value, "note": " ".join(text for text in (metric.remark, found["note"]) if text)}
+
+
+class Shown(NamedTuple):
+    """One row: what it is, and each plan's value; `exact` and `notes` where it is a closed form."""
+
+    metric: SharedMetric
+    values: list[float | None]
+    exact: list[bool | None]
+    notes: list[str]
+
+
+def shared(summaries: Sequence[Json]) -> list[Shown]:
+    """The metrics that at least one of the plans has (those in hops: that all have), in the order of the table."""
+    table: list[Shown] = []
+    for metric in METRICS:
+        values = [value_of(summary, metric.path) for summary in summaries]
+        table.append(Shown(metric, values, [None] * len(values), [""] * len(values)))
+    for one in STRUCTURE:
+        found = [structure_of(summary, one) for summary in summaries]
+        if one.unit == "hops" and None in found:
+            continue
+        metric = SharedMetric(one.name, one.title, one.unit, "Network", one.better, ())
+        table.append(
+            Shown(
+                metric,
+                [None if each is None else each["value"] for each in found],
+                [None if each is None else each["exact"] for each in found],
+                ["" if each is None else each["note"] for each in found],
+            )
+        )
+    return [row for row in table if any(value is not None for value in row.values)]
 
 
 def deltas(plan: Json, base: Json) -> list[schemas.Delta]:
     result: list[schemas.Delta] = []
-    for metric in shared([plan, base]):
-        value, other = value_of(plan, metric.path), value_of(base, metric.path)
+    for metric, (value, other), _, _ in shared([plan, base]):
         difference = value - other if value is not None and other is not None else None
         result.append(
             schemas.Delta(
@@ -91,8 +151,7 @@ def deltas(plan: Json, base: Json) -> list[schemas.Delta]:
 def compare(plans: Sequence[schemas.ComparedPlan], built: Sequence[BuiltPlan], base: int) -> schemas.CompareResponse:
     summaries = [plan.summary for plan in built]
     rows: list[schemas.CompareRow] = []
-    for metric in shared(summaries):
-        values = [value_of(summary, metric.path) for summary in summaries]
+    for metric, values, exact, notes in shared(summaries):
         reference = values[base]
         rows.append(
             schemas.CompareRow(
@@ -102,6 +161,8 @@ def compare(plans: Sequence[schemas.ComparedPlan], built: Sequence[BuiltPlan], b
                 group=metric.group,
                 better=metric.better,
                 values=values,
+                exact=exact,
+                notes=notes,
                 deltas=[value - reference if value is not None and reference is not None else None for value in values],
                 ratios=[value / reference if value is not None and reference else None for value in values],
                 best=_best(values, metric.better),

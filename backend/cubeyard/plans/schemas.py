@@ -245,6 +245,10 @@ class CompareRow(BaseModel):
     group: str
     better: Literal["lower", "higher", "neither"]
     values: list[float | None]
+    exact: list[bool | None] = Field(
+        description="Of a closed form: whether the value is exact; if not, its note says what bound it is."
+    )
+    notes: list[str] = Field(description="How to read each value; empty when there is nothing to say.")
     deltas: list[float | None] = Field(description="Each value less the base's.")
     ratios: list[float | None] = Field(
         description="Each value over the base's; null where the base is zero or unknown."

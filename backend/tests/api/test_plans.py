@@ -220,7 +220,18 @@ def test_plans_are_compared_on_shared_metrics(client: TestClient) -> None:
         client.post("/api/v1/plans/preview", json={"spec": wanted["plans"][1]["spec"]}).json()["summary"],
     ]
     assert rows["cost_total_usd"].values == [one["cost_usd"]["total"] for one in summaries]
-    assert {"servers", "switches", "cable_metres", "bisection_gbps", "diameter"} <= set(rows)
+    assert {"servers", "switches", "cable_metres", "bisection_gbps", "diameter_links"} <= set(rows)
+    assert "diameter" not in rows, "hops and links do not compare"
+    closed = [one["metrics"] for one in summaries]
+    assert rows["diameter_links"].values == [one["diameter_links"]["value"] for one in closed]
+    assert rows["bisection_links"].exact == [one["bisection"]["exact"] for one in closed]
+    assert rows["bisection_links"].notes == [one["bisection"]["note"] for one in closed]
+    assert rows["faults_tolerated"].values == [1, 0], "BCube_1's two ports; a server of a fat-tree has one"
+    assert all(note.startswith("Any so many") for note in rows["faults_tolerated"].notes)
+    assert set(rows["servers"].exact) == {None}
+    hops = client.post("/api/v1/compare", json={"plans": [{"id": saved["id"]}, {"spec": {"family": "dcell", "n": 4, "k": 1}}]})  # fmt: skip
+    by_name = {row["metric"]: row for row in hops.json()["rows"]}
+    assert (by_name["diameter"]["unit"], by_name["diameter"]["values"]) == ("hops", [2, 3])
     for row in result.rows:
         assert row.deltas[0] in (0, None)
         for value, delta in zip(row.values, row.deltas, strict=True):

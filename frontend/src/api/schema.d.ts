@@ -1214,6 +1214,16 @@ export interface components {
             /** Values */
             values: (number | null)[];
             /**
+             * Exact
+             * @description Of a closed form: whether the value is exact; if not, its note says what bound it is.
+             */
+            exact: (boolean | null)[];
+            /**
+             * Notes
+             * @description How to read each value; empty when there is nothing to say.
+             */
+            notes: string[];
+            /**
              * Deltas
              * @description Each value less the base's.
              */
