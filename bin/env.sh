@@ -64,3 +64,30 @@ find_python() {
   done
   return 1
 }
+
+# A tool of one major version of LLVM, under its plain name or with the version behind: find_tool clang 19.
+find_tool() {
+  local candidate
+  for candidate in "$1-$2" "$1"; do
+    if command -v "$candidate" >/dev/null 2>&1 && [[ $("$candidate" --version) == *"version $2."* ]]; then
+      printf '%s\n' "$candidate"
+      return 0
+    fi
+  done
+  return 1
+}
+
+# Sets CLANG, STRIP, OBJCOPY, OBJDUMP and LLVM (the whole version): the first of LLVM_VERSIONS that is here in full.
+LLVM_LEAST=15
+LLVM_VERSIONS=(19 22 21 20 18 17 16 "$LLVM_LEAST") # 19 first: it built the object that is kept
+find_llvm() {
+  local version
+  for version in "${LLVM_VERSIONS[@]}"; do
+    CLANG=$(find_tool clang "$version") && STRIP=$(find_tool llvm-strip "$version") &&
+      OBJCOPY=$(find_tool llvm-objcopy "$version") && OBJDUMP=$(find_tool llvm-objdump "$version") || continue
+    LLVM=$("$CLANG" -dumpversion)
+    export CLANG STRIP OBJCOPY OBJDUMP LLVM
+    return 0
+  done
+  return 1
+}

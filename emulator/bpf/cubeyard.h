@@ -36,7 +36,8 @@ enum cy_drop {
 	CY_DROP_ADJUST_FAILED = 13,
 	CY_DROP_REDIRECT_FAILED = 14,
 	CY_DROP_UNCONFIGURED = 15,
-	CY_DROP_REASONS = 16,
+	CY_DROP_OTHER_HOST = 16,
+	CY_DROP_REASONS = 17,
 };
 
 /* ---- kinds of cy_event */
@@ -52,7 +53,7 @@ enum cy_drop {
 struct cy_config {
 	__be32 ip; /* its virtual address; 0 until the fabric has configured it */
 	__u32 vnic_ifindex;
-	__u8 vnic_mac[6];
+	__u8 vnic_mac[6]; /* 02:cb:ff:<id>; that of port p is 02:cb:p:<id> */
 	__u16 flags;
 	__u32 mtu; /* of the ports, in bytes */
 };

@@ -57,6 +57,8 @@ reasons! {
     RedirectFailed = 14, "redirect_failed";
     /// The server has no address yet.
     Unconfigured = 15, "unconfigured";
+    /// A frame for another server's hardware address, which a switch flooded.
+    OtherHost = 16, "other_host";
 }
 
 impl DropReason {

@@ -33,6 +33,8 @@ pub const OPTION_TYPE: u8 = 0x9e;
 pub const OPTION_BYTES: u8 = 16;
 /// Time to live of a new packet.
 pub const TTL: u8 = 64;
+/// Shortest packet that a header can stand before: an IPv4 header.
+pub const INNER_LEAST_BYTES: usize = 20;
 /// Longest packet that a header can stand before: the total length has 16 bits.
 pub const MAX_PAYLOAD_BYTES: usize = u16::MAX as usize - HEADER_BYTES;
 
@@ -58,7 +60,10 @@ impl<'a> HeaderView<'a> {
         let (bytes, _) = packet.split_first_chunk().ok_or(DropReason::Malformed)?;
         let view = HeaderView(bytes);
         let whole = packet.get(..view.total_bytes()).ok_or(DropReason::Malformed)?;
-        let payload = whole.get(HEADER_BYTES..).ok_or(DropReason::Malformed)?;
+        let inner = whole
+            .get(HEADER_BYTES..)
+            .filter(|inner| inner.len() >= INNER_LEAST_BYTES);
+        let inner = inner.ok_or(DropReason::Malformed)?;
         let shaped = bytes[0] == VERSION_AND_LENGTH
             && view.word(6) & MORE_OR_OFFSET == 0
             && bytes[9] == IP_IN_IP
@@ -77,7 +82,7 @@ impl<'a> HeaderView<'a> {
         if !is_virtual(view.source()) || !is_virtual(view.destination()) {
             return Err(DropReason::Forged);
         }
-        Ok((view, payload))
+        Ok((view, inner))
     }
 
     /// Virtual address of the server that chose the path.
