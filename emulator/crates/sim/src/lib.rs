@@ -14,6 +14,7 @@ pub mod network;
 pub mod outline;
 pub mod paths;
 pub mod predict;
+pub mod rack_fluid;
 pub mod scheme;
 pub mod workload;
 

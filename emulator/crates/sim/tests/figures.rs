@@ -189,3 +189,58 @@ fn camcubes_table_and_paths_come_out() {
         "{verdicts:?}"
     );
 }
+
+/// What the fluid cannot reach, and nothing else, differs from Subways' figures.
+#[test]
+fn subways_shuffles_differ_where_a_fluid_must() {
+    let differing = |id: &str| -> Vec<String> {
+        let rows = not_equal(id).into_iter();
+        rows.filter(|(_, verdict)| verdict == "differs")
+            .map(|(name, _)| name)
+            .collect()
+    };
+    assert_eq!(
+        differing("subways-fig8"),
+        ["two clusters: greatest speedup, type 2D"]
+    );
+    for id in ["subways-fig9", "subways-fig10"] {
+        assert!(differing(id).is_empty(), "{id}");
+    }
+    assert_eq!(
+        differing("subways-fig11"),
+        ["one cluster: variants faster with 6 ports than with 2"]
+    );
+    assert!(
+        differing("subways-fig12")
+            .iter()
+            .all(|name| name.starts_with("type 1D")),
+        "the steady types come out"
+    );
+    for name in differing("subways-table5") {
+        assert_eq!(name, "Type 0, testbed");
+    }
+}
+
+/// The paper's points are single values on the chart's own axes, and stand beside a line of ours.
+#[test]
+fn the_papers_points_lie_within_the_charts() {
+    let mut compared = 0;
+    for id in ["subways-fig8", "subways-fig9", "subways-fig10", "subways-fig12"] {
+        let document = computed(id);
+        let all = document["series"].as_array().unwrap();
+        let axis = |series: &Value| -> Vec<f64> {
+            let x = series["x"].as_array().unwrap();
+            x.iter().map(|x| x.as_f64().unwrap()).collect()
+        };
+        let ours: Vec<f64> = all
+            .iter()
+            .filter(|s| s["paper"] == false)
+            .flat_map(axis)
+            .collect();
+        for series in all.iter().filter(|series| series["paper"] == true) {
+            assert!(axis(series).iter().all(|x| ours.contains(x)), "{id}: {series}");
+            compared += 1;
+        }
+    }
+    assert!(compared >= 7);
+}

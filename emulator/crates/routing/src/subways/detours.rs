@@ -215,7 +215,7 @@ pub fn plan_detours(
         }
     }
     for &group in &groups {
-        withdraw(ring, group, &mut plan.withdrawn);
+        withdraw(ring, group, &mut plan);
     }
     plan
 }
@@ -269,9 +269,9 @@ fn trace_back(
     }
 }
 
-/// In a group of more than one rack, edge racks leave the ToRs of racks that cannot detour to those; where all
-/// racks are edge racks nobody withdraws.
-fn withdraw(ring: Loop, group: (usize, usize), withdrawn: &mut Vec<(usize, usize)>) {
+/// In a group of more than one rack, edge racks that have detours leave the ToRs of racks that cannot detour to
+/// those; where all racks are edge racks nobody withdraws.
+fn withdraw(ring: Loop, group: (usize, usize), plan: &mut DetourPlan) {
     let mut edges = edge_racks(ring, group, true);
     for rack in edge_racks(ring, group, false) {
         if !edges.contains(&rack) {
@@ -284,9 +284,14 @@ fn withdraw(ring: Loop, group: (usize, usize), withdrawn: &mut Vec<(usize, usize
         .filter(|rack| !edges.contains(rack))
         .flat_map(|rack| ring.tors_of(rack))
         .collect();
+    let detours = |rack: usize| {
+        let mut paths = plan.detours.iter().flat_map(|detour| &detour.paths);
+        paths.any(|path| path.source == rack)
+    };
+    edges.retain(|&rack| detours(rack));
     edges.sort_unstable();
     for rack in edges {
-        withdrawn.extend(
+        plan.withdrawn.extend(
             ring.tors_of(rack)
                 .into_iter()
                 .filter(|tor| inner.contains(tor))

@@ -52,7 +52,7 @@ pub(super) fn steps(name: &str, done: &Completion) -> Series {
         name: name.to_owned(),
         x: done.total_rate.iter().map(|&(from, _)| from).collect(),
         y: done.total_rate.iter().map(|&(_, rate)| rate).collect(),
-        deviation: Vec::new(),
+        ..Series::default()
     }
 }
 

@@ -56,7 +56,7 @@ pub(super) fn fig1(_: &Context<'_>) -> Result<Outcome, PredictError> {
             name: "destinations by number of disjoint paths".to_owned(),
             x: (0..7).map(f64::from).collect(),
             y: with.iter().map(|&count| count as f64).collect(),
-            deviation: Vec::new(),
+            ..Series::default()
         }],
         axes: Some(Axes {
             x: "link-disjoint paths",

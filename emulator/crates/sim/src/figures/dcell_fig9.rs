@@ -89,6 +89,7 @@ pub(super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
                 .iter()
                 .map(|sample| mean_and_deviation(sample).1)
                 .collect(),
+            ..Series::default()
         });
     }
     Ok(outcome)

@@ -166,7 +166,7 @@ pub(super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
                     mean_and_deviation(&sample).0
                 })
                 .collect(),
-            deviation: Vec::new(),
+            ..Series::default()
         });
     }
     Ok(outcome)

@@ -15,7 +15,7 @@ mod dcell_fig12;
 mod dcell_fig9;
 mod dcell_table2;
 mod dcell_table3;
-mod subways_wires;
+mod subways;
 mod testbed;
 
 use std::sync::atomic::Ordering;
@@ -165,6 +165,29 @@ pub struct Series {
     pub y: Vec<f64>,
     /// Standard deviation over seeds, where anything is drawn.
     pub deviation: Vec<f64>,
+    /// Whether these are the paper's own numbers: single points, as printed.
+    pub paper: bool,
+}
+
+impl Series {
+    /// A line of ours.
+    pub fn ours(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
+        let (x, y) = points.into_iter().unzip();
+        Series {
+            name: name.into(),
+            x,
+            y,
+            ..Series::default()
+        }
+    }
+
+    /// Numbers that the paper prints, at their places on the axes, ascending.
+    pub fn paper(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
+        Series {
+            paper: true,
+            ..Series::ours(name, points)
+        }
+    }
 }
 
 /// The axes of a chart.
@@ -318,19 +341,55 @@ const ENTRIES: &[Entry] = &[
         "subways-table2",
         "Longest wires, side to side",
         "[subways §7.2.1, Table 2]",
-        subways_wires::table2,
+        subways::wires::table2,
     ),
     entry(
         "subways-table3",
         "Longest wires, paired rows",
         "[subways §7.2.2, Table 3]",
-        subways_wires::table3,
+        subways::wires::table3,
     ),
     entry(
         "subways-table4",
         "Longest wires, inter-chassis",
         "[subways §7.2.3, Table 4]",
-        subways_wires::table4,
+        subways::wires::table4,
+    ),
+    entry(
+        "subways-table5",
+        "Tail completion on the testbed",
+        "[subways §8.2, Table 5]",
+        subways::table5::compute,
+    ),
+    entry(
+        "subways-fig8",
+        "Speedup of a shuffle by job size",
+        "[subways §8.3, Fig. 8]",
+        subways::fig8::compute,
+    ),
+    entry(
+        "subways-fig9",
+        "Upgrade paths",
+        "[subways §8.4, Fig. 9]",
+        subways::fig9::compute,
+    ),
+    entry(
+        "subways-fig10",
+        "Speedup of a shuffle by loop size",
+        "[subways §8.5, Fig. 10]",
+        subways::fig10::compute,
+    ),
+    entry(
+        "subways-fig11",
+        "Speedup of a shuffle by ports per server",
+        "[subways §8.6, Fig. 11]",
+        subways::fig11::compute,
+    ),
+    entry(
+        "subways-fig12",
+        "Memcache throughput by oversubscription",
+        "[subways §8.7, Fig. 12]",
+        subways::fig12::compute,
     ),
 ];
 
@@ -404,7 +463,7 @@ pub fn figure(id: &str, seeds: Option<u64>, progress: &Progress) -> Result<Value
     let series: Vec<Value> = outcome
         .series
         .iter()
-        .map(|line| json!({"name": line.name, "x": line.x, "y": line.y, "deviation": line.deviation}))
+        .map(|line| json!({"name": line.name, "x": line.x, "y": line.y, "deviation": line.deviation, "paper": line.paper}))
         .collect();
     put("series", Value::Array(series));
     if let Some(axes) = outcome.axes {

@@ -5,7 +5,7 @@ use cubeyard_plan::{Book, PlanSpec, builtin_book, lay_out};
 use cubeyard_topology::{Finding, Topology};
 use serde_json::json;
 
-use super::{Context, Outcome, Row};
+use super::super::{Context, Outcome, Row};
 use crate::predict::PredictError;
 
 fn problem(message: String) -> PredictError {

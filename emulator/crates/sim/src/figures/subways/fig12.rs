@@ -1,0 +1,126 @@
+//! Memcache throughput by the ToRs' oversubscription. `[subways §8.7, Fig. 12]`
+
+use rayon::prelude::*;
+use serde_json::json;
+
+use super::super::{Axes, Context, Outcome, Row, Series};
+use super::{BALANCES, CONTROLLERS, DETOURS, FLUID, job_secs, network, value_at};
+use crate::predict::PredictError;
+use crate::rack_fluid::{Balance, Between, Demand, RackNetwork};
+
+/// Ratios that whole uplinks of a 30-port ToR give.
+const RATIOS: [f64; 6] = [3.0, 5.0, 6.0, 7.5, 10.0, 15.0];
+/// The two racks of memcache servers, of 12.
+const MEMCACHE: [usize; 2] = [5, 6];
+/// Queries in all: enough for the controllers' first periods not to count.
+const QUERIES: f64 = 1e8;
+const RESPONSE_GIGABITS: f64 = 1500.0 * 8e-9;
+const REQUEST_GIGABITS: f64 = 50.0 * 8e-9;
+
+const STATIC: &str = "a fluid: 1/10 of the traffic takes short paths, and the shared ToR carries the rest of one rack, so 1 / 0.9";
+const TWO_HOPS: &str = "a fluid fills every detour to the last bit: two cool ToRs on either side at 60 % are 5.4 ToRs for 1.8 racks' traffic, so 3; at low ratios the servers' own links limit it";
+
+/// As many queries from every web server to every memcache server.
+fn demands(network: &RackNetwork) -> Vec<Demand> {
+    let web: Vec<usize> = (0..network.racks)
+        .filter(|rack| !MEMCACHE.contains(rack))
+        .collect();
+    let flows = (network.servers * network.servers) as f64;
+    let queries = QUERIES / (flows * (web.len() * MEMCACHE.len()) as f64);
+    let pairs = MEMCACHE
+        .iter()
+        .flat_map(|&memcache| web.iter().map(move |&web| (memcache, web)));
+    pairs
+        .flat_map(|(memcache, web)| {
+            let flow = |from, to, gigabits: f64| Demand {
+                from,
+                to,
+                flows,
+                gigabits: gigabits * queries,
+            };
+            [
+                flow(memcache, web, RESPONSE_GIGABITS),
+                flow(web, memcache, REQUEST_GIGABITS),
+            ]
+        })
+        .collect()
+}
+
+/// Millions of queries a second.
+fn throughput(
+    context: &Context<'_>,
+    wiring_type: u8,
+    ratio: f64,
+    balance: Balance,
+) -> Result<f64, PredictError> {
+    let network = network(json!({
+        "type": wiring_type, "p": 2, "q": 30, "l": 12, "tor_oversubscription": ratio,
+    }))?;
+    let secs = job_secs(context, &network, &demands(&network), balance, Between::Any)?;
+    Ok(QUERIES / secs / 1e6)
+}
+
+pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
+    let mut variants = vec![(0, Balance::Static, "Type 0".to_owned())];
+    variants.extend(BALANCES.map(|(balance, suffix)| (1, balance, format!("Type 1{suffix}"))));
+    context.expect((variants.len() * RATIOS.len()) as u64);
+    let lines = variants
+        .into_par_iter()
+        .map(|(wiring_type, balance, name)| {
+            let points = RATIOS
+                .par_iter()
+                .map(|&ratio| Ok((ratio, throughput(context, wiring_type, ratio, balance)?)))
+                .collect::<Result<Vec<_>, PredictError>>()?;
+            Ok(Series::ours(name, points))
+        })
+        .collect::<Result<Vec<Series>, PredictError>>()?;
+    let speedups = |line: usize| -> Vec<f64> {
+        let pairs = lines[line].y.iter().zip(&lines[0].y);
+        pairs.map(|(ours, type_0)| ours / type_0).collect()
+    };
+    let mean = |sample: &[f64]| sample.iter().sum::<f64>() / sample.len() as f64;
+    let detours = speedups(3);
+    let least = detours.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = detours.iter().copied().fold(0.0, f64::max);
+    let speedup = |name: &str, printed, ours, reason| {
+        Row::printed(name, "x", printed, 0.1, ours)
+            .within(0.1)
+            .because(reason)
+    };
+    let rows = vec![
+        speedup("type 1 over type 0, mean", 1.2, mean(&speedups(1)), STATIC),
+        speedup(
+            "type 1LB over type 0, mean",
+            1.6,
+            mean(&speedups(2)),
+            "a fluid balances without loss",
+        ),
+        speedup("type 1D over type 0, least", 1.8, least, TWO_HOPS),
+        speedup("type 1D over type 0, most", 2.5, most, TWO_HOPS),
+        Row::printed("type 0 at 5:1", "Mq/s", 10.0, 1.0, value_at(&lines[0], 5.0)?)
+            .within(0.1)
+            .because("the uplinks of two ToRs are full"),
+        Row::printed("type 1D at 10:1", "Mq/s", 10.0, 1.0, value_at(&lines[3], 10.0)?)
+            .within(0.1)
+            .because(TWO_HOPS),
+    ];
+    let paper = [
+        Series::paper("paper: Type 0", [(5.0, 10.0)]),
+        Series::paper("paper: Type 1D", [(10.0, 10.0)]),
+    ];
+    Ok(Outcome {
+        rows,
+        series: lines.into_iter().chain(paper).collect(),
+        axes: Some(Axes {
+            x: "oversubscription of the ToRs",
+            y: "throughput (million queries/s)",
+        }),
+        choices: vec![
+            "memcache in two racks side by side, web servers in the ten others of a loop; with the racks apart type 1 would gain 2.5",
+            "the greatest steady rate is a long backlog's queries over the time it takes: a fluid's latency is nothing until a link is full",
+            FLUID,
+            CONTROLLERS,
+            DETOURS,
+        ],
+    })
+}

@@ -1,0 +1,106 @@
+//! How a rack's traffic divides among its ways to the backbone, and how it moves on. `[subways §5.2]`
+
+use cubeyard_routing::subways::{LEAST_SHARE, rebind_probabilities};
+
+use super::network::{RackNetwork, Way};
+
+/// The text's c.
+const AGGRESSIVENESS: f64 = 0.5;
+
+/// One way between a rack and the backbone.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Exit {
+    /// The ToR on the backbone's side.
+    pub tor: usize,
+    /// The rack's own port that it starts at.
+    pub port: usize,
+    /// Links crossed, in either order.
+    pub links: Vec<usize>,
+    /// Whether other racks relay.
+    pub detour: bool,
+    /// The link whose use counts as the way's utilisation: the ToR's uplinks, or a detour's allowance.
+    pub measured: usize,
+}
+
+/// A rack's ways in one direction.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Exits {
+    pub ways: Vec<Exit>,
+    /// Of its flows on the backbone, by way.
+    pub share: Vec<f64>,
+    /// Gigabits on each in the present period; at its end, Gb/s.
+    pub sent: Vec<f64>,
+}
+
+impl Exits {
+    /// Straight over its ToRs, shares by the rates of its links (2/7 and 5/7 with 10 and 25 Gb/s). `[subways §4.3]`
+    pub fn straight(network: &RackNetwork, rack: usize, way: Way) -> Exits {
+        let ways: Vec<Exit> = network
+            .tors_of(rack)
+            .into_iter()
+            .enumerate()
+            .map(|(port, tor)| Exit {
+                tor,
+                port,
+                links: vec![network.access(rack, port, way), network.uplinks(tor, way)],
+                detour: false,
+                measured: network.uplinks(tor, way),
+            })
+            .collect();
+        let rate = |exit: &Exit| network.capacity_gbps()[exit.links[0]];
+        let total: f64 = ways.iter().map(rate).sum();
+        let share = ways.iter().map(|exit| rate(exit) / total).collect();
+        let sent = vec![0.0; ways.len()];
+        Exits { ways, share, sent }
+    }
+
+    /// Takes other ways; those that stay keep their share, new ones start from the least.
+    pub fn change(&mut self, ways: Vec<Exit>) {
+        let share = |exit: &Exit| {
+            let known = self.ways.iter().position(|other| other.links == exit.links);
+            known.map_or(0.0, |at| self.share[at]).max(LEAST_SHARE)
+        };
+        let share: Vec<f64> = ways.iter().map(share).collect();
+        let total: f64 = share.iter().sum();
+        self.share = share.into_iter().map(|share| share / total).collect();
+        self.sent = vec![0.0; ways.len()];
+        self.ways = ways;
+    }
+
+    /// Moves shares by what was measured. Without traffic they stay.
+    pub fn rebind(&mut self, network: &RackNetwork, rack: usize, way: Way, measured: Measured<'_>) {
+        if self.sent.iter().sum::<f64>() <= 0.0 {
+            return;
+        }
+        let capacity: Vec<f64> = self
+            .ways
+            .iter()
+            .map(|exit| measured.capacity[exit.measured])
+            .collect();
+        let used: Vec<f64> = self
+            .ways
+            .iter()
+            .zip(&capacity)
+            .map(|(exit, capacity)| (measured.used[exit.measured] / capacity.max(f64::MIN_POSITIVE)).min(1.0))
+            .collect();
+        let link: Vec<f64> = self
+            .ways
+            .iter()
+            .map(|exit| network.capacity_gbps()[network.access(rack, exit.port, way)])
+            .collect();
+        let shares: Vec<f64> = self
+            .sent
+            .iter()
+            .zip(&link)
+            .map(|(sent, link)| sent / link)
+            .collect();
+        self.share = rebind_probabilities(&capacity, &used, &shares, &link, AGGRESSIVENESS);
+    }
+}
+
+/// What the controllers' counters say of a period, by link in Gb/s.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Measured<'a> {
+    pub used: &'a [f64],
+    pub capacity: &'a [f64],
+}
