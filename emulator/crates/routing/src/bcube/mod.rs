@@ -10,5 +10,5 @@ mod walk;
 pub use bsr::{Bsr, BsrGreedy, FixedPath, GoodPaths, good_paths};
 pub use paths::{build_path_set, correct_digits, levels_down_from, path_leaving_by};
 pub use shape::{Hop, Hops, Shape};
-pub use substitute::{Taken, find_substitute};
+pub use substitute::{Taken, find_substitute, shortest_parallel};
 pub use trees::{CompleteGraph, TreeEdge, complete_graph, spanning_trees};

@@ -99,7 +99,9 @@ pub fn find_substitute(
             return true;
         }
     }
-    breadth_first(shape, source, destination, taken, failures, search.rotation, hops)
+    let rotation = search.rotation;
+    let alive = |from, to, level| shape.hop_alive(from, to, level, failures);
+    shortest_parallel(shape, source, destination, taken, rotation, alive, hops)
 }
 
 /// Depth-first search to a bound on hops, pruned by the digits still wrong.
@@ -198,14 +200,16 @@ impl Deepening<'_> {
     }
 }
 
-/// The plain search, linear in the network: used where deepening gave up.
-fn breadth_first(
+/// The plain search, linear in the network: a shortest path clear of `taken`, over the hops (from, to, level) that
+/// are `alive`; whether there is one. `hops` holds it. `rotation` turns the order in which levels and digits are
+/// tried.
+pub fn shortest_parallel(
     shape: &Shape,
     source: NodeId,
     destination: NodeId,
     taken: &Taken,
-    failures: &Failures,
     rotation: u32,
+    alive: impl Fn(NodeId, NodeId, usize) -> bool,
     hops: &mut Hops,
 ) -> bool {
     let mut seen = BitSet::new(shape.servers() as usize);
@@ -216,16 +220,15 @@ fn breadth_first(
     loop {
         for step in 0..shape.levels {
             let level = (step + rotation as usize) % shape.levels;
-            if !shape.port_alive(at, level, failures) || taken.has(shape.switch(at, level)) {
+            if taken.has(shape.switch(at, level)) {
                 continue;
             }
             let radix = shape.radix[level];
             for turn in 0..radix {
                 let next = shape.with_digit(at, level, (turn + rotation) % radix);
                 if seen.contains(next)
-                    || failures.node_failed(next)
-                    || failures.link_failed(shape.ports().link(next, level as u32))
                     || (taken.has(next) && next != destination)
+                    || !alive(at, next, level)
                 {
                     continue;
                 }
