@@ -5,7 +5,10 @@
 //! that the same code runs in a container and in virtual time inside tests.
 
 pub mod address;
+pub mod bsr;
+pub mod configuration;
 pub mod drops;
 pub mod header;
 pub mod maps;
+pub mod protocol;
 pub mod route;

@@ -226,9 +226,7 @@ pub fn shortest_parallel(
             let radix = shape.radix[level];
             for turn in 0..radix {
                 let next = shape.with_digit(at, level, (turn + rotation) % radix);
-                if seen.contains(next)
-                    || (taken.has(next) && next != destination)
-                    || !alive(at, next, level)
+                if seen.contains(next) || (taken.has(next) && next != destination) || !alive(at, next, level)
                 {
                     continue;
                 }
