@@ -193,12 +193,10 @@ class Engine:
         return str(_binding().engine_version())
 
     @cached_property
-    def families_json(self) -> bytes:
-        return _bytes(_binding().families_json())
-
-    @cached_property
     def families(self) -> list[Json]:
-        return orjson.loads(self.families_json)
+        """The topology families, each with the routing schemes that serve it, its paper's own first."""
+        families = orjson.loads(_binding().families_json())
+        return [{**family, "routings": self.routings(family["example"])} for family in families]
 
     @cached_property
     def plan_schema(self) -> Json:

@@ -50,7 +50,7 @@ def _plan_response(plan: PlanRow, row: RevisionRow, *, status: int = 200) -> Res
     "", operation_id="list_topologies", summary="Every topology family with its parameters", responses=responses()
 )
 def list_topologies(engine: EngineOf) -> list[schemas.Family]:
-    return json_bytes(engine.families_json)  # pyright: ignore[reportReturnType]
+    return json_value(engine.families)  # pyright: ignore[reportReturnType]
 
 
 @topologies.get("/{family}", operation_id="read_topology", summary="One family", responses=responses(404))

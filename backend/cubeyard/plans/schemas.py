@@ -89,6 +89,11 @@ class Preset(BaseModel):
     spec: dict[str, Any]
 
 
+class Routing(BaseModel):
+    name: str = Field(examples=["bsr"])
+    summary: str
+
+
 class Family(BaseModel):
     """A topology family and what its spec takes."""
 
@@ -102,6 +107,7 @@ class Family(BaseModel):
     parameters: list[Parameter]
     example: dict[str, Any]
     presets: list[Preset]
+    routings: list[Routing] = Field(description="The routing schemes that serve it, its paper's own first.")
 
 
 class PreviewRequest(Request):

@@ -51,6 +51,7 @@ def test_every_family_s_documents_have_the_promised_shape(client: TestClient) ->
     assert {family["family"] for family in families} == {"bcube", "dcell", "torus3d", "subways", "fat_tree", "tree"}
     for family in families:
         schemas.Family.model_validate(family)
+        assert {"shortest", "ecmp"} < {routing["name"] for routing in family["routings"]}
         assert client.get(f"/api/v1/topologies/{family['family']}").json() == family
         for preset in [{"title": "example", "spec": family["example"]}, *family["presets"]]:
             wanted = {"spec": preset["spec"], "include": ["summary", "scene", "bom", "cables"]}

@@ -1813,6 +1813,11 @@ export interface components {
             };
             /** Presets */
             presets: components["schemas"]["Preset"][];
+            /**
+             * Routings
+             * @description The routing schemes that serve it, its paper's own first.
+             */
+            routings: components["schemas"]["Routing"][];
         };
         /** Fault */
         Fault: {
@@ -2907,6 +2912,16 @@ export interface components {
             head_revision: number;
             /** Items */
             items: components["schemas"]["RevisionItem"][];
+        };
+        /** Routing */
+        Routing: {
+            /**
+             * Name
+             * @example bsr
+             */
+            name: string;
+            /** Summary */
+            summary: string;
         };
         /**
          * Run
