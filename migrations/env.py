@@ -5,6 +5,7 @@ from __future__ import annotations
 from alembic import context
 
 from cubeyard.catalog import models as _catalog
+from cubeyard.emulation import models as _emulation
 from cubeyard.experiments import models as _experiments
 from cubeyard.jobs import models as _jobs
 from cubeyard.kit.auth import models as _auth
@@ -13,7 +14,7 @@ from cubeyard.plans import models as _plans
 from cubeyard.runs import models as _runs
 from cubeyard.settings import Settings
 
-_ = _catalog, _experiments, _jobs, _auth, _plans, _runs
+_ = _catalog, _emulation, _experiments, _jobs, _auth, _plans, _runs
 
 
 def include(name: str | None, kind: str, _parents: object) -> bool:

@@ -17,6 +17,8 @@ from starlette.concurrency import run_in_threadpool
 from cubeyard import __version__
 from cubeyard.catalog.endpoints import router as catalog_router
 from cubeyard.catalog.service import CatalogService
+from cubeyard.emulation.endpoints import router as emulation_router
+from cubeyard.emulation.service import Outliner
 from cubeyard.engine import Engine
 from cubeyard.experiments.endpoints import router as experiments_router
 from cubeyard.figures.endpoints import router as figures_router
@@ -33,6 +35,7 @@ from cubeyard.kit.metrics import CONTENT_TYPE_LATEST, Metrics
 from cubeyard.kit.pages import Pages
 from cubeyard.kit.schema import upgrade
 from cubeyard.plans.endpoints import router as plans_router
+from cubeyard.reports.endpoints import router as reports_router
 from cubeyard.runs.endpoints import router as runs_router
 from cubeyard.runs.queue import RunQueue
 from cubeyard.runs.stream import RunStreams
@@ -125,6 +128,7 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
     app.state.settings = settings
     app.state.metrics = measured
     app.state.engine = Engine(settings, measured)
+    app.state.emulator = Outliner(app.state.engine)
     app.state.queue = Queue()
     app.state.run_queue = RunQueue()
     errors.install(app)
@@ -133,6 +137,8 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
         jobs_router,
         experiments_router,
         runs_router,
+        reports_router,
+        emulation_router,
         figures_router,
         catalog_router,
         tokens_router,

@@ -49,6 +49,13 @@ class Settings(BaseSettings):
     plan_cache_links: int = Field(default=4_000_000, ge=1)
     """The cache also forgets its oldest plans when all of them together hold more links than this."""
 
+    fabric_dir: Path | None = None
+    """Where cubeyard-fabric listens and keeps its journal; one of the home's own under /run/cubeyard if unset."""
+    fabric_start: bool = True
+    """Whether to start cubeyard-fabric when it is needed, does not run, and this process is root."""
+    programs_dir: Path | None = None
+    """Where cubeyard-fabric and cubeyard-node are, beside the places where `make setup` puts them."""
+
     database_pool_size: int = Field(default=10, ge=1)
     session_hours: float = Field(default=12.0, gt=0)
     worker_concurrency: int = Field(default=1, ge=1)

@@ -19,6 +19,7 @@ from procrastinate.jobs import Status
 from sqlalchemy.exc import DBAPIError
 from starlette.concurrency import run_in_threadpool
 
+from cubeyard.emulation.runner import EmulationRunner
 from cubeyard.engine import Engine
 from cubeyard.exports import render
 from cubeyard.jobs.models import JobRow
@@ -135,10 +136,11 @@ class ExportRunner:
 class Reaper:
     """Gives the jobs and runs of dead workers back to their queues, and forgets results nobody fetched."""
 
-    def __init__(self, settings: Settings, database: Database, app: App) -> None:
+    def __init__(self, settings: Settings, database: Database, app: App, emulations: EmulationRunner) -> None:
         self._settings = settings
         self._database = database
         self._app = app
+        self._emulations = emulations
         self._queue = Queue()
         self._runs = RunReaper(
             database,
@@ -154,6 +156,7 @@ class Reaper:
             await run_in_threadpool(self._runs.once)
             await run_in_threadpool(self._adopt_orphans)
             await run_in_threadpool(self._forget_old)
+            await run_in_threadpool(self._emulations.reap)
             try:
                 await asyncio.wait_for(stopping.wait(), self._settings.job_lease_secs / 3)
             except TimeoutError:
@@ -222,9 +225,10 @@ async def run_worker(settings: Settings, database: Database, engine: Engine, sto
     """Work until told to stop. Raises if the database goes away for good."""
     app = make_app(database.conninfo, workers=settings.worker_concurrency + settings.run_concurrency)
     app.add_tasks_from(run_queue.tasks(), namespace=run_queue.NAMESPACE)
+    emulations = EmulationRunner(settings, database, engine)
     does = {
         "run_export": ExportRunner(settings, database, engine),
-        "do_run": RunRunner(database, engine, stopping.is_set),
+        "do_run": RunRunner(database, engine, stopping.is_set, emulations),
     }
 
     def work(queue: str, concurrency: int) -> asyncio.Task[None]:
@@ -244,7 +248,7 @@ async def run_worker(settings: Settings, database: Database, engine: Engine, sto
         )
 
     async with app.open_async():
-        reaper = asyncio.create_task(Reaper(settings, database, app).run(stopping))
+        reaper = asyncio.create_task(Reaper(settings, database, app, emulations).run(stopping))
         workers = (work(QUEUE, settings.worker_concurrency), work(run_queue.RUN_QUEUE, settings.run_concurrency))
         stop = asyncio.create_task(stopping.wait())
         try:
@@ -253,6 +257,7 @@ async def run_worker(settings: Settings, database: Database, engine: Engine, sto
             for task in (*workers, reaper, stop):
                 task.cancel()
             results = await asyncio.gather(*workers, reaper, stop, return_exceptions=True)
+            await run_in_threadpool(emulations.close)
         for result in results:
             if isinstance(result, Exception):
                 raise result

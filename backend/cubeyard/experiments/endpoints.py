@@ -19,8 +19,8 @@ router = APIRouter(tags=["experiments"])
 experiments = APIRouter(prefix="/experiments")
 
 
-def get_service(session: UnitOfWork, engine: EngineOf) -> ExperimentService:
-    return ExperimentService(session, engine)
+def get_service(request: Request, session: UnitOfWork, engine: EngineOf) -> ExperimentService:
+    return ExperimentService(session, engine, request.app.state.emulator)
 
 
 Service = Annotated[ExperimentService, Depends(get_service)]

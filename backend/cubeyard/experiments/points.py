@@ -14,6 +14,12 @@ Json = dict[str, Any]
 ENGINE_FIELDS = ("workload", "routing", "faults", "engine", "link_gbps", "max_min", "flow_gigabits", "link_load")
 
 
+QUESTION_FIELDS = (*ENGINE_FIELDS, "emulation")
+"""What a document keeps of a question beside its plan, seeds and axes."""
+FAULT_FIELDS = ("at_secs", "target", "kind", "until_secs")
+"""What the flow engine takes of a fault."""
+
+
 @dataclass(frozen=True)
 class Point:
     number: int
@@ -35,6 +41,10 @@ class Point:
             "failure_kind": self.failure_kind,
             "failure_ratio": self.failure_ratio,
         }
+
+
+def plain_faults(faults: list[Json]) -> list[Json]:
+    return [{field: fault[field] for field in FAULT_FIELDS} for fault in faults]
 
 
 def specs_of(document: Json) -> list[Json]:
@@ -79,7 +89,7 @@ def points(document: Json) -> Iterator[Point]:
     for seed in seeds_of(document):
         for topology, spec in enumerate(specs_of(document)):
             for kind, ratio in failures_of(document):
-                faults = list(document["faults"])
+                faults = plain_faults(document["faults"])
                 if ratio:
                     target = {"kind": kind, "ratio": ratio}
                     faults.append({"at_secs": 0.0, "target": target, "kind": "down", "until_secs": None})

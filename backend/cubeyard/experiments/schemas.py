@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from cubeyard.experiments.emulation import Emulation, FaultKind
 from cubeyard.kit.ids import PATTERN
 from cubeyard.kit.text import PlainText, storable_json
 from cubeyard.plans.schemas import EXAMPLE_ID, Name, Request, Revision, Spec
@@ -27,7 +28,7 @@ WorkloadKind = Literal[
     "hot-racks",
     "matrix",
 ]
-ExperimentKind = Literal["prediction", "sweep"]
+ExperimentKind = Literal["prediction", "sweep", "emulation"]
 FailureKind = Literal["server", "switch", "link", "rack"]
 Ratio = Annotated[float, Field(ge=0, le=1)]
 Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
@@ -66,11 +67,33 @@ class SelectedTarget(Request):
     selector: Selected = Field(examples=["10% of level-1 switches"])
 
 
+def _is_none(value: object) -> bool:
+    return value is None
+
+
 class Fault(Request):
+    """What breaks, how and when. Only real packets know more ways to break than `down`."""
+
     at_secs: float = Field(default=0.0, ge=0, le=1e9, allow_inf_nan=False)
     target: ShareTarget | NamedTarget | SelectedTarget
-    kind: Literal["down"] = "down"
+    kind: Literal["down"] | FaultKind = "down"
     until_secs: float | None = Field(default=None, ge=0, le=1e9, allow_inf_nan=False, description="Null: for good.")
+    rate_bits_per_sec: float | None = Field(
+        default=None, exclude_if=_is_none, gt=0, le=1e12, description="With `link-rate`: what is left."
+    )
+    loss_ratio: Ratio | None = Field(
+        default=None, exclude_if=_is_none, description="With `link-loss`: the share of packets."
+    )
+    delay_secs: float | None = Field(
+        default=None, exclude_if=_is_none, gt=0, le=10, description="With `link-delay`: more each way."
+    )
+    flap_secs: float | None = Field(
+        default=None,
+        exclude_if=_is_none,
+        ge=0.2,
+        le=3600,
+        description="It comes and goes, for this long each, until `until_secs`.",
+    )
 
 
 class PlanReference(Request):
@@ -128,7 +151,8 @@ class Question(Request):
         default=None, description="A routing scheme; the paper's own for the family if left out.", examples=["bsr"]
     )
     faults: list[Fault] = Field(default=[], max_length=200)
-    engine: Literal["flow"] = "flow"
+    engine: Literal["flow", "emulation"] = "flow"
+    emulation: Emulation | None = Field(default=None, exclude_if=_is_none, description='How, with engine "emulation".')
     link_gbps: float | None = Field(
         default=None,
         gt=0,
@@ -149,11 +173,29 @@ class Question(Request):
     )
     link_load: bool = Field(default=False, description="Whether to give the flows on every link, in columns.")
 
+    @model_validator(mode="after")
+    def _by_engine(self) -> Question:
+        if self.engine == "emulation":
+            self.emulation = self.emulation or Emulation()
+            return self
+        if self.emulation is not None:
+            raise ValueError('emulation: only engine "emulation" takes this')
+        for index, fault in enumerate(self.faults):
+            if fault.kind != "down" or fault.flap_secs is not None:
+                raise ValueError(f'faults.{index}.kind: {fault.kind} needs engine "emulation"; others know `down` only')
+        return self
+
 
 class ExperimentCreate(Question):
     name: Name | None = Field(default=None, description="Made from the plan and the workload if left out.")
     seeds: Annotated[list[Seed], AfterValidator(_distinct)] = Field(default=[7], min_length=1, max_length=1000)
     axes: Axes | None = Field(default=None, description="Makes it a sweep.")
+
+    @model_validator(mode="after")
+    def _one_point(self) -> ExperimentCreate:
+        if self.engine == "emulation" and (self.axes is not None or len(self.seeds) > 1):
+            raise ValueError("axes: an emulation has one point; leave axes out and give one seed")
+        return self
 
 
 class PredictRequest(Question):
@@ -248,7 +290,8 @@ class Experiment(BaseModel):
     workload: Workload
     routing: str | None
     faults: list[Fault]
-    engine: Literal["flow"]
+    engine: Literal["flow", "emulation"]
+    emulation: Emulation | None = Field(default=None, exclude_if=_is_none)
     link_gbps: float | None
     max_min: bool | None
     flow_gigabits: float | None

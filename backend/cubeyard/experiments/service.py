@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, Protocol
 
 from sqlalchemy.orm import Session
 
 from cubeyard.engine import Engine, content_hash
 from cubeyard.experiments import checks, estimate, schemas
 from cubeyard.experiments.models import ExperimentRow
-from cubeyard.experiments.points import ENGINE_FIELDS, Json, count
+from cubeyard.experiments.points import ENGINE_FIELDS, QUESTION_FIELDS, Json, count, plain_faults
 from cubeyard.experiments.repository import ExperimentRepository
 from cubeyard.kit.cursors import decode_cursor, encode_cursor
 from cubeyard.kit.errors import ProblemError, field_error, not_found
@@ -18,19 +18,28 @@ from cubeyard.kit.ids import new_id
 from cubeyard.plans.service import PlanService, normal_spec
 
 
+class Emulator(Protocol):
+    """What is asked of whoever sends real packets, before any is sent."""
+
+    def outline(self, document: Json) -> Json:
+        """`{routing, flows, failed, secs}` of a document. Raises a 422 that names the field."""
+        ...
+
+
 class ExperimentService:
-    def __init__(self, session: Session, engine: Engine) -> None:
+    def __init__(self, session: Session, engine: Engine, emulator: Emulator | None = None) -> None:
         self._engine = engine
+        self._emulator = emulator
         self._repository = ExperimentRepository(session)
         self._plans = PlanService(session, engine)
 
     def create(self, request: schemas.ExperimentCreate) -> schemas.Experiment:
         document, topologies = self._document(request)
-        checks.outlines(self._engine, document, [one["title"] for one in topologies])
+        self._outlines(document, topologies)
         row = ExperimentRow(
             id=new_id(),
             name=request.name or _name(topologies, request),
-            kind="prediction" if request.axes is None else "sweep",
+            kind=_kind(request),
             plan_id=document["plan"]["id"],
             plan_revision=document["plan"]["revision"],
             content_hash=content_hash(document),
@@ -44,8 +53,11 @@ class ExperimentService:
     def estimate(self, request: schemas.ExperimentCreate) -> schemas.ExperimentEstimate:
         """What a run would take. Refuses what `create` refuses; saves nothing."""
         document, topologies = self._document(request)
-        outlines = checks.outlines(self._engine, document, [one["title"] for one in topologies])
-        found = estimate.estimate(self._engine, document, outlines)
+        outlines = self._outlines(document, topologies)
+        if document["engine"] == "emulation":
+            found = estimate.timed(outlines[0]["secs"])
+        else:
+            found = estimate.estimate(self._engine, document, outlines)
         each = count(document) // len(topologies)
         return schemas.ExperimentEstimate(
             points=count(document),
@@ -67,7 +79,11 @@ class ExperimentService:
     def predict(self, request: schemas.PredictRequest, limit_secs: float) -> bytes:
         """The answer at once, if it is there within the limit. Nothing is saved."""
         plan, _ = self._asked(request.plan, "body.plan")
+        if request.engine != "flow":
+            message = "Real packets take a run. Save it as an experiment and run that."
+            raise field_error("body.engine", request.engine, message, limit="flow")
         experiment = request.model_dump(mode="json", include=set(ENGINE_FIELDS))
+        experiment["faults"] = plain_faults(experiment["faults"])
         deadline = time.monotonic() + limit_secs
 
         def in_time(*_: int) -> bool:
@@ -109,6 +125,14 @@ class ExperimentService:
             next=encode_cursor(last.created_at, last.id) if last is not None else None,
         )
 
+    def _outlines(self, document: Json, topologies: list[Json]) -> list[Json]:
+        """What is asked of each topology, checked by the engine that will answer."""
+        if document["engine"] == "emulation":
+            if self._emulator is None:
+                raise ProblemError(503, "no-emulator", "This server runs no emulations.")
+            return [self._emulator.outline(document)]
+        return checks.outlines(self._engine, document, [one["title"] for one in topologies])
+
     def _document(self, request: schemas.ExperimentCreate) -> tuple[Json, list[Json]]:
         """What is kept of a request, and its topologies: title, size, and the saved plan each of them was."""
         plan, topology = self._asked(request.plan, "body.plan")
@@ -124,7 +148,7 @@ class ExperimentService:
                 topologies = [topology for _, topology in each]
         document = {
             "plan": plan,
-            **request.model_dump(mode="json", include=set(ENGINE_FIELDS)),
+            **request.model_dump(mode="json", include=set(QUESTION_FIELDS)),
             "seeds": request.seeds,
             "axes": axes,
         }
@@ -155,6 +179,12 @@ class ExperimentService:
         return asked, {"title": built.summary["title"], **numbers, **known}
 
 
+def _kind(request: schemas.ExperimentCreate) -> str:
+    if request.engine == "emulation":
+        return "emulation"
+    return "prediction" if request.axes is None else "sweep"
+
+
 def _name(topologies: list[Json], request: schemas.ExperimentCreate) -> str:
     subject = ", ".join(one["title"] for one in topologies)
     what = request.workload.kind.replace("-", " ")
@@ -169,7 +199,7 @@ def _rounded(secs: float) -> float:
 
 
 def as_experiment(row: ExperimentRow) -> schemas.Experiment:
-    fields: dict[str, Any] = {key: row.document[key] for key in ENGINE_FIELDS}
+    fields: dict[str, Any] = {key: row.document.get(key) for key in QUESTION_FIELDS}
     return schemas.Experiment(
         id=row.id,
         name=row.name,

@@ -20,31 +20,38 @@ POINT_COLUMNS = (
     "max_link_flows", "path_hops_mean", "path_hops_max", "maxmin_total_gbps", "maxmin_min_gbps", "maxmin_median_gbps",
     "engine_version",
 )  # fmt: skip
+REPORT_COLUMNS = (
+    "flow", "source", "destination", "goodput_bits_per_sec", "ideal_bits_per_sec", "fidelity_verdict", "fidelity_reason",
+)  # fmt: skip
 FIGURE_COLUMNS = ("name", "paper", "ours", "unit", "low", "high", "verdict", "reason")
 
 
 def as_json(database: Database, run: Run) -> Iterator[bytes]:
-    """One object with the run, its points in the order of their numbers in the stream, and the figure."""
+    """One object with the run, its points in the order of their numbers in the stream, the figure and the report."""
     complete = b"true" if run.state == "succeeded" else b"false"
     yield b'{"run":' + run.model_dump_json().encode() + b',"complete":' + complete + b',"points":['
-    figure = b"null"
+    alone = {"figure": b"null", "report": b"null"}
     first = True
-    for frame in _frames(database, run.id):
-        if frame.kind == "figure":
-            figure = frame.payload.encode()
+    for frame in frames_of(database, run.id):
+        if frame.kind in alone:
+            alone[frame.kind] = frame.payload.encode()
             continue
         yield (b"" if first else b",") + frame.payload.encode()
         first = False
-    yield b'],"figure":' + figure + b"}"
+    yield b'],"figure":' + alone["figure"] + b',"report":' + alone["report"] + b"}"
 
 
 def as_csv(database: Database, run: Run, titles: list[str]) -> Iterator[bytes]:
-    """A row a point, or a row a number of the figure."""
-    columns = FIGURE_COLUMNS if run.kind == "figure" else POINT_COLUMNS
+    """A row a point, a row a number of the figure, or a row a flow that was measured."""
+    columns = {"figure": FIGURE_COLUMNS, "emulation": REPORT_COLUMNS}.get(run.kind, POINT_COLUMNS)
     yield _lines([list(columns)])
-    for frame in _frames(database, run.id):
+    for frame in frames_of(database, run.id):
         payload = orjson.loads(frame.payload)
-        rows = payload.get("rows", []) if frame.kind == "figure" else [_flat(payload, titles)]
+        if frame.kind == "report":
+            verdict = {f"fidelity_{name}": payload["fidelity"][name] for name in ("verdict", "reason")}
+            rows = [{**row, **verdict} for row in payload["per_flow"]]
+        else:
+            rows = payload.get("rows", []) if frame.kind == "figure" else [_flat(payload, titles)]
         yield _lines([[_cell(row.get(column)) for column in columns] for row in rows])
 
 
@@ -73,7 +80,7 @@ def _lines(rows: list[list[Any]]) -> bytes:
     return text.getvalue().encode()
 
 
-def _frames(database: Database, run_id: str) -> Iterator[Frame]:
+def frames_of(database: Database, run_id: str) -> Iterator[Frame]:
     """Each batch in a transaction of its own: a slow client holds no connection."""
     after = 0
     while True:

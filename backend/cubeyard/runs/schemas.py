@@ -11,7 +11,7 @@ from cubeyard.experiments.schemas import FailureKind, Prediction
 from cubeyard.plans.schemas import EXAMPLE_ID
 
 RunState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
-RunKind = Literal["prediction", "sweep", "figure"]
+RunKind = Literal["prediction", "sweep", "figure", "emulation"]
 ResultFormat = Literal["json", "csv"]
 
 
@@ -57,13 +57,14 @@ class PointFrame(BaseModel):
 
 
 class RunEvent(BaseModel):
-    """One server-sent event of a run's stream. `state`, `point` and `figure` are frames; `progress` is not kept."""
+    """One server-sent event of a run's stream. All but `progress` are frames, which are kept and numbered."""
 
     id: str | None = Field(default=None, description="The frame's number, to resume after; `progress` has none.")
-    event: Literal["state", "point", "figure", "progress"]
+    event: Literal["state", "point", "figure", "progress", "network", "phase", "tick", "fault", "stop-all", "report"]
     data: str = Field(
         description="JSON. `state`: {state, attempt, reason}. `point`: a `PointFrame`. `figure`: the figure's document. "
-        "`progress`: {state, progress, points_done, points_total, remaining_secs}."
+        "`progress`: {state, progress, points_done, points_total, remaining_secs}. Of emulations: `network` begins an attempt and says what the columns of "
+        "each `tick` are; `report` ends it."
     )
 
 
@@ -72,3 +73,4 @@ class RunResults(BaseModel):
     complete: bool = Field(description="False while more is to come, or when the run did not succeed.")
     points: list[PointFrame]
     figure: dict[str, Any] | None = Field(description="The figure's own document, when the run was for a figure.")
+    report: dict[str, Any] | None = Field(description="What an emulation measured, with its verdicts.")

@@ -602,6 +602,138 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/report.html": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A run's report as one HTML file
+         * @description Of a run that is not over: what it has so far, and that it is not complete.
+         */
+        get: operations["read_report_page"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/report.pdf": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A run's report as PDF */
+        get: operations["read_report_pdf"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/emulation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Whether this machine can run plans with real packets
+         * @description Each thing that is needed or useful, whether it is there, why not, and what to do about it.
+         */
+        get: operations["read_emulation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/faults": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A run's faults */
+        get: operations["list_faults"];
+        put?: never;
+        /**
+         * Break something in a run that is under way
+         * @description The run's worker does it with its next tick; the run's stream says so in a `fault` frame.
+         */
+        post: operations["inject_fault"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/faults/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What a fault would cut, and what would be left */
+        post: operations["preview_fault"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/faults/{fault}/recover": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Mend one fault */
+        post: operations["recover_fault"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/stop-all": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Mend everything at once and cancel what is to come
+         * @description The traffic goes on. A `stop-all` frame confirms that everything is mended.
+         */
+        post: operations["stop_all"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/figures": {
         parameters: {
             query?: never;
@@ -861,6 +993,38 @@ export interface components {
              */
             seeds?: number | number[] | null;
         };
+        /**
+         * BlastRadius
+         * @description What a fault would cut, and what the flow engine expects of the rest.
+         */
+        BlastRadius: {
+            /** Targets */
+            targets: components["schemas"]["FaultTarget"][];
+            /** Flows */
+            flows: number;
+            /**
+             * Lost Flows
+             * @description Flows that no path is left for, or whose end is gone.
+             */
+            lost_flows: number;
+            /**
+             * Abt Bits Per Sec
+             * @description Predicted, with everything broken that is broken now and this too.
+             */
+            abt_bits_per_sec: number;
+            /**
+             * Abt Before Bits Per Sec
+             * @description Predicted, as it is now.
+             */
+            abt_before_bits_per_sec: number;
+            /**
+             * Goodput Bits Per Sec
+             * @description Predicted sum of the fair rates.
+             */
+            goodput_bits_per_sec: number;
+            /** Goodput Before Bits Per Sec */
+            goodput_before_bits_per_sec: number;
+        };
         /** Bom */
         Bom: {
             book: components["schemas"]["BookName"];
@@ -1080,6 +1244,36 @@ export interface components {
             colours: string[];
             /** Parts */
             parts: components["schemas"]["ScenePart"][];
+        };
+        /**
+         * Capability
+         * @description One thing that emulation needs or can use.
+         */
+        Capability: {
+            /**
+             * Name
+             * @example docker
+             */
+            name: string;
+            /** Title */
+            title: string;
+            /** Available */
+            available: boolean;
+            /**
+             * Reason
+             * @description Why not, or what was found.
+             */
+            reason: string;
+            /**
+             * Fix
+             * @description What to do about it; empty when there is nothing to do.
+             */
+            fix: string;
+            /**
+             * Needed
+             * @description Nothing runs without it.
+             */
+            needed: boolean;
         };
         /** CatalogPin */
         CatalogPin: {
@@ -1518,6 +1712,82 @@ export interface components {
             /** Remove */
             remove: number;
         };
+        /**
+         * Emulation
+         * @description How the packets are sent. Everything has a default that this machine carries for sixteen servers.
+         */
+        Emulation: {
+            /**
+             * Mode
+             * @description `namespaces` needs no Docker engine.
+             * @default containers
+             * @enum {string}
+             */
+            mode: "containers" | "namespaces";
+            /**
+             * Dataplane
+             * @description eBPF in the kernel, or forwarding in user space.
+             * @default kernel
+             * @enum {string}
+             */
+            dataplane: "kernel" | "software";
+            /**
+             * Seconds
+             * @description How long the workload is measured.
+             * @default 30
+             */
+            seconds: number;
+            /**
+             * Settle Secs
+             * @description Sent before it, and not counted.
+             * @default 3
+             */
+            settle_secs: number;
+            /**
+             * Calibrate Secs
+             * @description How long one pair is measured first, to tell the machine from the network.
+             * @default 2
+             */
+            calibrate_secs: number;
+            /**
+             * Mtu
+             * @description Of the ports, in bytes.
+             * @default 9000
+             */
+            mtu: number;
+            /**
+             * Protocol
+             * @default tcp
+             * @enum {string}
+             */
+            protocol: "tcp" | "udp";
+            /**
+             * Flow Bits Per Sec
+             * @description Of each flow; UDP needs one.
+             */
+            flow_bits_per_sec?: number | null;
+            /**
+             * Flow Bytes
+             * @description What each flow sends; as much as it can if left out.
+             */
+            flow_bytes?: number | null;
+            /**
+             * Connections
+             * @description TCP connections a flow is made of.
+             * @default 1
+             */
+            connections: number;
+            /**
+             * Delivery
+             * @description How a one-to-several or one-to-all workload reaches its receivers.
+             * @default unicast
+             * @enum {string}
+             */
+            delivery: "unicast" | "complete-graph" | "spanning-trees" | "pipeline";
+            timers?: components["schemas"]["Timers"];
+            slice?: components["schemas"]["Slice"] | null;
+            hypothesis?: components["schemas"]["Hypothesis"] | null;
+        };
         /** Enclosure */
         Enclosure: {
             /**
@@ -1574,7 +1844,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "prediction" | "sweep";
+            kind: "prediction" | "sweep" | "emulation";
             /** Content Hash */
             content_hash: string;
             plan: components["schemas"]["Asked"];
@@ -1585,9 +1855,10 @@ export interface components {
             faults: components["schemas"]["Fault"][];
             /**
              * Engine
-             * @constant
+             * @enum {string}
              */
-            engine: "flow";
+            engine: "flow" | "emulation";
+            emulation?: components["schemas"]["Emulation"] | null;
             /** Link Gbps */
             link_gbps: number | null;
             /** Max Min */
@@ -1636,9 +1907,11 @@ export interface components {
             /**
              * Engine
              * @default flow
-             * @constant
+             * @enum {string}
              */
-            engine: "flow";
+            engine: "flow" | "emulation";
+            /** @description How, with engine "emulation". */
+            emulation?: components["schemas"]["Emulation"] | null;
             /**
              * Link Gbps
              * @description Every link's rate; the plan's own if left out.
@@ -1819,7 +2092,10 @@ export interface components {
              */
             routings: components["schemas"]["Routing"][];
         };
-        /** Fault */
+        /**
+         * Fault
+         * @description What breaks, how and when. Only real packets know more ways to break than `down`.
+         */
         Fault: {
             /**
              * At Secs
@@ -1831,14 +2107,89 @@ export interface components {
             /**
              * Kind
              * @default down
-             * @constant
              */
-            kind: "down";
+            kind: "down" | ("server-killed" | "server-frozen" | "server-off" | "cable-pulled" | "cable-cut-silent" | "port-down" | "switch-silent" | "switch-off" | "link-rate" | "link-loss" | "link-delay");
             /**
              * Until Secs
              * @description Null: for good.
              */
             until_secs?: number | null;
+            /**
+             * Rate Bits Per Sec
+             * @description With `link-rate`: what is left.
+             */
+            rate_bits_per_sec?: number | null;
+            /**
+             * Loss Ratio
+             * @description With `link-loss`: the share of packets.
+             */
+            loss_ratio?: number | null;
+            /**
+             * Delay Secs
+             * @description With `link-delay`: more each way.
+             */
+            delay_secs?: number | null;
+            /**
+             * Flap Secs
+             * @description It comes and goes, for this long each, until `until_secs`.
+             */
+            flap_secs?: number | null;
+        };
+        /** FaultList */
+        FaultList: {
+            /** Items */
+            items: components["schemas"]["FaultState"][];
+        };
+        /**
+         * FaultState
+         * @description A fault of a run, scheduled or asked for.
+         */
+        FaultState: {
+            /**
+             * Id
+             * @example f1
+             */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Targets */
+            targets: string[];
+            /**
+             * At Secs
+             * @description When it was to strike, on the run's own clock; null: at once.
+             */
+            at_secs: number | null;
+            /** Until Secs */
+            until_secs: number | null;
+            /**
+             * Live
+             * @description Asked for while the run was under way.
+             */
+            live: boolean;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "waiting" | "injected" | "recovered" | "failed";
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+        };
+        /** FaultTarget */
+        FaultTarget: {
+            /**
+             * Kind
+             * @description How it breaks, one by one.
+             * @example server-off
+             */
+            kind: string;
+            /**
+             * Name
+             * @description A server or switch, or a link by its two ends.
+             */
+            name: string;
         };
         /**
          * FieldError
@@ -2080,6 +2431,36 @@ export interface components {
             /** Version */
             version: string;
         };
+        /**
+         * Hypothesis
+         * @description What is expected to hold. A run that breaks it for that long is aborted, and the verdict says so.
+         */
+        Hypothesis: {
+            /**
+             * Metric
+             * @description `goodput` and `abt` in bits/s, `-share` of what they were before the first fault; `stalled-flows` counts flows without progress.
+             * @default goodput-share
+             * @enum {string}
+             */
+            metric: "goodput" | "goodput-share" | "abt" | "abt-share" | "stalled-flows";
+            /**
+             * Bound
+             * @description At least; of `stalled-flows`: at most.
+             */
+            bound: number;
+            /**
+             * For Secs
+             * @description A violation shorter than this is forgiven.
+             * @default 2
+             */
+            for_secs: number;
+            /**
+             * Abort
+             * @description Whether a lasting violation ends the run.
+             * @default true
+             */
+            abort: boolean;
+        };
         /** Job */
         Job: {
             /**
@@ -2162,6 +2543,74 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /**
+         * LiveFault
+         * @description A fault for a run that is under way. Its times count from when the worker takes it up.
+         */
+        LiveFault: {
+            /**
+             * At Secs
+             * @default 0
+             */
+            at_secs: number;
+            /** Target */
+            target: components["schemas"]["ShareTarget"] | components["schemas"]["NamedTarget"] | components["schemas"]["SelectedTarget"];
+            /**
+             * Kind
+             * @default down
+             */
+            kind: "down" | ("server-killed" | "server-frozen" | "server-off" | "cable-pulled" | "cable-cut-silent" | "port-down" | "switch-silent" | "switch-off" | "link-rate" | "link-loss" | "link-delay");
+            /**
+             * Until Secs
+             * @description Null: for good.
+             */
+            until_secs?: number | null;
+            /**
+             * Rate Bits Per Sec
+             * @description With `link-rate`: what is left.
+             */
+            rate_bits_per_sec?: number | null;
+            /**
+             * Loss Ratio
+             * @description With `link-loss`: the share of packets.
+             */
+            loss_ratio?: number | null;
+            /**
+             * Delay Secs
+             * @description With `link-delay`: more each way.
+             */
+            delay_secs?: number | null;
+            /**
+             * Flap Secs
+             * @description It comes and goes, for this long each, until `until_secs`.
+             */
+            flap_secs?: number | null;
+        };
+        /**
+         * Machine
+         * @description Whether this machine emulates, and how.
+         */
+        Machine: {
+            /** Ready */
+            ready: boolean;
+            /** Modes */
+            modes: ("containers" | "namespaces")[];
+            /** Capabilities */
+            capabilities: components["schemas"]["Capability"][];
+            /**
+             * Fabric
+             * @description What cubeyard-fabric says of the kernel.
+             */
+            fabric: {
+                [key: string]: unknown;
+            } | null;
+            /** Cores */
+            cores: number;
+            /** Memory Free Bytes */
+            memory_free_bytes: number;
+            /** Max Servers */
+            max_servers: number;
+        };
         /** Metric */
         Metric: {
             /** Value */
@@ -2210,6 +2659,36 @@ export interface components {
              * @description The token itself. It is shown this once and cannot be read again.
              */
             token: string;
+        };
+        /**
+         * Order
+         * @description What was asked of a running session.
+         */
+        Order: {
+            /** Id */
+            id: number;
+            /** Run Id */
+            run_id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "inject" | "recover" | "stop-all";
+            /**
+             * Fault
+             * @description The fault's id in the run; empty for `stop-all`.
+             */
+            fault: string;
+            /**
+             * Targets
+             * @default []
+             */
+            targets: components["schemas"]["FaultTarget"][];
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
         };
         /**
          * OutlinedTopology
@@ -2642,9 +3121,11 @@ export interface components {
             /**
              * Engine
              * @default flow
-             * @constant
+             * @enum {string}
              */
-            engine: "flow";
+            engine: "flow" | "emulation";
+            /** @description How, with engine "emulation". */
+            emulation?: components["schemas"]["Emulation"] | null;
             /**
              * Link Gbps
              * @description Every link's rate; the plan's own if left out.
@@ -2937,7 +3418,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "prediction" | "sweep" | "figure";
+            kind: "prediction" | "sweep" | "figure" | "emulation";
             /** Title */
             title: string;
             /** Experiment Id */
@@ -3023,6 +3504,13 @@ export interface components {
             figure: {
                 [key: string]: unknown;
             } | null;
+            /**
+             * Report
+             * @description What an emulation measured, with its verdicts.
+             */
+            report: {
+                [key: string]: unknown;
+            } | null;
         };
         /**
          * Scene
@@ -3088,6 +3576,33 @@ export interface components {
             kind: "server" | "switch" | "link" | "rack";
             /** Ratio */
             ratio: number;
+        };
+        /**
+         * Slice
+         * @description A part of a plan that is too large to emulate whole: servers with the links and switches between them.
+         */
+        Slice: {
+            /**
+             * Servers
+             * @description Servers by name.
+             * @example [
+             *       "0000",
+             *       "0001"
+             *     ]
+             */
+            servers?: string[] | null;
+            /**
+             * Within
+             * @description Of a BCube: the smaller BCube around this server.
+             * @example 0000
+             */
+            within?: string | null;
+            /**
+             * K
+             * @description With `within`: the level of that smaller BCube.
+             * @default 1
+             */
+            k: number;
         };
         /**
          * Source
@@ -3169,6 +3684,52 @@ export interface components {
             metrics: components["schemas"]["StructureMetrics"];
             /** Findings */
             findings: components["schemas"]["Finding"][];
+        };
+        /**
+         * Timers
+         * @description BSR's timers and limits. `[bcube §4, §7.5]`
+         */
+        Timers: {
+            /**
+             * Hello Secs
+             * @description Between two hellos to a neighbour.
+             * @default 1
+             */
+            hello_secs: number;
+            /**
+             * Dead After
+             * @description Lost hellos after which a neighbour is dead.
+             * @default 3
+             */
+            dead_after: number;
+            /**
+             * Adapt Secs
+             * @description Between two looks for a better path.
+             * @default 10
+             */
+            adapt_secs: number;
+            /**
+             * Adapt Jitter
+             * @description Share of it that is drawn at random.
+             * @default 0.5
+             */
+            adapt_jitter: number;
+            /**
+             * Probe Timeout Secs
+             * @default 0.5
+             */
+            probe_timeout_secs: number;
+            /**
+             * Failed Link Timeout Secs
+             * @description How long a failure is believed.
+             * @default 60
+             */
+            failed_link_timeout_secs: number;
+            /**
+             * Path Cache Secs
+             * @default 60
+             */
+            path_cache_secs: number;
         };
         /** Token */
         Token: {
@@ -4435,7 +4996,7 @@ export interface operations {
                 cursor?: string | null;
                 /** @description Those of this saved plan. */
                 plan?: string | null;
-                kind?: ("prediction" | "sweep") | null;
+                kind?: ("prediction" | "sweep" | "emulation") | null;
                 /** @description Those that ask the same question. */
                 content_hash?: string | null;
                 /** @description Words of the name. */
@@ -4641,7 +5202,7 @@ export interface operations {
                 /** @description Any of these. */
                 state?: ("queued" | "running" | "succeeded" | "failed" | "cancelled")[] | null;
                 /** @description Any of these. */
-                kind?: ("prediction" | "sweep" | "figure")[] | null;
+                kind?: ("prediction" | "sweep" | "figure" | "emulation")[] | null;
                 /** @description Words of the title. */
                 q?: string;
                 experiment?: string | null;
@@ -4806,10 +5367,10 @@ export interface operations {
                          * Event
                          * @enum {string}
                          */
-                        event: "state" | "point" | "figure" | "progress";
+                        event: "state" | "point" | "figure" | "progress" | "network" | "phase" | "tick" | "fault" | "stop-all" | "report";
                         /**
                          * Data
-                         * @description JSON. `state`: {state, attempt, reason}. `point`: a `PointFrame`. `figure`: the figure's document. `progress`: {state, progress, points_done, points_total, remaining_secs}.
+                         * @description JSON. `state`: {state, attempt, reason}. `point`: a `PointFrame`. `figure`: the figure's document. `progress`: {state, progress, points_done, points_total, remaining_secs}. Of emulations: `network` begins an attempt and says what the columns of each `tick` are; `report` ends it.
                          */
                         data: string;
                     };
@@ -4862,6 +5423,281 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_report_page: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report, self-contained. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_report_pdf: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report, typeset. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/pdf": string;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_emulation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Machine"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_faults: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FaultList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    inject_fault: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LiveFault"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    preview_fault: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LiveFault"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BlastRadius"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    recover_fault: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the list of faults names it. */
+                fault: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    stop_all: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];

@@ -1,0 +1,61 @@
+"""The servers' image: one static binary on nothing, made here and pulled from nowhere. Its tag is its content's hash."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+from pathlib import Path
+from typing import Any
+
+from docker.errors import ImageNotFound
+
+REPOSITORY = "cubeyard-node"
+LABEL = "cubeyard.image"
+PROGRAM = "/cubeyard-node"
+MOUNT = "/run/cubeyard"
+"""Where the run's folder of a server is inside it."""
+
+
+def ensure(api: Any, binary: Path) -> str:
+    """The image's name; built if the engine does not have it. Older ones of ours that nothing uses are removed."""
+    content = binary.read_bytes()
+    tag = hashlib.sha256(content).hexdigest()[:16]
+    name = f"{REPOSITORY}:{tag}"
+    try:
+        api.inspect_image(name)
+    except ImageNotFound:
+        api.import_image_from_data(
+            _layer(content),
+            repository=REPOSITORY,
+            tag=tag,
+            changes=[f"LABEL {LABEL}={tag}", f'ENTRYPOINT ["{PROGRAM}"]'],
+        )
+        _forget_others(api, name)
+    return name
+
+
+def _layer(content: bytes) -> bytes:
+    """A tar with the program and the folder that the run's own is mounted on; the same bytes for the same program."""
+    held = io.BytesIO()
+    with tarfile.open(fileobj=held, mode="w") as tar:
+        for folder in ("run", MOUNT[1:]):
+            entry = tarfile.TarInfo(folder)
+            entry.type, entry.mode = tarfile.DIRTYPE, 0o755
+            tar.addfile(entry)
+        entry = tarfile.TarInfo(PROGRAM[1:])
+        entry.size, entry.mode = len(content), 0o755
+        tar.addfile(entry, io.BytesIO(content))
+    return held.getvalue()
+
+
+def _forget_others(api: Any, name: str) -> None:
+    from docker.errors import APIError
+
+    for image in api.images(filters={"label": LABEL}):
+        for other in image.get("RepoTags") or []:
+            if other != name and other.startswith(f"{REPOSITORY}:"):
+                try:
+                    api.remove_image(other)
+                except APIError:
+                    continue  # a container of another run still has it

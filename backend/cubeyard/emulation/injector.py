@@ -1,0 +1,77 @@
+"""Making faults happen and end: the fabric breaks links and switches, Docker kills and freezes servers."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from cubeyard.emulation.deploy import Deployment
+from cubeyard.emulation.faults import BY_ENGINE, Fault, Strike
+
+Json = dict[str, Any]
+
+
+class Injector:
+    """Knows what is broken now."""
+
+    def __init__(self, run_id: str, deployment: Deployment) -> None:
+        self._run = run_id
+        self._deployment = deployment
+        self.active: dict[str, Fault] = {}
+
+    @property
+    def _containers(self) -> bool:
+        return self._deployment.docker is not None
+
+    def inject(self, fault: Fault) -> int:
+        """Break everything that the fault strikes. When the first of it was broken, by the machine's monotonic clock."""
+        struck_nanos = time.monotonic_ns()
+        self.active[fault.id] = fault
+        for strike in fault.strikes:
+            self._break(strike)
+        return struck_nanos
+
+    def recover(self, fault: Fault) -> int:
+        """Mend it. What another fault holds broken too stays so until that one ends as well."""
+        for strike in fault.strikes:
+            if not self._held_by_another(fault, strike):
+                self._mend(strike)
+        self.active.pop(fault.id, None)
+        return time.monotonic_ns()
+
+    def recover_all(self) -> int:
+        for fault in list(self.active.values()):
+            self.recover(fault)
+        return time.monotonic_ns()
+
+    def _held_by_another(self, fault: Fault, strike: Strike) -> bool:
+        return any(
+            other.kind == strike.kind and other.target == strike.target
+            for one in self.active.values()
+            if one.id != fault.id
+            for other in one.strikes
+        )
+
+    def _break(self, strike: Strike) -> None:
+        assert self._deployment.fabric is not None
+        if self._containers and strike.kind in BY_ENGINE:
+            server = strike.target["server"]
+            if strike.kind == "server-killed":
+                self._deployment.kill(server)
+            else:
+                self._deployment.freeze(server)
+            return
+        self._deployment.fabric.call("inject", run=self._run, fault=strike.for_fabric())
+        if self._containers and strike.kind == "server-off":
+            self._deployment.kill(strike.target["server"])
+
+    def _mend(self, strike: Strike) -> None:
+        assert self._deployment.fabric is not None
+        if self._containers and strike.kind == "server-frozen":
+            self._deployment.thaw(strike.target["server"])
+            return
+        if self._containers and strike.kind in ("server-killed", "server-off"):
+            self._deployment.revive(strike.target["server"])
+            if strike.kind == "server-killed":
+                return
+        self._deployment.fabric.call("recover", run=self._run, fault=strike.id)

@@ -1,0 +1,51 @@
+"""What a session is asked to do: an experiment's document, read once and checked against the machine's limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cubeyard.emulation import network as networks
+from cubeyard.emulation.estimate import Estimate, estimate, refuse_oversize
+from cubeyard.emulation.faults import Schedule
+from cubeyard.emulation.flows import Flow, flows_of
+from cubeyard.emulation.network import Network
+from cubeyard.emulation.prediction import Prediction, predict
+from cubeyard.engine import Engine
+from cubeyard.experiments.emulation import DEFAULT_LINK_GBPS, Emulation
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Question:
+    """Everything that is fixed before the first packet."""
+
+    network: Network
+    seed: int
+    settings: Emulation
+    workload: Json
+    flows: list[Flow]
+    prediction: Prediction
+    """Of the whole network, before any fault."""
+    schedule: Schedule
+    estimate: Estimate
+
+    @property
+    def software(self) -> bool:
+        return self.settings.dataplane == "software"
+
+
+def read(engine: Engine, document: Json) -> Question:
+    """The question of an experiment's document. Raises a 422 that names the field."""
+    settings = Emulation.model_validate(document.get("emulation") or {})
+    rate = (document.get("link_gbps") or DEFAULT_LINK_GBPS) * 1e9
+    part = settings.slice.model_dump() if settings.slice is not None else None
+    network = networks.build(engine, document["plan"]["spec"], rate, settings.mtu, part)
+    refuse_oversize(network, settings.mode)
+    seed = document["seeds"][0]
+    schedule = Schedule.read(engine, network, document["faults"], seed)
+    prediction = predict(engine, network, document["workload"], document.get("routing"), seed)
+    flows = flows_of(network, prediction, settings, document["workload"])
+    expected = estimate(network, settings, flows)
+    return Question(network, seed, settings, document["workload"], flows, prediction, schedule, expected)

@@ -1,0 +1,72 @@
+"""Removes what dead runs left, and only that: of this place's runs those whose lock nobody holds."""
+
+from __future__ import annotations
+
+import shutil
+
+import structlog
+
+from cubeyard.emulation.containers import Containers, DockerGoneError
+from cubeyard.emulation.fabric_client import FabricClient, FabricError, FabricGoneError
+from cubeyard.emulation.fabric_process import reap_state
+from cubeyard.emulation.place import Place
+from cubeyard.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+
+def reap(place: Place) -> list[str]:
+    """The runs that were removed. What does not answer now is left for the next time."""
+    docker = Containers(place.name)
+    found: set[str] = set()
+    try:
+        found |= set(docker.runs())
+    except DockerGoneError:
+        docker = None
+    try:
+        with FabricClient(place.socket) as fabric:
+            found |= {str(one["run"]) for one in fabric.call("runs").get("runs", [])}
+    except (FabricGoneError, FabricError) as error:
+        log.debug("fabric_not_reaped", error=error.detail)
+    removed = []
+    for run in sorted(found):
+        with place.held(run) as nobodys:
+            if nobodys:
+                _remove(place, docker, run)
+                removed.append(run)
+    if docker is not None:
+        docker.close()
+    if removed:
+        log.warning("emulations_reaped", runs=removed)
+    return removed
+
+
+def _remove(place: Place, docker: Containers | None, run: str) -> None:
+    try:
+        if docker is not None:
+            docker.remove(run)
+        with FabricClient(place.socket) as fabric:
+            fabric.call("destroy", run=run)
+    except (DockerGoneError, FabricGoneError, FabricError) as error:
+        log.warning("emulation_not_removed", run=run, error=error.detail)
+
+
+def reap_left_alone(settings: Settings) -> list[str]:
+    """Places that processes had for themselves and left when they were killed: everything in them goes."""
+    removed = []
+    for place in Place.left_alone():
+        with place.held("owner") as nobodys:
+            if not nobodys:
+                continue
+            try:
+                docker = Containers(place.name)
+                for run in docker.runs():
+                    docker.remove(run)
+                docker.close()
+            except DockerGoneError as error:
+                log.warning("place_not_removed", place=place.name, error=error.detail)
+                continue
+            reap_state(settings, place)
+            shutil.rmtree(place.folder, ignore_errors=True)
+            removed.append(place.name)
+    return removed

@@ -1,0 +1,243 @@
+"""What a session measures: the fabric's ticks as compact frames, and sums of them for the report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from cubeyard.emulation.guard import Reading, Window
+from cubeyard.emulation.question import Question
+
+Json = dict[str, Any]
+Part = Literal["before", "during", "after"]
+
+MAX_FLOW_COLUMNS = 512
+"""A tick with more flows gives them by server only: a frame is to stay below 9 KB."""
+
+
+@dataclass
+class Sums:
+    """Of a stretch of the session, in the columns' order. Bytes, unless said otherwise."""
+
+    links: np.ndarray
+    """[direction, link]"""
+    flows: np.ndarray
+    relayed: np.ndarray
+    secs: float = 0.0
+    ticks: int = 0
+    retransmits: int = 0
+    drops: int = 0
+    cpu: float = 0.0
+    """Sum of cpu x secs."""
+    least_bits_per_sec: float | None = None
+    least_abt_bits_per_sec: float | None = None
+
+    def add(self, secs: float, tick: Tick, reading: Reading) -> None:
+        self.secs += secs
+        self.ticks += 1
+        self.links += tick.links
+        self.flows += tick.flows
+        self.relayed += tick.relayed
+        self.retransmits += sum(tick.retransmits)
+        self.drops += sum(tick.drops.values())
+        self.cpu += tick.cpu * secs
+        self.least_bits_per_sec = _least(self.least_bits_per_sec, reading.goodput_bits_per_sec)
+        self.least_abt_bits_per_sec = _least(self.least_abt_bits_per_sec, reading.abt_bits_per_sec)
+
+    @property
+    def goodput_bits_per_sec(self) -> float:
+        return float(self.flows.sum()) * 8 / self.secs if self.secs > 0 else 0.0
+
+    def document(self) -> Json:
+        """The stretch's means."""
+        secs = max(self.secs, 1e-9)
+        slowest = float(self.flows.min()) * 8 / secs if self.flows.size else 0.0
+        return {
+            "secs": round(self.secs, 2),
+            "goodput_bits_per_sec": round(self.goodput_bits_per_sec),
+            "least_goodput_bits_per_sec": round(self.least_bits_per_sec or 0.0),
+            "abt_bits_per_sec": round(slowest * self.flows.size),
+            "least_abt_bits_per_sec": round(self.least_abt_bits_per_sec or 0.0),
+            "stalled_flows": int((self.flows == 0).sum()),
+            "retransmits": self.retransmits,
+            "drops": self.drops,
+            "cpu": round(self.cpu / secs, 4),
+        }
+
+
+def _least(had: float | None, now: float) -> float:
+    return now if had is None else min(had, now)
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A frame of the fabric, in arrays. What it leaves out is nothing."""
+
+    number: int
+    at_secs: float
+    links: np.ndarray
+    relayed: np.ndarray
+    own: list[int]
+    server_cpu: list[float]
+    flows: np.ndarray
+    retransmits: list[int]
+    paths: list[int]
+    link_drops: list[int]
+    queue: list[int]
+    drops: dict[str, int]
+    cpu: float
+    events: list[Json]
+
+    @classmethod
+    def of(cls, frame: Json, servers: int, links: int, flows: int) -> Tick:
+        of_links, of_servers, of_flows = (frame.get(name) or {} for name in ("links", "servers", "flows"))
+        forth, back = _column(of_links.get("tx"), links), _column(of_links.get("rx"), links)
+        return cls(
+            int(frame.get("tick", 0)),
+            float(frame.get("at_secs", 0.0)),
+            np.array([forth, back], dtype=np.int64),
+            np.array(_column(of_servers.get("relayed"), servers), dtype=np.int64),
+            _column(of_servers.get("own"), servers),
+            [float(one) for one in of_servers.get("cpu") or [0.0] * servers],
+            np.array(_column(of_flows.get("bytes"), flows), dtype=np.int64),
+            _column(of_flows.get("retransmits"), flows),
+            _column(of_flows.get("path"), flows),
+            list(of_links.get("drops") or []),
+            list(of_links.get("queue") or []),
+            {str(name): int(count) for name, count in (frame.get("drops") or {}).items()},
+            float((frame.get("host") or {}).get("cpu") or 0.0),
+            list(frame.get("events") or []),
+        )
+
+
+def _column(values: list[Any] | None, length: int) -> list[int]:
+    """As long as it has to be: what a frame lacks is zero."""
+    found = [int(one or 0) for one in values or []][:length]
+    return found + [0] * (length - len(found))
+
+
+@dataclass
+class Recorder:
+    """Everything measured since the workload began to count."""
+
+    question: Question
+    parts: dict[Part, Sums] = field(default_factory=dict)
+    events: list[Json] = field(default_factory=list)
+    moves: int = 0
+    """How often a flow took another path."""
+    series: list[tuple[float, float, float]] = field(default_factory=list)
+    """(at, goodput, ABT), one a second."""
+
+    def __post_init__(self) -> None:
+        network = self.question.network
+        self._servers = list(network.servers)
+        self._row = {server: i for i, server in enumerate(self._servers)}
+        self._destination = np.array([self._row[flow.destination] for flow in self.question.flows])
+        self._source = np.array([self._row[flow.source] for flow in self.question.flows])
+        self._window = Window(len(self.question.flows))
+        self._paths = [0] * len(self.question.flows)
+        self._last_secs: float | None = None
+        self.total = self._sums()
+        self.reading = Reading(0.0, 0.0, 0)
+
+    def _sums(self) -> Sums:
+        links, flows = len(self.question.network.links), len(self.question.flows)
+        zeros = np.zeros
+        return Sums(zeros((2, links), np.int64), zeros(flows, np.int64), zeros(len(self._servers), np.int64))
+
+    def take(self, frame: Json) -> tuple[Tick, float]:
+        """A tick, and how many seconds it stands for."""
+        network = self.question.network
+        tick = Tick.of(frame, len(self._servers), len(network.links), len(self.question.flows))
+        secs = tick.at_secs - self._last_secs if self._last_secs is not None else 0.1
+        self._last_secs = tick.at_secs
+        return tick, max(secs, 0.0)
+
+    def count(self, tick: Tick, secs: float, at_secs: float, part: Part) -> Reading:
+        """Add a tick of the measured time, which is at `at_secs` of it."""
+        self.reading = self._window.add(secs, tick.flows.tolist())
+        self.parts.setdefault(part, self._sums()).add(secs, tick, self.reading)
+        self.total.add(secs, tick, self.reading)
+        if int(at_secs) >= len(self.series):
+            now = self.reading
+            self.series.append((round(at_secs, 1), round(now.goodput_bits_per_sec), round(now.abt_bits_per_sec)))
+        return self.reading
+
+    def payload(self, tick: Tick, at_secs: float, phase: str, events: list[Json]) -> Json:
+        """The frame that the page draws: deltas in columns, and only what is there."""
+        moved = [[i, path] for i, path in enumerate(tick.paths) if path != self._paths[i]]
+        self.moves += sum(self._paths[i] != 0 and path != 0 for i, path in moved)
+        self._paths = tick.paths
+        received = np.bincount(self._destination, tick.flows, len(self._servers)).astype(np.int64)
+        payload: Json = {
+            "tick": tick.number,
+            "at_secs": round(at_secs, 3),
+            "phase": phase,
+            "links": {"ab": tick.links[0].tolist(), "ba": tick.links[1].tolist()},
+            "servers": {
+                "received": received.tolist(),
+                "relayed": tick.relayed.tolist(),
+                "cpu": [round(one, 3) for one in tick.server_cpu],
+            },
+            "goodput_bits_per_sec": round(self.reading.goodput_bits_per_sec),
+            "abt_bits_per_sec": round(self.reading.abt_bits_per_sec),
+            "cpu": round(tick.cpu, 3),
+        }
+        if len(tick.flows) <= MAX_FLOW_COLUMNS:
+            payload["flows"] = {"bytes": tick.flows.tolist()}
+        sparse = {
+            "paths": moved,
+            "retransmits": [[i, one] for i, one in enumerate(tick.retransmits) if one],
+            "link_drops": [[i, one] for i, one in enumerate(tick.link_drops) if one],
+            "queues": [[i, one] for i, one in enumerate(tick.queue) if one],
+            "drops": {name: one for name, one in tick.drops.items() if one},
+            "events": events,
+        }
+        return {**payload, **{name: some for name, some in sparse.items() if some}}
+
+    def per_server(self) -> list[Json]:
+        secs = max(self.total.secs, 1e-9)
+        sent = np.bincount(self._source, self.total.flows, len(self._servers)) * 8 / secs
+        received = np.bincount(self._destination, self.total.flows, len(self._servers)) * 8 / secs
+        relayed = self.total.relayed * 8 / secs
+        names = self.question.network.servers
+        return [
+            {
+                "server": names[server],
+                "id": server,
+                "sent_bits_per_sec": round(float(sent[i])),
+                "received_bits_per_sec": round(float(received[i])),
+                "relayed_bits_per_sec": round(float(relayed[i])),
+            }
+            for i, server in enumerate(self._servers)
+        ]
+
+    def per_link(self) -> list[Json]:
+        secs = max(self.total.secs, 1e-9)
+        network = self.question.network
+        return [
+            {
+                "link": network.link_name(link),
+                "id": link.id,
+                "level": link.level,
+                "ab_bits_per_sec": round(float(self.total.links[0, i]) * 8 / secs),
+                "ba_bits_per_sec": round(float(self.total.links[1, i]) * 8 / secs),
+            }
+            for i, link in enumerate(network.links)
+        ]
+
+    def per_flow(self) -> list[Json]:
+        secs = max(self.total.secs, 1e-9)
+        names = self.question.network.servers
+        return [
+            {
+                "flow": flow.id,
+                "source": names[flow.source],
+                "destination": names[flow.destination],
+                "goodput_bits_per_sec": round(float(self.total.flows[flow.id]) * 8 / secs),
+                "ideal_bits_per_sec": round(flow.ideal_bits_per_sec),
+            }
+            for flow in self.question.flows
+        ]

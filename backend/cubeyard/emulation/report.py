@@ -1,0 +1,95 @@
+"""The end of a session: what held, what was measured before, during and after the faults, and what it is worth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cubeyard.emulation.fidelity import Calibration, judge
+from cubeyard.emulation.guard import Guard
+from cubeyard.emulation.recorder import Recorder
+
+Json = dict[str, Any]
+
+DETECTED = frozenset({"neighbour_dead", "path_failed", "next_hop_dead", "carrier"})
+MOVED = frozenset({"path_switched"})
+WATCHED_SECS = 30.0
+"""An event later than this after a fault is not counted as its consequence."""
+BACK_SHARE = 0.95
+
+
+def make(
+    recorder: Recorder, guard: Guard, calibration: Calibration | None, faults: list[Json], *, ended: str, timings: Json
+) -> Json:
+    """The document. `faults` are what was injected, each with its times."""
+    question = recorder.question
+    before = recorder.parts.get("before")
+    ideal = question.prediction.ideal_bits_per_sec
+    quiet = before if before is not None and before.secs >= 1.0 else None
+    achieved = quiet.goodput_bits_per_sec / ideal if quiet is not None and ideal > 0 else None
+    cpu = quiet.cpu / quiet.secs if quiet is not None else None
+    total = recorder.total.document()
+    return {
+        "ended": ended,
+        "verdict": guard.document(),
+        "aggregate_goodput_bits_per_sec": total["goodput_bits_per_sec"],
+        "ideal_bits_per_sec": round(ideal),
+        "header_efficiency": round(question.network.header_efficiency, 4),
+        "abt_bits_per_sec": total["abt_bits_per_sec"],
+        "predicted": question.prediction.document(),
+        "total": total,
+        "windows": {
+            name: recorder.parts[name].document() for name in ("before", "during", "after") if name in recorder.parts
+        },
+        "fidelity": judge(calibration, achieved, cpu, question.network.header_efficiency),
+        "faults": [{**fault, **consequences(fault, recorder)} for fault in faults],
+        "path_moves": recorder.moves,
+        "per_server": recorder.per_server(),
+        "per_link": recorder.per_link(),
+        "per_flow": recorder.per_flow(),
+        "series": {
+            "at_secs": [one[0] for one in recorder.series],
+            "goodput_bits_per_sec": [one[1] for one in recorder.series],
+            "abt_bits_per_sec": [one[2] for one in recorder.series],
+        },
+        "timings": timings,
+    }
+
+
+def consequences(fault: Json, recorder: Recorder) -> Json:
+    """When the fault was noticed, when flows had moved, and when the goodput was back, in seconds after it."""
+    struck = fault.get("at_nanos")
+    if struck is None:
+        return {
+            "detected_secs": None,
+            "first_move_secs": None,
+            "last_move_secs": None,
+            "moves": 0,
+            "recovered_secs": None,
+        }
+    after = [
+        (event, (event["at_nanos"] - struck) / 1e9)
+        for event in recorder.events
+        if event.get("at_nanos") is not None and 0 <= event["at_nanos"] - struck <= WATCHED_SECS * 1e9
+    ]
+    detected = [secs for event, secs in after if event.get("kind") in DETECTED]
+    moved = [secs for event, secs in after if event.get("kind") in MOVED]
+    return {
+        "detected_secs": round(min(detected), 4) if detected else None,
+        "first_move_secs": round(min(moved), 4) if moved else None,
+        "last_move_secs": round(max(moved), 4) if moved else None,
+        "moves": len(moved),
+        "recovered_secs": _back(fault, recorder),
+    }
+
+
+def _back(fault: Json, recorder: Recorder) -> float | None:
+    """How long until the goodput was again nearly what it had been, by the series of seconds."""
+    before = recorder.parts.get("before")
+    if before is None or not before.secs:
+        return None
+    enough = before.goodput_bits_per_sec * BACK_SHARE
+    started = fault["injected_at_secs"]
+    for at_secs, goodput, _ in recorder.series:
+        if at_secs > started + 1.0 and goodput >= enough:
+            return round(at_secs - started, 1)
+    return None

@@ -1,0 +1,119 @@
+"""Sessions as runs: frames go to the database, orders come from it, the lease says when to stop."""
+
+from __future__ import annotations
+
+import threading
+
+import structlog
+
+from cubeyard.emulation.fabric_process import FabricProcess
+from cubeyard.emulation.orders import Order
+from cubeyard.emulation.place import Place
+from cubeyard.emulation.question import Question, read
+from cubeyard.emulation.reaper import reap, reap_left_alone
+from cubeyard.emulation.repository import OrderRepository
+from cubeyard.emulation.service import resolve_live
+from cubeyard.emulation.session import Session
+from cubeyard.engine import Engine
+from cubeyard.experiments.points import Json
+from cubeyard.kit.db import Database
+from cubeyard.kit.errors import ProblemError
+from cubeyard.runs.frames import Frames
+from cubeyard.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+
+class DatabaseSink:
+    """A session's sink, over one attempt at a run."""
+
+    def __init__(self, database: Database, engine: Engine, question: Question, run_id: str, frames: Frames) -> None:
+        self._database = database
+        self._engine = engine
+        self._question = question
+        self._run = run_id
+        self._frames = frames
+        self._live = 0
+        with database.session() as session:
+            repository = OrderRepository(session)
+            # What was asked of an earlier attempt is over with it.
+            self._after = repository.last(run_id)
+            self._live = len(repository.injected(run_id))
+
+    def frame(self, kind: str, payload: Json) -> None:
+        self._frames.write(kind, payload)
+
+    def progress(self, share: float) -> None:
+        self._frames.lease.progress = share
+
+    def check(self) -> None:
+        self._frames.lease.check()
+
+    def orders(self) -> list[Order]:
+        with self._database.session() as session:
+            rows = OrderRepository(session).waiting(self._run, self._after)
+            asked = [(row.id, row.kind, row.fault_id, row.payload) for row in rows]
+        found: list[Order] = []
+        for id_, kind, fault_id, payload in asked:
+            self._after = id_
+            if kind == "inject":
+                network, seed = self._question.network, self._question.seed
+                fault = resolve_live(self._engine, network, payload, self._live, seed)
+                self._live += 1
+                found.append(Order(id_, "inject", fault=fault))
+            elif kind == "recover":
+                found.append(Order(id_, "recover", fault_id=fault_id))
+            else:
+                found.append(Order(id_, "stop-all"))
+        return found
+
+    def done(self, order: Order, outcome: Json) -> None:
+        with self._database.session() as session:
+            OrderRepository(session).obeyed(order.id, outcome)
+
+
+class EmulationRunner:
+    """Does the runs of one worker, one after the other or beside each other, over one fabric."""
+
+    def __init__(self, settings: Settings, database: Database, engine: Engine) -> None:
+        self._settings = settings
+        self._database = database
+        self._engine = engine
+        self._place = Place.of(settings)
+        self._fabric = FabricProcess(settings, self._place)
+        self._starting = threading.Lock()
+
+    def run(self, run_id: str, document: Json, frames: Frames) -> None:
+        question = read(self._engine, document)
+        self.ready()
+        sink = DatabaseSink(self._database, self._engine, question, run_id, frames)
+        report = Session(self._settings, self._place, run_id, question, sink).run()
+        frames.lease.check()
+        frames.write("report", {"point": 0, **report}, 0)
+
+    def ready(self) -> None:
+        """There is a fabric. Raises with what to do if there is none and none may be started."""
+        with self._starting:
+            if self._settings.fabric_start:
+                self._fabric.ensure()
+
+    def reap(self) -> None:
+        """Remove what dead runs left on this machine. Never fails: it is tried again."""
+        try:
+            if self._place.folder.exists():
+                self._wake()
+                reap(self._place)
+            reap_left_alone(self._settings)
+        except Exception as error:
+            log.warning("emulation_reaper", error=f"{type(error).__name__}: {error}")
+
+    def _wake(self) -> None:
+        """The fabric itself removes what its own journal names when it starts."""
+        try:
+            self.ready()
+        except ProblemError as error:
+            log.info("no_fabric", error=error.detail)
+
+    def close(self) -> None:
+        """The worker stops. A fabric that it started goes, with whatever it still has."""
+        self._fabric.stop()

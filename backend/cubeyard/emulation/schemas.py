@@ -1,0 +1,82 @@
+"""What the emulation endpoints take and give, and what the frames of its runs hold."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from cubeyard.experiments.schemas import Fault
+
+
+class LiveFault(Fault):
+    """A fault for a run that is under way. Its times count from when the worker takes it up."""
+
+
+class FaultTarget(BaseModel):
+    kind: str = Field(description="How it breaks, one by one.", examples=["server-off"])
+    name: str = Field(description="A server or switch, or a link by its two ends.")
+
+
+class BlastRadius(BaseModel):
+    """What a fault would cut, and what the flow engine expects of the rest."""
+
+    targets: list[FaultTarget]
+    flows: int
+    lost_flows: int = Field(description="Flows that no path is left for, or whose end is gone.")
+    abt_bits_per_sec: float = Field(description="Predicted, with everything broken that is broken now and this too.")
+    abt_before_bits_per_sec: float = Field(description="Predicted, as it is now.")
+    goodput_bits_per_sec: float = Field(description="Predicted sum of the fair rates.")
+    goodput_before_bits_per_sec: float
+
+
+class FaultState(BaseModel):
+    """A fault of a run, scheduled or asked for."""
+
+    id: str = Field(examples=["f1"])
+    kind: str
+    targets: list[str]
+    at_secs: float | None = Field(description="When it was to strike, on the run's own clock; null: at once.")
+    until_secs: float | None
+    live: bool = Field(description="Asked for while the run was under way.")
+    state: Literal["waiting", "injected", "recovered", "failed"]
+    reason: str = ""
+
+
+class FaultList(BaseModel):
+    items: list[FaultState]
+
+
+class Order(BaseModel):
+    """What was asked of a running session."""
+
+    id: int
+    run_id: str
+    kind: Literal["inject", "recover", "stop-all"]
+    fault: str = Field(description="The fault's id in the run; empty for `stop-all`.")
+    targets: list[FaultTarget] = []
+    created_at: datetime
+
+
+class Capability(BaseModel):
+    """One thing that emulation needs or can use."""
+
+    name: str = Field(examples=["docker"])
+    title: str
+    available: bool
+    reason: str = Field(description="Why not, or what was found.")
+    fix: str = Field(description="What to do about it; empty when there is nothing to do.")
+    needed: bool = Field(description="Nothing runs without it.")
+
+
+class Machine(BaseModel):
+    """Whether this machine emulates, and how."""
+
+    ready: bool
+    modes: list[Literal["containers", "namespaces"]]
+    capabilities: list[Capability]
+    fabric: dict[str, Any] | None = Field(description="What cubeyard-fabric says of the kernel.")
+    cores: int
+    memory_free_bytes: int
+    max_servers: int

@@ -1,0 +1,112 @@
+"""What an experiment says beside its question when real packets are to answer it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from cubeyard.kit.text import PlainText
+from cubeyard.plans.schemas import Request
+
+Mode = Literal["containers", "namespaces"]
+Dataplane = Literal["kernel", "software"]
+Delivery = Literal["unicast", "complete-graph", "spanning-trees", "pipeline"]
+Metric = Literal["goodput", "goodput-share", "abt", "abt-share", "stalled-flows"]
+FaultKind = Literal[
+    "server-killed",
+    "server-frozen",
+    "server-off",
+    "cable-pulled",
+    "cable-cut-silent",
+    "port-down",
+    "switch-silent",
+    "switch-off",
+    "link-rate",
+    "link-loss",
+    "link-delay",
+]
+Secs = Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)]
+ServerName = Annotated[PlainText, Field(min_length=1, max_length=64)]
+
+DEFAULT_LINK_GBPS = 0.1
+DEFAULT_MTU = 9000
+
+
+class Slice(Request):
+    """A part of a plan that is too large to emulate whole: servers with the links and switches between them."""
+
+    servers: list[ServerName] | None = Field(
+        default=None, min_length=2, max_length=1024, description="Servers by name.", examples=[["0000", "0001"]]
+    )
+    within: ServerName | None = Field(
+        default=None, description="Of a BCube: the smaller BCube around this server.", examples=["0000"]
+    )
+    k: int = Field(default=1, ge=0, le=3, description="With `within`: the level of that smaller BCube.")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Slice:
+        if (self.servers is None) == (self.within is None):
+            raise ValueError("give either servers or within")
+        return self
+
+
+class Timers(Request):
+    """BSR's timers and limits. `[bcube §4, §7.5]`"""
+
+    hello_secs: float = Field(default=1.0, ge=0.02, le=60, description="Between two hellos to a neighbour.")
+    dead_after: int = Field(default=3, ge=1, le=100, description="Lost hellos after which a neighbour is dead.")
+    adapt_secs: float = Field(default=10.0, ge=0.2, le=3600, description="Between two looks for a better path.")
+    adapt_jitter: float = Field(default=0.5, ge=0, le=1, description="Share of it that is drawn at random.")
+    probe_timeout_secs: float = Field(default=0.5, gt=0, le=60)
+    failed_link_timeout_secs: float = Field(default=60.0, gt=0, le=3600, description="How long a failure is believed.")
+    path_cache_secs: float = Field(default=60.0, gt=0, le=3600)
+
+
+class Hypothesis(Request):
+    """What is expected to hold. A run that breaks it for that long is aborted, and the verdict says so."""
+
+    metric: Metric = Field(
+        default="goodput-share",
+        description="`goodput` and `abt` in bits/s, `-share` of what they were before the first fault; `stalled-flows` counts "
+        "flows without progress.",
+    )
+    bound: float = Field(ge=0, allow_inf_nan=False, description="At least; of `stalled-flows`: at most.")
+    for_secs: float = Field(default=2.0, ge=0.1, le=600, description="A violation shorter than this is forgiven.")
+    abort: bool = Field(default=True, description="Whether a lasting violation ends the run.")
+
+
+class Emulation(Request):
+    """How the packets are sent. Everything has a default that this machine carries for sixteen servers."""
+
+    mode: Mode = Field(default="containers", description="`namespaces` needs no Docker engine.")
+    dataplane: Dataplane = Field(default="kernel", description="eBPF in the kernel, or forwarding in user space.")
+    seconds: Secs = Field(default=30.0, description="How long the workload is measured.")
+    settle_secs: float = Field(default=3.0, ge=0, le=60, description="Sent before it, and not counted.")
+    calibrate_secs: float = Field(
+        default=2.0,
+        ge=0,
+        le=30,
+        description="How long one pair is measured first, to tell the machine from the network.",
+    )
+    mtu: int = Field(default=DEFAULT_MTU, ge=1280, le=9000, description="Of the ports, in bytes.")
+    protocol: Literal["tcp", "udp"] = "tcp"
+    flow_bits_per_sec: float | None = Field(
+        default=None, gt=0, le=1e11, allow_inf_nan=False, description="Of each flow; UDP needs one."
+    )
+    flow_bytes: int | None = Field(
+        default=None, ge=1, le=10**13, description="What each flow sends; as much as it can if left out."
+    )
+    connections: int = Field(default=1, ge=1, le=16, description="TCP connections a flow is made of.")
+    delivery: Delivery = Field(
+        default="unicast", description="How a one-to-several or one-to-all workload reaches its receivers."
+    )
+    timers: Timers = Field(default_factory=Timers)
+    slice: Slice | None = None
+    hypothesis: Hypothesis | None = None
+
+    @model_validator(mode="after")
+    def _paced(self) -> Emulation:
+        if self.protocol == "udp" and self.flow_bits_per_sec is None:
+            raise ValueError("flow_bits_per_sec: UDP sends at a rate; give one")
+        return self
