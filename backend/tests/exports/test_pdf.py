@@ -16,7 +16,7 @@ from pypdf import PdfReader
 
 from cubeyard.engine import Engine
 from cubeyard.exports import render
-from cubeyard.exports.pdf import pack as pack_module
+from cubeyard.exports.pdf import typesetting
 from cubeyard.exports.pdf.metrics import clipped, fit, width_mm
 from cubeyard.exports.pdf.strips import Field, Group, Layout, paginate
 from cubeyard.plans.view import PlanView
@@ -169,8 +169,8 @@ def test_the_papers_pack_takes_less_than_ten_seconds(plan: Callable[[str], PlanV
 def test_a_typesetter_that_fails_is_an_error_and_not_an_empty_file(
     plan: Callable[[str], PlanView], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pack_module.sys, "executable", "/bin/false")
-    with pytest.raises(pack_module.TypesettingError):
+    monkeypatch.setattr(typesetting.sys, "executable", "/bin/false")
+    with pytest.raises(typesetting.TypesettingError):
         list(render("pdf", plan("dcell")))
 
 

@@ -6,12 +6,8 @@ and says on its cover what is left out and where that is.
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -20,6 +16,7 @@ from cubeyard.exports.formats import Progress
 from cubeyard.exports.palette import LIGHT
 from cubeyard.exports.pdf.drawings import MAX_ELEVATIONS, elevation_section, floor_section
 from cubeyard.exports.pdf.sheets import A4, Section, label_sheets, materials, pull_order, rack_sheets, switch_sheets
+from cubeyard.exports.pdf.typesetting import typeset
 from cubeyard.exports.tables import PlanTables, provenance
 from cubeyard.exports.text import plain
 from cubeyard.exports.workbook.racks import CablesByRack
@@ -31,11 +28,6 @@ MAX_RACK_LINES = 24_000
 MAX_SWITCH_LINES = 24_000
 MAX_LABELS = 24_000
 MAX_BUNDLES = 3_000
-_CHUNK_BYTES = 1 << 18
-
-
-class TypesettingError(RuntimeError):
-    """The typesetter did not make a file: it was stopped, ran out of memory, or the template is at fault."""
 
 
 def install_pack(plan: PlanView, progress: Progress) -> Iterator[bytes]:
@@ -44,24 +36,9 @@ def install_pack(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     files: dict[str, bytes] = {}
     document = pack_document(tables, files, progress)
     progress(0.4, f"typesetting {document['total']:,} pages")
-    here = resources.files("cubeyard.exports.pdf")
-    with (
-        tempfile.TemporaryDirectory(prefix="cubeyard-pdf-") as folder,
-        resources.as_file(here.joinpath("fonts")) as fonts,
-        resources.as_file(here.joinpath("typeset.py")) as program,
-    ):
-        sources = files | {"main.typ": here.joinpath("pack.typ").read_bytes(), "pack.json": orjson.dumps(document)}
-        for name, content in sources.items():
-            (Path(folder) / name).write_bytes(content)
-        done = subprocess.run(
-            [sys.executable, "-I", str(program), folder, str(fonts)], capture_output=True, text=True, check=False
-        )
-        if done.returncode:
-            raise TypesettingError(done.stderr[-2000:])
-        progress(0.98, "install pack")
-        with (Path(folder) / "pack.pdf").open("rb") as pdf:
-            while piece := pdf.read(_CHUNK_BYTES):
-                yield piece
+    template = resources.files("cubeyard.exports.pdf").joinpath("pack.typ").read_bytes()
+    sources = files | {"main.typ": template, "pack.json": orjson.dumps(document)}
+    yield from typeset(sources, lambda: progress(0.98, "install pack"))
     progress(1.0, "install pack")
 
 

@@ -1,0 +1,74 @@
+"""`/api/v1/runs/{id}/report.html` and `.pdf`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from cubeyard.experiments.endpoints import Service as Experiments
+from cubeyard.kit.errors import responses
+from cubeyard.kit.ids import Id
+from cubeyard.kit.responses import download
+from cubeyard.reports import service
+from cubeyard.reports.content import Report
+from cubeyard.reports.html import html
+from cubeyard.reports.pdf import pdf
+from cubeyard.runs.endpoints import Service as Runs
+
+router = APIRouter(tags=["runs"])
+
+PAGE = {200: {"description": "The report, self-contained.", "content": {"text/html": {"schema": {"type": "string"}}}}}
+PRINT = {
+    200: {
+        "description": "The report, typeset.",
+        "content": {"application/pdf": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+
+class FileResponse(Response):
+    """For the API's description only: a body that is not JSON."""
+
+    media_type = None
+
+
+def get_report(request: Request, runs: Runs, experiments: Experiments, id: Id) -> Report:
+    run, database = runs.read(id), request.app.state.database
+    if run.experiment_id is None:
+        return service.of_figure(database, run)
+    return service.of_experiment(database, run, experiments.row(run.experiment_id))
+
+
+Wanted = Annotated[Report, Depends(get_report)]
+
+
+@router.get(
+    "/runs/{id}/report.html",
+    operation_id="read_report_page",
+    summary="A run's report as one HTML file",
+    response_class=FileResponse,
+    responses={**PAGE, **responses(404)},
+)
+def read_report_page(report: Wanted, id: Id) -> Response:
+    """Of a run that is not over: what it has so far, and that it is not complete."""
+    return _file(html(report), "text/html; charset=utf-8", f"run-{id}.html")
+
+
+@router.get(
+    "/runs/{id}/report.pdf",
+    operation_id="read_report_pdf",
+    summary="A run's report as PDF",
+    response_class=FileResponse,
+    responses={**PRINT, **responses(404)},
+)
+def read_report_pdf(report: Wanted, id: Id) -> Response:
+    return _file(pdf(report), "application/pdf", f"run-{id}.pdf")
+
+
+def _file(chunks: Iterator[bytes], media_type: str, name: str) -> Response:
+    """Shown by the browser rather than saved, under the name that saving gives it."""
+    response = download(chunks, media_type, name)
+    response.headers["content-disposition"] = response.headers["content-disposition"].replace("attachment", "inline", 1)
+    return response

@@ -1,0 +1,69 @@
+"""The report of a published figure: the paper's numbers beside ours, each with its verdict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from cubeyard.reports.content import Cell, Chart, Column, Line, Section, Table
+
+Json = dict[str, Any]
+COLUMNS = (
+    Column(""), Column("Paper", number=True), Column("Ours", number=True), Column("Unit"), Column("Band from", number=True),
+    Column("to", number=True), Column("Verdict"), Column("Reason"),
+)  # fmt: skip
+
+
+def sections(figure: Json) -> list[Section]:
+    rows: list[list[Cell]] = [
+        [
+            row["name"],
+            row["paper"],
+            row["ours"],
+            row["unit"],
+            row["low"],
+            row["high"],
+            row["verdict"],
+            row.get("reason") or "",
+        ]
+        for row in figure["rows"]
+    ]
+    axes = figure.get("axes") or {"x": "", "y": ""}
+    charts = (
+        [Chart(figure["title"], axes["x"], axes["y"], [_line(one) for one in figure["series"]])]
+        if figure["series"]
+        else []
+    )
+    made = [
+        Section("The paper's numbers beside ours", charts=charts, tables=[Table("Published numbers", COLUMNS, rows)])
+    ]
+    if figure["choices"]:
+        made.append(Section("Choices", notes=list(figure["choices"])))
+    return made
+
+
+def findings(figure: Json) -> list[str]:
+    verdicts = Counter(row["verdict"] for row in figure["rows"])
+    counts = ", ".join(
+        f"{verdicts[verdict]} {verdict}" for verdict in ("matches", "within band", "differs") if verdicts[verdict]
+    )
+    said = [f"Of {len(figure['rows'])} published numbers: {counts}."]
+    return said + [
+        f"{row['name']} differs: {row.get('reason') or 'no reason is known'}."
+        for row in figure["rows"]
+        if row["verdict"] == "differs"
+    ]
+
+
+def _line(series: Json) -> Line:
+    """A point without a value is left out. The band is one standard deviation to each side."""
+    known = [
+        i for i, (x, y) in enumerate(zip(series["x"], series["y"], strict=True)) if x is not None and y is not None
+    ]
+    x, y = [series["x"][i] for i in known], [series["y"][i] for i in known]
+    deviation = series.get("deviation") or []
+    if not any(deviation):
+        return Line(series["name"], x, y)
+    spread = [deviation[i] for i in known]
+    low = [value - one for value, one in zip(y, spread, strict=True)]
+    return Line(series["name"], x, y, low, [value + one for value, one in zip(y, spread, strict=True)])

@@ -1,0 +1,130 @@
+"""Gathers a run's report from what is kept of it: its experiment, its frames, the figure's own document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from cubeyard.experiments.models import ExperimentRow
+from cubeyard.experiments.points import failures_of, seeds_of
+from cubeyard.kit.db import Database
+from cubeyard.reports import figure, points
+from cubeyard.reports.content import Report, shown
+from cubeyard.runs.results import frames_of
+from cubeyard.runs.schemas import Run
+
+Json = dict[str, Any]
+KINDS = {"prediction": "Prediction", "sweep": "Sweep", "figure": "Published figure"}
+MAX_WORDS_CHARACTERS = 400
+
+
+def of_experiment(database: Database, run: Run, experiment: ExperimentRow) -> Report:
+    """The report of a prediction or a sweep, complete or not."""
+    found = points.gather(_payloads(database, run.id, "point"))
+    titles = [_title(one) for one in experiment.topologies]
+    return Report(
+        title=run.title,
+        kind=KINDS[run.kind],
+        state=_state(run),
+        findings=points.findings(found, titles),
+        question=_question(experiment),
+        sections=points.sections(found, titles) if found.count else [],
+        provenance=[*_plans(experiment), ("question", experiment.content_hash[:12]), *_seeds(seeds_of(experiment.document)), *_made(run)],
+    )  # fmt: skip
+
+
+def of_figure(database: Database, run: Run) -> Report:
+    """The report of a figure's run; without numbers as long as it has none."""
+    document = next(_payloads(database, run.id, "figure"), None)
+    given = document["provenance"] if document is not None else {}
+    source = [("source", str(given["source"]))] if "source" in given else []
+    return Report(
+        title=run.title,
+        kind=KINDS[run.kind],
+        state=_state(run),
+        findings=figure.findings(document) if document is not None else [],
+        question=[("Figure", run.figure or ""), *((name.capitalize(), value) for name, value in source)],
+        sections=figure.sections(document) if document is not None else [],
+        provenance=[*source, *_seeds(given.get("seeds", [])), *_made(run)],
+    )
+
+
+def _payloads(database: Database, run_id: str, kind: str) -> Iterator[Json]:
+    return (orjson.loads(frame.payload) for frame in frames_of(database, run_id) if frame.kind == kind)
+
+
+def _state(run: Run) -> str:
+    reason = f" {run.reason}" if run.reason else ""
+    if run.state == "succeeded":
+        return f"Complete: {run.points_total:,} of {run.points_total:,} points."
+    return f"Not complete: the run is {run.state} with {run.points_done:,} of {run.points_total:,} points.{reason}"
+
+
+def _title(topology: Json) -> str:
+    name = topology.get("name")
+    return topology["title"] if not name or name == topology["title"] else f"{name} ({topology['title']})"
+
+
+def _question(experiment: ExperimentRow) -> list[tuple[str, str]]:
+    document = experiment.document
+    asked = [
+        ("Plan" if index == 0 else "", f"{_title(one)}: {one['servers']:,} servers, {one['switches']:,} switches, {one['links']:,} links")
+        for index, one in enumerate(experiment.topologies)
+    ]  # fmt: skip
+    asked.append(("Workload", _words(document["workload"])))
+    asked.append(("Routing", document["routing"] or "the paper's own for each topology"))
+    if document["link_gbps"] is not None:
+        asked.append(("Link rate", f"{shown(document['link_gbps'])} Gb/s instead of the plan's"))
+    if document["flow_gigabits"] is not None:
+        asked.append(("Each flow sends", f"{shown(document['flow_gigabits'])} Gb"))
+    asked += [("Fault", _words(one["target"]) + _when(one)) for one in document["faults"]]
+    varied: dict[str, list[str]] = {}
+    for kind, ratio in failures_of(document):
+        if kind is not None:
+            varied.setdefault(kind, []).append(shown(ratio, share=True))
+    asked += [(f"Failing: {kind}", ", ".join(ratios)) for kind, ratios in varied.items()]
+    return asked
+
+
+def _words(fields: Json) -> str:
+    """`kind` and what was given beside it, cut short where it is a list of thousands."""
+    kind = str(fields.get("kind", "")).replace("-", " ")
+    rest = [f"{name} {_short(value)}" for name, value in fields.items() if name != "kind" and value is not None]
+    return ", ".join([kind, *rest] if kind else rest)
+
+
+def _short(value: object) -> str:
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text if len(text) <= MAX_WORDS_CHARACTERS else text[: MAX_WORDS_CHARACTERS - 1] + "…"
+
+
+def _when(fault: Json) -> str:
+    begins = f" from {fault['at_secs']:g} s" if fault["at_secs"] else ""
+    return begins + (f" until {fault['until_secs']:g} s" if fault["until_secs"] is not None else "")
+
+
+def _plans(experiment: ExperimentRow) -> list[tuple[str, str]]:
+    return [("plan", one["plan_hash"][:12]) for one in experiment.topologies if one.get("plan_hash")]
+
+
+def _seeds(seeds: list[int]) -> list[tuple[str, str]]:
+    if not seeds:
+        return []
+    in_a_row = len(seeds) > 1 and seeds == list(range(seeds[0], seeds[0] + len(seeds)))
+    return (
+        [("seed", str(seeds[0]))]
+        if len(seeds) == 1
+        else [("seeds", f"{seeds[0]} to {seeds[-1]}" if in_a_row else _short(seeds))]
+    )
+
+
+def _made(run: Run) -> list[tuple[str, str]]:
+    finished = run.finished_at
+    return [
+        ("engine", f"flow {run.engine_version}".strip()),
+        ("numbers", "modelled"),
+        ("run", run.id),
+        *([("finished", f"{finished:%Y-%m-%d %H:%M} UTC")] if finished is not None else []),
+    ]
