@@ -9,7 +9,8 @@ use common::{assert_walks, build};
 use cubeyard_routing::random::Draws;
 use cubeyard_routing::torus::{
     KeyMap, LinkStress, Multipath, Shape, Ties, aggregation_loads, cache_lookups, disjoint_paths,
-    join_by_corners, join_tree, link_stress, nearest_replica, routing_service_loads, secondary_replicas,
+    join_by_corners, join_tree, link_stress, nearest_replica, routing_service_loads, saturated_flow,
+    secondary_replicas,
 };
 use cubeyard_routing::{FailureKind, Failures, PathSet, Router};
 use cubeyard_topology::Topology;
@@ -248,4 +249,30 @@ fn ties_among_heirs_spread() {
         failures.fail_node(server);
     }
     assert_eq!(KeyMap::new(&shape, &failures).server_of(1, 4321), None);
+}
+
+#[test]
+fn a_flow_alone_congests_where_its_paths_meet() {
+    let (topology, shape) = camcube();
+    let at = |name: &str| topology.node_by_name(name).unwrap();
+    let flow = |to: &str| saturated_flow(&shape, at("(0,0,0)"), at(to), Ties::Up);
+    // A straight line is one path; a square's two paths do not meet; a flat one's do, on the long edge.
+    assert_eq!((flow("(5,0,0)").delivered, flow("(5,0,0)").carried), (1.0, 5.0));
+    assert_eq!((flow("(1,1,0)").delivered, flow("(1,1,0)").carried), (2.0, 4.0));
+    // (1,0,0) sends on half by either way; of the 1.5 that (0,1,0) and it bring to the edge, 1 goes on.
+    assert_eq!(flow("(2,1,0)").delivered, 1.5);
+    assert_eq!(flow("(0,0,0)").delivered, 0.0);
+}
+
+proptest! {
+    /// No more arrives than links leave the source or enter the destination, and each bit crosses at least the distance.
+    #[test]
+    fn a_flow_alone_keeps_to_its_links(destination in 1u32..8000, ties in prop::sample::select(vec![Ties::Up, Ties::Both])) {
+        let (_, shape) = camcube();
+        let flow = saturated_flow(&shape, 0, destination, ties);
+        let ways = (0..3).flat_map(|axis| shape.nearer(0, destination, axis, ties)).filter(|&nearer| nearer).count();
+        let hops = f64::from(shape.distance(0, destination));
+        prop_assert!(flow.delivered >= 1.0 - 1e-9 && flow.delivered <= ways as f64 + 1e-9);
+        prop_assert!(flow.carried >= flow.delivered * hops - 1e-9 && flow.carried <= ways as f64 * hops + 1e-9);
+    }
 }

@@ -109,3 +109,44 @@ pub fn routing_service_loads(shape: &Shape, root: NodeId, ties: Ties, seed: u64)
     }
     loads
 }
+
+/// What one flow gets of the routing service when its source fills every link that it may use.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Saturated {
+    /// What arrives, in links' rates.
+    pub delivered: f64,
+    /// What all links together carry for it, that which is lost on the way included.
+    pub carried: f64,
+}
+
+/// One flow alone, as a fluid of packets. A server divides what it gets evenly among its links on shortest paths and
+/// loses what they cannot carry: paths that meet congest, though there is nothing else in the network.
+pub fn saturated_flow(shape: &Shape, source: NodeId, destination: NodeId, ties: Ties) -> Saturated {
+    let mut flow = Saturated::default();
+    let mut inflow = vec![0.0; shape.servers() as usize];
+    // As much as any number of links can carry.
+    inflow[source as usize] = 6.0;
+    let mut here = vec![source];
+    for _ in 0..shape.distance(source, destination) {
+        let mut next = Vec::new();
+        for at in here {
+            let (ways, count) = ways_nearer(shape, at, destination, ties);
+            let each = (inflow[at as usize] / count as f64).min(1.0);
+            for &(axis, up) in &ways[..count] {
+                let to = shape.moved(at, axis, if up { 1 } else { -1 });
+                if inflow[to as usize] == 0.0 {
+                    next.push(to);
+                }
+                inflow[to as usize] += each;
+                flow.carried += each;
+            }
+        }
+        here = next;
+    }
+    flow.delivered = if source == destination {
+        0.0
+    } else {
+        inflow[destination as usize]
+    };
+    flow
+}

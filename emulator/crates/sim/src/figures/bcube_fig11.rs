@@ -93,7 +93,12 @@ pub(super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
                 .within(0.2)
                 .because("in an ideal fluid they take all that the connections over the root leave, at once"),
         ],
-        series: vec![steps("BCube", &in_bcube), steps("Tree", &in_tree)],
+        series: vec![
+            steps("BCube", &in_bcube),
+            steps("Tree", &in_tree),
+            Series::paper("paper: BCube is over", [(114.0, 0.0)]),
+            Series::paper("paper: the tree is over", [(332.0, 0.0)]),
+        ],
         axes: Some(Axes {
             x: "time (s)",
             y: "total throughput (Gb/s)",

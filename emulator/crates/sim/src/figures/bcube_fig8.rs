@@ -123,7 +123,10 @@ fn compute(context: &Context<'_>, kind: FailureKind) -> Result<Outcome, PredictE
             line.deviation.push(deviation);
             samples.push(sample);
         }
-        for value in published(name, kind) {
+        let printed = published(name, kind);
+        let points = printed.iter().map(|value| (RATIOS[value.ratio], value.abt_gbps));
+        let paper = Series::paper(format!("paper: {name}"), points);
+        for value in printed {
             let label = format!("{name}, {:.0} %", RATIOS[value.ratio] * 100.0);
             let mut row = Row::printed(label, "Gb/s", value.abt_gbps, 1.0, 0.0);
             if value.share > 0.0 {
@@ -133,7 +136,7 @@ fn compute(context: &Context<'_>, kind: FailureKind) -> Result<Outcome, PredictE
                 .rows
                 .push(row.because(value.reason).over_seeds(&samples[value.ratio]));
         }
-        outcome.series.push(line);
+        outcome.series.extend([line, paper]);
     }
     Ok(outcome)
 }

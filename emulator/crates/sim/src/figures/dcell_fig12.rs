@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::bcube_fig11::{all_to_all, steps};
 use super::testbed::GIGABITS_A_GB;
-use super::{Axes, Context, Outcome, Row, built};
+use super::{Axes, Context, Outcome, Row, Series, built};
 use crate::predict::PredictError;
 
 /// What a server sends to each of the 19 others: 5 GB.
@@ -60,7 +60,12 @@ pub(super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
                 .within(0.1)
                 .because(pause),
         ],
-        series: vec![steps("DCell", &in_dcell), steps("Tree", &in_tree)],
+        series: vec![
+            steps("DCell", &in_dcell),
+            steps("Tree", &in_tree),
+            Series::paper("paper: DCell is over", [(2270.0, 0.0)]),
+            Series::paper("paper: the tree is over", [(4460.0, 0.0)]),
+        ],
         axes: Some(Axes {
             x: "time (s)",
             y: "aggregate throughput (Gb/s)",

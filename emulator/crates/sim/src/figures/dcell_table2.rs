@@ -156,6 +156,11 @@ pub(super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
             }
         }
         outcome.series.extend(lines);
+        for (scheme, printed) in [("DFR", dfr_printed), ("shortest paths", spf_printed)] {
+            let points = RATIOS.into_iter().zip(*printed);
+            let name = format!("paper: {scheme}, {} failures", model.name());
+            outcome.series.push(Series::paper(name, points));
+        }
         outcome.series.push(Series {
             name: format!("DFR's path failure ratio, {} failures", model.name()),
             x: RATIOS.to_vec(),

@@ -1,0 +1,26 @@
+//! CamCube's services on a 20-ary 3-cube of 8,000 servers. `[camcube §3]`
+
+pub(super) mod fig1;
+pub(super) mod fig2;
+pub(super) mod fig3;
+pub(super) mod fig4;
+pub(super) mod fig5;
+pub(super) mod table1;
+
+use cubeyard_routing::torus::Shape;
+use cubeyard_topology::Topology;
+use serde_json::json;
+
+use super::{built, setup};
+use crate::predict::PredictError;
+
+/// The server that others send to; by symmetry any would do.
+const ROOT: u32 = 0;
+
+fn topology() -> Result<Topology, PredictError> {
+    built(&json!({"family": "torus3d", "x": 20, "y": 20, "z": 20}))
+}
+
+fn shape() -> Result<Shape, PredictError> {
+    Shape::new(&topology()?).ok_or_else(setup)
+}
