@@ -80,3 +80,11 @@ test("a line leaves out what is unknown, has a band where seeds differ, and step
     "steps",
   );
 });
+
+test("the paper's numbers are points without a line, over time too", () => {
+  const paper = { name: "paper: A", x: [1], y: [3], paper: true } as FigureResult["series"][number];
+  const result = { id: "f", title: "F", rows: [], axes: { x: "time (s)", y: "rate" }, series: [paper] };
+  expect(linesOf(result)).toEqual([
+    { id: "0 paper: A", label: "paper: A", points: [{ x: 1, y: 3 }], pointsOnly: true },
+  ]);
+});

@@ -130,11 +130,21 @@ export function provenanceText(figure: Figure): string {
     .join(" · ");
 }
 
-/** The lines of the chart; a rate over time holds until it changes, so it is drawn in steps. */
+/** What the engine adds to a line. */
+interface Line {
+  deviation?: (number | null)[];
+  /** The paper's own numbers: single points. */
+  paper?: boolean;
+}
+
+/**
+ * The lines of the chart; a rate over time holds until it changes, so it is drawn in steps. The paper's numbers are
+ * open points beside them.
+ */
 export function linesOf(result: FigureResult): LineSeries[] {
   const steps = axesOf(result).x.startsWith("time");
   return result.series.map((series, at) => {
-    const deviation = (series as { deviation?: (number | null)[] }).deviation ?? [];
+    const { deviation = [], paper = false } = series as Line;
     const points: { x: number; y: number }[] = [];
     const band: { x: number; low: number; high: number }[] = [];
     series.x.forEach((x, i) => {
@@ -149,7 +159,7 @@ export function linesOf(result: FigureResult): LineSeries[] {
       label: series.name,
       points,
       ...(band.length > 1 && band.some((b) => b.high > b.low) && { band }),
-      ...(steps && { steps }),
+      ...(paper ? { pointsOnly: true } : steps && { steps }),
     };
   });
 }
