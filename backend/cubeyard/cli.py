@@ -18,7 +18,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from cubeyard import __version__, cli_predict
+from cubeyard import __version__, cli_emulate, cli_predict
 from cubeyard.engine import BuiltPlan, Engine, Json, PlanRejectedError
 from cubeyard.kit import logs
 from cubeyard.kit.errors import ProblemError
@@ -461,6 +461,7 @@ def _print_finding(console: Console, one: Mapping[str, Any]) -> None:
 
 
 cli_predict.register(app, _read_spec, _explained, _refuse)
+cli_emulate.register(app, _read_spec, _explained, _refuse)
 
 if __name__ == "__main__":
     main()
