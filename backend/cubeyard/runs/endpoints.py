@@ -32,7 +32,16 @@ EVENTS = {
     },
     204: {"description": "The run is over and every frame was received: do not connect again."},
 }
-TABLE = {200: {"model": schemas.RunResults, "content": {"text/csv": {"schema": {"type": "string"}}}}}
+PARQUET = "application/vnd.apache.parquet"
+TABLE = {
+    200: {
+        "model": schemas.RunResults,
+        "content": {
+            "text/csv": {"schema": {"type": "string"}},
+            PARQUET: {"schema": {"type": "string", "format": "binary"}},
+        },
+    }
+}
 
 
 class PlainResponse(Response):
@@ -136,7 +145,7 @@ def follow_run(
 @router.get(
     "/runs/{id}/results",
     operation_id="read_results",
-    summary="What a run computed so far, as JSON or CSV",
+    summary="What a run computed so far, as JSON, CSV or Parquet",
     response_model=schemas.RunResults,
     responses={**TABLE, **responses(404)},
 )
@@ -152,5 +161,7 @@ def read_results(
     if format == "json":
         return StreamingResponse(results.as_json(database, run), media_type="application/json")
     titles = [] if run.experiment_id is None else [one.title for one in experiments.read(run.experiment_id).topologies]
-    name = f"{run.figure or 'run-' + run.id}.csv"
-    return download(results.as_csv(database, run, titles), "text/csv; charset=utf-8", name)
+    name = run.figure or f"run-{run.id}"
+    if format == "parquet":
+        return download(results.as_parquet(database, run, titles), PARQUET, f"{name}.parquet")
+    return download(results.as_csv(database, run, titles), "text/csv; charset=utf-8", f"{name}.csv")

@@ -15,15 +15,23 @@ from cubeyard.runs.schemas import Run
 
 Json = dict[str, Any]
 
-POINT_COLUMNS = (
-    "point", "topology", "title", "failure_kind", "failure_ratio", "seed", "routing", "abt_gbps", "flows", "dropped_flows",
-    "max_link_flows", "path_hops_mean", "path_hops_max", "maxmin_total_gbps", "maxmin_min_gbps", "maxmin_median_gbps",
-    "engine_version",
-)  # fmt: skip
-REPORT_COLUMNS = (
-    "flow", "source", "destination", "goodput_bits_per_sec", "ideal_bits_per_sec", "fidelity_verdict", "fidelity_reason",
-)  # fmt: skip
-FIGURE_COLUMNS = ("name", "paper", "ours", "unit", "low", "high", "verdict", "reason")
+COLUMNS: dict[str, dict[str, str]] = {
+    "points": {
+        "point": "int64", "topology": "int64", "title": "string", "failure_kind": "string", "failure_ratio": "float64",
+        "seed": "int64", "routing": "string", "abt_gbps": "float64", "flows": "int64", "dropped_flows": "int64",
+        "max_link_flows": "int64", "path_hops_mean": "float64", "path_hops_max": "float64", "maxmin_total_gbps": "float64",
+        "maxmin_min_gbps": "float64", "maxmin_median_gbps": "float64", "engine_version": "string",
+    },
+    "emulation": {
+        "flow": "int64", "source": "string", "destination": "string", "goodput_bits_per_sec": "float64",
+        "ideal_bits_per_sec": "float64", "fidelity_verdict": "string", "fidelity_reason": "string",
+    },
+    "figure": {
+        "name": "string", "paper": "float64", "ours": "float64", "unit": "string", "low": "float64", "high": "float64",
+        "verdict": "string", "reason": "string",
+    },
+}  # fmt: skip
+"""The tables' columns, each with its Arrow type."""
 
 
 def as_json(database: Database, run: Run) -> Iterator[bytes]:
@@ -43,16 +51,48 @@ def as_json(database: Database, run: Run) -> Iterator[bytes]:
 
 def as_csv(database: Database, run: Run, titles: list[str]) -> Iterator[bytes]:
     """A row a point, a row a number of the figure, or a row a flow that was measured."""
-    columns = {"figure": FIGURE_COLUMNS, "emulation": REPORT_COLUMNS}.get(run.kind, POINT_COLUMNS)
+    columns = columns_of(run)
     yield _lines([list(columns)])
+    for rows in _tables(database, run, titles):
+        yield _lines([[_cell(row.get(column)) for column in columns] for row in rows])
+
+
+def as_parquet(database: Database, run: Run, titles: list[str]) -> Iterator[bytes]:
+    """The same table with its types; the file's metadata says which run it is of."""
+    import pyarrow
+    from pyarrow import parquet
+
+    about = {
+        "run": run.id,
+        "kind": run.kind,
+        "title": run.title,
+        "state": run.state,
+        "engine_version": run.engine_version,
+    }
+    fields = [(name, pyarrow.type_for_alias(kind)) for name, kind in columns_of(run).items()]
+    schema = pyarrow.schema(fields, metadata={f"cubeyard.{name}": value for name, value in about.items()})
+    rows = [row for rows in _tables(database, run, titles) for row in rows]
+    sink = pyarrow.BufferOutputStream()
+    parquet.write_table(pyarrow.Table.from_pylist(rows, schema=schema), sink, compression="zstd")
+    yield sink.getvalue().to_pybytes()
+
+
+def columns_of(run: Run) -> dict[str, str]:
+    return COLUMNS.get(run.kind, COLUMNS["points"])
+
+
+def _tables(database: Database, run: Run, titles: list[str]) -> Iterator[list[Json]]:
+    """The rows of each frame, by the columns' names and more."""
     for frame in frames_of(database, run.id):
         payload = orjson.loads(frame.payload)
-        if frame.kind == "report":
-            verdict = {f"fidelity_{name}": payload["fidelity"][name] for name in ("verdict", "reason")}
-            rows = [{**row, **verdict} for row in payload["per_flow"]]
-        else:
-            rows = payload.get("rows", []) if frame.kind == "figure" else [_flat(payload, titles)]
-        yield _lines([[_cell(row.get(column)) for column in columns] for row in rows])
+        match frame.kind:
+            case "figure":
+                yield payload.get("rows", [])
+            case "report":
+                verdict = {f"fidelity_{name}": payload["fidelity"][name] for name in ("verdict", "reason")}
+                yield [{**row, **verdict} for row in payload["per_flow"]]
+            case _:
+                yield [_flat(payload, titles)]
 
 
 def _flat(payload: Json, titles: list[str]) -> Json:

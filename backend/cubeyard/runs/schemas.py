@@ -12,7 +12,7 @@ from cubeyard.plans.schemas import EXAMPLE_ID
 
 RunState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 RunKind = Literal["prediction", "sweep", "figure", "emulation"]
-ResultFormat = Literal["json", "csv"]
+ResultFormat = Literal["json", "csv", "parquet"]
 
 
 class Run(BaseModel):

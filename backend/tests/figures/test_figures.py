@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from fastapi.testclient import TestClient
+from pyarrow import parquet
 
 from cubeyard.app import create_app
 from cubeyard.engine import Engine
@@ -59,6 +60,8 @@ def test_a_figure_s_run_becomes_its_result(working_client: TestClient) -> None:
     table = working_client.get(f"{API}/runs/{run['id']}/results", params={"format": "csv"})
     assert f'filename="{QUICK}.csv"' in table.headers["content-disposition"]
     assert [row["name"] for row in csv.DictReader(io.StringIO(table.text))] == [row["name"] for row in rows]
+    typed = working_client.get(f"{API}/runs/{run['id']}/results", params={"format": "parquet"})
+    assert parquet.read_table(io.BytesIO(typed.content)).column("ours").to_pylist() == [row["ours"] for row in rows]
     # A later run that is cancelled leaves the result standing.
     later = working_client.post(f"{API}/figures/{QUICK}/runs", json={"seeds": 2}).json()
     working_client.post(f"{API}/runs/{later['id']}/cancel")

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from pyarrow import parquet
 from sqlalchemy import text
 
 from cubeyard.app import create_app
@@ -98,6 +99,15 @@ def test_results_as_a_table(working_client: TestClient) -> None:
         assert float(row["abt_gbps"]) == point["result"]["abt_gbps"]
         assert float(row["path_hops_mean"]) == point["result"]["path_hops"]["mean"]
         assert row["failure_ratio"] == str(point["failure_ratio"])
+    typed = working_client.get(f"{API}/runs/{run['id']}/results", params={"format": "parquet"})
+    assert typed.headers["content-type"] == "application/vnd.apache.parquet"
+    table = parquet.read_table(io.BytesIO(typed.content))
+    assert table.column_names == list(rows[0])
+    assert table.schema.metadata[b"cubeyard.run"].decode() == run["id"]
+    for row, told in zip(table.to_pylist(), rows, strict=True):
+        assert {name: "" if value is None else str(value) for name, value in row.items()} == {
+            name: f"{float(text)}" if text and name == "path_hops_max" else text for name, text in told.items()
+        }
     assert working_client.get(f"{API}/runs/{run['id']}/results", params={"format": "docx"}).status_code == 422
 
 

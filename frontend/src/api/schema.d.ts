@@ -592,7 +592,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a run computed so far, as JSON or CSV */
+        /** What a run computed so far, as JSON, CSV or Parquet */
         get: operations["read_results"];
         put?: never;
         post?: never;
@@ -5398,7 +5398,7 @@ export interface operations {
     read_results: {
         parameters: {
             query?: {
-                format?: "json" | "csv";
+                format?: "json" | "csv" | "parquet";
             };
             header?: never;
             path: {
@@ -5417,6 +5417,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["RunResults"];
                     "text/csv": string;
+                    "application/vnd.apache.parquet": string;
                 };
             };
             400: components["responses"]["Problem400"];
