@@ -218,6 +218,7 @@ class ExperimentTopology(BaseModel):
     plan_id: str | None = Field(default=None, description="The saved plan it was, if it was one.")
     revision: int | None = None
     name: str | None = Field(default=None, description="What that plan was called then.")
+    plan_hash: str | None = None
 
 
 class FailedCounts(BaseModel):
@@ -254,15 +255,63 @@ class ExperimentEstimate(BaseModel):
     content_hash: str = Field(description="The question's: equal questions have been asked if an experiment has it.")
 
 
+class Dropped(BaseModel):
+    end_failed: int = Field(description="Flows one of whose servers has failed.")
+    no_path: int = Field(description="Flows between live servers for which the routing found no path.")
+
+
+class FairRates(BaseModel):
+    """Max-min fair rates of the flows that cross a link."""
+
+    flows: int
+    total_gbps: float
+    min_gbps: float | None
+    p01_gbps: float | None
+    median_gbps: float | None
+    mean_gbps: float | None
+    p99_gbps: float | None
+    max_gbps: float | None
+
+
+class TotalRate(BaseModel):
+    """Steps: from each moment on, all flows together have that rate."""
+
+    from_secs: list[float]
+    gbps: list[float]
+
+
+class Completion(BaseModel):
+    """When flows end that all begin at 0."""
+
+    flows: int
+    first_secs: float | None
+    median_secs: float | None
+    mean_secs: float | None
+    last_secs: float | None
+    total_rate: TotalRate
+
+
+class LinkLoad(BaseModel):
+    """Flows by link, in the order of the plan's cables."""
+
+    a_to_b: list[int]
+    b_to_a: list[int]
+
+
 class Prediction(BaseModel, extra="allow"):
     """The engine's answer for one point. More comes with it, by workload and by what was asked for."""
 
     abt_gbps: float = Field(description="Aggregate bottleneck throughput.")
-    flows: int
+    flows: int = Field(description="Carried flows.")
     dropped_flows: int
+    dropped: Dropped
     max_link_flows: int
     link_flows_by_level: dict[str, LevelFlows]
     path_hops: PathHops
+    failures: FailedCounts
+    maxmin: FairRates | None = Field(default=None, description="With `max_min`, or unasked up to 100,000 flows.")
+    completion: Completion | None = Field(default=None, description="With `flow_gigabits`.")
+    link_load: LinkLoad | None = Field(default=None, description="With `link_load`.")
     routing: str
     seed: int
     engine_version: str

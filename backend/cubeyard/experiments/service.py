@@ -176,7 +176,7 @@ class ExperimentService:
                 asked = {"id": None, "revision": None, "spec": spec}
         counts = built.summary["counts"]
         numbers = {name: int(counts[name]) for name in ("servers", "switches", "links")}
-        return asked, {"title": built.summary["title"], **numbers, **known}
+        return asked, {"title": built.summary["title"], **numbers, "plan_hash": built.plan_hash, **known}
 
 
 def _kind(request: schemas.ExperimentCreate) -> str:

@@ -32,7 +32,9 @@ def test_an_experiment_keeps_what_was_asked(client: TestClient) -> None:
     assert made["name"] == "BCube(4,1): all to all"
     assert made["plan"] == {"id": None, "revision": None, "spec": {"topology": SMALL}}
     size = {"title": "BCube(4,1)", "servers": 16, "switches": 8, "links": 32}
-    assert made["topologies"] == [{**size, "plan_id": None, "revision": None, "name": None}]
+    built = client.post("/api/v1/plans/preview", json={"spec": SMALL}).json()["summary"]
+    known = {"plan_id": None, "revision": None, "name": None, "plan_hash": built["plan_hash"]}
+    assert made["topologies"] == [{**size, **known}]
     assert made["faults"] == [
         {"at_secs": 0.0, "target": {"kind": "switch", "ratio": 0.25}, "kind": "down", "until_secs": None}
     ]

@@ -116,7 +116,7 @@ def test_a_sweep_s_report_has_its_question_its_numbers_and_where_they_are_from(w
         assert shown(sum(values) / len(values)) in page.cells
         assert shown(sum(values) / len(values)) in printed
     experiment = working_client.get(f"{API}/experiments/{run['experiment_id']}").json()
-    for words in ("Yard <b>& sons</b>", "BCube(4,1)", "DCell(4,1)", "all to all", "seeds 7 to 8", experiment["content_hash"][:12], done["engine_version"], run["id"]):  # fmt: skip
+    for words in ("Yard <b>& sons</b>", "BCube(4,1)", "DCell(4,1)", "all to all", "seeds 7 to 8", experiment["content_hash"][:12], experiment["topologies"][1]["plan_hash"][:12], done["engine_version"], run["id"]):  # fmt: skip
         assert words in page.text, words
         assert words in printed, words
     assert "b" not in page.tags

@@ -1453,6 +1453,23 @@ export interface components {
             at_least: boolean;
         };
         /**
+         * Completion
+         * @description When flows end that all begin at 0.
+         */
+        Completion: {
+            /** Flows */
+            flows: number;
+            /** First Secs */
+            first_secs: number | null;
+            /** Median Secs */
+            median_secs: number | null;
+            /** Mean Secs */
+            mean_secs: number | null;
+            /** Last Secs */
+            last_secs: number | null;
+            total_rate: components["schemas"]["TotalRate"];
+        };
+        /**
          * Cost
          * @description US dollars. A part without a price adds nothing and sets `at_least`.
          */
@@ -1711,6 +1728,19 @@ export interface components {
             add: number;
             /** Remove */
             remove: number;
+        };
+        /** Dropped */
+        Dropped: {
+            /**
+             * End Failed
+             * @description Flows one of whose servers has failed.
+             */
+            end_failed: number;
+            /**
+             * No Path
+             * @description Flows between live servers for which the routing found no path.
+             */
+            no_path: number;
         };
         /**
          * Emulation
@@ -2012,6 +2042,8 @@ export interface components {
              * @description What that plan was called then.
              */
             name?: string | null;
+            /** Plan Hash */
+            plan_hash?: string | null;
         };
         /** ExportRequest */
         ExportRequest: {
@@ -2059,6 +2091,28 @@ export interface components {
              *     ]
              */
             ratios: number[];
+        };
+        /**
+         * FairRates
+         * @description Max-min fair rates of the flows that cross a link.
+         */
+        FairRates: {
+            /** Flows */
+            flows: number;
+            /** Total Gbps */
+            total_gbps: number;
+            /** Min Gbps */
+            min_gbps: number | null;
+            /** P01 Gbps */
+            p01_gbps: number | null;
+            /** Median Gbps */
+            median_gbps: number | null;
+            /** Mean Gbps */
+            mean_gbps: number | null;
+            /** P99 Gbps */
+            p99_gbps: number | null;
+            /** Max Gbps */
+            max_gbps: number | null;
         };
         /**
          * Family
@@ -2544,6 +2598,16 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * LinkLoad
+         * @description Flows by link, in the order of the plan's cables.
+         */
+        LinkLoad: {
+            /** A To B */
+            a_to_b: number[];
+            /** B To A */
+            b_to_a: number[];
+        };
+        /**
          * LiveFault
          * @description A fault for a run that is under way. Its times count from when the worker takes it up.
          */
@@ -2715,6 +2779,8 @@ export interface components {
              * @description What that plan was called then.
              */
             name?: string | null;
+            /** Plan Hash */
+            plan_hash?: string | null;
             /**
              * Routing
              * @description The scheme that will be used.
@@ -3163,10 +3229,14 @@ export interface components {
              * @description Aggregate bottleneck throughput.
              */
             abt_gbps: number;
-            /** Flows */
+            /**
+             * Flows
+             * @description Carried flows.
+             */
             flows: number;
             /** Dropped Flows */
             dropped_flows: number;
+            dropped: components["schemas"]["Dropped"];
             /** Max Link Flows */
             max_link_flows: number;
             /** Link Flows By Level */
@@ -3174,6 +3244,13 @@ export interface components {
                 [key: string]: components["schemas"]["LevelFlows"];
             };
             path_hops: components["schemas"]["PathHops"];
+            failures: components["schemas"]["FailedCounts"];
+            /** @description With `max_min`, or unasked up to 100,000 flows. */
+            maxmin?: components["schemas"]["FairRates"] | null;
+            /** @description With `flow_gigabits`. */
+            completion?: components["schemas"]["Completion"] | null;
+            /** @description With `link_load`. */
+            link_load?: components["schemas"]["LinkLoad"] | null;
             /** Routing */
             routing: string;
             /** Seed */
@@ -3758,6 +3835,16 @@ export interface components {
         TokenList: {
             /** Items */
             items: components["schemas"]["Token"][];
+        };
+        /**
+         * TotalRate
+         * @description Steps: from each moment on, all flows together have that rate.
+         */
+        TotalRate: {
+            /** From Secs */
+            from_secs: number[];
+            /** Gbps */
+            gbps: number[];
         };
         /** TrayColumns */
         TrayColumns: {

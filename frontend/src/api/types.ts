@@ -27,3 +27,7 @@ export type Run = Schemas["Run"];
 export type Figure = Schemas["Figure"];
 export type FigureSummary = Schemas["FigureSummary"];
 export type FigureResult = Schemas["FigureResult"];
+export type RunList = Schemas["RunList"];
+export type PointFrame = Schemas["PointFrame"];
+export type Experiment = Schemas["Experiment"];
+export type Fault = Schemas["Fault"];

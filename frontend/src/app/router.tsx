@@ -5,6 +5,7 @@ import {
   lazyRouteComponent,
   Outlet,
 } from "@tanstack/react-router";
+import { readExperimentsSearch, readRunSearch, readRunsSearch } from "@/features/shared/run-url";
 import { readPlanSearch } from "@/features/shared/url-state";
 import { ErrorPage, NotFoundPage } from "./fallbacks";
 
@@ -75,6 +76,25 @@ const catalog = createRoute({
   component: lazyRouteComponent(() => import("@/features/catalog/catalog-page")),
 });
 
+const experiments = createRoute({
+  getParentRoute: () => root,
+  path: "/experiments",
+  validateSearch: readExperimentsSearch,
+  component: lazyRouteComponent(() => import("@/features/experiments/experiments-page")),
+});
+const runs = createRoute({
+  getParentRoute: () => root,
+  path: "/runs",
+  validateSearch: readRunsSearch,
+  component: lazyRouteComponent(() => import("@/features/runs/runs-page")),
+});
+const run = createRoute({
+  getParentRoute: () => root,
+  path: "/runs/$id",
+  validateSearch: readRunSearch,
+  component: lazyRouteComponent(() => import("./run-route")),
+});
+
 const figures = createRoute({
   getParentRoute: () => root,
   path: "/figures",
@@ -97,6 +117,9 @@ export const router = createRouter({
     plan.addChildren([home, planNew, planSaved]),
     compare,
     catalog,
+    experiments,
+    runs,
+    run,
     figures,
     figure,
     reference,

@@ -30,6 +30,10 @@ export interface LineChartProps extends ChartCommon {
   yLabel: string;
   xFormat?: (value: number) => string;
   yFormat?: (value: number) => string;
+  /** At the axis, where the label has the unit already; like `yFormat` when absent. */
+  yTick?: (value: number) => string;
+  /** At most about so many ticks along x; by its width when absent. */
+  xTicks?: number;
   /** From the data, and from zero, when absent. */
   yDomain?: readonly [number, number];
   xDomain?: readonly [number, number];
@@ -50,7 +54,10 @@ export function LineChart(props: LineChartProps) {
     const { xs, ys } = mergedRows(series);
     return [
       { header: props.xLabel, values: xs, format: xFormat },
-      ...series.map((s, i) => ({ header: s.label, values: ys[i]!, format: yFormat })),
+      ...series.flatMap((s, i) => [
+        { header: s.label, values: ys[i]!, format: yFormat },
+        ...bandColumns(s, xs, yFormat),
+      ]),
     ];
   }, [series, props.xLabel, xFormat, yFormat]);
   const tokens = THEMES[theme];
@@ -93,6 +100,22 @@ export function LineChart(props: LineChartProps) {
       {(width) => <LinePlot {...props} width={width} xFormat={xFormat} yFormat={yFormat} />}
     </ChartFrame>
   );
+}
+
+/** The edges of a band are numbers too: they stand in the table and in the CSV beside their line. */
+function bandColumns(
+  { label, band }: LineSeries,
+  xs: readonly number[],
+  format: (value: number) => string,
+): ChartColumn[] {
+  if (!band) return [];
+  const byX = new Map(band.map((edge) => [edge.x, edge]));
+  const column = (name: string, edge: "low" | "high") => ({
+    header: `${label}, ${name}`,
+    values: xs.map((x) => byX.get(x)?.[edge] ?? null),
+    format,
+  });
+  return [column("from", "low"), column("to", "high")];
 }
 
 type PlotProps = LineChartProps & {
@@ -174,7 +197,7 @@ function LinePlot(props: PlotProps) {
         <AxisLeft
           scale={y}
           ticks={4}
-          format={yFormat}
+          format={props.yTick ?? yFormat}
           tokens={tokens}
           label={props.yLabel}
           x={MARGIN.left}
@@ -182,7 +205,7 @@ function LinePlot(props: PlotProps) {
         />
         <AxisBottom
           scale={x}
-          ticks={Math.max(2, Math.floor(width / 90))}
+          ticks={Math.min(props.xTicks ?? Number.POSITIVE_INFINITY, Math.max(2, Math.floor(width / 90)))}
           format={xFormat}
           tokens={tokens}
           label={props.xLabel}

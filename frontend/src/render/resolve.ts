@@ -56,6 +56,8 @@ export function paletteOf(theme: ThemeName): Palette {
         return inkOn(levelColour(tokens, number));
       case "heat":
         return heatOf(theme, number);
+      case "onheat":
+        return inkOn(heatOf(theme, number));
       case "ramp":
         return rampOf(theme, tokens, number);
       default:

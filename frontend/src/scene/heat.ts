@@ -65,6 +65,12 @@ export function heatColour(heatClass: number): ColourRef {
   return `heat:${Math.round(((heatClass - 1) / (HEAT_CLASSES - 1)) * (RAMP_STEPS - 1))}`;
 }
 
+/** Text that reads on `heatColour`. */
+export function heatInk(heatClass: number): ColourRef {
+  const ground = heatColour(heatClass);
+  return ground.startsWith("heat:") ? (`on${ground}` as ColourRef) : "ink";
+}
+
 /** `widthPx` is that of the least loaded; the class of a cable is its stroke, so the fullest are painted last. */
 export function heatStyle(heat: LinkHeat, widthPx: number): LineStyle {
   const { classOf } = heatScale(heat);
@@ -100,6 +106,12 @@ export function hottestOf(model: PlanModel, heat: LinkHeat, { kind, id }: HitIte
   else if (kind === "tray")
     for (const bundle of bundlesOfTray(model, id)) take(csrSlice(model.bundleCables, bundle));
   return hottest;
+}
+
+/** The class of an item's fullest link; 0 for an item without links. */
+export function heatClassOf(model: PlanModel, heat: LinkHeat, item: HitItem): number {
+  const hottest = hottestOf(model, heat, item);
+  return hottest < 0 ? 0 : heatScale(heat).classOf(hottest);
 }
 
 /** One line for a tooltip; empty when there is nothing to say. */

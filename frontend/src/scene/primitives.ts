@@ -15,6 +15,7 @@ export type ColourRef =
   | `level:${number}`
   | `ramp:${number}`
   | `heat:${number}`
+  | `onheat:${number}`
   | `onramp:${number}`
   | `onlevel:${number}`;
 

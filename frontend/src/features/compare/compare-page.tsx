@@ -15,11 +15,11 @@ import { type Command, useCommands } from "../shared/commands";
 import { type ScreenRequest, useScreen } from "../shared/curl";
 import { EXAMPLES } from "../shared/examples";
 import { ProblemView } from "../shared/problem";
+import { type ComparedRef, DEFAULT_REFS, MAX_PLANS, readRefs, resolveRef, without } from "../shared/refs";
 import { Shell } from "../shared/shell";
 import type { Json } from "../shared/spec";
 import styles from "./compare-page.module.css";
 import { CompareTable } from "./compare-table";
-import { type ComparedRef, DEFAULT_REFS, MAX_PLANS, readRefs, resolveRef, without } from "./refs";
 
 const CompareCharts = lazy(() => import("./compare-charts"));
 const WorkOrderDialog = lazy(() => import("./work-order"));

@@ -5,10 +5,10 @@ import { Button, IconButton } from "@/ui/button";
 import { Icon } from "@/ui/icon";
 import { Badge, Delta } from "@/ui/marks";
 import { formatDelta, formatPercent, plural } from "@/units";
+import type { ComparedRef } from "../shared/refs";
 import { encodeSpec } from "../shared/share";
 import styles from "./compare-page.module.css";
 import { formatterOf } from "./format";
-import type { ComparedRef } from "./refs";
 
 /** `lower` and `higher` of the API in the page's words. */
 const BETTER = { lower: "less", higher: "more", neither: "neither" } as const;

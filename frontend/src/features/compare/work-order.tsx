@@ -13,7 +13,7 @@ import { Tabs } from "@/ui/tabs";
 import { toast } from "@/ui/toast";
 import { formatCount, formatMillimetres } from "@/units";
 import { ProblemView } from "../shared/problem";
-import type { ComparedRef } from "./refs";
+import type { ComparedRef } from "../shared/refs";
 import styles from "./work-order.module.css";
 
 type Action = "all" | "add" | "move" | "remove" | "keep";

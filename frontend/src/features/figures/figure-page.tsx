@@ -71,7 +71,8 @@ function FigureView({ id }: { id: string }) {
     void client.invalidateQueries({ queryKey: ["figures"] });
   });
   const cancel = useMutation({
-    mutationFn: (run: string) => take(api.POST("/api/v1/runs/{id}/cancel", { params: { path: { id: run } } })),
+    mutationFn: (run: string) =>
+      take(api.POST("/api/v1/runs/{id}/cancel", { params: { path: { id: run } } })),
     onSuccess: setRun,
   });
   const now: LiveRun | null = latest && { ...latest, ...live };

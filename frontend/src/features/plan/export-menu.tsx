@@ -9,6 +9,7 @@ import { DialogTrigger, PopoverPanel, TriggerButton } from "@/ui/overlay";
 import { toast } from "@/ui/toast";
 import { formatBytes } from "@/units";
 import { curlOf } from "../shared/curl";
+import { fileNameOf } from "../shared/download";
 import type { Json, PlanSpec } from "../shared/spec";
 import styles from "./header.module.css";
 
@@ -16,19 +17,6 @@ interface Running {
   format: string;
   received: number;
   total: number | null;
-}
-
-/** The name the server gave the file, from Content-Disposition; the plain form is enough, ours are ASCII. */
-export function fileNameOf(disposition: string | null, fallback: string): string {
-  const star = disposition?.match(/filename\*=UTF-8''([^;]+)/i)?.[1];
-  if (star) {
-    try {
-      return decodeURIComponent(star);
-    } catch {
-      // A bad escape: the plain name is still there.
-    }
-  }
-  return disposition?.match(/filename="?([^";]+)"?/i)?.[1] ?? fallback;
 }
 
 export function useExportFormats() {

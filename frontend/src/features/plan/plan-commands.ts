@@ -19,6 +19,7 @@ interface Actions {
   save: () => Promise<void>;
   share: () => Promise<void>;
   compare: () => Promise<void>;
+  predict: () => Promise<void>;
   fit: () => void;
   /** Saves the picture on screen, all of it. */
   picture: (kind: "svg" | "png") => Promise<void>;
@@ -35,7 +36,7 @@ export function usePlanCommands(
   const [, setSearch] = usePlanSearch();
   const navigate = useNavigate();
   const openSpec = useOpenSpec();
-  const { save, share, compare, fit, picture, exportAs, formats } = actions;
+  const { save, share, compare, predict, fit, picture, exportAs, formats } = actions;
 
   const commands = useMemo<Command[]>(() => {
     const plan = usePlan.getState();
@@ -63,6 +64,14 @@ export function usePlanCommands(
         group: "Plan",
         icon: "compare",
         run: () => void compare(),
+      },
+      {
+        id: "predict",
+        title: "Predict this plan",
+        group: "Plan",
+        icon: "play",
+        hint: "throughput and what is left under failures",
+        run: () => void predict(),
       },
       {
         id: "print",
@@ -153,6 +162,18 @@ export function usePlanCommands(
         run: () => void navigate({ to: "/catalog" }),
       },
       {
+        id: "experiments",
+        title: "Go to the experiments",
+        group: "Pages",
+        run: () => void navigate({ to: "/experiments" }),
+      },
+      {
+        id: "runs",
+        title: "Go to the runs",
+        group: "Pages",
+        run: () => void navigate({ to: "/runs" }),
+      },
+      {
         id: "figures",
         title: "Go to the figures",
         group: "Pages",
@@ -165,7 +186,7 @@ export function usePlanCommands(
         run: () => void navigate({ to: "/api" }),
       },
     ];
-  }, [save, share, compare, fit, picture, exportAs, formats, select, setSearch, navigate, openSpec]);
+  }, [save, share, compare, predict, fit, picture, exportAs, formats, select, setSearch, navigate, openSpec]);
 
   const search = useCallback(
     (query: string): Command[] => {

@@ -116,6 +116,12 @@ export default function PlanPage() {
     );
     await navigate({ to: "/compare", search: { plans: [self, ...others].join(",") } });
   }, [navigate]);
+  const predict = useCallback(async () => {
+    const state = usePlan.getState();
+    const plan =
+      state.saved && !isDirty(state) ? state.saved.id : `z.${await encodeSpec(state.history.present)}`;
+    await navigate({ to: "/experiments", search: { plan } });
+  }, [navigate]);
   const fit = useCallback(() => canvas.current?.fit(), []);
   const hash = computed?.summary.plan_hash.slice(0, 12);
   const picture = useCallback(
@@ -134,6 +140,7 @@ export default function PlanPage() {
     save,
     share,
     compare,
+    predict,
     fit,
     picture,
     exportAs: exporter.start,
@@ -161,6 +168,9 @@ export default function PlanPage() {
         <>
           <IconButton icon="undo" label="Undo" disabled={past.length === 0} onClick={undo} />
           <IconButton icon="redo" label="Redo" disabled={!canRedo} onClick={redo} />
+          <Button icon="play" onClick={() => void predict()} title="Predict what this plan carries">
+            <span className={styles.word}>Predict</span>
+          </Button>
           <Button icon="share" onClick={() => void share()}>
             <span className={styles.word}>Share</span>
           </Button>

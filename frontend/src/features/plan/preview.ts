@@ -1,9 +1,10 @@
 /** From a spec to a computed plan: one stateless call, the newest wins, the old picture stays until the new one is there. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
+import { useRef } from "react";
 import { ApiError, api, take } from "@/api/client";
 import type { Bom, Cables, Finding, PreviewResponse, Scene, Summary } from "@/api/types";
 import { canonical, type PlanSpec } from "../shared/spec";
+import { useSettled } from "../shared/use-settled";
 
 export interface Computed {
   spec: PlanSpec;
@@ -13,29 +14,6 @@ export interface Computed {
   cables: Cables;
   /** From the call's start to its parsed answer. */
   callMs: number;
-}
-
-const QUIET_MS = 120;
-
-/**
- * `value` at once when nothing changed lately, else when it has been quiet for a moment: a single click replans without
- * waiting, a burst of typing makes one call.
- */
-export function useSettled<T>(value: T, quietMs = QUIET_MS): T {
-  const [settled, setSettled] = useState(value);
-  const changedAt = useRef(Number.NEGATIVE_INFINITY);
-  useEffect(() => {
-    const now = performance.now();
-    const quietFor = now - changedAt.current;
-    changedAt.current = now;
-    if (quietFor >= quietMs) {
-      setSettled(value);
-      return;
-    }
-    const timer = setTimeout(() => setSettled(value), quietMs);
-    return () => clearTimeout(timer);
-  }, [value, quietMs]);
-  return settled;
 }
 
 export function previewKey(spec: PlanSpec, pin: number | null) {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { encodeSpec } from "../shared/share";
-import { DEFAULT_SPEC } from "../shared/spec";
 import { readRefs, resolveRef, without } from "./refs";
+import { encodeSpec } from "./share";
+import { DEFAULT_SPEC } from "./spec";
 
 test("at most four different plans are read", () => {
   expect(readRefs(undefined)).toEqual([]);

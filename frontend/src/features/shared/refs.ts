@@ -1,7 +1,7 @@
 /** The plans of a comparison as they stand in its URL: a saved id, `ex.dcell` for an example, `z.…` for a packed spec. */
-import { exampleBySlug } from "../shared/examples";
-import { decodeSpec } from "../shared/share";
-import type { PlanSpec } from "../shared/spec";
+import { exampleBySlug } from "./examples";
+import { decodeSpec } from "./share";
+import type { PlanSpec } from "./spec";
 
 export const MAX_PLANS = 4;
 export const DEFAULT_REFS = ["ex.bcube", "ex.dcell", "ex.fat-tree", "ex.tree"];

@@ -1,13 +1,16 @@
 /** A whole spec in a link: JSON with sorted keys, deflated, as URL-safe base64 behind a version digit. */
-import { canonical, type PlanSpec, readSpec } from "./spec";
+import { canonical, type Json, type PlanSpec, readSpec } from "./spec";
 
 const VERSION = "1";
 /** A link longer than this was not made here; refusing it keeps a crafted one from filling memory. */
 const MAX_CODE_CHARACTERS = 64_000;
 const MAX_JSON_BYTES = 1_000_000;
 
-export async function encodeSpec(spec: PlanSpec): Promise<string> {
-  const text = new Blob([canonical(spec)]);
+export const encodeSpec = (spec: PlanSpec): Promise<string> => pack(spec);
+
+/** Any JSON, for `unpack`. */
+export async function pack(value: Json): Promise<string> {
+  const text = new Blob([canonical(value)]);
   const packed = await new Response(
     text.stream().pipeThrough(new CompressionStream("deflate-raw")),
   ).arrayBuffer();
@@ -18,7 +21,12 @@ export async function encodeSpec(spec: PlanSpec): Promise<string> {
 
 /** Throws an Error a person can read when the code is no spec. */
 export async function decodeSpec(code: string): Promise<PlanSpec> {
-  if (code.length > MAX_CODE_CHARACTERS) throw new Error("The link is too long to be a plan.");
+  return parseSpecText(await unpack(code));
+}
+
+/** The text of what was packed. Throws an Error a person can read when the code is none of ours. */
+export async function unpack(code: string): Promise<string> {
+  if (code.length > MAX_CODE_CHARACTERS) throw new Error("The link is too long to be one of ours.");
   if (code[0] !== VERSION) throw new Error("The link was made by another version of Cubeyard.");
   let text = "";
   try {
@@ -40,7 +48,7 @@ export async function decodeSpec(code: string): Promise<PlanSpec> {
   } catch {
     throw new Error("The link is damaged: part of it may be missing.");
   }
-  return parseSpecText(text);
+  return text;
 }
 
 /** A spec written out as JSON, as in `?topology={"family":"bcube",…}`. */

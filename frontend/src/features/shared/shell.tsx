@@ -100,6 +100,12 @@ export function Shell({
           <Link to="/compare" className={styles.navLink} activeOptions={{ includeSearch: false }}>
             Compare
           </Link>
+          <Link to="/experiments" className={styles.navLink} activeOptions={{ includeSearch: false }}>
+            Experiments
+          </Link>
+          <Link to="/runs" className={styles.navLink} activeOptions={{ includeSearch: false }}>
+            Runs
+          </Link>
           <Link to="/catalog" className={styles.navLink} activeOptions={{ includeSearch: false }}>
             Catalog
           </Link>

@@ -25,17 +25,17 @@ export interface PlanSearch {
   revision?: number;
 }
 
-function oneOf<T extends string>(values: readonly T[], value: unknown): T | undefined {
+export function oneOf<T extends string>(values: readonly T[], value: unknown): T | undefined {
   return values.find((v) => v === value);
 }
 
-function text(value: unknown, max: number): string | undefined {
+export function text(value: unknown, max: number): string | undefined {
   if (typeof value === "number") return String(value);
   return typeof value === "string" && value !== "" && value.length <= max ? value : undefined;
 }
 
 /** Keeps only what is set: a default never makes the URL longer. */
-function compact<T extends object>(search: T): T {
+export function compact<T extends object>(search: T): T {
   return Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined)) as T;
 }
 

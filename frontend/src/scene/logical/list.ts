@@ -1,6 +1,6 @@
 /** The logical view: nodes by family layout, trunks from group to group far away, single links near or on demand. */
 import { plural } from "@/units";
-import { coldToHot, heatStyle } from "../heat";
+import { coldToHot, heatClassOf, heatColour, heatInk, heatStyle, type LinkHeat } from "../heat";
 import { HitIndex } from "../hit";
 import { type Box, memoised, type PlanModel } from "../model";
 import {
@@ -82,11 +82,7 @@ export function logicalList(model: PlanModel, options: ViewOptions): DisplayList
       drawn = trunks.reduce((sum, trunk) => sum + trunk.cables, 0);
     }
   }
-  batches.push(
-    ...nodeBatches(model, layout, hits, heat !== undefined),
-    groupLabels(layout),
-    ...tierLabels(model, layout),
-  );
+  batches.push(...nodeBatches(model, layout, hits, heat), groupLabels(layout), ...tierLabels(model, layout));
   return { batches, bounds: layout.bounds, hits, drawn: Math.min(drawn, total), total, what };
 }
 
@@ -154,19 +150,27 @@ function latticeLinks(model: PlanModel, layout: LogicalLayout, reach: number): U
   return Uint32Array.from(near);
 }
 
-/** `calm`: switches in one colour, so that the links' colours stand alone. */
-function nodeBatches(model: PlanModel, layout: LogicalLayout, hits: HitIndex, calm: boolean): Batch[] {
+/** With `heat`, each node in the colour of its fullest link. */
+function nodeBatches(
+  model: PlanModel,
+  layout: LogicalLayout,
+  hits: HitIndex,
+  heat: LinkHeat | undefined,
+): Batch[] {
   const boxes = new RectBuilder();
   const names = new LabelBuilder();
   for (let device = 0; device < model.devices.count; device++) {
     const [x, y, width, height] = nodeBox(model, layout, device);
     const level = model.devices.level[device]!;
-    boxes.add(x, y, width, height, level < 0 ? "server" : calm ? "muted" : `level:${level}`);
+    const hot = heat && heatClassOf(model, heat, { kind: "device", id: device });
+    const fill =
+      hot !== undefined ? heatColour(hot) : level < 0 ? ("server" as const) : (`level:${level}` as const);
+    boxes.add(x, y, width, height, fill);
     names.add(
       model.devices.names[device]!,
       x + width / 2,
       y + height / 2,
-      level < 0 ? "ink" : calm ? "background" : `onlevel:${level}`,
+      hot !== undefined ? heatInk(hot) : level < 0 ? "ink" : `onlevel:${level}`,
       width * 0.94,
       height,
     );

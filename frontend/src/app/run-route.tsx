@@ -1,0 +1,12 @@
+/** Which feature shows which kind of run. Features do not know each other: here they are put together. */
+import { lazy } from "react";
+import RunPage, { type RunViews } from "@/features/runs/run-page";
+
+const VIEWS: RunViews = {
+  figure: lazy(() => import("@/features/runs/figure-run")),
+  engines: { flow: lazy(() => import("@/features/runs/flow-run")) },
+};
+
+export default function RunRoute() {
+  return <RunPage views={VIEWS} />;
+}

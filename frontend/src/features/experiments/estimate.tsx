@@ -1,0 +1,114 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { api, take } from "@/api/client";
+import type { components } from "@/api/schema";
+import { BasisBadge } from "@/ui/marks";
+import { formatCount, plural } from "@/units";
+import { FAILURE_WORDS } from "../shared/run-points";
+import { durationText } from "../shared/runs";
+import { canonical } from "../shared/spec";
+import { useSettled } from "../shared/use-settled";
+import { type Draft, failuresOf, plansOf, seedsOf } from "./draft";
+import styles from "./experiments.module.css";
+
+export type Estimate = components["schemas"]["ExperimentEstimate"];
+
+const QUIET_MS = 400;
+
+/** What a run of the draft would take, and whether it can be asked at all: the server says both in one call. */
+export function useEstimate(draft: Draft | null) {
+  const settled = useSettled(draft, QUIET_MS);
+  const query = useQuery({
+    queryKey: ["estimate", canonical(settled ?? undefined)],
+    enabled: settled !== null,
+    queryFn: ({ signal }) =>
+      take(api.POST("/api/v1/experiments/estimate", { body: settled as never, signal })),
+    placeholderData: keepPreviousData,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 60_000,
+    retry: false,
+  });
+  return {
+    estimate: query.error ? undefined : query.data,
+    error: query.error,
+    /** Of the draft as it stands now. */
+    pending: query.isFetching || settled !== draft,
+    retry: query.refetch,
+  };
+}
+
+export function secsText({ secs }: Estimate): string {
+  const { low, expected, high } = secs;
+  const about = expected < 1 ? durationText(expected) : `about ${durationText(expected)}`;
+  if (high === null || high === undefined) return `${about}, at least ${durationText(low)}`;
+  if (durationText(low) === durationText(high)) return about;
+  return `${about} (${durationText(low)} to ${durationText(high)})`;
+}
+
+/** What would be run, as a product, and how long it takes here. */
+export function EstimateView({ draft, estimate }: { draft: Draft; estimate: Estimate }) {
+  const failures = failuresOf(draft);
+  const factors = [
+    plural(plansOf(draft).length, "plan"),
+    ...(failures.length > 0
+      ? [
+          failures
+            .map(({ kind, ratios }) => `${plural(ratios.length, "share")} of ${FAILURE_WORDS[kind].many}`)
+            .join(" + "),
+        ]
+      : []),
+    plural(seedsOf(draft).length, "seed"),
+  ];
+  return (
+    <section className={styles.estimate} aria-label="Estimate">
+      <p className={styles.big}>
+        {plural(estimate.points, "point")}, {secsText(estimate)}
+      </p>
+      <p className={styles.doc}>
+        {factors.join(" × ")} · {plural(estimate.flows, "flow")} in all ·{" "}
+        <BasisBadge basis={estimate.basis === "measured" ? "measured" : "modelled"}>
+          {estimate.basis === "measured" ? "time measured here" : "time extrapolated from a beginning"}
+        </BasisBadge>
+      </p>
+      <table className={styles.topologies}>
+        <caption className="visually-hidden">What each plan is asked</caption>
+        <thead>
+          <tr>
+            <th scope="col">Plan</th>
+            <th scope="col" className={styles.number}>
+              Servers
+            </th>
+            <th scope="col" className={styles.number}>
+              Links
+            </th>
+            <th scope="col" className={styles.number}>
+              Flows a point
+            </th>
+            <th scope="col">Routing</th>
+            <th scope="col">Failed by the faults</th>
+          </tr>
+        </thead>
+        <tbody>
+          {estimate.topologies.map(({ name, title, servers, links, flows, routing, failed }, at) => (
+            <tr key={at}>
+              <th scope="row">{name ? `${name}: ${title}` : title}</th>
+              <td className={styles.number}>{formatCount(servers)}</td>
+              <td className={styles.number}>{formatCount(links)}</td>
+              <td className={styles.number}>{formatCount(flows)}</td>
+              <td>{routing}</td>
+              <td>{failedText(failed)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function failedText({ servers, switches, links }: Estimate["topologies"][number]["failed"]): string {
+  const parts = [
+    servers > 0 && plural(servers, "server"),
+    switches > 0 && plural(switches, "switch", "switches"),
+    links > 0 && plural(links, "link"),
+  ].filter(Boolean);
+  return parts.length > 0 ? parts.join(", ") : "nothing";
+}

@@ -1,0 +1,163 @@
+import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { api, take } from "@/api/client";
+import type { Experiment } from "@/api/types";
+import { Button, IconButton } from "@/ui/button";
+import { TextInput } from "@/ui/form";
+import { Empty, Skeleton } from "@/ui/marks";
+import { toast } from "@/ui/toast";
+import { formatCount } from "@/units";
+import { formatDate } from "../shared/dates";
+import list from "../shared/list.module.css";
+import { ProblemView } from "../shared/problem";
+import { useSettledText } from "../shared/use-settled";
+import styles from "./experiments.module.css";
+
+const PAGE = 30;
+
+/** What was asked before: to run it once more, to look at its runs, or to begin another from it. */
+export function ExperimentsList({ q, onQ }: { q: string | undefined; onQ: (q: string | undefined) => void }) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const [words, setWords] = useSettledText(q ?? "", (next) => onQ(next || undefined));
+  const query = useInfiniteQuery({
+    queryKey: ["experiments", q ?? ""],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      take(
+        api.GET("/api/v1/experiments", {
+          params: { query: { ...(q && { q }), limit: PAGE, cursor: pageParam } },
+          signal,
+        }),
+      ),
+    getNextPageParam: (page) => page.next ?? undefined,
+    refetchOnMount: "always",
+    placeholderData: (old) => old,
+  });
+  const failed = (error: unknown) => toast(error instanceof Error ? error.message : String(error), "error");
+  const run = useMutation({
+    mutationFn: (id: string) => take(api.POST("/api/v1/experiments/{id}/runs", { params: { path: { id } } })),
+    onSuccess: (made) => void navigate({ to: "/runs/$id", params: { id: made.id } }),
+    onError: failed,
+  });
+  const remove = useMutation({
+    mutationFn: (id: string) => take(api.DELETE("/api/v1/experiments/{id}", { params: { path: { id } } })),
+    onSuccess: () => client.invalidateQueries({ queryKey: ["experiments"] }),
+    onError: failed,
+  });
+  const items = query.data?.pages.flatMap((page) => page.items) ?? [];
+  return (
+    <section aria-label="Experiments asked before">
+      <div className={styles.bar}>
+        <h2>Asked before</h2>
+        <span className={styles.space} />
+        <TextInput
+          type="search"
+          aria-label="Filter experiments by name"
+          placeholder="Words of the name"
+          className={styles.filter}
+          value={words}
+          onChange={(event) => setWords(event.target.value)}
+        />
+      </div>
+      {query.isError && !query.data ? (
+        <ProblemView error={query.error} onRetry={() => void query.refetch()} />
+      ) : !query.data ? (
+        <Skeleton height={160} />
+      ) : items.length === 0 ? (
+        <Empty title={q ? "No experiment has these words" : "Nothing was asked yet"}>
+          <p>{q ? "Try fewer words." : "Write one at the left and run it: it stays here, with its runs."}</p>
+        </Empty>
+      ) : (
+        <>
+          <table className={list.table}>
+            <thead>
+              <tr>
+                <th scope="col">Experiment</th>
+                <th scope="col" className={styles.kind}>
+                  Kind
+                </th>
+                <th scope="col" className={styles.points}>
+                  Points
+                </th>
+                <th scope="col" className={styles.date}>
+                  Written
+                </th>
+                <th scope="col" className={styles.tools}>
+                  <span className="visually-hidden">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {items.map((experiment) => (
+                <Row
+                  key={experiment.id}
+                  experiment={experiment}
+                  onRun={() => run.mutate(experiment.id)}
+                  onDelete={() => remove.mutate(experiment.id)}
+                />
+              ))}
+            </tbody>
+          </table>
+          {query.hasNextPage && (
+            <Button
+              className={list.more}
+              disabled={query.isFetchingNextPage}
+              onClick={() => void query.fetchNextPage()}
+            >
+              Show more
+            </Button>
+          )}
+        </>
+      )}
+    </section>
+  );
+}
+
+function Row({
+  experiment,
+  onRun,
+  onDelete,
+}: {
+  experiment: Experiment;
+  onRun: () => void;
+  onDelete: () => void;
+}) {
+  const { id, name, kind, points, created_at } = experiment;
+  const [asked, setAsked] = useState(false);
+  return (
+    <tr>
+      <th scope="row">
+        <Link to="/experiments" search={(old) => ({ q: old.q, from: id })}>
+          {name}
+        </Link>
+      </th>
+      <td className={styles.kind}>{kind}</td>
+      <td className={styles.number}>{formatCount(points)}</td>
+      <td className={styles.date}>{formatDate(new Date(created_at))}</td>
+      <td className={list.actions}>
+        {asked ? (
+          <Button small onClick={onDelete} onBlur={() => setAsked(false)}>
+            Delete with its runs
+          </Button>
+        ) : (
+          <>
+            <Link
+              to="/runs"
+              search={{ experiment: id }}
+              className={styles.runs}
+              aria-label={`Runs of ${name}`}
+            >
+              Runs
+            </Link>{" "}
+            <Button small icon="play" onClick={onRun} aria-label={`Run ${name}`}>
+              Run
+            </Button>{" "}
+            <IconButton small icon="trash" label={`Delete ${name}`} onClick={() => setAsked(true)} />
+          </>
+        )}
+      </td>
+    </tr>
+  );
+}

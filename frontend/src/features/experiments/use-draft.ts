@@ -1,0 +1,77 @@
+/** The draft and the URL that holds it: a link to what is being written, to a plan, or to an experiment to begin from. */
+import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useCallback, useEffect, useRef, useState } from "react";
+import { api, take } from "@/api/client";
+import { resolveRef } from "../shared/refs";
+import type { ExperimentsSearch } from "../shared/run-url";
+import { pack, unpack } from "../shared/share";
+import { canonical, DEFAULT_SPEC, type JsonObject } from "../shared/spec";
+import { type Draft, draftOf, newDraft, readDraft } from "./draft";
+
+const URL_QUIET_MS = 300;
+
+export function useDraft() {
+  const search = useSearch({ strict: false }) as ExperimentsSearch;
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const [draft, setDraft] = useState<Draft | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  // What this page wrote into the URL itself is no reason to load it again.
+  const written = useRef<string | null>(null);
+  const { draft: code, plan, from } = search;
+
+  useEffect(() => {
+    if (code !== undefined && code === written.current) return;
+    let stale = false;
+    const load = async (): Promise<Draft> => {
+      if (code !== undefined) {
+        const read = readDraft(JSON.parse(await unpack(code)));
+        if (!read) throw new Error("The link holds no experiment: its plan is missing.");
+        return read;
+      }
+      if (from !== undefined)
+        return draftOf(
+          await client.fetchQuery({
+            queryKey: ["experiment", from],
+            queryFn: ({ signal }) =>
+              take(api.GET("/api/v1/experiments/{id}", { params: { path: { id: from } }, signal })),
+          }),
+        );
+      if (plan === undefined) return newDraft(DEFAULT_SPEC);
+      const { id, spec } = await resolveRef(plan);
+      return newDraft((id ? { id } : spec!) as JsonObject);
+    };
+    setError(null);
+    load().then(
+      (next) => !stale && setDraft(next),
+      (problem) => !stale && setError(problem),
+    );
+    return () => {
+      stale = true;
+    };
+  }, [code, plan, from, client]);
+
+  const change = useCallback((next: Draft) => setDraft(next), []);
+  const edited = draft !== null && canonical(draft) !== canonical(newDraft(DEFAULT_SPEC));
+  useEffect(() => {
+    if (!draft || !edited) return;
+    let stale = false;
+    const timer = setTimeout(async () => {
+      const next = await pack(draft);
+      if (stale || next === written.current) return;
+      written.current = next;
+      void navigate({
+        from: "/experiments",
+        to: ".",
+        search: ({ plan: _, from: __, ...rest }) => ({ ...rest, draft: next }),
+        replace: true,
+      });
+    }, URL_QUIET_MS);
+    return () => {
+      stale = true;
+      clearTimeout(timer);
+    };
+  }, [draft, edited, navigate]);
+  return { draft, error, change };
+}

@@ -1,0 +1,203 @@
+/** What a sweep found, over the failure ratio: topologies overlaid, one chart a kind of failure, all on one scale. */
+import { useMemo } from "react";
+import type { Experiment } from "@/api/types";
+import { BarChart, LineChart, type LineSeries } from "@/charts";
+import { Segmented } from "@/ui/tabs";
+import { formatShort } from "@/units";
+import { useCrosshair } from "../shared/crosshair";
+import {
+  type Curve,
+  curvesOf,
+  FAILURE_WORDS,
+  failureAxes,
+  type Metric,
+  type MetricId,
+  type Point,
+  ratioText,
+  topologyNames,
+} from "../shared/run-points";
+import { useTheme } from "../shared/theme";
+import styles from "./runs.module.css";
+
+const CHART_PX = 260;
+
+export function CurvesPanel({
+  experiment,
+  points,
+  metrics,
+  metric,
+  onMetric,
+  provenance,
+}: {
+  experiment: Experiment;
+  points: readonly Point[];
+  metrics: readonly Metric[];
+  metric: Metric;
+  onMetric: (id: MetricId) => void;
+  provenance: string;
+}) {
+  const curves = useMemo(() => curvesOf(points, metric.of), [points, metric]);
+  const names = useMemo(() => topologyNames(experiment), [experiment]);
+  const axes = failureAxes(experiment.axes);
+  return (
+    <section className={styles.block} aria-label="Curves">
+      <div className={styles.blockHead}>
+        <h2>{metric.title}</h2>
+        <Segmented
+          label="Quantity"
+          value={metric.id}
+          onChange={onMetric}
+          items={metrics.map(({ id, short }) => ({ id, label: short }))}
+        />
+      </div>
+      {axes.length > 0 ? (
+        <RatioCharts axes={axes} curves={curves} names={names} metric={metric} provenance={provenance} />
+      ) : names.length > 1 ? (
+        <TopologyBars curves={curves} names={names} metric={metric} provenance={provenance} />
+      ) : (
+        <SeedChart points={points} name={names[0]!} metric={metric} provenance={provenance} />
+      )}
+    </section>
+  );
+}
+
+/** Its values at each ratio as a line, the seeds as the band around it. */
+export function seriesOf(curves: readonly Curve[], names: readonly string[]): LineSeries[] {
+  return names.map((label, topology) => {
+    const curve = curves.find((c) => c.topology === topology);
+    const points = curve?.points ?? [];
+    return {
+      id: String(topology),
+      label,
+      points: points.map(({ ratio, mean }) => ({ x: ratio, y: mean })),
+      ...(points.some(({ seeds }) => seeds > 1) && {
+        band: points.map(({ ratio, low, high }) => ({ x: ratio, low, high })),
+      }),
+    };
+  });
+}
+
+function RatioCharts({
+  axes,
+  curves,
+  names,
+  metric,
+  provenance,
+}: {
+  axes: ReturnType<typeof failureAxes>;
+  curves: readonly Curve[];
+  names: readonly string[];
+  metric: Metric;
+  provenance: string;
+}) {
+  const theme = useTheme((state) => state.name);
+  const crosshair = useCrosshair("failure ratio");
+  const seeds = Math.max(0, ...curves.flatMap((curve) => curve.points.map((p) => p.seeds)));
+  const most = Math.max(0, ...curves.flatMap((curve) => curve.points.map((p) => p.high)));
+  // Kinds on one scale, so that they can be read against each other.
+  const yDomain = axes.length > 1 ? ([0, most * 1.05 || 1] as const) : undefined;
+  return (
+    <div className={axes.length > 1 ? styles.multiples : undefined}>
+      {axes.map(({ kind, ratios }) => (
+        <LineChart
+          key={kind}
+          title={`${metric.short} under ${kind} failures`}
+          theme={theme}
+          provenance={seeds > 1 ? `${provenance} · line: mean of the seeds, band: least to most` : provenance}
+          series={seriesOf(
+            curves.filter((curve) => curve.kind === kind),
+            names,
+          )}
+          xLabel={`failed ${FAILURE_WORDS[kind].many}`}
+          yLabel={metric.unit}
+          xFormat={ratioText}
+          yFormat={metric.format}
+          yTick={metric.tick}
+          xDomain={[Math.min(...ratios), Math.max(...ratios)]}
+          yDomain={yDomain}
+          height={CHART_PX}
+          {...crosshair}
+        />
+      ))}
+    </div>
+  );
+}
+
+/** Without failures: one bar a topology, the mean of its seeds. */
+function TopologyBars({
+  curves,
+  names,
+  metric,
+  provenance,
+}: {
+  curves: readonly Curve[];
+  names: readonly string[];
+  metric: Metric;
+  provenance: string;
+}) {
+  const theme = useTheme((state) => state.name);
+  return (
+    <BarChart
+      title={`${metric.short} by topology`}
+      theme={theme}
+      provenance={`${provenance} · mean of the seeds`}
+      valueLabel={metric.unit}
+      format={metric.format}
+      axis
+      items={names.map((label, topology) => ({
+        id: String(topology),
+        label,
+        value: curves.find((curve) => curve.topology === topology)?.points[0]?.mean ?? null,
+        basis: "modelled" as const,
+      }))}
+    />
+  );
+}
+
+/** One question with many seeds: a point a seed. */
+function SeedChart({
+  points,
+  name,
+  metric,
+  provenance,
+}: {
+  points: readonly Point[];
+  name: string;
+  metric: Metric;
+  provenance: string;
+}) {
+  const theme = useTheme((state) => state.name);
+  const crosshair = useCrosshair("seed");
+  const series = useMemo<LineSeries[]>(
+    () => [
+      {
+        id: "seeds",
+        label: name,
+        pointsOnly: true,
+        points: points
+          .flatMap(({ seed, result }) => {
+            const y = metric.of(result);
+            return y === null ? [] : [{ x: seed, y }];
+          })
+          .sort((a, b) => a.x - b.x),
+      },
+    ],
+    [points, name, metric],
+  );
+  return (
+    <LineChart
+      title={`${metric.short} by seed`}
+      theme={theme}
+      provenance={provenance}
+      series={series}
+      xLabel="seed"
+      yLabel={metric.unit}
+      xFormat={(seed) => formatShort(seed, 0)}
+      yFormat={metric.format}
+      yTick={metric.tick}
+      xTicks={Math.max(1, points.length - 1)}
+      height={CHART_PX}
+      {...crosshair}
+    />
+  );
+}

@@ -1,0 +1,57 @@
+import type { Run } from "@/api/types";
+import { buttonClass } from "@/ui/button";
+import { Icon } from "@/ui/icon";
+import { Menu, TriggerButton } from "@/ui/overlay";
+import { downloadFrom } from "../shared/download";
+
+const RESULTS = [
+  { format: "csv", label: "CSV", hint: "A row a point, for a spreadsheet" },
+  { format: "parquet", label: "Parquet", hint: "The same with types, for a data frame" },
+  { format: "json", label: "JSON", hint: "Every point’s whole document" },
+] as const;
+
+const REPORTS = [
+  { format: "html", label: "Report, HTML", hint: "One page that stands on its own" },
+  { format: "pdf", label: "Report, PDF", hint: "For print" },
+] as const;
+
+/** What the server makes of a run's results, so far as it has come. */
+export function Downloads({ run }: { run: Run }) {
+  const entry = (id: string, label: string, hint: string, path: string, name: string) => ({
+    id,
+    label,
+    hint,
+    onAction: () => void downloadFrom(path, name),
+  });
+  return (
+    <Menu
+      label="Downloads"
+      trigger={
+        <TriggerButton className={buttonClass()}>
+          <Icon name="export" />
+          Download
+        </TriggerButton>
+      }
+      groups={[
+        {
+          title: "Results",
+          entries: RESULTS.map(({ format, label, hint }) =>
+            entry(format, label, hint, `${run.results_url}?format=${format}`, `run-${run.id}.${format}`),
+          ),
+        },
+        {
+          title: "Report",
+          entries: REPORTS.map(({ format, label, hint }) =>
+            entry(
+              `report-${format}`,
+              label,
+              hint,
+              `/api/v1/runs/${run.id}/report.${format}`,
+              `run-${run.id}.${format}`,
+            ),
+          ),
+        },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,157 @@
+/** One point in numbers: throughput, flows, paths, the load of each level, and flows in time where they end. */
+import { useMemo } from "react";
+import { BarChart, LineChart } from "@/charts";
+import { formatCount, formatGbps, formatPercent, formatShort } from "@/units";
+import { useCrosshair } from "../shared/crosshair";
+import { type Answer, FAILURE_WORDS, type Point, ratioText } from "../shared/run-points";
+import { useTheme } from "../shared/theme";
+import styles from "./runs.module.css";
+
+/** "switches 10 %, seed 7": which point of the sweep this is. */
+export function pointText({ kind, ratio, seed }: Pick<Point, "kind" | "ratio" | "seed">): string {
+  const failed = kind === null ? "" : `${ratioText(ratio)} of ${FAILURE_WORDS[kind].many} failed, `;
+  return `${failed}seed ${seed}`;
+}
+
+export function NumbersPanel({
+  point,
+  title,
+  provenance,
+}: {
+  point: Point;
+  title: string;
+  provenance: string;
+}) {
+  const theme = useTheme((state) => state.name);
+  const { result } = point;
+  const levels = Object.values(result.link_flows_by_level);
+  const from = `${provenance} · ${title}, ${pointText(point)}`;
+  return (
+    <section className={styles.block} aria-label="Numbers of one point">
+      <div className={styles.blockHead}>
+        <h2>{title}</h2>
+        <span className={styles.muted}>{`${pointText(point)} · routing ${result.routing}`}</span>
+      </div>
+      <dl className={styles.tiles}>
+        {tilesOf(result).map(({ name, value, note }) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              {value}
+              {note && <span className={styles.muted}>{note}</span>}
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <div className={styles.multiples}>
+        <BarChart
+          title="Flows on the fullest link of each level"
+          theme={theme}
+          provenance={from}
+          valueLabel="flows"
+          format={formatCount}
+          items={levels.map(({ label, max, mean }) => ({
+            id: label,
+            label,
+            value: max,
+            display: `${formatCount(max)}, mean ${formatShort(mean, mean >= 100 ? 0 : 1)}`,
+            basis: "modelled" as const,
+          }))}
+        />
+        <CompletionChart result={result} provenance={from} />
+      </div>
+    </section>
+  );
+}
+
+function tilesOf(result: Answer): { name: string; value: string; note?: string }[] {
+  const { flows, dropped_flows, dropped, maxmin, completion, path_hops, failures } = result;
+  const all = flows + dropped_flows;
+  return [
+    { name: "Aggregate bottleneck throughput", value: formatGbps(result.abt_gbps) },
+    {
+      name: "Flows carried",
+      value: formatCount(flows),
+      note: dropped_flows > 0 ? ` ${formatPercent(flows / all, 1)} of ${formatCount(all)}` : " all of them",
+    },
+    ...(dropped_flows > 0
+      ? [
+          {
+            name: "Flows dropped",
+            value: formatCount(dropped_flows),
+            note: dropped
+              ? ` ${formatCount(dropped.end_failed)} at failed ends, ${formatCount(dropped.no_path)} without a path`
+              : undefined,
+          },
+        ]
+      : []),
+    {
+      name: "Path length",
+      value: `${formatShort(path_hops.mean, 2)} ${path_hops.unit}`,
+      note: ` mean, at most ${formatShort(path_hops.max, 0)}`,
+    },
+    { name: "Most loaded link", value: `${formatCount(result.max_link_flows)} flows` },
+    ...(maxmin
+      ? [
+          {
+            name: "Fair rate of a flow",
+            value: formatGbps(maxmin.median_gbps),
+            note: ` median, ${formatGbps(maxmin.min_gbps)} to ${formatGbps(maxmin.max_gbps)}`,
+          },
+          { name: "All fair rates together", value: formatGbps(maxmin.total_gbps) },
+        ]
+      : []),
+    ...(completion
+      ? [{ name: "Last flow ends", value: `after ${formatShort(completion.last_secs, 2)}\u00a0s` }]
+      : []),
+    ...(failures && failures.servers + failures.switches + failures.links > 0
+      ? [
+          {
+            name: "Failed",
+            value: [
+              failures.servers && `${formatCount(failures.servers)} servers`,
+              failures.switches && `${formatCount(failures.switches)} switches`,
+              failures.links && `${formatCount(failures.links)} links`,
+            ]
+              .filter(Boolean)
+              .join(", "),
+          },
+        ]
+      : []),
+  ];
+}
+
+/** What all flows together get, until the last has ended. A rate holds until it changes. */
+function CompletionChart({ result, provenance }: { result: Answer; provenance: string }) {
+  const theme = useTheme((state) => state.name);
+  const crosshair = useCrosshair("time");
+  const rate = result.completion?.total_rate;
+  const series = useMemo(
+    () =>
+      rate
+        ? [
+            {
+              id: "total",
+              label: "All flows together",
+              steps: true,
+              points: rate.from_secs.map((x, at) => ({ x, y: rate.gbps[at] ?? 0 })),
+            },
+          ]
+        : [],
+    [rate],
+  );
+  if (series.length === 0) return null;
+  return (
+    <LineChart
+      title="Throughput until the last flow ends"
+      theme={theme}
+      provenance={provenance}
+      series={series}
+      xLabel="time, s"
+      yLabel="Gb/s"
+      yFormat={(value) => formatShort(value, 1)}
+      height={200}
+      {...crosshair}
+    />
+  );
+}

@@ -1,0 +1,128 @@
+/** What a run was asked, in words; and where its numbers come from, in one line. */
+import { Link } from "@tanstack/react-router";
+import type { Experiment, Fault, Run } from "@/api/types";
+import { buttonClass } from "@/ui/button";
+import { Section } from "@/ui/form";
+import { Icon } from "@/ui/icon";
+import { BasisBadge } from "@/ui/marks";
+import { formatCount, formatGbps, formatShort, plural } from "@/units";
+import { FAILURE_WORDS, failureAxes, ratioText } from "../shared/run-points";
+import styles from "./runs.module.css";
+
+export function provenanceOf(run: Run, experiment: Experiment): string {
+  return [
+    "modelled",
+    `engine ${experiment.engine} ${run.engine_version}`.trim(),
+    seedsText(experiment),
+    `question ${experiment.content_hash.slice(0, 12)}`,
+    `run ${run.id}`,
+  ].join(" · ");
+}
+
+export function seedsText({ seeds, axes }: Experiment): string {
+  const given = axes?.seeds ?? seeds;
+  if (typeof given === "number")
+    return given === 1 ? `seed ${seeds[0]}` : `seeds ${seeds[0]} to ${seeds[0]! + given - 1}`;
+  if (given.length === 1) return `seed ${given[0]}`;
+  return `seeds ${given.length > 4 ? `${given[0]} … ${given.at(-1)} (${given.length})` : given.join(", ")}`;
+}
+
+function targetText({ target }: Fault): string {
+  if ("ratio" in target) return `${ratioText(target.ratio)} of ${FAILURE_WORDS[target.kind].many}`;
+  if ("selector" in target) return target.selector;
+  const shown = target.names.slice(0, 6).join(", ");
+  return target.names.length > 6 ? `${shown} and ${plural(target.names.length - 6, "other")}` : shown;
+}
+
+export function faultText(fault: Fault): string {
+  const from = fault.at_secs ? `from ${formatShort(fault.at_secs)}\u00a0s` : "from the start";
+  const until =
+    fault.until_secs === null || fault.until_secs === undefined
+      ? "for good"
+      : `until ${formatShort(fault.until_secs)}\u00a0s`;
+  return `${targetText(fault)}: ${from}, ${until}`;
+}
+
+/** The parameters of a workload beside its kind, short. */
+function parametersText(workload: Experiment["workload"]): string {
+  return Object.entries(workload)
+    .filter(([key, value]) => key !== "kind" && value !== null && value !== undefined)
+    .map(([key, value]) => {
+      const text = Array.isArray(value) ? `${value.length} given` : String(value);
+      return `${key} ${text}`;
+    })
+    .join(", ");
+}
+
+export function Question({ experiment }: { experiment: Experiment }) {
+  const { workload, plan, topologies, axes } = experiment;
+  const parameters = parametersText(workload);
+  return (
+    <aside className={styles.question} aria-label="The question">
+      <Section title="Asked">
+        <dl className={styles.facts}>
+          <dt>{topologies.length === 1 ? "Plan" : "Plans"}</dt>
+          <dd>
+            {topologies.map(({ title, servers, links }, at) => (
+              <div key={`${at} ${title}`}>
+                {title}
+                <span className={styles.muted}>
+                  {` ${plural(servers, "server")}, ${plural(links, "link")}`}
+                </span>
+              </div>
+            ))}
+          </dd>
+          <dt>Traffic</dt>
+          <dd>
+            {workload.kind.replaceAll("-", " ")}
+            {parameters && <span className={styles.muted}>{` ${parameters}`}</span>}
+          </dd>
+          <dt>Routing</dt>
+          <dd>{experiment.routing ?? "each paper’s own"}</dd>
+          <dt>Links</dt>
+          <dd>{experiment.link_gbps ? formatGbps(experiment.link_gbps) : "the plan’s rates"}</dd>
+          {experiment.flow_gigabits && (
+            <>
+              <dt>A flow sends</dt>
+              <dd>{`${formatShort(experiment.flow_gigabits)}\u00a0Gb`}</dd>
+            </>
+          )}
+          <dt>Faults</dt>
+          <dd>
+            {experiment.faults.length === 0 && failureAxes(axes).length === 0 && "none"}
+            {experiment.faults.map((fault, at) => (
+              <div key={at}>{faultText(fault)}</div>
+            ))}
+            {failureAxes(axes).map(({ kind, ratios }) => (
+              <div key={kind}>
+                {FAILURE_WORDS[kind].many}
+                <span className={styles.muted}>
+                  {` ${ratioText(Math.min(...ratios))} to ${ratioText(Math.max(...ratios))}, ${plural(ratios.length, "ratio")}`}
+                </span>
+              </div>
+            ))}
+          </dd>
+          <dt>Seeds</dt>
+          <dd>{seedsText(experiment)}</dd>
+          <dt>Points</dt>
+          <dd>{formatCount(experiment.points)}</dd>
+        </dl>
+        <div className={styles.tools}>
+          {plan.id && (
+            <Link to="/plans/$id" params={{ id: plan.id }} className={buttonClass("plain", true)}>
+              Open the plan
+            </Link>
+          )}
+          <Link to="/experiments" search={{ from: experiment.id }} className={buttonClass("plain", true)}>
+            <Icon name="edit" size={14} />
+            Ask another like it
+          </Link>
+        </div>
+        <p className={styles.note}>
+          <BasisBadge basis="modelled" /> by the flow engine. Faults that are still there at the end of the
+          schedule hold from the start; every random choice comes from the seed.
+        </p>
+      </Section>
+    </aside>
+  );
+}

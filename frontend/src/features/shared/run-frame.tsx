@@ -1,0 +1,225 @@
+/** Around every run, whatever its engine: what it is, how far, whether what is shown is live, and how to stop it. */
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
+import { api, take } from "@/api/client";
+import type { Experiment, Run } from "@/api/types";
+import { Button, IconButton } from "@/ui/button";
+import { Icon } from "@/ui/icon";
+import { BasisBadge } from "@/ui/marks";
+import { toast } from "@/ui/toast";
+import { formatCount, formatPercent } from "@/units";
+import { type Command, useCommands } from "./commands";
+import { type ScreenRequest, useScreen } from "./curl";
+import { ProblemView } from "./problem";
+import type { FeedState } from "./run-feed";
+import styles from "./run-frame.module.css";
+import { RunMark } from "./run-mark";
+import { durationText, isOver, type LiveRun, remainingText } from "./runs";
+import { Shell } from "./shell";
+
+/** What a view of a run is given. One view an engine; the app says which (see app/run-route.tsx). */
+export interface RunViewProps {
+  run: Run;
+  /** Null for the run of a figure. */
+  experiment: Experiment | null;
+}
+
+export function RunFrame({
+  run,
+  live,
+  feed,
+  error,
+  basis = "modelled",
+  actions,
+  children,
+}: {
+  run: Run;
+  live: LiveRun;
+  feed: FeedState;
+  error: unknown;
+  basis?: "modelled" | "measured";
+  /** Downloads and the like, in the bar. */
+  actions?: ReactNode;
+  children: ReactNode;
+}) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const over = isOver(live.state);
+  const [asked, setAsked] = useState(false);
+  const refresh = () => {
+    void client.invalidateQueries({ queryKey: ["run", run.id] });
+    void client.invalidateQueries({ queryKey: ["runs"] });
+  };
+  const cancel = useMutation({
+    mutationFn: () => take(api.POST("/api/v1/runs/{id}/cancel", { params: { path: { id: run.id } } })),
+    onSuccess: refresh,
+  });
+  const again = useMutation({
+    mutationFn: () =>
+      take(api.POST("/api/v1/experiments/{id}/runs", { params: { path: { id: run.experiment_id! } } })),
+    onSuccess: (made) => {
+      refresh();
+      void navigate({ to: "/runs/$id", params: { id: made.id } });
+    },
+  });
+  const remove = useMutation({
+    mutationFn: () => take(api.DELETE("/api/v1/runs/{id}", { params: { path: { id: run.id } } })),
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: ["runs"] });
+      client.removeQueries({ queryKey: ["run", run.id] });
+      toast(`Deleted the run of ${run.title}`);
+      await navigate({ to: "/runs" });
+    },
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the end of the run is the trigger
+  useEffect(() => {
+    if (over) refresh();
+  }, [over]);
+  useEffect(() => {
+    document.title = `${run.title} · Cubeyard`;
+  }, [run.title]);
+
+  const requests = useMemo<ScreenRequest[]>(
+    () => [
+      { title: "How far it is", method: "GET", path: `/api/v1/runs/${run.id}` },
+      { title: "Follow it, frame by frame", method: "GET", path: run.events_url },
+      { title: "What it computed, as CSV", method: "GET", path: `${run.results_url}?format=csv` },
+      ...(over
+        ? ([{ title: "Delete it", method: "DELETE", path: `/api/v1/runs/${run.id}` }] as const)
+        : ([{ title: "Cancel it", method: "POST", path: `/api/v1/runs/${run.id}/cancel` }] as const)),
+    ],
+    [run.id, run.events_url, run.results_url, over],
+  );
+  useScreen(requests);
+  const { mutate: stop } = cancel;
+  const { mutate: repeat } = again;
+  const repeatable = over && run.experiment_id !== null;
+  const commands = useMemo<Command[]>(
+    () => [
+      ...(over
+        ? []
+        : [
+            {
+              id: "cancel-run",
+              title: "Cancel this run",
+              group: "Run",
+              icon: "close" as const,
+              run: () => stop(),
+            },
+          ]),
+      ...(repeatable
+        ? [
+            {
+              id: "repeat-run",
+              title: "Run it again",
+              group: "Run",
+              icon: "play" as const,
+              run: () => repeat(),
+            },
+          ]
+        : []),
+      { id: "runs", title: "Go to the runs", group: "Pages", run: () => void navigate({ to: "/runs" }) },
+    ],
+    [over, repeatable, stop, repeat, navigate],
+  );
+  useCommands("run", commands);
+  const problem = cancel.error ?? again.error ?? remove.error ?? (feed === "refused" ? error : null);
+
+  return (
+    <Shell
+      actions={actions}
+      status={
+        <>
+          <span role="status" data-testid="feed" data-feed={feed}>
+            {feedText(feed)}
+          </span>
+          <span>{`${formatCount(live.points_done)} of ${formatCount(live.points_total)} points`}</span>
+          {run.engine_version && <span>{`Engine ${run.engine_version}`}</span>}
+        </>
+      }
+    >
+      <div className={styles.page}>
+        <div className={styles.head}>
+          <div className={styles.titles}>
+            <p>
+              <Link to="/runs">Runs</Link> / {run.kind}
+            </p>
+            <h1>{run.title}</h1>
+          </div>
+          <BasisBadge basis={basis} />
+          <span role="status">
+            <RunMark state={live.state} />
+          </span>
+          {over ? (
+            <span className={styles.muted}>{tookText(run)}</span>
+          ) : (
+            <>
+              <progress max={1} value={live.progress} aria-label="Progress of the run" />
+              <span>{formatPercent(live.progress)}</span>
+              <span className={styles.muted}>{remainingText(live.remaining_secs)}</span>
+            </>
+          )}
+          <span className={styles.space} />
+          {!over && (
+            <Button icon="close" disabled={cancel.isPending} onClick={() => cancel.mutate()}>
+              Cancel
+            </Button>
+          )}
+          {repeatable && (
+            <Button icon="play" disabled={again.isPending} onClick={() => again.mutate()}>
+              Run again
+            </Button>
+          )}
+          {over &&
+            (asked ? (
+              <>
+                <Button disabled={remove.isPending} onClick={() => remove.mutate()}>
+                  Delete for good
+                </Button>
+                <Button look="quiet" onClick={() => setAsked(false)}>
+                  Keep
+                </Button>
+              </>
+            ) : (
+              <IconButton icon="trash" label="Delete this run" onClick={() => setAsked(true)} />
+            ))}
+        </div>
+        {live.reason !== "" && (
+          <p className={styles.reason} data-state={live.state}>
+            <Icon name={live.state === "failed" ? "error" : "info"} />
+            {live.reason}
+          </p>
+        )}
+        {feed === "lost" && (
+          <p className={styles.reason} role="alert">
+            <Icon name="offline" />
+            The connection is lost: what you see may be old. Trying again; nothing that was computed is lost.
+          </p>
+        )}
+        {problem !== null && problem !== undefined && <ProblemView error={problem} />}
+        {children}
+      </div>
+    </Shell>
+  );
+}
+
+function feedText(feed: FeedState): string {
+  switch (feed) {
+    case "connecting":
+      return "Connecting to the run…";
+    case "live":
+      return "Live";
+    case "lost":
+      return "Connection lost, trying again";
+    case "over":
+      return "Complete: all frames received";
+    case "refused":
+      return "The run cannot be followed";
+  }
+}
+
+function tookText(run: Run): string {
+  if (!run.started_at || !run.finished_at) return "";
+  return `took ${durationText((Date.parse(run.finished_at) - Date.parse(run.started_at)) / 1000)}`;
+}
