@@ -111,7 +111,7 @@ int cubeyard_vnic(struct __sk_buff *skb)
 	if (bytes + CY_HEADER_BYTES > (skb->gso_size ? 0xffff : self->mtu))
 		return drop(CY_DROP_TOO_BIG);
 
-	read_flow(skb, ip, ETH_HLEN, &flow);
+	read_flow(skb, ip, ETH_HLEN, bytes, &flow);
 	count = count_of(&flow);
 	path = find_path(&flow);
 	if (!path)
@@ -201,7 +201,7 @@ static __always_inline int relay(struct __sk_buff *skb, struct ethhdr *eth, stru
 		struct cy_event event = { .kind = CY_EVENT_NEXT_HOP_DEAD, .path_id = bpf_ntohl(header->path_id),
 			.src = header->ip.saddr, .dst = header->ip.daddr, .nha = nha };
 
-		read_flow(skb, (void *)(header + 1), ETH_HLEN + CY_HEADER_BYTES, &event.flow);
+		read_flow(skb, (void *)(header + 1), ETH_HLEN + CY_HEADER_BYTES, bytes, &event.flow);
 		tell(&event);
 		return drop(CY_DROP_NEXT_HOP_DEAD);
 	}
@@ -230,7 +230,7 @@ int cubeyard_port(struct __sk_buff *skb)
 
 	if (skb->protocol == bpf_htons(ETH_P_ARP))
 		return TC_ACT_OK;
-	if (skb->protocol != bpf_htons(ETH_P_IP))
+	if (skb->protocol != bpf_htons(ETH_P_IP) || skb->vlan_present)
 		return drop(CY_DROP_NOT_IP);
 	if (!self || !self->ip)
 		return drop(CY_DROP_UNCONFIGURED);

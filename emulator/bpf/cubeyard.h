@@ -43,6 +43,9 @@ enum cy_drop {
 /* ---- kinds of cy_event */
 #define CY_EVENT_NEW_FLOW 1
 #define CY_EVENT_NEXT_HOP_DEAD 2
+/* Of each kind a thousand a second, and this many at once after silence. */
+#define CY_EVENT_GAP_NANOS 1000000
+#define CY_EVENT_BURST 256
 
 /* ---- how much fits */
 #define CY_FLOWS 4096

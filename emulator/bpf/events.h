@@ -4,17 +4,15 @@
 
 #include "accounting.h"
 
-#define EVENT_GAP_NANOS 1000000ULL /* a thousand a second, */
-#define EVENT_BURST 256 /* and that many at once after silence */
-
-/* Takes one event from what the limit allows. CPUs may race here, and let a few more or fewer pass. */
+/* Takes one event from what the limit allows: `due` is when the next would be due if all came evenly, and may run ahead
+ * of the clock by a burst. CPUs may race here, and let a few more or fewer pass. */
 static __always_inline int is_due(__u32 kind, __u64 now)
 {
 	__u64 *due = bpf_map_lookup_elem(&limits, &kind);
 
-	if (!due || *due > now + EVENT_GAP_NANOS * EVENT_BURST)
+	if (!due || *due > now + (__u64)CY_EVENT_GAP_NANOS * (CY_EVENT_BURST - 1))
 		return 0;
-	*due = (*due > now ? *due : now) + EVENT_GAP_NANOS;
+	*due = (*due > now ? *due : now) + CY_EVENT_GAP_NANOS;
 	return 1;
 }
 

@@ -83,22 +83,25 @@ static __always_inline enum cy_drop check_header(struct cy_header *header, __u32
 	return FINE;
 }
 
-/* The five-tuple of an IPv4 packet whose header starts at `offset`. */
-static __always_inline void read_flow(struct __sk_buff *skb, const struct iphdr *ip, __u32 offset, struct cy_flow *flow)
+/* The five-tuple of an IPv4 packet of `bytes`, at least 20, whose header starts at `offset`. Ports stay 0 in protocols
+ * that have none, in packets too short for them, and in all fragments of a datagram, so that they take one path. */
+static __always_inline void read_flow(struct __sk_buff *skb, const struct iphdr *ip, __u32 offset, __u32 bytes,
+				      struct cy_flow *flow)
 {
+	__u32 at = ip->ihl * 4;
+
 	flow->src = ip->saddr;
 	flow->dst = ip->daddr;
 	flow->proto = ip->protocol;
-	if (ip->frag_off & bpf_htons(IP_FRAGMENT_BITS))
+	if (ip->frag_off & bpf_htons(IP_FRAGMENT_BITS) || at + 4 > bytes)
 		return;
 	switch (ip->protocol) {
 	case IPPROTO_TCP:
 	case IPPROTO_UDP:
 	case IPPROTO_DCCP:
 	case IPPROTO_SCTP:
-	case IPPROTO_UDPLITE:
-		/* Source and destination port are the first four bytes of each of these; where there are none, they stay 0. */
-		bpf_skb_load_bytes(skb, offset + ip->ihl * 4, &flow->sport, 4);
+	case IPPROTO_UDPLITE: /* all of them begin with the two ports */
+		bpf_skb_load_bytes(skb, offset + at, &flow->sport, 4);
 	}
 }
 

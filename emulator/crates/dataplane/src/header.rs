@@ -219,6 +219,12 @@ impl From<HeaderView<'_>> for Header {
     }
 }
 
+/// What a relay changes in a checked header that has a next hop: NHI goes up, the TTL goes down, the checksum stays.
+pub(crate) fn take_hop(packet: &mut [u8]) {
+    packet[NHI_AT] += 1;
+    packet[TTL_AT] -= 1;
+}
+
 /// The one's complement sum of 16-bit words, over an even number of bytes [RFC 1071].
 fn ones_complement_sum(bytes: &[u8; HEADER_BYTES]) -> u16 {
     let sum: u32 = bytes

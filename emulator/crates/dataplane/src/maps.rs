@@ -23,6 +23,10 @@ pub const GATEWAY: u16 = 1;
 pub const EVENT_NEW_FLOW: u32 = 1;
 /// Kind of [`Event`]: a packet was dropped because its next hop is down.
 pub const EVENT_NEXT_HOP_DEAD: u32 = 2;
+/// Time between events of one kind, in the long run.
+pub const EVENT_GAP_NANOS: u64 = 1_000_000;
+/// Events of one kind that may come at once after silence.
+pub const EVENT_BURST: u64 = 256;
 /// Key of the route to everywhere that has no route of its own: to a gateway [bcube §5.3].
 pub const DEFAULT_ROUTE: [u8; 4] = [0; 4];
 

@@ -73,6 +73,8 @@ fn limits_are_the_same() {
         ("CY_ROUTES", maps::ROUTES as u64),
         ("CY_EVENT_BYTES", maps::EVENT_BYTES as u64),
         ("CY_EVENT_NEW_FLOW", maps::EVENT_NEW_FLOW.into()),
+        ("CY_EVENT_GAP_NANOS", maps::EVENT_GAP_NANOS),
+        ("CY_EVENT_BURST", maps::EVENT_BURST),
         ("CY_EVENT_NEXT_HOP_DEAD", maps::EVENT_NEXT_HOP_DEAD.into()),
     ] {
         assert_eq!(constants.get(name), Some(&value), "{name}");

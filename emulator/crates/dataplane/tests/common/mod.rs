@@ -1,0 +1,311 @@
+//! `vectors/forwarding.json`, read: servers, and frames with what must become of them.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use cubeyard_dataplane::address::Nha;
+use cubeyard_dataplane::forward::Engine;
+use cubeyard_dataplane::maps::{
+    Config, EVENT_NEW_FLOW, EVENT_NEXT_HOP_DEAD, Event, Flow, GATEWAY, NextHop, Path,
+};
+use serde::Deserialize;
+
+/// What an engine did with a frame, in the same words for each engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    pub verdict: Verdict,
+    /// The frame that left, empty where none did.
+    pub frame: Vec<u8>,
+    /// Events, their times set to 0.
+    pub events: Vec<Event>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Out by a port: by which, its hardware address in the frame tells.
+    Send,
+    Deliver,
+    Pass,
+    Drop(String),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vectors {
+    pub servers: BTreeMap<String, Server>,
+    pub cases: Vec<Case>,
+}
+
+impl Vectors {
+    pub fn read() -> Vectors {
+        serde_json::from_str(include_str!("../../vectors/forwarding.json"))
+            .expect("forwarding.json is well formed")
+    }
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    ip: Ipv4Addr,
+    vnic_ifindex: u32,
+    vnic_mac: String,
+    mtu: u32,
+    gateway: bool,
+    neighbours: Vec<Neighbour>,
+    routes: Vec<Route>,
+    flows: Vec<FlowPath>,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Neighbour {
+    nha: u8,
+    ifindex: u32,
+    next_mac: String,
+    own_mac: String,
+    up: bool,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Route {
+    to: Ipv4Addr,
+    path: PathJson,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FlowPath {
+    flow: FlowJson,
+    path: PathJson,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PathJson {
+    end: Ipv4Addr,
+    id: u32,
+    count: u8,
+    nha: Vec<u8>,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FlowJson {
+    src: Ipv4Addr,
+    dst: Ipv4Addr,
+    proto: u8,
+    sport: u16,
+    dport: u16,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Entrance {
+    /// From the server's own applications.
+    Vnic,
+    /// From a neighbour.
+    Port,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    pub name: String,
+    pub server: String,
+    pub enters: Entrance,
+    frame: String,
+    leaves: Leaves,
+    events: Vec<EventJson>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Leaves {
+    drop: Option<String>,
+    send: Option<u32>,
+    frame: Option<String>,
+    deliver: Option<String>,
+    #[serde(default)]
+    pass: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EventJson {
+    kind: String,
+    src: Ipv4Addr,
+    dst: Ipv4Addr,
+    path_id: u32,
+    nha: u32,
+    flow: FlowJson,
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let digits = hex.as_bytes().chunks(2);
+    digits
+        .map(|pair| {
+            let pair = std::str::from_utf8(pair).expect("hex is ASCII");
+            u8::from_str_radix(pair, 16).expect("two hex digits")
+        })
+        .collect()
+}
+
+fn mac(text: &str) -> [u8; 6] {
+    bytes(&text.replace(':', "")).try_into().expect("six bytes")
+}
+
+impl FlowJson {
+    fn flow(&self) -> Flow {
+        Flow::new(self.src, self.dst, self.proto, self.sport, self.dport)
+    }
+}
+
+impl PathJson {
+    /// The path as it stands in a map, right or wrong.
+    fn path(&self) -> Path {
+        let mut path = Path {
+            dst: self.end.octets(),
+            id: self.id,
+            count: self.count,
+            ..Path::default()
+        };
+        path.nha[..self.nha.len()].copy_from_slice(&self.nha);
+        path
+    }
+}
+
+impl Server {
+    pub fn config(&self) -> Config {
+        Config {
+            ip: self.ip.octets(),
+            vnic_ifindex: self.vnic_ifindex,
+            vnic_mac: mac(&self.vnic_mac),
+            flags: if self.gateway { GATEWAY } else { 0 },
+            mtu: self.mtu,
+        }
+    }
+
+    pub fn next_hops(&self) -> impl Iterator<Item = (Nha, NextHop)> {
+        self.neighbours.iter().map(|neighbour| {
+            let entry = NextHop {
+                ifindex: neighbour.ifindex,
+                next_mac: mac(&neighbour.next_mac),
+                own_mac: mac(&neighbour.own_mac),
+                up: neighbour.up.into(),
+                reserved: [0; 3],
+            };
+            (Nha(neighbour.nha), entry)
+        })
+    }
+
+    pub fn routes(&self) -> impl Iterator<Item = (Ipv4Addr, Path)> {
+        self.routes.iter().map(|route| (route.to, route.path.path()))
+    }
+
+    pub fn flows(&self) -> impl Iterator<Item = (Flow, Path)> {
+        self.flows.iter().map(|flow| (flow.flow.flow(), flow.path.path()))
+    }
+
+    /// The interface whose hardware address a frame leaves with.
+    fn ifindex_of(&self, frame: &[u8]) -> Option<u32> {
+        let mut hops = self.next_hops();
+        hops.find(|(_, hop)| frame.get(6..12) == Some(&hop.own_mac))
+            .map(|(_, hop)| hop.ifindex)
+    }
+
+    /// The software engine of this server, as fresh as the kernel's maps.
+    pub fn engine(&self) -> Engine {
+        let mut engine = Engine::new(self.config());
+        self.next_hops()
+            .for_each(|(nha, hop)| engine.set_next_hop(nha, hop));
+        self.routes().for_each(|(to, path)| engine.set_route(to, path));
+        self.flows().for_each(|(flow, path)| engine.set_flow(flow, path));
+        engine
+    }
+
+    /// What the software engine does with a frame.
+    pub fn in_software(&self, engine: &mut Engine, enters: &Entrance, frame: &[u8]) -> Outcome {
+        use cubeyard_dataplane::forward::{HEADROOM_BYTES, Verdict as Software};
+        let headroom = if matches!(enters, Entrance::Vnic) {
+            HEADROOM_BYTES
+        } else {
+            0
+        };
+        let mut buffer = vec![0xa5; headroom];
+        buffer.extend_from_slice(frame);
+        let verdict = match enters {
+            Entrance::Vnic => engine.send(&mut buffer, 0),
+            Entrance::Port => engine.receive(&mut buffer, 0),
+        };
+        let (verdict, frame) = match verdict {
+            Software::Send { ifindex } => {
+                assert_eq!(self.ifindex_of(&buffer), Some(ifindex), "the port's own address");
+                (Verdict::Send, buffer)
+            }
+            Software::Deliver { frame } => (Verdict::Deliver, buffer[frame].to_vec()),
+            Software::Pass => (Verdict::Pass, Vec::new()),
+            Software::Drop(reason) => (Verdict::Drop(reason.name().to_owned()), Vec::new()),
+        };
+        let events = engine.take_events();
+        Outcome {
+            verdict,
+            frame,
+            events,
+        }
+    }
+}
+
+impl Case {
+    pub fn frame(&self) -> Vec<u8> {
+        bytes(&self.frame)
+    }
+
+    /// What must become of the frame.
+    pub fn outcome(&self, server: &Server) -> Outcome {
+        let (verdict, frame) = match &self.leaves {
+            Leaves {
+                drop: Some(reason), ..
+            } => (Verdict::Drop(reason.clone()), Vec::new()),
+            Leaves {
+                deliver: Some(frame), ..
+            } => (Verdict::Deliver, bytes(frame)),
+            Leaves {
+                send: Some(ifindex),
+                frame: Some(frame),
+                ..
+            } => {
+                let frame = bytes(frame);
+                assert_eq!(server.ifindex_of(&frame), Some(*ifindex), "{}", self.name);
+                (Verdict::Send, frame)
+            }
+            Leaves { pass: true, .. } => (Verdict::Pass, Vec::new()),
+            _ => panic!("{}: nothing is said of what becomes of it", self.name),
+        };
+        let events = self.events.iter().map(EventJson::event).collect();
+        Outcome {
+            verdict,
+            frame,
+            events,
+        }
+    }
+}
+
+impl EventJson {
+    fn event(&self) -> Event {
+        Event {
+            at_nanos: 0,
+            kind: match self.kind.as_str() {
+                "new_flow" => EVENT_NEW_FLOW,
+                "next_hop_dead" => EVENT_NEXT_HOP_DEAD,
+                other => panic!("no events are called {other}"),
+            },
+            path_id: self.path_id,
+            src: self.src.octets(),
+            dst: self.dst.octets(),
+            flow: self.flow.flow(),
+            nha: self.nha,
+            reserved: 0,
+        }
+    }
+}
