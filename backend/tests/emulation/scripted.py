@@ -1,0 +1,110 @@
+"""A fabric of a few lines for tests of the session alone: it speaks the protocol over a real socket, and sends what it is told."""
+
+from __future__ import annotations
+
+import json
+import socketserver
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+Json = dict[str, Any]
+TICK_SECS = 0.02
+
+
+class Scripted:
+    """Flows go at `rate(now_secs, faults)` of their ideal; calls are kept; `fails` names calls that are refused."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, Json]] = []
+        self.rate: Callable[[float, dict[str, Json]], float] = lambda _now, faults: 0.4 if faults else 1.0
+        self.fails: set[str] = set()
+        self.dies_at_secs: float | None = None
+        self.network: Json = {}
+        self.flows: list[Json] = []
+        self.faults: dict[str, Json] = {}
+        self.started = 0.0
+        self.changed = threading.Condition()
+
+    def answer(self, method: str, params: Json) -> Json:
+        self.calls.append((method, params))
+        if method in self.fails:
+            raise ValueError(f"{method} is not possible now")
+        if method == "prepare":
+            self.network = params["network"]
+            return {"servers": [{"id": one["id"], "mount": f"/run/x/{one['id']}"} for one in self.network["servers"]]}
+        if method == "workload":
+            self.flows = params["flows"]
+        if method == "start":
+            self.started = time.monotonic()
+        if method == "inject":
+            self.faults[params["fault"]["id"]] = params["fault"]
+        if method == "recover":
+            self.faults.pop(params["fault"], None)
+        return {"runs": [], "at_nanos": time.monotonic_ns()}
+
+    def frame(self, number: int) -> Json:
+        now = time.monotonic() - self.started
+        each = 1e8 / 8 * TICK_SECS * self.rate(now, self.faults)
+        links, servers = len(self.network["links"]), len(self.network["servers"])
+        return {
+            "tick": number,
+            "at_secs": now,
+            "links": {"tx": [int(each)] * links, "rx": [int(each)] * links, "drops": [0] * links, "queue": [0] * links},
+            "servers": {"relayed": [0] * servers, "own": [int(each)] * servers, "cpu": [0.01] * servers},
+            "flows": {
+                "bytes": [int(each)] * len(self.flows),
+                "retransmits": [0] * len(self.flows),
+                "path": [1] * len(self.flows),
+            },
+            "drops": {},
+            "host": {"cpu": 0.25},
+            "events": [],
+        }
+
+
+@contextmanager
+def scripted(socket: Path) -> Iterator[Scripted]:
+    script = Scripted()
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            for line in self.rfile:
+                asked = json.loads(line)
+                try:
+                    self._say({"id": asked["id"], "result": script.answer(asked["method"], asked["params"])})
+                except ValueError as error:
+                    self._say({"id": asked["id"], "error": {"code": "refused", "message": str(error), "fix": "Wait."}})
+                if asked["method"] == "subscribe":
+                    self._stream(asked["params"]["run"])
+                    return
+
+        def _say(self, message: Json) -> None:
+            self.wfile.write(json.dumps(message).encode() + b"\n")
+
+        def _stream(self, run: str) -> None:
+            number = 0
+            while True:
+                time.sleep(TICK_SECS)
+                number += 1
+                frame = script.frame(number)
+                if script.dies_at_secs is not None and frame["at_secs"] > script.dies_at_secs:
+                    return
+                try:
+                    self._say({"stream": run, "frame": frame})
+                except OSError:
+                    return
+
+    class Server(socketserver.ThreadingUnixStreamServer):
+        daemon_threads = True
+
+    socket.parent.mkdir(parents=True, exist_ok=True)
+    with Server(str(socket), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        try:
+            yield script
+        finally:
+            server.shutdown()

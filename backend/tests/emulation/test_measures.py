@@ -1,0 +1,142 @@
+"""Windows, guard, fidelity, frames and what a fault led to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cubeyard.emulation.fidelity import Calibration, judge
+from cubeyard.emulation.guard import Guard, Reading, Window
+from cubeyard.emulation.recorder import Recorder
+from cubeyard.emulation.report import consequences
+from cubeyard.engine import Engine
+from cubeyard.experiments.emulation import Hypothesis
+from tests.conftest import SMALL
+
+from .test_question import question
+
+Json = dict[str, Any]
+FRAME_BYTES = 9 * 1024
+
+
+@given(st.lists(st.lists(st.integers(0, 10**7), min_size=3, max_size=3), min_size=1, max_size=40))
+def test_a_window_is_the_mean_of_the_last_second(ticks: list[list[int]]) -> None:
+    window = Window(3)
+    for tick in ticks:
+        reading = window.add(0.1, tick)
+    last = ticks[-10:]
+    secs = 0.1 * len(last)
+    sums = [sum(tick[flow] for tick in last) for flow in range(3)]
+    assert reading.goodput_bits_per_sec == pytest.approx(sum(sums) * 8 / secs)
+    assert reading.abt_bits_per_sec == pytest.approx(3 * min(sums) * 8 / secs)
+    assert reading.stalled_flows == sum(one == 0 for one in sums)
+
+
+def watch(hypothesis: Hypothesis, values: list[float]) -> tuple[Guard, list[bool]]:
+    """A guard that saw 100 before the fault, and these values after it, ten a second."""
+    guard = Guard(hypothesis)
+    guard.before(Reading(100.0, 100.0, 0))
+    return guard, [guard.watch(i / 10, 0.1, Reading(one, one, int(one))) for i, one in enumerate(values)]
+
+
+def test_the_guard_forgives_what_does_not_last() -> None:
+    hypothesis = Hypothesis(metric="goodput-share", bound=0.6, for_secs=0.5)
+    guard, told = watch(hypothesis, [50, 50, 50, 50, 70, 50, 50, 50, 50])
+    assert (any(told), guard.outcome, guard.violations, guard.worst) == (False, "held", 8, 0.5)
+    guard, told = watch(hypothesis, [70, 50, 50, 50, 50, 50, 50])
+    assert told == [False] * 5 + [True, False]
+    assert guard.outcome == "broken"
+    assert guard.document()["broken_at_secs"] == 0.5
+
+
+def test_stalled_flows_are_bounded_from_above() -> None:
+    guard, told = watch(Hypothesis(metric="stalled-flows", bound=2, for_secs=0.2, abort=False), [2, 3, 3, 2])
+    assert (any(told), guard.outcome, guard.worst) == (False, "broken", 3.0)
+
+
+@pytest.mark.parametrize(
+    ("pair", "achieved", "cpu", "verdict"),
+    [
+        (0.98, 0.97, 0.99, "faithful"),
+        (0.98, 0.80, 0.50, "faithful"),
+        (0.98, 0.80, 0.95, "emulator-limited"),
+        (0.70, 0.60, 0.95, "emulator-limited"),
+        (None, 0.80, 0.50, "unknown"),
+        (0.98, None, 0.50, "unknown"),
+        (0.98, 0.80, None, "unknown"),
+    ],
+)
+def test_the_fidelity_verdict(pair: float | None, achieved: float | None, cpu: float | None, verdict: str) -> None:
+    calibration = None if pair is None else Calibration("00", "01", pair * 1e8, 1e8)
+    found = judge(calibration, achieved, cpu, 0.99)
+    assert found["verdict"] == verdict
+    assert found["reason"]
+
+
+def busy_frame(number: int, servers: int, links: int, flows: int) -> Json:
+    """A frame with large numbers in every column."""
+    return {
+        "tick": number,
+        "at_secs": number / 10,
+        "links": {"tx": [1_250_000] * links, "rx": [1_250_000] * links, "drops": [0] * links, "queue": [0] * links},
+        "servers": {"relayed": [1_250_000] * servers, "own": [1_250_000] * servers, "cpu": [0.123] * servers},
+        "flows": {"bytes": [125_000] * flows, "retransmits": [0] * flows, "path": [4_000_000_000 - number] * flows},
+        "drops": {"next_hop_dead": 12},
+        "host": {"cpu": 0.7},
+        "events": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("spec", "workload"),
+    [
+        (SMALL, "all-to-all"),
+        ({"family": "bcube", "n": 8, "k": 1}, "permutation"),
+        ({"family": "bcube", "n": 8, "k": 1}, "incast"),
+        ({"family": "bcube", "n": 4, "k": 2}, "one-to-all"),
+    ],
+)
+def test_a_tick_is_small(engine: Engine, spec: Json, workload: str) -> None:
+    asked = question(engine, spec, workload)
+    recorder = Recorder(asked)
+    sizes = []
+    for number in range(1, 5):
+        tick, secs = recorder.take(
+            busy_frame(number, len(asked.network.servers), len(asked.network.links), len(asked.flows))
+        )
+        recorder.count(tick, secs, number / 10, "before")
+        sizes.append(len(orjson.dumps(recorder.payload(tick, number / 10, "before", []))))
+    assert max(sizes) <= FRAME_BYTES
+
+
+def test_rates_come_from_the_ticks_own_times(engine: Engine) -> None:
+    asked = question(engine)
+    recorder = Recorder(asked)
+    for number in range(1, 31):
+        tick, secs = recorder.take(busy_frame(number, 16, 32, 240))
+        recorder.count(tick, secs, number / 10, "before")
+    (flow, *_), (link, *_), (server, *_) = recorder.per_flow(), recorder.per_link(), recorder.per_server()
+    assert flow["goodput_bits_per_sec"] == pytest.approx(125_000 * 8 * 10, rel=1e-6)
+    assert link["ab_bits_per_sec"] == pytest.approx(1e8, rel=1e-6)
+    assert server["sent_bits_per_sec"] == pytest.approx(15 * 1e7, rel=1e-6)
+    assert recorder.total.goodput_bits_per_sec == pytest.approx(240 * 1e7, rel=1e-6)
+
+
+def test_a_fault_s_consequences_are_those_that_follow_it(engine: Engine) -> None:
+    recorder = Recorder(question(engine))
+    second = 1_000_000_000
+    recorder.events = [
+        {"kind": "neighbour_dead", "at_nanos": 4 * second},
+        {"kind": "carrier", "at_nanos": 5 * second + 8_000_000},
+        {"kind": "path_switched", "at_nanos": 5 * second + 20_000_000},
+        {"kind": "path_switched", "at_nanos": 5 * second + 70_000_000},
+        {"kind": "path_switched", "at_nanos": 99 * second},
+    ]
+    found = consequences({"at_nanos": 5 * second, "injected_at_secs": 5.0}, recorder)
+    assert found == {
+        "detected_secs": 0.008, "first_move_secs": 0.02, "last_move_secs": 0.07, "moves": 2, "recovered_secs": None,
+    }  # fmt: skip

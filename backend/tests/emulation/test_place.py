@@ -1,0 +1,125 @@
+"""Locks that die with their holder, an image that is the same for the same program, and the words of the command line."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tarfile
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from cubeyard.cli_emulate import _fault, _hypothesis, _rate
+from cubeyard.emulation.fabric_client import FabricClient, FabricGoneError
+from cubeyard.emulation.images import _layer
+from cubeyard.emulation.place import Place
+from cubeyard.emulation.reaper import reap
+from cubeyard.settings import Settings
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from cubeyard.emulation.place import Place
+with Place(Path(sys.argv[1])).held("run1"):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_killed_holder_lets_go(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    assert not place.free("run1")
+    with place.held("run1") as mine:
+        assert not mine
+    os.kill(holder.pid, signal.SIGKILL)
+    holder.communicate()
+    assert place.free("run1")
+    with place.held("run1") as mine:
+        assert mine
+        assert not place.free("run1")
+    assert place.locks() == []
+
+
+def test_homes_have_places_of_their_own(tmp_path: Path) -> None:
+    first, second = (Place.of(Settings(home=tmp_path / name)) for name in ("a", "b"))
+    assert first.folder != second.folder
+    assert len(str(first.socket)) < 80, "a Unix socket's path may have 107 bytes"
+
+
+def test_nobody_at_the_socket_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(FabricGoneError, match="does not answer at"):
+        FabricClient(tmp_path / "no.sock")
+    assert reap(Place(tmp_path)) == []
+
+
+def test_the_image_is_the_program_and_a_folder() -> None:
+    layer = _layer(b"\x7fELF program")
+    assert layer == _layer(b"\x7fELF program")
+    with tarfile.open(fileobj=BytesIO(layer)) as tar:
+        assert {entry.name: entry.mode for entry in tar} == {
+            "run": 0o755,
+            "run/cubeyard": 0o755,
+            "cubeyard-node": 0o755,
+        }
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"), [("100M", 1e8), ("1G", 1e9), ("250k", 250e3), ("5000", 5000.0), ("2.5 Gbit/s", 2.5e9)]
+)
+def test_rates_in_words(text: str, rate: float) -> None:
+    assert _rate(text, _refuse) == pytest.approx(rate)
+
+
+def _refuse(message: str) -> None:
+    raise typer.BadParameter(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (
+            "cable-pulled=00/<0,0>@10-20",
+            {"kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}, "at_secs": 10.0, "until_secs": 20.0},
+        ),
+        (
+            "switch-off=10% of level-1 switches@5",
+            {
+                "kind": "switch-off",
+                "target": {"selector": "10% of level-1 switches"},
+                "at_secs": 5.0,
+                "until_secs": None,
+            },
+        ),
+        (
+            "server-killed=03",
+            {"kind": "server-killed", "target": {"names": ["03"]}, "at_secs": 0.0, "until_secs": None},
+        ),
+        ('{"target": {"names": ["03"]}}', {"target": {"names": ["03"]}}),
+    ],
+)
+def test_faults_in_words(text: str, fault: dict[str, Any]) -> None:
+    assert _fault(text, _refuse) == fault
+
+
+def test_a_hypothesis_in_words() -> None:
+    assert _hypothesis("goodput-share>=0.6 for 2s", _refuse) == {
+        "metric": "goodput-share",
+        "bound": 0.6,
+        "for_secs": 2.0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("parse", "text"), [(_rate, "fast"), (_rate, "-5M"), (_rate, "0"), (_fault, "03"), (_hypothesis, "x")]
+)
+def test_words_that_mean_nothing_are_refused(parse: Any, text: str) -> None:
+    with pytest.raises(typer.BadParameter):
+        parse(text, _refuse)

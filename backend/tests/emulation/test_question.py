@@ -1,0 +1,165 @@
+"""What a run is asked to do: networks and slices, flows, faults, and what is refused before anything starts."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cubeyard.emulation import network as networks
+from cubeyard.emulation.faults import Fault, Schedule, resolve
+from cubeyard.emulation.network import Network, address
+from cubeyard.emulation.question import Question, read
+from cubeyard.engine import Engine, PlanRejectedError
+from cubeyard.experiments.schemas import ExperimentCreate
+from cubeyard.kit.errors import ProblemError
+from tests.conftest import PAPER, SMALL
+
+Json = dict[str, Any]
+LARGE = {"family": "bcube", "n": 8, "k": 3}
+
+
+def network(engine: Engine, spec: Json = SMALL, part: Json | None = None) -> Network:
+    return networks.build(engine, spec, 1e8, 9000, part)
+
+
+def question(engine: Engine, spec: Json = SMALL, workload: str = "all-to-all", **fields: Any) -> Question:
+    asked = {"plan": spec, "workload": {"kind": workload}, "engine": "emulation", "link_gbps": 0.1, **fields}
+    document = ExperimentCreate.model_validate(asked).model_dump(mode="json")
+    return read(engine, {**document, "plan": {"spec": spec}})
+
+
+@given(st.integers(0, 65_000))
+def test_addresses_are_one_to_one(server: int) -> None:
+    octets = [int(part) for part in address(server).split(".")]
+    assert octets[0] == 10
+    assert (octets[1] << 16 | octets[2] << 8 | octets[3]) == server + 1
+
+
+def test_a_plan_s_network_is_its_topology(engine: Engine) -> None:
+    found = network(engine)
+    assert (len(found.servers), len(found.switches), len(found.links)) == (16, 8, 32)
+    assert found.link_name(found.links[0]) == "00/<0,0>"
+    ends = [end for link in found.links for end in (link.a, link.b)]
+    assert len(set(ends)) == len(ends), "no port has two links"
+    told = found.for_fabric("r", 7, "kernel", {})
+    assert told["servers"][5] == {"id": 5, "name": "11", "ip": "10.0.0.6"}
+    assert told["links"][0] == {"id": 0, "a": [0, 0], "b": [16, 0], "level": 0, "rate_bits_per_sec": 1e8}
+
+
+@settings(max_examples=20, deadline=None)
+@given(server=st.integers(0, 2047), k=st.integers(0, 2))
+def test_a_smaller_bcube_of_a_plan_is_one(engine: Engine, server: int, k: int) -> None:
+    name = "".join(str(server // 8**power % 8) for power in (3, 2, 1, 0))
+    part = network(engine, PAPER, {"within": name, "k": k})
+    assert len(part.servers) == 8 ** (k + 1)
+    assert len(part.switches) == (k + 1) * 8**k
+    assert len(part.links) == (k + 1) * len(part.servers)
+    assert part.id_of[name] == server, "a slice keeps the plan's ids"
+    whole = network(engine, PAPER)
+    assert {link.id: link for link in part.links}.items() <= {link.id: link for link in whole.links}.items()
+
+
+def test_five_servers_of_a_large_bcube_keep_the_switches_that_join_them(engine: Engine) -> None:
+    """BCube §7.4's own slice."""
+    names = ["0000", "0001", "0011", "0111", "1111"]
+    part = network(engine, LARGE, {"servers": names})
+    assert list(part.servers.values()) == names
+    assert len(part.switches) == 4, "one a digit, between each and the next"
+    assert len(part.links) == 8
+    assert not part.whole
+
+
+def test_a_slice_s_flows_stay_within_it(engine: Engine) -> None:
+    for kind in ("one-to-one", "one-to-all", "permutation", "incast", "one-to-several"):
+        found = question(engine, PAPER, kind, emulation={"slice": {"within": "0000", "k": 1}})
+        servers = set(found.network.servers)
+        assert {end for flow in found.flows for end in (flow.source, flow.destination)} <= servers
+        assert all(flow.ideal_bits_per_sec > 0 for flow in found.flows), kind
+    assert len(question(engine, PAPER, emulation={"slice": {"within": "0000", "k": 0}}).flows) == 8 * 7
+
+
+def test_connections_share_their_flow_s_ideal(engine: Engine) -> None:
+    one = question(engine, workload="one-to-one")
+    four = question(engine, workload="one-to-one", emulation={"connections": 4})
+    assert len(four.flows) == 4
+    assert sum(flow.ideal_bits_per_sec for flow in four.flows) == pytest.approx(one.flows[0].ideal_bits_per_sec)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"spec": LARGE}, "at most 256 run as containers"),
+        ({"spec": {"family": "dcell", "n": 4, "k": 1}}, "no forwarding"),
+        ({"spec": {"family": "bcube", "n": 65, "k": 1}}, "does not fit a next hop's byte"),
+        ({"spec": {"family": "bcube", "n": 2, "k": 4}}, "does not fit a next hop's byte"),
+        ({"spec": {"family": "bcube", "n": 8, "k": 1}}, "4,032 connections"),
+        ({"emulation": {"slice": {"servers": ["00", "99"]}}}, "no server 99"),
+        ({"emulation": {"slice": {"servers": ["00", "00"]}}}, "at least two servers"),
+        ({"faults": [{"target": {"names": ["00/<0,1>"]}}]}, "No link joins"),
+        ({"faults": [{"kind": "cable-pulled", "target": {"names": ["00"]}}]}, "is not a link"),
+        ({"faults": [{"kind": "server-off", "target": {"names": ["<0,1>"]}}]}, "is not a server"),
+        ({"faults": [{"kind": "link-rate", "target": {"names": ["00/<0,0>"]}}]}, "needs rate_bits_per_sec"),
+        ({"faults": [{"target": {"selector": "a few switches"}}]}, "is not understood"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_with_the_reason(engine: Engine, fields: Json, said: str) -> None:
+    with pytest.raises((ProblemError, PlanRejectedError)) as refused:
+        question(engine, **fields)
+    assert said in f"{refused.value.detail} {refused.value.errors}"
+
+
+def test_what_is_too_large_is_offered_a_slice_that_fits(engine: Engine) -> None:
+    with pytest.raises(ProblemError) as refused:
+        question(engine, LARGE)
+    fix = refused.value.findings[0]["fix"]
+    assert len(question(engine, LARGE, "permutation", **fix).network.servers) == 64
+
+
+def test_plain_down_is_the_loss_of_power_or_of_a_cable(engine: Engine) -> None:
+    targets = [{"names": ["00", "<1,2>"]}, {"names": ["03/<0,0>"]}]
+    found = resolve(engine, network(engine), [{"target": one} for one in targets], 7, ["f1", "f2"])
+    assert [(one.kind, one.name) for fault in found for one in fault.strikes] == [
+        ("server-off", "00"),
+        ("switch-off", "<1,2>"),
+        ("cable-pulled", "03/<0,0>"),
+    ]
+
+
+def test_a_seed_draws_the_same_targets_again(engine: Engine) -> None:
+    asked = [{"kind": "server-killed", "target": {"kind": "server", "ratio": 0.25}}]
+    here = network(engine)
+    drawn = [resolve(engine, here, asked, seed, ["f1"])[0].names for seed in (1, 1, 2, 3)]
+    assert len(drawn[0]) == 4
+    assert drawn[0] == drawn[1]
+    assert len({tuple(one) for one in drawn}) > 1
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 20), st.none() | st.floats(0, 20), st.none() | st.floats(0.2, 3)), min_size=1, max_size=6
+    )
+)
+def test_what_is_scheduled_happens_in_order_and_ends_mended(
+    plans: list[tuple[float, float | None, float | None]],
+) -> None:
+    faults = [
+        Fault(
+            f"f{i}", "down", [], at, at + length if length is not None else None, flap if length is not None else None
+        )
+        for i, (at, length, flap) in enumerate(plans)
+    ]
+    schedule = Schedule(faults)
+    done = [
+        one for now in itertools.takewhile(lambda now: now < 50, itertools.count(0, 0.1)) for one in schedule.due(now)
+    ]
+    assert [one.at_secs for one in done] == sorted(one.at_secs for one in done)
+    for fault in faults:
+        mine = [one for one in done if one.fault.id == fault.id]
+        assert mine[0].at_secs == fault.at_secs
+        if fault.until_secs is not None:
+            assert mine[-1].action == "recover" or fault.until_secs == fault.at_secs
+            assert mine[-1].at_secs == fault.until_secs
