@@ -1,6 +1,8 @@
 //! A network of servers in virtual time: a discrete-event queue, links that fail, and flows whose packets follow the
 //! paths that each server's protocol has set.
 
+#![allow(clippy::unwrap_used)]
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::net::Ipv4Addr;

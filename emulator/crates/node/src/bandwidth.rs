@@ -1,0 +1,175 @@
+//! What the links could carry besides what they carry now, from the kernel's counters of the ports.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use cubeyard_dataplane::protocol::Time;
+
+/// Counters of this process's own network namespace.
+const COUNTERS: &str = "/proc/self/net/dev";
+/// From one look to the next.
+pub const INTERVAL: Duration = Duration::from_millis(200);
+/// What was carried longer ago than this counts for less than a third: long enough that TCP's swings even out, short
+/// against the time between two adaptations. `[ours]`
+const MEMORY: Duration = Duration::from_secs(1);
+
+/// Bytes that an interface has carried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// To us.
+    pub received: u64,
+    /// From us.
+    pub sent: u64,
+}
+
+/// A port's rate in each direction, smoothed.
+#[derive(Clone, Debug)]
+struct Meter {
+    port: u8,
+    name: String,
+    last: Option<Counters>,
+    in_bits_per_sec: f64,
+    out_bits_per_sec: f64,
+}
+
+/// What a port's link could carry besides.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Available {
+    /// The port.
+    pub port: u8,
+    /// From us.
+    pub out_bits_per_sec: f64,
+    /// To us.
+    pub in_bits_per_sec: f64,
+}
+
+/// The meters of all ports.
+#[derive(Clone, Debug)]
+pub struct Meters {
+    rate_bits_per_sec: f64,
+    meters: Vec<Meter>,
+    last_at: Time,
+}
+
+impl Meters {
+    /// Meters of ports whose links have the given rate each way.
+    pub fn new(rate_bits_per_sec: f64, ports: &[(u8, String)], now: Time) -> Meters {
+        let meter = |(port, name): &(u8, String)| Meter {
+            port: *port,
+            name: name.clone(),
+            last: None,
+            in_bits_per_sec: 0.0,
+            out_bits_per_sec: 0.0,
+        };
+        Meters {
+            rate_bits_per_sec,
+            meters: ports.iter().map(meter).collect(),
+            last_at: now,
+        }
+    }
+
+    /// When to look again.
+    pub fn next_timeout(&self) -> Time {
+        self.last_at + INTERVAL
+    }
+
+    /// Looks at the kernel's counters.
+    pub fn look(&mut self, now: Time) -> Vec<Available> {
+        let text = std::fs::read_to_string(COUNTERS).unwrap_or_default();
+        self.take(now, &read_counters(&text))
+    }
+
+    fn take(&mut self, now: Time, counters: &BTreeMap<&str, Counters>) -> Vec<Available> {
+        let elapsed_secs = now.saturating_sub(self.last_at).as_secs_f64();
+        self.last_at = now;
+        let kept = (-elapsed_secs / MEMORY.as_secs_f64()).exp();
+        let rate = self.rate_bits_per_sec;
+        let mut available = Vec::new();
+        for meter in &mut self.meters {
+            let Some(&current) = counters.get(meter.name.as_str()) else {
+                continue;
+            };
+            if let Some(last) = meter.last.filter(|_| elapsed_secs > 0.0) {
+                // A counter that went back belongs to a new interface of the old name.
+                let per_sec = |now: u64, before: u64| now.saturating_sub(before) as f64 * 8.0 / elapsed_secs;
+                let smooth = |old: f64, new: f64| kept * old + (1.0 - kept) * new;
+                meter.in_bits_per_sec =
+                    smooth(meter.in_bits_per_sec, per_sec(current.received, last.received));
+                meter.out_bits_per_sec = smooth(meter.out_bits_per_sec, per_sec(current.sent, last.sent));
+            }
+            meter.last = Some(current);
+            available.push(Available {
+                port: meter.port,
+                out_bits_per_sec: (rate - meter.out_bits_per_sec).max(0.0),
+                in_bits_per_sec: (rate - meter.in_bits_per_sec).max(0.0),
+            });
+        }
+        available
+    }
+}
+
+/// The lines `name: received_bytes … sent_bytes …` of the kernel's table.
+fn read_counters(text: &str) -> BTreeMap<&str, Counters> {
+    let read_line = |line| -> Option<(&str, Counters)> {
+        let (name, columns) = str::split_once(line, ':')?;
+        let column = |index| columns.split_ascii_whitespace().nth(index)?.parse().ok();
+        let counters = Counters {
+            received: column(0)?,
+            sent: column(8)?,
+        };
+        Some((name.trim(), counters))
+    };
+    text.lines().filter_map(read_line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
+    lo:     100       1    0    0    0     0          0         0      200       1    0    0    0     0       0          0
+    p0: 1000000     900    0    0    0     0          0         0  2500000    1700    0    0    0     0       0          0
+";
+
+    #[test]
+    fn the_kernels_table_is_read_by_name() {
+        let counters = read_counters(TABLE);
+        let expected = Counters {
+            received: 1_000_000,
+            sent: 2_500_000,
+        };
+        assert_eq!(counters["p0"], expected);
+        assert_eq!(counters.len(), 2);
+    }
+
+    #[test]
+    fn a_steady_load_is_what_is_missing_after_a_few_seconds() {
+        let ports = [(0, "p0".to_owned())];
+        let mut meters = Meters::new(100e6, &ports, Duration::ZERO);
+        let mut available = Vec::new();
+        for tick in 1u64..=40 {
+            // 1 MB each 200 ms out is 40 Mb/s; in is idle.
+            let counters = Counters {
+                received: 7,
+                sent: tick * 1_000_000,
+            };
+            available = meters.take(INTERVAL * tick as u32, &BTreeMap::from([("p0", counters)]));
+        }
+        assert!(
+            (available[0].out_bits_per_sec - 60e6).abs() < 0.1e6,
+            "{available:?}"
+        );
+        assert!(
+            (available[0].in_bits_per_sec - 100e6).abs() < 1.0,
+            "{available:?}"
+        );
+    }
+
+    #[test]
+    fn a_port_that_is_gone_is_left_out() {
+        let ports = [(0, "p0".to_owned()), (1, "p1".to_owned())];
+        let mut meters = Meters::new(100e6, &ports, Duration::ZERO);
+        assert_eq!(meters.take(INTERVAL, &read_counters(TABLE)).len(), 1);
+    }
+}

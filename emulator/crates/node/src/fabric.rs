@@ -1,0 +1,160 @@
+//! The socket to the fabric: one JSON object a datagram, over a SEQPACKET socket.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cubeyard_dataplane::protocol::Time;
+use nix::errno::Errno;
+use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, UnixAddr, connect, recv, send, socket};
+
+use crate::messages::{FromFabric, ToFabric};
+use crate::poller::{Interest, Poller, Token};
+
+/// No datagram is longer, in bytes.
+pub const MAX_BYTES: usize = 64 * 1024;
+/// From one try to connect to the next.
+const RETRY: Duration = Duration::from_millis(500);
+/// From one try to the next before the first success: the fabric is about to listen.
+const FIRST_RETRY: Duration = Duration::from_millis(20);
+/// Messages that wait for a slow fabric; what comes then is lost, the oldest first.
+const MAX_WAITING: usize = 8192;
+
+/// The connection, made anew whenever it is lost.
+#[derive(Debug)]
+pub struct Fabric {
+    path: PathBuf,
+    socket: Option<OwnedFd>,
+    waiting: VecDeque<Vec<u8>>,
+    /// The socket was full: it is asked about room.
+    full: bool,
+    was_connected: bool,
+    next_try: Time,
+}
+
+/// What came by the socket.
+#[derive(Debug)]
+pub enum Arrival {
+    /// A message.
+    Message(FromFabric),
+    /// Something that is no message, and why.
+    Refused(String),
+}
+
+impl Fabric {
+    /// Not connected yet.
+    pub fn new(path: &Path) -> Fabric {
+        Fabric {
+            path: path.to_owned(),
+            socket: None,
+            waiting: VecDeque::new(),
+            full: false,
+            was_connected: false,
+            next_try: Duration::ZERO,
+        }
+    }
+
+    /// When to try to connect; `None` while connected.
+    pub fn next_timeout(&self) -> Option<Time> {
+        self.socket.is_none().then_some(self.next_try)
+    }
+
+    /// Tries to connect if it is time.
+    pub fn on_timeout(&mut self, now: Time, poller: &Poller) {
+        if self.socket.is_some() || now < self.next_try {
+            return;
+        }
+        match self.connect(poller) {
+            Ok(socket) => {
+                self.socket = Some(socket);
+                self.was_connected = true;
+                // What was meant for the connection before means nothing on this one.
+                self.waiting.clear();
+                self.full = false;
+            }
+            Err(_) => self.next_try = now + if self.was_connected { RETRY } else { FIRST_RETRY },
+        }
+    }
+
+    fn connect(&self, poller: &Poller) -> nix::Result<OwnedFd> {
+        let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+        let socket = socket(AddressFamily::Unix, SockType::SeqPacket, flags, None)?;
+        connect(socket.as_raw_fd(), &UnixAddr::new(&self.path)?)?;
+        poller.add(&socket, Token::Fabric, Interest::READ)?;
+        Ok(socket)
+    }
+
+    /// Sends a message, or keeps it until there is room.
+    pub fn send(&mut self, message: &ToFabric, poller: &Poller) {
+        let Ok(bytes) = serde_json::to_vec(message) else {
+            return;
+        };
+        if self.socket.is_none() {
+            return;
+        }
+        if self.waiting.len() >= MAX_WAITING {
+            self.waiting.pop_front();
+        }
+        self.waiting.push_back(bytes);
+        if !self.full {
+            self.flush(poller);
+        }
+    }
+
+    /// Sends what waits, as far as there is room.
+    pub fn flush(&mut self, poller: &Poller) {
+        let Some(socket) = &self.socket else {
+            return;
+        };
+        while let Some(bytes) = self.waiting.front() {
+            match send(socket.as_raw_fd(), bytes, MsgFlags::MSG_NOSIGNAL) {
+                Err(Errno::EAGAIN) => {
+                    self.full = poller.modify(socket, Token::Fabric, Interest::BOTH).is_ok();
+                    return;
+                }
+                Err(Errno::EINTR) => {}
+                Err(error) if error != Errno::EMSGSIZE => return self.lose(),
+                _ => {
+                    self.waiting.pop_front();
+                }
+            }
+        }
+        if self.full {
+            self.full = poller.modify(socket, Token::Fabric, Interest::READ).is_err();
+        }
+    }
+
+    /// The next datagram, if there is one.
+    pub fn receive(&mut self) -> Option<Arrival> {
+        let socket = self.socket.as_ref()?;
+        let mut buffer = vec![0; MAX_BYTES];
+        loop {
+            match recv(socket.as_raw_fd(), &mut buffer, MsgFlags::MSG_TRUNC) {
+                Ok(0) => break,
+                Ok(length) if length > MAX_BYTES => {
+                    let sentence =
+                        format!("A datagram of {length} bytes is too long: at most {MAX_BYTES}; split it.");
+                    return Some(Arrival::Refused(sentence));
+                }
+                Ok(length) => {
+                    return Some(match serde_json::from_slice(&buffer[..length]) {
+                        Ok(message) => Arrival::Message(message),
+                        Err(error) => Arrival::Refused(format!("Not a message of the fabric: {error}.")),
+                    });
+                }
+                Err(Errno::EAGAIN) => return None,
+                Err(Errno::EINTR) => {}
+                Err(_) => break,
+            }
+        }
+        self.lose();
+        None
+    }
+
+    /// The connection has ended.
+    fn lose(&mut self) {
+        self.socket = None;
+        self.waiting.clear();
+    }
+}

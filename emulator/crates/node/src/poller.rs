@@ -1,0 +1,119 @@
+//! The epoll loop's view of descriptors: each has a [`Token`].
+
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+
+/// Whose descriptor is ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Token {
+    /// The socket to the fabric.
+    Fabric,
+    /// Signals to this process.
+    Signals,
+    /// News of the interfaces.
+    Links,
+    /// The control socket of the port with this index.
+    Control(u32),
+    /// The workload's flow of this number.
+    Flow(u32),
+}
+
+impl Token {
+    fn encode(self) -> u64 {
+        let (kind, index) = match self {
+            Token::Fabric => (0, 0),
+            Token::Signals => (1, 0),
+            Token::Links => (2, 0),
+            Token::Control(index) => (3, index),
+            Token::Flow(id) => (4, id),
+        };
+        kind << 32 | u64::from(index)
+    }
+
+    fn decode(data: u64) -> Option<Token> {
+        let index = data as u32;
+        match data >> 32 {
+            0 => Some(Token::Fabric),
+            1 => Some(Token::Signals),
+            2 => Some(Token::Links),
+            3 => Some(Token::Control(index)),
+            4 => Some(Token::Flow(index)),
+            _ => None,
+        }
+    }
+}
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interest(EpollFlags);
+
+impl Interest {
+    /// Something to read.
+    pub const READ: Interest = Interest(EpollFlags::EPOLLIN);
+    /// Room to write.
+    pub const WRITE: Interest = Interest(EpollFlags::EPOLLOUT);
+    /// Either.
+    pub const BOTH: Interest = Interest(EpollFlags::EPOLLIN.union(EpollFlags::EPOLLOUT));
+    /// Nothing but the end of the connection.
+    pub const NONE: Interest = Interest(EpollFlags::empty());
+}
+
+/// Events taken at once.
+const BATCH: usize = 64;
+
+/// An epoll instance.
+#[derive(Debug)]
+pub struct Poller(Epoll);
+
+impl Poller {
+    /// Waits for nothing so far.
+    pub fn new() -> nix::Result<Poller> {
+        Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map(Poller)
+    }
+
+    /// Waits for a descriptor; closing it ends that.
+    pub fn add(&self, fd: impl AsFd, token: Token, interest: Interest) -> nix::Result<()> {
+        self.0.add(fd, EpollEvent::new(interest.0, token.encode()))
+    }
+
+    /// Waits for something else of a descriptor.
+    pub fn modify(&self, fd: impl AsFd, token: Token, interest: Interest) -> nix::Result<()> {
+        self.0
+            .modify(fd, &mut EpollEvent::new(interest.0, token.encode()))
+    }
+
+    /// Who is ready after at most `timeout`, rounded up to whole milliseconds.
+    pub fn wait(&self, timeout: Duration) -> nix::Result<Vec<Token>> {
+        let millis = timeout.as_micros().div_ceil(1000).min(60_000) as u16;
+        let mut events = [EpollEvent::empty(); BATCH];
+        match self.0.wait(&mut events, EpollTimeout::from(millis)) {
+            Ok(count) => Ok(events[..count]
+                .iter()
+                .filter_map(|event| Token::decode(event.data()))
+                .collect()),
+            Err(Errno::EINTR) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_token_comes_back_as_itself() {
+        for token in [
+            Token::Fabric,
+            Token::Signals,
+            Token::Links,
+            Token::Control(3),
+            Token::Flow(u32::MAX),
+        ] {
+            assert_eq!(Token::decode(token.encode()), Some(token));
+        }
+    }
+}

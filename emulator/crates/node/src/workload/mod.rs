@@ -1,0 +1,416 @@
+//! The built-in traffic generator: flows between servers, each a list entry from the fabric. Which patterns they make
+//! (one-to-all, permutation, incast, …) the node does not know.
+//!
+//! What becomes of a flow when its peer is lost: a sender tries to connect for [`CONNECT_SECS`]; once connected, TCP
+//! itself repeats for [`tcp::USER_TIMEOUT_MILLIS`]. Then the flow is reported as done, with the reason, and is not
+//! taken up again: a measurement must not change its meaning half-way.
+
+mod tcp;
+mod udp;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+use std::os::fd::OwnedFd;
+
+use cubeyard_dataplane::configuration::secs;
+use cubeyard_dataplane::maps::Flow;
+use cubeyard_dataplane::protocol::Time;
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::unistd::write;
+
+use crate::messages::{FlowOrder, FlowRow, Role, Transport};
+use crate::poller::Poller;
+
+/// Seconds for which a sender tries to connect.
+pub const CONNECT_SECS: f64 = 10.0;
+/// Rates that links and flows may have.
+pub const RATES_BITS_PER_SEC: std::ops::RangeInclusive<f64> = 1e3..=1e12;
+/// Flows that one server may have, both roles together.
+const MAX_FLOWS: usize = 8192;
+/// Bytes of the block that senders send over and over.
+const BLOCK_BYTES: usize = 1 << 20;
+
+/// What all flows share.
+#[derive(Debug)]
+struct Shared {
+    /// The server's own address, that connections come from.
+    ip: Ipv4Addr,
+    /// A file of [`BLOCK_BYTES`] in memory: the kernel sends its pages without a copy.
+    block: OwnedFd,
+    /// Where received bytes would go if they were wanted.
+    sink: Vec<u8>,
+    /// What UDP sends at where it was told no rate.
+    link_bits_per_sec: f64,
+    /// Longest payload of a datagram, in bytes.
+    datagram_bytes: usize,
+}
+
+/// One end of a flow.
+#[derive(Debug)]
+enum End {
+    TcpSender(tcp::Sender),
+    TcpReceiver(tcp::Receiver),
+    UdpSender(udp::Sender),
+    UdpReceiver(udp::Receiver),
+}
+
+/// How far an end has come.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Progress {
+    /// Sent or received.
+    pub bytes: u64,
+    /// TCP senders.
+    pub retransmits: u32,
+    /// UDP receivers.
+    pub lost: u64,
+    /// It has ended.
+    pub done: bool,
+    /// Why, unless it carried all it was to.
+    pub reason: Option<String>,
+}
+
+impl Progress {
+    fn stop(&mut self, reason: impl Into<String>) {
+        self.done = true;
+        self.reason = Some(reason.into());
+    }
+}
+
+#[derive(Debug)]
+struct Entry {
+    order: FlowOrder,
+    end: End,
+    progress: Progress,
+    reported: Option<FlowRow>,
+    /// When the flow begins; `None` before the start.
+    begins: Option<Time>,
+    /// Bytes at the latest look at the rate.
+    measured_bytes: u64,
+    /// The protocol has been told that it ended.
+    buried: bool,
+}
+
+/// All flows that start or end here.
+#[derive(Debug)]
+pub struct Workload {
+    shared: Shared,
+    entries: BTreeMap<u32, Entry>,
+    timers: BTreeSet<(Time, u32)>,
+}
+
+/// What the protocol is told of a flow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FlowNews {
+    /// It sends at a rate.
+    Rate {
+        /// The flow, as this server sends it.
+        flow: Flow,
+        /// Its rate.
+        bits_per_sec: f64,
+    },
+    /// It has ended.
+    Ended {
+        /// The flow.
+        flow: Flow,
+    },
+}
+
+impl Workload {
+    /// No flow yet, for a server of that address.
+    pub fn new(ip: Ipv4Addr, link_bits_per_sec: f64, nic_mtu: u32) -> nix::Result<Workload> {
+        let block = memfd_create(c"workload", MFdFlags::MFD_CLOEXEC)?;
+        let pattern: Vec<u8> = (0..BLOCK_BYTES).map(|place| (place % 251) as u8).collect();
+        let mut rest = pattern.as_slice();
+        while !rest.is_empty() {
+            rest = &rest[write(&block, rest)?..];
+        }
+        Ok(Workload {
+            shared: Shared {
+                ip,
+                block,
+                sink: vec![0; BLOCK_BYTES],
+                link_bits_per_sec,
+                datagram_bytes: (nic_mtu as usize)
+                    .saturating_sub(udp::IP_AND_UDP_BYTES)
+                    .max(udp::HEAD_BYTES),
+            },
+            entries: BTreeMap::new(),
+            timers: BTreeSet::new(),
+        })
+    }
+
+    /// Adds flows; receivers listen at once. What is wrong with the first that cannot be added.
+    pub fn add(&mut self, orders: Vec<FlowOrder>, poller: &Poller) -> Result<(), String> {
+        for order in orders {
+            let id = order.id;
+            if self.entries.len() >= MAX_FLOWS {
+                return Err(format!(
+                    "Flow {id} is one too many: at most {MAX_FLOWS} a server; take a smaller workload."
+                ));
+            }
+            if self.entries.contains_key(&id) {
+                return Err(format!(
+                    "Flow {id} is there already: stop the workload first, or give another id."
+                ));
+            }
+            if !(0.0..=1e6).contains(&order.start_secs) {
+                return Err(format!(
+                    "Flow {id}: start_secs is {}, but must be 0 to 1000000.",
+                    order.start_secs
+                ));
+            }
+            if order
+                .rate_bits_per_sec
+                .is_some_and(|rate| !RATES_BITS_PER_SEC.contains(&rate))
+            {
+                return Err(format!(
+                    "Flow {id}: rate_bits_per_sec must be 1e3 to 1e12, or null."
+                ));
+            }
+            let mut progress = Progress::default();
+            let end = match (order.role, order.proto) {
+                (Role::Send, Transport::Tcp) => End::TcpSender(tcp::Sender::default()),
+                (Role::Send, Transport::Udp) => End::UdpSender(udp::Sender::default()),
+                (Role::Receive, Transport::Tcp) => {
+                    End::TcpReceiver(tcp::Receiver::listen(&order, &self.shared, poller, &mut progress))
+                }
+                (Role::Receive, Transport::Udp) => {
+                    End::UdpReceiver(udp::Receiver::listen(&order, &self.shared, poller, &mut progress))
+                }
+            };
+            let entry = Entry {
+                order,
+                end,
+                progress,
+                reported: None,
+                begins: None,
+                measured_bytes: 0,
+                buried: false,
+            };
+            self.entries.insert(id, entry);
+        }
+        Ok(())
+    }
+
+    /// Starts the flows that have not been.
+    pub fn start(&mut self, now: Time) {
+        for (&id, entry) in &mut self.entries {
+            if entry.begins.is_none() {
+                let begins = now + secs(entry.order.start_secs);
+                entry.begins = Some(begins);
+                if entry.order.role == Role::Send {
+                    self.timers.insert((begins, id));
+                }
+            }
+        }
+    }
+
+    /// Ends and forgets all flows; those that the protocol should forget too.
+    pub fn stop(&mut self) -> Vec<Flow> {
+        self.timers.clear();
+        let entries = std::mem::take(&mut self.entries);
+        let open = entries.into_values().filter(|entry| !entry.buried);
+        open.filter_map(|entry| entry.flow(&self.shared)).collect()
+    }
+
+    /// When a flow wants to be looked at.
+    pub fn next_timeout(&self) -> Option<Time> {
+        self.timers.first().map(|(at, _)| *at)
+    }
+
+    /// Looks at the flows that are due.
+    pub fn on_timeout(&mut self, now: Time, poller: &Poller) {
+        while let Some(&(at, id)) = self.timers.first().filter(|(at, _)| *at <= now) {
+            self.timers.remove(&(at, id));
+            self.advance(id, now, poller);
+        }
+    }
+
+    /// A flow's socket is ready.
+    pub fn on_ready(&mut self, id: u32, now: Time, poller: &Poller) {
+        self.advance(id, now, poller);
+    }
+
+    /// Lets a flow do what it can, and those that wait for what it receives.
+    fn advance(&mut self, id: u32, now: Time, poller: &Poller) {
+        let allowance = self.allowance(id);
+        let Some(entry) = self.entries.get_mut(&id).filter(|entry| !entry.progress.done) else {
+            return;
+        };
+        let before = entry.progress.bytes;
+        let again = match &mut entry.end {
+            End::TcpSender(sender) => {
+                let begins = entry.begins.unwrap_or(now);
+                sender.advance(
+                    &entry.order,
+                    begins,
+                    now,
+                    allowance,
+                    &mut self.shared,
+                    poller,
+                    &mut entry.progress,
+                )
+            }
+            End::TcpReceiver(receiver) => {
+                receiver.advance(&entry.order, &mut self.shared, poller, &mut entry.progress);
+                None
+            }
+            End::UdpSender(sender) => sender.advance(
+                &entry.order,
+                now,
+                allowance,
+                &mut self.shared,
+                &mut entry.progress,
+            ),
+            End::UdpReceiver(receiver) => {
+                receiver.advance(&entry.order, &mut entry.progress);
+                None
+            }
+        };
+        if let Some(at) = again {
+            self.timers.insert((at, id));
+        }
+        let entry = &self.entries[&id];
+        if entry.order.role == Role::Receive && (entry.progress.bytes > before || entry.progress.done) {
+            let waits =
+                |(_, other): &(&u32, &Entry)| other.order.pipeline == Some(id) && !other.progress.done;
+            let waiting: Vec<u32> = self
+                .entries
+                .iter()
+                .filter(waits)
+                .map(|(&other, _)| other)
+                .collect();
+            for other in waiting {
+                // Those that have not begun wait for their own time.
+                if self.entries[&other].begins.is_some_and(|begins| begins <= now) {
+                    self.advance(other, now, poller);
+                }
+            }
+        }
+    }
+
+    /// How many bytes a flow may have sent by now, and whether that is all there will be.
+    fn allowance(&self, id: u32) -> Allowance {
+        let Some(entry) = self.entries.get(&id) else {
+            return Allowance::default();
+        };
+        let own = entry.order.bytes;
+        match entry.order.pipeline.map(|upstream| self.entries.get(&upstream)) {
+            None => Allowance {
+                bytes: own.unwrap_or(u64::MAX),
+                is_final: own.is_some(),
+            },
+            Some(None) => Allowance {
+                bytes: 0,
+                is_final: true,
+            },
+            Some(Some(upstream)) => {
+                let received = upstream.progress.bytes;
+                Allowance {
+                    bytes: received.min(own.unwrap_or(u64::MAX)),
+                    is_final: upstream.progress.done || own.is_some_and(|own| received >= own),
+                }
+            }
+        }
+    }
+
+    /// The rows of flows that have changed since the last time. With `retransmits`, TCP is asked for those first.
+    pub fn rows(
+        &mut self,
+        now: Time,
+        poller: &Poller,
+        retransmits: bool,
+        path_id: impl Fn(&Flow) -> u32,
+    ) -> Vec<FlowRow> {
+        // What waits below the receivers' low-water mark counts too.
+        let receivers = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| entry.order.role == Role::Receive);
+        let open: Vec<u32> = receivers
+            .filter(|(_, entry)| !entry.progress.done)
+            .map(|(&id, _)| id)
+            .collect();
+        for id in open {
+            self.advance(id, now, poller);
+        }
+        let mut rows = Vec::new();
+        for (&id, entry) in &mut self.entries {
+            if let End::TcpSender(sender) = &entry.end
+                && retransmits
+            {
+                sender.ask_retransmits(&mut entry.progress);
+            }
+            let flow = entry
+                .flow(&self.shared)
+                .filter(|_| entry.order.role == Role::Send);
+            let row = FlowRow {
+                id,
+                role: entry.order.role,
+                bytes: entry.progress.bytes,
+                retransmits: entry.progress.retransmits,
+                lost: entry.progress.lost,
+                path_id: flow.map_or(0, |flow| path_id(&flow)),
+                done: entry.progress.done,
+                reason: entry.progress.reason.clone(),
+            };
+            if entry.begins.is_some() && entry.reported.as_ref() != Some(&row) {
+                entry.reported = Some(row.clone());
+                rows.push(row);
+            }
+        }
+        rows
+    }
+
+    /// What the flows have sent per second since the last time.
+    pub fn news(&mut self, elapsed_secs: f64) -> Vec<FlowNews> {
+        let mut news = Vec::new();
+        for entry in self.entries.values_mut().filter(|entry| !entry.buried) {
+            let Some(flow) = entry.flow(&self.shared) else {
+                continue;
+            };
+            if entry.progress.done {
+                entry.buried = true;
+                news.push(FlowNews::Ended { flow });
+                continue;
+            }
+            let carried = entry.progress.bytes - entry.measured_bytes;
+            entry.measured_bytes = entry.progress.bytes;
+            // A receiver's own flow is its acknowledgements: next to nothing, but alive.
+            let sends = entry.order.role == Role::Send;
+            let bits_per_sec = if sends {
+                carried as f64 * 8.0 / elapsed_secs
+            } else {
+                0.0
+            };
+            if carried > 0 {
+                news.push(FlowNews::Rate { flow, bits_per_sec });
+            }
+        }
+        news
+    }
+}
+
+/// See [`Workload::allowance`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Allowance {
+    bytes: u64,
+    is_final: bool,
+}
+
+impl Entry {
+    /// The five-tuple of the packets that this server sends for the flow; `None` before it has a peer.
+    fn flow(&self, shared: &Shared) -> Option<Flow> {
+        let (proto, peer_port) = match &self.end {
+            End::TcpSender(sender) => (6, sender.local_port()?),
+            End::TcpReceiver(receiver) => (6, receiver.peer_port()?),
+            End::UdpSender(sender) => (17, sender.local_port()?),
+            End::UdpReceiver(_) => return None,
+        };
+        let (sport, dport) = match self.order.role {
+            Role::Send => (peer_port, self.order.port),
+            Role::Receive => (self.order.port, peer_port),
+        };
+        Some(Flow::new(shared.ip, self.order.peer_ip, proto, sport, dport))
+    }
+}

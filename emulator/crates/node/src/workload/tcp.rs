@@ -1,0 +1,316 @@
+//! TCP flows. Senders send a block of memory over and over without copying it; receivers have the kernel throw away
+//! what arrives: neither costs the processor more than the network itself.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+use cubeyard_dataplane::configuration::secs;
+use cubeyard_dataplane::protocol::Time;
+use nix::errno::Errno;
+use nix::sys::sendfile::sendfile;
+use nix::sys::socket::{
+    AddressFamily, Backlog, MsgFlags, Shutdown, SockFlag, SockType, SockaddrIn, bind, connect, getpeername,
+    getsockname, getsockopt, listen, recv, setsockopt, shutdown, socket, sockopt,
+};
+
+use super::{Allowance, BLOCK_BYTES, CONNECT_SECS, Progress, Shared};
+use crate::messages::FlowOrder;
+use crate::poller::{Interest, Poller, Token};
+use crate::socket_options::{retransmits, set_pacing_rate, set_receive_low_water};
+
+/// Time for which sent data may stay without an answer before the peer counts as lost.
+pub const USER_TIMEOUT_MILLIS: u32 = 60_000;
+/// From one try to connect to the next.
+const RETRY: Duration = Duration::from_millis(250);
+/// Bytes that one flow moves before the others have their turn.
+const TURN_BYTES: usize = 4 << 20;
+/// Bytes that make a receiver wake up.
+const LOW_WATER_BYTES: u32 = 32 * 1024;
+
+/// The end that sends.
+#[derive(Debug, Default)]
+pub struct Sender {
+    state: State,
+    local_port: Option<u16>,
+    offset: i64,
+    /// Whether room to write is waited for.
+    awake: bool,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    /// Not begun, or between two tries.
+    #[default]
+    Apart,
+    Connecting(OwnedFd),
+    Sending(OwnedFd),
+    /// All is sent; the peer closes when it has got it.
+    Draining(OwnedFd),
+    Done,
+}
+
+impl Sender {
+    /// The port it sends from, once connected.
+    pub fn local_port(&self) -> Option<u16> {
+        self.local_port
+    }
+
+    /// Notes how many segments were sent again.
+    pub fn ask_retransmits(&self, progress: &mut Progress) {
+        if let State::Sending(fd) | State::Draining(fd) = &self.state {
+            progress.retransmits = retransmits(fd).unwrap_or(progress.retransmits);
+        }
+    }
+
+    /// Does what can be done now; when to look again even if the socket is not ready.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the one call from the workload, which owns all of it"
+    )]
+    pub fn advance(
+        &mut self,
+        order: &FlowOrder,
+        begins: Time,
+        now: Time,
+        allowance: Allowance,
+        shared: &mut Shared,
+        poller: &Poller,
+        progress: &mut Progress,
+    ) -> Option<Time> {
+        let outcome = match &self.state {
+            State::Apart => self.begin(order, shared, poller),
+            State::Connecting(fd) => match getsockopt(fd, sockopt::SocketError) {
+                Ok(0) if getpeername::<SockaddrIn>(fd.as_raw_fd()).is_ok() => self.connected(),
+                Ok(0) => Ok(()),
+                Ok(error) => Err(Errno::from_raw(error)),
+                Err(error) => Err(error),
+            },
+            _ => Ok(()),
+        };
+        if let Err(error) = outcome {
+            self.state = State::Apart;
+            if now >= begins + secs(CONNECT_SECS) {
+                progress.stop(format!(
+                    "could not connect to {}: {}",
+                    order.peer_ip,
+                    error.desc()
+                ));
+                self.state = State::Done;
+                return None;
+            }
+            return Some(now + RETRY);
+        }
+        if let Err(error) = self.carry(order, allowance, shared, poller, progress) {
+            self.ask_retransmits(progress);
+            progress.stop(format!("lost {}: {}", order.peer_ip, error.desc()));
+            self.state = State::Done;
+        }
+        None
+    }
+
+    fn begin(&mut self, order: &FlowOrder, shared: &Shared, poller: &Poller) -> nix::Result<()> {
+        let fd = tcp_socket()?;
+        setsockopt(&fd, sockopt::TcpUserTimeout, &USER_TIMEOUT_MILLIS)?;
+        if let Some(rate) = order.rate_bits_per_sec {
+            set_pacing_rate(&fd, (rate / 8.0).min(f64::from(u32::MAX)) as u32)?;
+        }
+        bind(fd.as_raw_fd(), &address(shared.ip, 0))?;
+        match connect(fd.as_raw_fd(), &address(order.peer_ip, order.port)) {
+            Ok(()) | Err(Errno::EINPROGRESS) => {}
+            Err(error) => return Err(error),
+        }
+        poller.add(&fd, Token::Flow(order.id), Interest::BOTH)?;
+        self.awake = true;
+        self.state = State::Connecting(fd);
+        Ok(())
+    }
+
+    fn connected(&mut self) -> nix::Result<()> {
+        if let State::Connecting(fd) = std::mem::take(&mut self.state) {
+            self.local_port = Some(getsockname::<SockaddrIn>(fd.as_raw_fd())?.port());
+            self.state = State::Sending(fd);
+        }
+        Ok(())
+    }
+
+    /// Sends what may be sent and there is room for.
+    fn carry(
+        &mut self,
+        order: &FlowOrder,
+        allowance: Allowance,
+        shared: &mut Shared,
+        poller: &Poller,
+        progress: &mut Progress,
+    ) -> nix::Result<()> {
+        if let State::Sending(fd) = &self.state {
+            let mut turn = TURN_BYTES;
+            let mut full = false;
+            while turn > 0 && progress.bytes < allowance.bytes && !full {
+                let left = (allowance.bytes - progress.bytes).min(turn as u64) as usize;
+                let count = left.min(BLOCK_BYTES - self.offset as usize);
+                match sendfile(fd, &shared.block, Some(&mut self.offset), count) {
+                    Ok(sent) => {
+                        self.offset %= BLOCK_BYTES as i64;
+                        progress.bytes += sent as u64;
+                        turn -= sent;
+                    }
+                    Err(Errno::EAGAIN) => full = true,
+                    Err(Errno::EINTR) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            let all = progress.bytes >= allowance.bytes;
+            if all && allowance.is_final {
+                shutdown(fd.as_raw_fd(), Shutdown::Write)?;
+            }
+            // With nothing to send there is always room, and epoll would say so for ever.
+            if self.awake == all {
+                let interest = if all { Interest::READ } else { Interest::BOTH };
+                poller.modify(fd, Token::Flow(order.id), interest)?;
+                self.awake = !all;
+            }
+            if all
+                && allowance.is_final
+                && let State::Sending(fd) = std::mem::take(&mut self.state)
+            {
+                self.state = State::Draining(fd);
+            }
+        }
+        // The peer never sends: the end of its stream means that it has gone, or has got all.
+        if let State::Sending(fd) | State::Draining(fd) = &self.state {
+            match recv(fd.as_raw_fd(), &mut shared.sink, MsgFlags::MSG_TRUNC) {
+                Ok(0) if matches!(self.state, State::Draining(_)) => {
+                    self.ask_retransmits(progress);
+                    progress.done = true;
+                    self.state = State::Done;
+                }
+                Ok(0) => return Err(Errno::ECONNRESET),
+                Ok(_) | Err(Errno::EAGAIN | Errno::EINTR) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The end that receives.
+#[derive(Debug, Default)]
+pub struct Receiver {
+    listener: Option<OwnedFd>,
+    connection: Option<OwnedFd>,
+    peer_port: Option<u16>,
+}
+
+impl Receiver {
+    /// Listens for the flow's one connection.
+    pub fn listen(order: &FlowOrder, shared: &Shared, poller: &Poller, progress: &mut Progress) -> Receiver {
+        let open = || {
+            let fd = tcp_socket()?;
+            setsockopt(&fd, sockopt::ReuseAddr, &true)?;
+            bind(fd.as_raw_fd(), &address(shared.ip, order.port))?;
+            listen(&fd, Backlog::new(4)?)?;
+            poller.add(&fd, Token::Flow(order.id), Interest::READ)?;
+            Ok(fd)
+        };
+        let listener: nix::Result<OwnedFd> = open();
+        if let Err(error) = &listener {
+            progress.stop(format!(
+                "could not listen on port {}: {}",
+                order.port,
+                error.desc()
+            ));
+        }
+        Receiver {
+            listener: listener.ok(),
+            ..Receiver::default()
+        }
+    }
+
+    /// The port that the peer sends from, once it has connected.
+    pub fn peer_port(&self) -> Option<u16> {
+        self.peer_port
+    }
+
+    /// Takes in what has come.
+    pub fn advance(
+        &mut self,
+        order: &FlowOrder,
+        shared: &mut Shared,
+        poller: &Poller,
+        progress: &mut Progress,
+    ) {
+        if self.listener.is_some()
+            && let Err(error) = self.accept(order, poller)
+        {
+            progress.stop(format!("could not accept {}: {}", order.peer_ip, error.desc()));
+        }
+        let Some(fd) = &self.connection else {
+            return;
+        };
+        let mut turn = TURN_BYTES;
+        while turn > 0 {
+            match recv(fd.as_raw_fd(), &mut shared.sink, MsgFlags::MSG_TRUNC) {
+                Ok(0) => {
+                    progress.done = true;
+                    if order.bytes.is_some_and(|bytes| progress.bytes < bytes) {
+                        progress.stop(format!("{} ended early", order.peer_ip));
+                    }
+                    break;
+                }
+                Ok(count) => {
+                    progress.bytes += count as u64;
+                    turn = turn.saturating_sub(count);
+                }
+                Err(Errno::EINTR) => {}
+                Err(Errno::EAGAIN) => break,
+                Err(error) => {
+                    progress.stop(format!("lost {}: {}", order.peer_ip, error.desc()));
+                    break;
+                }
+            }
+        }
+        if progress.done {
+            self.connection = None;
+        }
+    }
+
+    /// Takes the connection of the one peer that is expected; others are closed.
+    fn accept(&mut self, order: &FlowOrder, poller: &Poller) -> nix::Result<()> {
+        while let Some(listener) = &self.listener {
+            let Some(fd) = accept_one(listener)? else {
+                return Ok(());
+            };
+            let peer = getpeername::<SockaddrIn>(fd.as_raw_fd());
+            let Some(peer) = peer.ok().filter(|peer| peer.ip() == order.peer_ip) else {
+                continue;
+            };
+            set_receive_low_water(&fd, LOW_WATER_BYTES)?;
+            poller.add(&fd, Token::Flow(order.id), Interest::READ)?;
+            self.peer_port = Some(peer.port());
+            self.connection = Some(fd);
+            self.listener = None;
+        }
+        Ok(())
+    }
+}
+
+#[allow(unsafe_code, reason = "the library gives the new descriptor as a bare number")]
+fn accept_one(listener: &OwnedFd) -> nix::Result<Option<OwnedFd>> {
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    match nix::sys::socket::accept4(listener.as_raw_fd(), flags) {
+        // SAFETY: the descriptor is new and nobody else's.
+        Ok(fd) => Ok(Some(unsafe { OwnedFd::from_raw_fd(fd) })),
+        Err(Errno::EAGAIN | Errno::EINTR | Errno::ECONNABORTED) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn tcp_socket() -> nix::Result<OwnedFd> {
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    socket(AddressFamily::Inet, SockType::Stream, flags, None)
+}
+
+fn address(ip: Ipv4Addr, port: u16) -> SockaddrIn {
+    SockaddrIn::from(SocketAddrV4::new(ip, port))
+}

@@ -1,0 +1,182 @@
+//! UDP flows: numbered datagrams at a rate, counted where they arrive.
+
+use std::io::ErrorKind;
+use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+use cubeyard_dataplane::protocol::Time;
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, recv};
+
+use super::{Allowance, Progress, Shared};
+use crate::messages::FlowOrder;
+use crate::poller::{Interest, Poller, Token};
+
+/// Bytes of the headers before a datagram's payload.
+pub const IP_AND_UDP_BYTES: usize = 28;
+/// Bytes that each payload begins with: its number (8 bytes, big-endian), then 1 in the last ones and 0 in others.
+pub const HEAD_BYTES: usize = 9;
+/// From one burst to the next.
+const TICK: Duration = Duration::from_millis(5);
+/// A sender that could not run for longer than this does not make up for it.
+const CATCH_UP: Duration = Duration::from_millis(100);
+/// The last datagram is sent that often, since any may be lost.
+const FAREWELLS: u32 = 5;
+/// Datagrams taken before the others have their turn.
+const TURN: usize = 256;
+
+/// The end that sends.
+#[derive(Debug, Default)]
+pub struct Sender {
+    socket: Option<UdpSocket>,
+    local_port: Option<u16>,
+    /// Bytes that the rate allows but were not sent.
+    credit_bytes: f64,
+    last_at: Option<Time>,
+    sequence: u64,
+    farewells: u32,
+}
+
+impl Sender {
+    /// The port it sends from.
+    pub fn local_port(&self) -> Option<u16> {
+        self.local_port
+    }
+
+    /// Sends what the rate allows by now; when to go on.
+    pub fn advance(
+        &mut self,
+        order: &FlowOrder,
+        now: Time,
+        allowance: Allowance,
+        shared: &mut Shared,
+        progress: &mut Progress,
+    ) -> Option<Time> {
+        if self.socket.is_none() {
+            match open(order, shared) {
+                Ok(socket) => {
+                    self.local_port = socket.local_addr().ok().map(|address| address.port());
+                    self.socket = Some(socket);
+                }
+                Err(error) => {
+                    progress.stop(format!("could not send to {}: {error}", order.peer_ip));
+                    return None;
+                }
+            }
+        }
+        let elapsed = now.saturating_sub(self.last_at.unwrap_or(now)).min(CATCH_UP);
+        if self.last_at.is_some_and(|at| now < at + TICK) && self.sequence > 0 {
+            // A pipeline's news between two bursts: the burst that is planned will take it.
+            return None;
+        }
+        self.last_at = Some(now);
+        let rate = order.rate_bits_per_sec.unwrap_or(shared.link_bits_per_sec);
+        self.credit_bytes += elapsed.as_secs_f64() * rate / 8.0;
+        while progress.bytes < allowance.bytes {
+            let left = (allowance.bytes - progress.bytes).min(shared.datagram_bytes as u64) as usize;
+            let length = left.max(HEAD_BYTES);
+            if self.credit_bytes < length as f64 {
+                break;
+            }
+            self.credit_bytes -= length as f64;
+            self.send(shared, length, false);
+            progress.bytes += left as u64;
+        }
+        if progress.bytes >= allowance.bytes && allowance.is_final {
+            self.send(shared, HEAD_BYTES, true);
+            self.farewells += 1;
+            if self.farewells >= FAREWELLS {
+                progress.done = true;
+                self.socket = None;
+                return None;
+            }
+        }
+        Some(now + TICK)
+    }
+
+    /// Sends a datagram; one that the network does not take is lost like any other.
+    fn send(&mut self, shared: &mut Shared, length: usize, last: bool) {
+        let payload = &mut shared.sink[..length];
+        payload[..8].copy_from_slice(&self.sequence.to_be_bytes());
+        payload[8] = u8::from(last);
+        if let Some(socket) = &self.socket {
+            let _lost = socket.send(payload);
+        }
+        self.sequence += u64::from(!last);
+    }
+}
+
+fn open(order: &FlowOrder, shared: &Shared) -> std::io::Result<UdpSocket> {
+    let socket = UdpSocket::bind((shared.ip, 0))?;
+    socket.set_nonblocking(true)?;
+    socket.connect((order.peer_ip, order.port))?;
+    Ok(socket)
+}
+
+/// The end that receives.
+#[derive(Debug)]
+pub struct Receiver {
+    socket: Option<UdpSocket>,
+    arrived: u64,
+    /// One more than the highest number that arrived.
+    expected: u64,
+}
+
+impl Receiver {
+    /// Waits for the flow's datagrams.
+    pub fn listen(order: &FlowOrder, shared: &Shared, poller: &Poller, progress: &mut Progress) -> Receiver {
+        let open = || {
+            let socket = UdpSocket::bind((shared.ip, order.port))?;
+            socket.set_nonblocking(true)?;
+            poller.add(&socket, Token::Flow(order.id), Interest::READ)?;
+            Ok(socket)
+        };
+        let socket: std::io::Result<UdpSocket> = open();
+        if let Err(error) = &socket {
+            progress.stop(format!("could not listen on port {}: {error}", order.port));
+        }
+        Receiver {
+            socket: socket.ok(),
+            arrived: 0,
+            expected: 0,
+        }
+    }
+
+    /// Counts what has come. What others than the peer send is not counted.
+    pub fn advance(&mut self, order: &FlowOrder, progress: &mut Progress) {
+        let Some(socket) = &self.socket else {
+            return;
+        };
+        let mut head = [0; HEAD_BYTES];
+        for _ in 0..TURN {
+            // With MSG_TRUNC the whole length is told, though only the head is copied.
+            let length = match socket.peek_from(&mut head) {
+                Ok((_, from)) if from.ip() == order.peer_ip => {
+                    recv(socket.as_raw_fd(), &mut head, MsgFlags::MSG_TRUNC)
+                }
+                Ok(_) => recv(socket.as_raw_fd(), &mut head, MsgFlags::MSG_TRUNC).map(|_| 0),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(_) => Err(Errno::EIO),
+            };
+            match length {
+                Ok(length) if length >= HEAD_BYTES => {
+                    if head[8] == 1 {
+                        progress.done = true;
+                        break;
+                    }
+                    let [number @ .., _] = head;
+                    self.arrived += 1;
+                    self.expected = self.expected.max(u64::from_be_bytes(number).saturating_add(1));
+                    progress.bytes += length as u64;
+                }
+                Ok(_) | Err(Errno::EINTR) => {}
+                Err(_) => break,
+            }
+        }
+        progress.lost = self.expected.saturating_sub(self.arrived);
+        if progress.done {
+            self.socket = None;
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The built-in workload between nodes that are processes of their own, on loopback.
+
+mod fabric;
+
+use std::time::{Duration, Instant};
+
+use fabric::{Node, flow};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+fn start(nodes: &[&Node], flows: &[Vec<Value>]) {
+    for (node, flows) in nodes.iter().zip(flows) {
+        node.send(&json!({"t": "workload", "flows": flows}));
+    }
+    // Receivers first: a sender that comes too early only tries again.
+    for node in nodes.iter().rev() {
+        node.send(&json!({"t": "start"}));
+    }
+}
+
+fn done(row: &Value) -> bool {
+    row["done"] == true
+}
+
+#[test]
+fn every_byte_of_a_flow_arrives_and_both_ends_say_so() {
+    let (a, b) = (Node::start("bytes-a"), Node::start("bytes-b"));
+    a.configure(0);
+    b.configure(1);
+    let bytes = 50_000_001;
+    start(
+        &[&a, &b],
+        &[
+            vec![flow(1, "send", 1, Some(bytes))],
+            vec![flow(1, "receive", 0, Some(bytes))],
+        ],
+    );
+    let received = b.wait_row(1, done);
+    assert_eq!(
+        (received["bytes"].as_u64(), &received["reason"]),
+        (Some(bytes), &Value::Null)
+    );
+    let sent = a.wait_row(1, done);
+    assert_eq!(
+        (sent["bytes"].as_u64(), &sent["role"]),
+        (Some(bytes), &json!("send"))
+    );
+}
+
+#[test]
+fn a_pipeline_passes_on_what_it_has_received_and_no_more() {
+    let nodes = ["pipe-a", "pipe-b", "pipe-c"].map(Node::start);
+    nodes
+        .iter()
+        .zip(0..)
+        .for_each(|(node, server)| node.configure(server));
+    let bytes = 20_000_000;
+    let mut first = flow(10, "send", 1, Some(bytes));
+    first["rate_bits_per_sec"] = json!(80e6);
+    let mut second = flow(11, "send", 2, None);
+    second["pipeline"] = json!(10);
+    let flows = [
+        vec![first],
+        vec![flow(10, "receive", 0, Some(bytes)), second],
+        vec![flow(11, "receive", 1, None)],
+    ];
+    start(&[&nodes[0], &nodes[1], &nodes[2]], &flows);
+    // Well before the first flow ends, the third server has part of it.
+    let early = nodes[2].wait_row(11, |row| row["bytes"].as_u64() > Some(0));
+    assert!(early["bytes"].as_u64() < Some(bytes / 2), "{early}");
+    let last = nodes[2].wait_row(11, done);
+    assert_eq!(
+        (last["bytes"].as_u64(), &last["reason"]),
+        (Some(bytes), &Value::Null)
+    );
+}
+
+#[test]
+fn a_paced_flow_keeps_to_its_rate() {
+    for proto in ["tcp", "udp"] {
+        let (a, b) = (
+            Node::start(&format!("{proto}-a")),
+            Node::start(&format!("{proto}-b")),
+        );
+        a.configure(0);
+        b.configure(1);
+        let [send, receive] = [("send", 1), ("receive", 0)].map(|(role, peer)| {
+            let mut order = flow(2, role, peer, Some(5_000_000));
+            order["rate_bits_per_sec"] = json!(20e6);
+            order["proto"] = json!(proto);
+            order
+        });
+        let begun = Instant::now();
+        start(&[&a, &b], &[vec![send], vec![receive]]);
+        let row = b.wait_row(2, done);
+        let elapsed = begun.elapsed().as_secs_f64();
+        // 5 MB at 20 Mb/s are two seconds.
+        assert!((1.6..=3.5).contains(&elapsed), "{proto}: {elapsed} s");
+        assert_eq!(
+            (row["bytes"].as_u64(), row["lost"].as_u64()),
+            (Some(5_000_000), Some(0)),
+            "{proto}"
+        );
+    }
+}
+
+#[test]
+fn a_flow_whose_peer_dies_is_done_with_the_reason() {
+    let (a, mut b) = (Node::start("death-a"), Node::start("death-b"));
+    a.configure(0);
+    b.configure(1);
+    start(
+        &[&a, &b],
+        &[vec![flow(3, "send", 1, None)], vec![flow(3, "receive", 0, None)]],
+    );
+    b.wait_row(3, |row| row["bytes"].as_u64() > Some(1_000_000));
+    b.child.kill().unwrap();
+    let row = a.wait_row(3, done);
+    assert!(
+        row["reason"].as_str().unwrap().starts_with("lost 127.0.1.2"),
+        "{row}"
+    );
+}
+
+#[test]
+fn a_flow_without_a_receiver_gives_up_after_ten_seconds() {
+    let a = Node::start("nobody");
+    a.configure(0);
+    let begun = Instant::now();
+    start(&[&a], &[vec![flow(4, "send", 7, None)]]);
+    let row = a.wait_row(4, done);
+    assert!(
+        row["reason"]
+            .as_str()
+            .unwrap()
+            .starts_with("could not connect to 127.0.1.8"),
+        "{row}"
+    );
+    assert!(begun.elapsed() >= Duration::from_secs(10));
+}
+
+#[test]
+fn a_stopped_workload_is_forgotten_and_another_can_follow() {
+    let (a, b) = (Node::start("stop-a"), Node::start("stop-b"));
+    a.configure(0);
+    b.configure(1);
+    for _ in 0..3 {
+        start(
+            &[&a, &b],
+            &[vec![flow(5, "send", 1, None)], vec![flow(5, "receive", 0, None)]],
+        );
+        b.wait_row(5, |row| row["bytes"].as_u64() > Some(1_000_000));
+        a.send(&json!({"t": "stop"}));
+        b.send(&json!({"t": "stop"}));
+    }
+}
+
+#[test]
+fn nonsense_is_refused_with_a_sentence_and_does_no_harm() {
+    let mut node = Node::start("nonsense");
+    node.send(&json!({"t": "start"}));
+    let refused = |node: &Node, part: &str| {
+        let error = node.wait(|message| message["t"] == "error");
+        let sentence = error["message"].as_str().unwrap();
+        assert!(sentence.contains(part), "{sentence}");
+    };
+    refused(&node, "send configure first");
+    node.configure(0);
+    for nonsense in [
+        "",
+        "{",
+        "[]",
+        "null",
+        r#"{"t":"dance"}"#,
+        r#"{"t":"workload","flows":7}"#,
+        "\u{0}\u{ff}",
+    ] {
+        if !nonsense.is_empty() {
+            node.send_bytes(nonsense.as_bytes());
+            refused(&node, "Not a message of the fabric");
+        }
+    }
+    node.send_bytes(&vec![b' '; 70_000]);
+    refused(&node, "at most 65536");
+    let mut wrong = flow(6, "send", 1, None);
+    wrong["rate_bits_per_sec"] = json!(-1);
+    node.send(&json!({"t": "workload", "flows": [wrong]}));
+    refused(&node, "Flow 6: rate_bits_per_sec must be");
+    let mut settings = json!({"t": "configure", "server": 0, "family": "bcube", "spec": {"n": 4, "k": 1}, "rate_bits_per_sec": 1e8,
+        "mtu": 9000, "dataplane": "kernel", "ip": "127.0.1.1", "settings": {"hello_secs": 0}});
+    node.send(&settings);
+    refused(&node, "settings.hello_secs is 0, but must be 0.001 to 86400");
+    settings["settings"] = json!({"hello_sec": 1});
+    node.send(&settings);
+    refused(&node, "hello_sec");
+    // A lost connection is made anew.
+    node.reconnect();
+    node.configure(0);
+}
+
+#[test]
+fn a_node_ends_at_once_when_it_is_told_to() {
+    let mut node = Node::start("term");
+    node.configure(0);
+    let begun = Instant::now();
+    kill(Pid::from_raw(node.child.id() as i32), Signal::SIGTERM).unwrap();
+    let status = node.child.wait().unwrap();
+    assert!(status.success());
+    assert!(begun.elapsed() < Duration::from_secs(1));
+}
