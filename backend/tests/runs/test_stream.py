@@ -14,7 +14,7 @@ from cubeyard.kit.db import Database
 from tests.processes import Server
 from tests.runs.conftest import API, Follower, ended, start, sweep, wait_for
 
-CLIENTS = 30
+CLIENTS = 100
 
 
 def _follow(followers: list[Follower]) -> list[threading.Thread]:
@@ -32,14 +32,14 @@ def _ends_whole(followers: list[Follower], last_seq: int) -> None:
 
 
 def test_every_client_gets_every_frame_once(client: TestClient, live: Server) -> None:
-    """Ten read as fast as they can, ten are slow, ten are cut off again and again; one comes when it is all over."""
-    run = start(client, **sweep(15))
+    """A third read as fast as they can, a third are slow, a third are cut off again and again; one comes when it is all over."""
+    run = start(client, **sweep(25))
     followers = [
         Follower(
             live.base,
             run["id"],
             pause_secs=0.04 if number % 3 == 1 else 0.0,
-            cut_after=5 + number if number % 3 == 2 else None,
+            cut_after=4 + number % 25 if number % 3 == 2 else None,
         )
         for number in range(CLIENTS)
     ]
