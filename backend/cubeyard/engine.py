@@ -278,6 +278,11 @@ class Engine:
         with _findings():
             return orjson.loads(_binding().fault_targets(canonical(spec).decode(), canonical(faults).decode(), seed))
 
+    def spanning_trees(self, spec: Mapping[str, Any], source: str) -> list[list[tuple[int, int]]]:
+        """A BCube's edge-disjoint spanning trees from a server: parents and children by id, parents first."""
+        with _findings():
+            return orjson.loads(_binding().spanning_trees(canonical(spec).decode(), source))
+
     def routings(self, spec: Mapping[str, Any]) -> list[Json]:
         """The routing schemes that serve a plan, its paper's own first: name and summary."""
         with _findings():

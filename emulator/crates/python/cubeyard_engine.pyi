@@ -30,6 +30,7 @@ __all__ = [
     "plan_schema_json",
     "predict",
     "routings_json",
+    "spanning_trees",
 ]
 
 class EngineError(ValueError):
@@ -108,6 +109,9 @@ def figure(figure_id: str, seeds: int | None = None, on_progress: Progress | Non
 
 def routings_json(spec_json: str) -> str:
     """Routing schemes that serve a plan, its paper's own first: `[{name, summary}]`. Raises EngineError."""
+
+def spanning_trees(spec_json: str, source: str) -> str:
+    """A BCube's edge-disjoint spanning trees from a server: trees of `[parent, child]`, ids. Raises EngineError."""
 
 @final
 class Topology:

@@ -69,7 +69,9 @@ mod cubeyard_engine {
     #[pymodule_export]
     use super::plan_schema_json;
     #[pymodule_export]
-    use super::predict::{fault_targets, figure, figures_json, outline, predict, routings_json};
+    use super::predict::{
+        fault_targets, figure, figures_json, outline, predict, routings_json, spanning_trees,
+    };
     #[pymodule_export]
     use super::topology::{Topology, build_topology, families_json};
 }

@@ -6,7 +6,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use cubeyard_plan::PlanError;
-use cubeyard_sim::{Experiment, Network, PredictError, Progress, faults, figures};
+use cubeyard_sim::{Experiment, Network, PredictError, Progress, delivery, faults, figures};
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -120,6 +120,18 @@ pub fn fault_targets(py: Python<'_>, spec_json: &str, faults_json: &str, seed: u
         Ok::<_, PlanError>(json!(each).to_string())
     });
     struck.map_err(|error| engine_error(py, error.to_string(), &error.findings))
+}
+
+/// A BCube's edge-disjoint spanning trees from a server, as JSON: a list of trees, each a list of `[parent, child]`.
+#[pyfunction]
+pub fn spanning_trees(py: Python<'_>, spec_json: &str, source: &str) -> PyResult<String> {
+    let trees = py.detach(|| {
+        let network = Network::open(spec_json)?;
+        delivery::spanning_trees_of(&network, source).map_err(|findings| PlanError { findings })
+    });
+    trees
+        .map(|document| document.to_string())
+        .map_err(|error| engine_error(py, error.to_string(), &error.findings))
 }
 
 /// The routing schemes that serve a plan, its paper's own first: `[{name, summary}]`.

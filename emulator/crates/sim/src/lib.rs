@@ -2,6 +2,7 @@
 //! failures leave of them.
 
 pub mod count;
+pub mod delivery;
 pub mod experiment;
 pub mod faults;
 pub mod figures;

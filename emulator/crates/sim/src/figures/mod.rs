@@ -24,7 +24,7 @@ use cubeyard_plan::summary::ENGINE_VERSION;
 use cubeyard_topology::{Finding, Topology, TopologySpec};
 use serde_json::{Map, Value, json};
 
-use crate::count::Progress;
+use crate::count::{Cancelled, Progress};
 use crate::predict::PredictError;
 
 /// How a value stands beside the paper's.
@@ -225,6 +225,18 @@ impl Context<'_> {
     /// Says how much work there is.
     pub fn expect(&self, units: u64) {
         self.progress.total.store(units, Ordering::Relaxed);
+    }
+
+    /// One more of the expected units is done.
+    ///
+    /// # Errors
+    /// Once whoever waits has cancelled.
+    pub fn did_one(&self) -> Result<(), Cancelled> {
+        self.progress.done.fetch_add(1, Ordering::Relaxed);
+        if self.progress.cancelled.load(Ordering::Relaxed) {
+            return Err(Cancelled);
+        }
+        Ok(())
     }
 }
 

@@ -11,8 +11,10 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
     let shape = shape()?;
     let (mut base, mut own, mut most) = (Vec::new(), Vec::new(), 0);
     let mut series = Vec::new();
+    context.expect(context.seeds);
     for seed in 0..context.seeds {
         let hops = lookups(&shape, seed);
+        context.did_one()?;
         base.push(f64::from(median(&hops.routing_service)));
         own.push(f64::from(median(&hops.cache_service)));
         most = most
