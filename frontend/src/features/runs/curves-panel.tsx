@@ -20,6 +20,7 @@ import { useTheme } from "../shared/theme";
 import styles from "./runs.module.css";
 
 const CHART_PX = 260;
+const SMALL_CHART_PX = 160;
 
 export function CurvesPanel({
   experiment,
@@ -37,6 +38,12 @@ export function CurvesPanel({
   provenance: string;
 }) {
   const curves = useMemo(() => curvesOf(points, metric.of), [points, metric]);
+  // A throughput of few survivors may look like a good one: what was dropped stands below it.
+  const dropped = useMemo(() => {
+    const lost = metrics.find(({ id }) => id === "dropped");
+    if (metric.id !== "abt" || !lost || !points.some(({ result }) => result.dropped_flows > 0)) return null;
+    return { metric: lost, curves: curvesOf(points, lost.of) };
+  }, [points, metric, metrics]);
   const names = useMemo(() => topologyNames(experiment), [experiment]);
   const axes = failureAxes(experiment.axes);
   return (
@@ -51,7 +58,19 @@ export function CurvesPanel({
         />
       </div>
       {axes.length > 0 ? (
-        <RatioCharts axes={axes} curves={curves} names={names} metric={metric} provenance={provenance} />
+        <>
+          <RatioCharts axes={axes} curves={curves} names={names} metric={metric} provenance={provenance} />
+          {dropped && (
+            <RatioCharts
+              axes={axes}
+              curves={dropped.curves}
+              names={names}
+              metric={dropped.metric}
+              provenance={provenance}
+              heightPx={SMALL_CHART_PX}
+            />
+          )}
+        </>
       ) : names.length > 1 ? (
         <TopologyBars curves={curves} names={names} metric={metric} provenance={provenance} />
       ) : (
@@ -83,12 +102,14 @@ function RatioCharts({
   names,
   metric,
   provenance,
+  heightPx = CHART_PX,
 }: {
   axes: ReturnType<typeof failureAxes>;
   curves: readonly Curve[];
   names: readonly string[];
   metric: Metric;
   provenance: string;
+  heightPx?: number;
 }) {
   const theme = useTheme((state) => state.name);
   const crosshair = useCrosshair("failure ratio");
@@ -97,11 +118,11 @@ function RatioCharts({
   // Kinds on one scale, so that they can be read against each other.
   const yDomain = axes.length > 1 ? ([0, most * 1.05 || 1] as const) : undefined;
   return (
-    <div className={axes.length > 1 ? styles.multiples : undefined}>
+    <div className={axes.length > 1 ? styles.multiples : styles.single}>
       {axes.map(({ kind, ratios }) => (
         <LineChart
           key={kind}
-          title={`${metric.short} under ${kind} failures`}
+          title={`${metric.subject} under ${kind} failures`}
           theme={theme}
           provenance={seeds > 1 ? `${provenance} · line: mean of the seeds, band: least to most` : provenance}
           series={seriesOf(
@@ -115,7 +136,7 @@ function RatioCharts({
           yTick={metric.tick}
           xDomain={[Math.min(...ratios), Math.max(...ratios)]}
           yDomain={yDomain}
-          height={CHART_PX}
+          height={heightPx}
           {...crosshair}
         />
       ))}
@@ -138,7 +159,7 @@ function TopologyBars({
   const theme = useTheme((state) => state.name);
   return (
     <BarChart
-      title={`${metric.short} by topology`}
+      title={`${metric.subject} by topology`}
       theme={theme}
       provenance={`${provenance} · mean of the seeds`}
       valueLabel={metric.unit}
@@ -186,7 +207,7 @@ function SeedChart({
   );
   return (
     <LineChart
-      title={`${metric.short} by seed`}
+      title={`${metric.subject} by seed`}
       theme={theme}
       provenance={provenance}
       series={series}

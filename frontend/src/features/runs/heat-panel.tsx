@@ -17,13 +17,7 @@ import { Tabs } from "@/ui/tabs";
 import { formatCount, formatShare, plural } from "@/units";
 import { nameSelection, resolveSelection } from "../shared/names";
 import { ProblemView } from "../shared/problem";
-import {
-  fullerDirection,
-  type LinkLoad,
-  type Point,
-  type Prediction,
-  specOfTopology,
-} from "../shared/run-points";
+import { fullerDirection, type LinkLoad, type Point, specOfTopology } from "../shared/run-points";
 import { useTheme } from "../shared/theme";
 import { readSelection, writeSelection } from "../shared/url-state";
 import { linkColumns } from "./link-columns";
@@ -59,7 +53,7 @@ export function HeatPanel(props: HeatPanelProps) {
     queryFn: async ({ signal }) => {
       const { workload, routing, faults, link_gbps } = experiment;
       const failed = point.kind && point.ratio ? [{ target: { kind: point.kind, ratio: point.ratio } }] : [];
-      const answer: Prediction = await take(
+      const answer = await take(
         api.POST("/api/v1/predict", {
           body: {
             plan: spec,

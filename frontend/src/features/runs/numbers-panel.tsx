@@ -79,9 +79,7 @@ function tilesOf(result: Answer): { name: string; value: string; note?: string }
           {
             name: "Flows dropped",
             value: formatCount(dropped_flows),
-            note: dropped
-              ? ` ${formatCount(dropped.end_failed)} at failed ends, ${formatCount(dropped.no_path)} without a path`
-              : undefined,
+            note: ` ${formatCount(dropped.end_failed)} at failed ends, ${formatCount(dropped.no_path)} without a path`,
           },
         ]
       : []),
@@ -104,7 +102,7 @@ function tilesOf(result: Answer): { name: string; value: string; note?: string }
     ...(completion
       ? [{ name: "Last flow ends", value: `after ${formatShort(completion.last_secs, 2)}\u00a0s` }]
       : []),
-    ...(failures && failures.servers + failures.switches + failures.links > 0
+    ...(failures.servers + failures.switches + failures.links > 0
       ? [
           {
             name: "Failed",

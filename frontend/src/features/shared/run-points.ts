@@ -5,35 +5,23 @@ import { formatGbps, formatPercent, formatShort } from "@/units";
 import { type LiveRun, liveRun } from "./runs";
 import type { PlanSpec } from "./spec";
 
-/** A point's answer without its links, with what the API's schema leaves open. [crates/sim/src/predict.rs] */
+/** A point's answer without its links. */
 export type Answer = Pick<
   PointFrame["result"],
   | "abt_gbps"
   | "flows"
   | "dropped_flows"
+  | "dropped"
   | "max_link_flows"
   | "link_flows_by_level"
   | "path_hops"
+  | "failures"
+  | "maxmin"
+  | "completion"
   | "routing"
   | "seed"
   | "engine_version"
-> & {
-  dropped?: { end_failed: number; no_path: number };
-  failures?: { servers: number; switches: number; links: number };
-  maxmin?: Record<
-    "total_gbps" | "min_gbps" | "p01_gbps" | "median_gbps" | "mean_gbps" | "p99_gbps" | "max_gbps",
-    number | null
-  >;
-  completion?: {
-    first_secs: number | null;
-    median_secs: number | null;
-    mean_secs: number | null;
-    last_secs: number | null;
-    total_rate?: { from_secs: number[]; gbps: number[] };
-  };
-};
-
-export type Prediction = Answer & { link_load?: LinkLoad };
+>;
 
 /** Flows on each direction, by link; a link's index is its cable's. */
 export interface LinkLoad {
@@ -86,7 +74,7 @@ export function reduceLog(log: RunLog, events: readonly ServerEvent[]): RunLog {
   for (const event of events) {
     if (event.event === "point") {
       const frame = JSON.parse(event.data) as PointFrame;
-      const { link_load, ...result } = frame.result as unknown as Prediction;
+      const { link_load, ...result } = frame.result;
       if (link_load && loads.size < KEPT_LOADS)
         loads.set(frame.point, {
           a_to_b: Uint32Array.from(link_load.a_to_b),
@@ -113,6 +101,8 @@ export interface Metric {
   title: string;
   /** For a tab. */
   short: string;
+  /** For a chart's title, before "under switch failures". */
+  subject: string;
   of: (result: Answer) => number | null;
   format: (value: number) => string;
   /** At an axis that names the unit. */
@@ -127,6 +117,7 @@ export const METRICS: readonly Metric[] = [
     id: "abt",
     title: "Aggregate bottleneck throughput",
     short: "ABT",
+    subject: "ABT",
     of: (result) => result.abt_gbps,
     format: (value) => formatGbps(value),
     tick: (value) => formatShort(value, 2),
@@ -136,6 +127,7 @@ export const METRICS: readonly Metric[] = [
     id: "dropped",
     title: "Flows without a path",
     short: "Dropped",
+    subject: "Dropped flows",
     of: ({ flows, dropped_flows }) =>
       flows + dropped_flows > 0 ? dropped_flows / (flows + dropped_flows) : 0,
     format: (value) => formatPercent(value, value !== 0 && value < 0.1 ? 2 : 0),
@@ -146,6 +138,7 @@ export const METRICS: readonly Metric[] = [
     id: "hops",
     title: "Mean path length",
     short: "Path",
+    subject: "Mean path",
     of: (result) => (result.flows > 0 ? result.path_hops.mean : null),
     format: (value) => formatShort(value, 2),
     tick: (value) => formatShort(value, 2),
@@ -155,6 +148,7 @@ export const METRICS: readonly Metric[] = [
     id: "most",
     title: "Flows on the most loaded link",
     short: "Bottleneck",
+    subject: "Most loaded link",
     of: (result) => result.max_link_flows,
     format: whole,
     tick: (value) => formatShort(value, 2),
@@ -164,6 +158,7 @@ export const METRICS: readonly Metric[] = [
     id: "median",
     title: "Median fair rate of a flow",
     short: "Fair rate",
+    subject: "Median fair rate",
     of: (result) => result.maxmin?.median_gbps ?? null,
     format: (value) => formatGbps(value),
     tick: (value) => formatShort(value, 2),
@@ -173,6 +168,7 @@ export const METRICS: readonly Metric[] = [
     id: "last",
     title: "When the last flow ends",
     short: "Last end",
+    subject: "Last flow's end",
     of: (result) => result.completion?.last_secs ?? null,
     format: (value) => `${formatShort(value, 2)}\u00a0s`,
     tick: (value) => formatShort(value, 2),
