@@ -7,7 +7,8 @@ from typing import Any
 
 from cubeyard.emulation.network import Network
 from cubeyard.emulation.prediction import Prediction
-from cubeyard.experiments.emulation import Emulation
+from cubeyard.engine import Engine
+from cubeyard.experiments.emulation import Delivery, Emulation
 from cubeyard.kit.errors import field_error
 
 Json = dict[str, Any]
@@ -24,10 +25,16 @@ class Flow:
     source: int
     destination: int
     ideal_bits_per_sec: float
+    relays: int | None = None
+    """The flow whose data this one passes on: it ends where this one begins."""
 
 
-def flows_of(network: Network, prediction: Prediction, settings: Emulation, workload: Json) -> list[Flow]:
+def flows_of(
+    engine: Engine, network: Network, prediction: Prediction, settings: Emulation, workload: Json
+) -> list[Flow]:
     """The connections of a workload whose prediction names its flows. Raises a 422 for too many."""
+    if settings.delivery != "unicast":
+        return _relayed(engine, network, prediction, settings.delivery, workload)
     pairs = zip(prediction.source, prediction.destination, prediction.rates_bits_per_sec, strict=True)
     each = settings.connections
     count = len(prediction.source) * each
@@ -49,6 +56,53 @@ def flows_of(network: Network, prediction: Prediction, settings: Emulation, work
     return [Flow(i, *one) for i, one in enumerate(ends)]
 
 
+def _relayed(
+    engine: Engine, network: Network, prediction: Prediction, delivery: Delivery, workload: Json
+) -> list[Flow]:
+    """One server's data to many, passed on by those who have it. Each edge may go at a link's rate."""
+    if workload["kind"] not in ("one-to-several", "one-to-all"):
+        raise field_error(
+            "body.emulation.delivery",
+            delivery,
+            f"A {workload['kind']} workload has no one source to relay from.",
+            limit="one-to-several or one-to-all",
+            hint="Take unicast.",
+        )
+    source = network.id_of[prediction.source[0]]
+    receivers = [network.id_of[name] for name in prediction.destination]
+    edges: list[tuple[int, int, int | None]] = []
+    if delivery == "pipeline":
+        chain = [source, *receivers]
+        edges = [(chain[i], one, i - 1 if i else None) for i, one in enumerate(receivers)]
+    elif delivery == "complete-graph":
+        edges = [(source, one, None) for one in receivers]
+        edges += [(one, other, i) for i, one in enumerate(receivers) for other in receivers if other != one]
+    else:
+        edges = _tree_edges(engine, network, prediction.source[0], set(receivers))
+    return [Flow(i, *ends, network.rate_bits_per_sec, relays) for i, (*ends, relays) in enumerate(edges)]
+
+
+def _tree_edges(
+    engine: Engine, network: Network, source: str, receivers: set[int]
+) -> list[tuple[int, int, int | None]]:
+    """The edges of every spanning tree. `[bcube §3.5]`"""
+    if not network.whole or receivers | {network.id_of[source]} != set(network.servers):
+        raise field_error(
+            "body.emulation.delivery",
+            "spanning-trees",
+            "Spanning trees reach every server of a whole plan, and nobody else.",
+            limit="one-to-all on a whole BCube",
+            hint="Take complete-graph or pipeline.",
+        )
+    edges: list[tuple[int, int, int | None]] = []
+    for tree in engine.spanning_trees(network.spec, source):
+        into: dict[int, int] = {}
+        for parent, child in tree:
+            into[child] = len(edges)
+            edges.append((parent, child, into.get(parent)))
+    return edges
+
+
 def for_fabric(flows: list[Flow], settings: Emulation) -> list[Json]:
     return [
         {
@@ -59,6 +113,7 @@ def for_fabric(flows: list[Flow], settings: Emulation) -> list[Json]:
             "bytes": settings.flow_bytes,
             "rate_bits_per_sec": settings.flow_bits_per_sec,
             "start_secs": 0.0,
+            "pipeline": flow.relays,
         }
         for flow in flows
     ]

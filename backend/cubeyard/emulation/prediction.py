@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -33,6 +33,14 @@ class Prediction:
     @property
     def ideal_bits_per_sec(self) -> float:
         return sum(self.rates_bits_per_sec)
+
+    def relayed(self, network: Network, edges: Sequence[tuple[int, int]]) -> Prediction:
+        """Of data that is passed on over disjoint edges, each at a link's rate: what every receiver gets, added up."""
+        rates = [network.rate_bits_per_sec] * len(edges)
+        source, destination = ([network.name_of[edge[end]] for edge in edges] for end in (0, 1))
+        return replace(
+            self, source=source, destination=destination, rates_bits_per_sec=rates, abt_bits_per_sec=sum(rates)
+        )
 
     def document(self) -> Json:
         return {

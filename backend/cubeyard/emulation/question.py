@@ -46,6 +46,8 @@ def read(engine: Engine, document: Json) -> Question:
     seed = document["seeds"][0]
     schedule = Schedule.read(engine, network, document["faults"], seed)
     prediction = predict(engine, network, document["workload"], document.get("routing"), seed)
-    flows = flows_of(network, prediction, settings, document["workload"])
+    flows = flows_of(engine, network, prediction, settings, document["workload"])
+    if settings.delivery != "unicast":
+        prediction = prediction.relayed(network, [(flow.source, flow.destination) for flow in flows])
     expected = estimate(network, settings, flows)
     return Question(network, seed, settings, document["workload"], flows, prediction, schedule, expected)

@@ -163,3 +163,32 @@ def test_what_is_scheduled_happens_in_order_and_ends_mended(
         if fault.until_secs is not None:
             assert mine[-1].action == "recover" or fault.until_secs == fault.at_secs
             assert mine[-1].at_secs == fault.until_secs
+
+
+def test_spanning_trees_reach_every_server_once_each(engine: Engine) -> None:
+    """BCube §3.5: k+1 edge-disjoint trees."""
+    found = question(engine, workload="one-to-all", emulation={"delivery": "spanning-trees"})
+    assert len(found.flows) == 2 * 15
+    for flow in found.flows:
+        assert flow.relays is None if flow.source == 0 else found.flows[flow.relays].destination == flow.source
+    received = [flow.destination for flow in found.flows]
+    assert sorted(received) == sorted([*range(1, 16)] * 2)
+    assert len({(flow.source, flow.destination) for flow in found.flows}) == len(found.flows)
+    assert found.prediction.ideal_bits_per_sec == 30 * 1e8
+
+
+def test_a_complete_graph_passes_every_half_on(engine: Engine) -> None:
+    """BCube §3.4."""
+    workload = {"kind": "one-to-several", "source": "00", "destinations": ["01", "10"]}
+    asked = {"plan": SMALL, "workload": workload, "engine": "emulation", "emulation": {"delivery": "complete-graph"}}
+    document = ExperimentCreate.model_validate(asked).model_dump(mode="json")
+    found = read(engine, {**document, "plan": {"spec": SMALL}})
+    assert [(flow.source, flow.destination, flow.relays) for flow in found.flows] == [
+        (0, 1, None), (0, 4, None), (1, 4, 0), (4, 1, 1),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("workload", "delivery"), [("all-to-all", "pipeline"), ("one-to-several", "spanning-trees")])
+def test_what_cannot_be_relayed_is_refused(engine: Engine, workload: str, delivery: str) -> None:
+    with pytest.raises(ProblemError):
+        question(engine, workload=workload, emulation={"delivery": delivery})

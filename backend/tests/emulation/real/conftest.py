@@ -1,0 +1,134 @@
+"""Real packets: root, the two programs, and a Docker engine (the one that runs, or one of our own).
+
+A machine without them is told why it skips. In CI nothing may skip.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cubeyard.emulation.containers import PLACE
+from cubeyard.emulation.fabric_process import FABRIC, NODE, program
+from cubeyard.settings import Settings
+from tests.deployment.engine import Docker, EngineUnavailableError, docker_engine
+from tests.processes import PROGRAM, environment
+
+Json = dict[str, Any]
+
+
+def missing() -> str:
+    """Why real packets cannot be sent here; empty if they can."""
+    if os.geteuid() != 0:
+        return "real packets need root"
+    gone = [name for name in (FABRIC, NODE) if program(Settings(), name) is None]
+    return f"{' and '.join(gone)} not built: make setup" if gone else ""
+
+
+def skip(why: str) -> None:
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"in CI nothing may skip: {why}")
+    pytest.skip(why)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _able() -> None:
+    if why := missing():
+        skip(why)
+
+
+@pytest.fixture(scope="session")
+def docker() -> Iterator[Docker]:
+    folder = Path(tempfile.mkdtemp(prefix="cubeyard-docker-"))
+    try:
+        with docker_engine(folder) as engine:
+            yield engine
+    except EngineUnavailableError as error:
+        skip(str(error))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class Traces:
+    """What emulations have on this machine: namespaces, containers, folders, processes."""
+
+    def __init__(self, docker: Docker | None) -> None:
+        self._docker = docker
+
+    def now(self) -> dict[str, set[str]]:
+        found = {
+            "namespaces": set(_lines("ip", "netns", "list")),
+            "links": {line.split(":")[1] for line in _lines("ip", "-o", "link") if ": cy" in line},
+            "folders": {str(path) for path in Path("/run/cubeyard").glob("*/state/*")},
+            "processes": set(_processes()),
+        }
+        if self._docker is not None:
+            listed = self._docker.run("ps", "--all", "--quiet", "--filter", f"label={PLACE}").stdout
+            found["containers"] = set(listed.split())
+        return found
+
+
+def _lines(*command: str) -> list[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def _processes() -> Iterator[str]:
+    for path in Path("/proc").glob("[0-9]*/exe"):
+        try:
+            name = path.readlink().name
+        except OSError:
+            continue
+        if name.startswith((FABRIC, NODE)):
+            yield f"{name} {path.parent.name}"
+
+
+@pytest.fixture
+def nothing_left(docker: Docker) -> Iterator[Callable[[], dict[str, set[str]]]]:
+    """The machine is as before when the test ends. Call it for what is there now that was not."""
+    traces = Traces(docker)
+    before = traces.now()
+
+    def new() -> dict[str, set[str]]:
+        return {kind: some - before[kind] for kind, some in traces.now().items() if some - before[kind]}
+
+    yield new
+    assert new() == {}
+
+
+class Command:
+    """`cubeyard emulate` with a home of its own."""
+
+    def __init__(self, home: Path, docker: Docker) -> None:
+        self.environment = {**environment(home, CUBEYARD_LOG_LEVEL="warning"), **_only_docker(docker)}
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*PROGRAM, "emulate", *arguments, "--json"],
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *arguments: str, code: int = 0) -> Json:
+        process = self.start(*arguments)
+        out, said = process.communicate(timeout=180)
+        assert process.returncode == code, (process.returncode, said)
+        return json.loads(out) if out else {"said": said}
+
+
+def _only_docker(docker: Docker) -> dict[str, str]:
+    return {key: value for key, value in docker.environment.items() if key.startswith("DOCKER_")}
+
+
+@pytest.fixture
+def emulate(tmp_path: Path, docker: Docker) -> Command:
+    return Command(tmp_path, docker)

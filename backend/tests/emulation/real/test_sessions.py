@@ -1,0 +1,123 @@
+"""Containers up, TCP over BCube, cables pulled, servers killed, flows moved, nothing left."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.deployment.engine import Docker
+
+from .conftest import Command
+
+Json = dict[str, Any]
+SMALL = '{"family":"bcube","n":4,"k":1}'
+TINY = '{"family":"bcube","n":2,"k":1}'
+SHORT = ("--settle", "1", "--calibrate", "0.5")
+Left = Callable[[], dict[str, set[str]]]
+
+
+@pytest.mark.parametrize("mode", ["containers", "namespaces"])
+def test_an_all_to_all_reaches_the_ideal(emulate: Command, nothing_left: Left, mode: str) -> None:
+    found = emulate.run("--spec", SMALL, "--link-rate", "20M", "--seconds", "5", "--mode", mode, *SHORT)
+    assert found["fidelity"]["verdict"] == "faithful", found["fidelity"]
+    assert found["aggregate_goodput_bits_per_sec"] > 0.8 * found["ideal_bits_per_sec"]
+    assert len(found["per_server"]) == 16
+    assert len(found["per_link"]) == 32
+    for one in found["per_link"]:
+        assert 0 < one["ab_bits_per_sec"] < 1.05 * 20e6, one
+        assert 0 < one["ba_bits_per_sec"] < 1.05 * 20e6, one
+    assert found["windows"].keys() == {"before"}
+    assert found["timings"]["kept"] == []
+
+
+def test_a_pulled_cable_moves_its_flows(emulate: Command, nothing_left: Left) -> None:
+    pulled = "cable-pulled=00/<0,0>@3-7"
+    found = emulate.run(
+        "--spec", SMALL, "--workload", "one-to-all", "--link-rate", "50M", "--seconds", "10", "--fault", pulled, *SHORT
+    )
+    (fault,) = found["faults"]
+    assert (fault["injected_at_secs"], fault["recovered_at_secs"]) == pytest.approx((3, 7), abs=0.3)
+    assert fault["detected_secs"] < 0.1, "carrier loss is seen at once"
+    assert fault["moves"] > 0
+    assert fault["first_move_secs"] < 0.1
+    during = found["windows"]["during"]
+    assert during["stalled_flows"] == 0, "every flow found another way"
+
+
+def test_a_killed_server_takes_only_its_own_flows_along(emulate: Command, nothing_left: Left) -> None:
+    found = emulate.run(
+        "--spec", SMALL, "--workload", "permutation", "--link-rate", "20M", "--seconds", "12",
+        "--fault", "server-killed=11@3", "--set", 'timers={"hello_secs":0.3}', *SHORT,
+    )  # fmt: skip
+    (fault,) = found["faults"]
+    assert fault["targets"] == ["11"]
+    after = {(one["source"], one["destination"]): one["goodput_bits_per_sec"] for one in found["per_flow"]}
+    whole = [rate for ends, rate in after.items() if "11" not in ends]
+    assert min(whole) > 0
+    assert found["windows"]["during"]["stalled_flows"] <= 2
+
+
+def test_a_broken_hypothesis_is_a_failed_command(emulate: Command, nothing_left: Left) -> None:
+    found = emulate.run(
+        "--spec", TINY, "--workload", "permutation", "--link-rate", "20M", "--seconds", "30",
+        "--fault", "switch-off=all switches@2", "--hypothesis", "goodput-share>=0.5 for 1s", *SHORT, code=1,
+    )  # fmt: skip
+    assert found["ended"] == "aborted"
+    assert found["verdict"]["outcome"] == "broken"
+    assert found["verdict"]["broken_at_secs"] < 8
+
+
+def test_servers_are_containers_without_rights(emulate: Command, docker: Docker, nothing_left: Left) -> None:
+    process = emulate.start("--spec", TINY, "--seconds", "60", *SHORT)
+    servers: list[str] = []
+    deadline = time.monotonic() + 60
+    while len(servers) < 4 and time.monotonic() < deadline:
+        time.sleep(0.2)
+        servers = docker.run("ps", "--quiet", "--filter", "label=cubeyard.run").stdout.split()
+    assert len(servers) == 4
+    inspected = docker.run(
+        "inspect",
+        "--format",
+        "{{.HostConfig.CapDrop}} {{.HostConfig.NetworkMode}} {{.HostConfig.Privileged}}",
+        *servers,
+    )
+    assert set(inspected.stdout.splitlines()) == {"[ALL] none false"}
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+
+
+def test_two_at_once_do_not_meet(emulate: Command, nothing_left: Left) -> None:
+    arguments = ("--spec", TINY, "--workload", "permutation", "--link-rate", "20M", "--seconds", "5", *SHORT)
+    first, second = emulate.start(*arguments), emulate.start(*arguments, "--mode", "namespaces")
+    for process in (first, second):
+        _, said = process.communicate(timeout=120)
+        assert process.returncode == 0, said
+
+
+def test_killed_at_any_moment_the_next_start_is_clean(emulate: Command, nothing_left: Left) -> None:
+    """`kill -9` of the command or of the fabric, in containers and namespaces, from before the first server to the traffic."""
+    draws = random.Random(2009)
+    times = int(os.environ.get("CUBEYARD_KILLS", "24" if os.environ.get("CI") == "true" else "6"))
+    for turn in range(times):
+        mode = ("namespaces", "namespaces", "containers")[turn % 3]
+        process = emulate.start("--spec", TINY, "--seconds", "30", "--mode", mode, *SHORT)
+        time.sleep(draws.uniform(0.3, 4.5))
+        victims = [process.pid]
+        if turn % 2:
+            fabrics = [int(name.split()[1]) for name in nothing_left().get("processes", set()) if "fabric" in name]
+            victims = fabrics[:1] or victims
+        for victim in victims:
+            os.kill(victim, signal.SIGKILL)
+        if process.pid not in victims:
+            process.communicate(timeout=60)
+            assert process.returncode != 0
+        else:
+            process.communicate()
+    emulate.run("--spec", TINY, "--workload", "one-to-one", "--seconds", "1", "--mode", "containers", *SHORT)
