@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import type { CompareResponse } from "@/api/types";
 import { SmallMultiples } from "@/charts";
 import { useTheme } from "../shared/theme";
@@ -5,7 +6,16 @@ import styles from "./compare-page.module.css";
 import { formatterOf } from "./format";
 
 /** The same rows as pictures: one panel a metric, one bar a plan; parts of the cost share one scale. */
-export default function CompareCharts({ data, base }: { data: CompareResponse; base: number }) {
+export default function CompareCharts({
+  data,
+  base,
+  children,
+}: {
+  data: CompareResponse;
+  base: number;
+  /** Further charts, below. */
+  children?: ReactNode;
+}) {
   const theme = useTheme((state) => state.name);
   const provenance = `modelled · plans ${data.plans.map((plan) => plan.plan_hash.slice(0, 10)).join(", ")}`;
   const partOfCost = (metric: string) => metric.startsWith("cost_") && !/total|network/.test(metric);
@@ -35,6 +45,7 @@ export default function CompareCharts({ data, base }: { data: CompareResponse; b
           };
         })}
       />
+      {children}
     </section>
   );
 }

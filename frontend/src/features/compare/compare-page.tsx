@@ -20,8 +20,11 @@ import { Shell } from "../shared/shell";
 import type { Json } from "../shared/spec";
 import styles from "./compare-page.module.css";
 import { CompareTable } from "./compare-table";
+import { predictedRows, sweepOf } from "./degradation";
+import { useDegradation } from "./use-degradation";
 
 const CompareCharts = lazy(() => import("./compare-charts"));
+const DegradationSection = lazy(() => import("./degradation-section"));
 const WorkOrderDialog = lazy(() => import("./work-order"));
 
 const bodyOf = ({ id, revision, spec, name }: ComparedRef) =>
@@ -68,6 +71,12 @@ export default function ComparePage() {
     () =>
       resolved.data && refs.length >= 2
         ? [
+            {
+              title: "Write down the prediction of them all",
+              method: "POST",
+              path: "/api/v1/experiments",
+              body: sweepOf(resolved.data),
+            },
             {
               title: "This comparison",
               method: "POST",
@@ -120,7 +129,24 @@ export default function ComparePage() {
   );
   useCommands("compare", commands);
 
-  const data = query.data?.plans.length === refs.length ? query.data : undefined;
+  const degradation = useDegradation(resolved.data);
+  const points = degradation.log?.points;
+  const compared = query.data?.plans.length === refs.length ? query.data : undefined;
+  const data =
+    useMemo(
+      () =>
+        compared &&
+        points?.length && {
+          ...compared,
+          rows: [...compared.rows, ...predictedRows(points, refs.length, base)],
+        },
+      [compared, points, refs.length, base],
+    ) || compared;
+  const predicted = data && (
+    <Suspense fallback={<Skeleton height={40} />}>
+      <DegradationSection degradation={degradation} names={data.plans.map(({ name }) => name)} />
+    </Suspense>
+  );
   return (
     <Shell
       actions={
@@ -209,7 +235,9 @@ export default function ComparePage() {
           </div>
         ) : search.as === "charts" ? (
           <Suspense fallback={<Skeleton height={320} />}>
-            <CompareCharts data={data} base={base} />
+            <CompareCharts data={data} base={base}>
+              {predicted}
+            </CompareCharts>
           </Suspense>
         ) : (
           <CompareTable
@@ -223,7 +251,9 @@ export default function ComparePage() {
               go(next.refs, next.base);
             }}
             onWorkOrder={setOrderOf}
-          />
+          >
+            {predicted}
+          </CompareTable>
         )}
       </div>
       <Suspense>

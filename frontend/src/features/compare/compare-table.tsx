@@ -1,5 +1,5 @@
 import { Link, useNavigate } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { type ReactNode, useMemo } from "react";
 import type { CompareResponse, CompareRow } from "@/api/types";
 import { Button, IconButton } from "@/ui/button";
 import { Icon } from "@/ui/icon";
@@ -22,6 +22,7 @@ export function CompareTable({
   onBase,
   onRemove,
   onWorkOrder,
+  children,
 }: {
   data: CompareResponse;
   refs: ComparedRef[];
@@ -30,6 +31,8 @@ export function CompareTable({
   onBase: (at: number) => void;
   onRemove: (at: number) => void;
   onWorkOrder: (at: number) => void;
+  /** What stands below the table and scrolls with it. */
+  children?: ReactNode;
 }) {
   const groups = useMemo(() => {
     const byGroup = new Map<string, CompareRow[]>();
@@ -95,6 +98,7 @@ export function CompareTable({
           </tbody>
         ))}
       </table>
+      {children}
     </section>
   );
 }
@@ -120,6 +124,7 @@ function MetricRow({ row, base, atLeast }: { row: CompareRow; base: number; atLe
                   <abbr title="at least: some parts have no price">≥</abbr>
                 )}
                 {format(value)}
+                <Exactness exact={row.exact[at] ?? null} note={row.notes[at] ?? ""} />
                 {best && (
                   <span className={styles.bestMark} title="Best of these">
                     <Icon name="check" size={12} />
@@ -145,6 +150,17 @@ function MetricRow({ row, base, atLeast }: { row: CompareRow; base: number; atLe
         );
       })}
     </tr>
+  );
+}
+
+/** Of a closed form: whether the value is exact or only a bound, and how to read it. */
+function Exactness({ exact, note }: { exact: boolean | null; note: string }) {
+  if (exact === null || (exact && note === "")) return null;
+  return (
+    <span className={styles.exactness} title={note}>
+      {exact ? "exact" : "bound"}
+      <span className="visually-hidden">{note && `: ${note}`}</span>
+    </span>
   );
 }
 

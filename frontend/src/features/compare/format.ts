@@ -24,6 +24,8 @@ export function formatterOf(metric: string, unit: string): (value: Maybe) => str
       return formatMetres;
     case "min":
       return formatMinutes;
+    case "share":
+      return (share) => formatPercent(share, 1);
     case "Gbit/s":
       return formatGbps;
     default:

@@ -5,22 +5,20 @@ import { BarChart, LineChart, type LineSeries } from "@/charts";
 import { Segmented } from "@/ui/tabs";
 import { formatShort } from "@/units";
 import { useCrosshair } from "../shared/crosshair";
+import { RatioCharts, SMALL_CHART_PX } from "../shared/ratio-charts";
 import {
   type Curve,
   curvesOf,
-  FAILURE_WORDS,
   failureAxes,
   type Metric,
   type MetricId,
   type Point,
-  ratioText,
   topologyNames,
 } from "../shared/run-points";
 import { useTheme } from "../shared/theme";
 import styles from "./runs.module.css";
 
 const CHART_PX = 260;
-const SMALL_CHART_PX = 160;
 
 export function CurvesPanel({
   experiment,
@@ -77,70 +75,6 @@ export function CurvesPanel({
         <SeedChart points={points} name={names[0]!} metric={metric} provenance={provenance} />
       )}
     </section>
-  );
-}
-
-/** Its values at each ratio as a line, the seeds as the band around it. */
-export function seriesOf(curves: readonly Curve[], names: readonly string[]): LineSeries[] {
-  return names.map((label, topology) => {
-    const curve = curves.find((c) => c.topology === topology);
-    const points = curve?.points ?? [];
-    return {
-      id: String(topology),
-      label,
-      points: points.map(({ ratio, mean }) => ({ x: ratio, y: mean })),
-      ...(points.some(({ seeds }) => seeds > 1) && {
-        band: points.map(({ ratio, low, high }) => ({ x: ratio, low, high })),
-      }),
-    };
-  });
-}
-
-function RatioCharts({
-  axes,
-  curves,
-  names,
-  metric,
-  provenance,
-  heightPx = CHART_PX,
-}: {
-  axes: ReturnType<typeof failureAxes>;
-  curves: readonly Curve[];
-  names: readonly string[];
-  metric: Metric;
-  provenance: string;
-  heightPx?: number;
-}) {
-  const theme = useTheme((state) => state.name);
-  const crosshair = useCrosshair("failure ratio");
-  const seeds = Math.max(0, ...curves.flatMap((curve) => curve.points.map((p) => p.seeds)));
-  const most = Math.max(0, ...curves.flatMap((curve) => curve.points.map((p) => p.high)));
-  // Kinds on one scale, so that they can be read against each other.
-  const yDomain = axes.length > 1 ? ([0, most * 1.05 || 1] as const) : undefined;
-  return (
-    <div className={axes.length > 1 ? styles.multiples : styles.single}>
-      {axes.map(({ kind, ratios }) => (
-        <LineChart
-          key={kind}
-          title={`${metric.subject} under ${kind} failures`}
-          theme={theme}
-          provenance={seeds > 1 ? `${provenance} · line: mean of the seeds, band: least to most` : provenance}
-          series={seriesOf(
-            curves.filter((curve) => curve.kind === kind),
-            names,
-          )}
-          xLabel={`failed ${FAILURE_WORDS[kind].many}`}
-          yLabel={metric.unit}
-          xFormat={ratioText}
-          yFormat={metric.format}
-          yTick={metric.tick}
-          xDomain={[Math.min(...ratios), Math.max(...ratios)]}
-          yDomain={yDomain}
-          height={heightPx}
-          {...crosshair}
-        />
-      ))}
-    </div>
   );
 }
 

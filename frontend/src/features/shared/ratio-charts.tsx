@@ -1,0 +1,73 @@
+/** A quantity over the failure ratio: topologies overlaid, one chart a kind of failure, all kinds on one scale. */
+import { LineChart, type LineSeries } from "@/charts";
+import { useCrosshair } from "./crosshair";
+import styles from "./ratio-charts.module.css";
+import { type Curve, FAILURE_WORDS, type failureAxes, type Metric, ratioText } from "./run-points";
+import { useTheme } from "./theme";
+
+const CHART_PX = 260;
+export const SMALL_CHART_PX = 160;
+
+/** Its values at each ratio as a line, the seeds as the band around it. */
+function seriesOf(curves: readonly Curve[], names: readonly string[]): LineSeries[] {
+  return names.map((label, topology) => {
+    const curve = curves.find((c) => c.topology === topology);
+    const points = curve?.points ?? [];
+    return {
+      id: String(topology),
+      label,
+      points: points.map(({ ratio, mean }) => ({ x: ratio, y: mean })),
+      ...(points.some(({ seeds }) => seeds > 1) && {
+        band: points.map(({ ratio, low, high }) => ({ x: ratio, low, high })),
+      }),
+    };
+  });
+}
+
+export function RatioCharts({
+  axes,
+  curves,
+  names,
+  metric,
+  provenance,
+  heightPx = CHART_PX,
+}: {
+  axes: ReturnType<typeof failureAxes>;
+  curves: readonly Curve[];
+  names: readonly string[];
+  metric: Metric;
+  provenance: string;
+  heightPx?: number;
+}) {
+  const theme = useTheme((state) => state.name);
+  const crosshair = useCrosshair("failure ratio");
+  const seeds = Math.max(0, ...curves.flatMap((curve) => curve.points.map((p) => p.seeds)));
+  const most = Math.max(0, ...curves.flatMap((curve) => curve.points.map((p) => p.high)));
+  // Kinds on one scale, so that they can be read against each other.
+  const yDomain = axes.length > 1 ? ([0, most * 1.05 || 1] as const) : undefined;
+  return (
+    <div className={styles.multiples}>
+      {axes.map(({ kind, ratios }) => (
+        <LineChart
+          key={kind}
+          title={`${metric.subject} under ${kind} failures`}
+          theme={theme}
+          provenance={seeds > 1 ? `${provenance} · line: mean of the seeds, band: least to most` : provenance}
+          series={seriesOf(
+            curves.filter((curve) => curve.kind === kind),
+            names,
+          )}
+          xLabel={`failed ${FAILURE_WORDS[kind].many}`}
+          yLabel={metric.unit}
+          xFormat={ratioText}
+          yFormat={metric.format}
+          yTick={metric.tick}
+          xDomain={[Math.min(...ratios), Math.max(...ratios)]}
+          yDomain={yDomain}
+          height={heightPx}
+          {...crosshair}
+        />
+      ))}
+    </div>
+  );
+}
