@@ -79,7 +79,8 @@ def _relayed(
         edges += [(one, other, i) for i, one in enumerate(receivers) for other in receivers if other != one]
     else:
         edges = _tree_edges(engine, network, prediction.source[0], set(receivers))
-    return [Flow(i, *ends, network.rate_bits_per_sec, relays) for i, (*ends, relays) in enumerate(edges)]
+    rate = network.rate_bits_per_sec
+    return [Flow(i, near, far, rate, relays) for i, (near, far, relays) in enumerate(edges)]
 
 
 def _tree_edges(

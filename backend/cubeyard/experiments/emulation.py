@@ -59,8 +59,8 @@ class Timers(Request):
     adapt_secs: float = Field(default=10.0, ge=0.2, le=3600, description="Between two looks for a better path.")
     adapt_jitter: float = Field(default=0.5, ge=0, le=1, description="Share of it that is drawn at random.")
     probe_timeout_secs: float = Field(default=0.5, gt=0, le=60)
-    failed_link_timeout_secs: float = Field(default=60.0, gt=0, le=3600, description="How long a failure is believed.")
-    path_cache_secs: float = Field(default=60.0, gt=0, le=3600)
+    failed_link_timeout_secs: float = Field(default=20.0, gt=0, le=3600, description="How long a failure is believed.")
+    path_cache_secs: float = Field(default=30.0, gt=0, le=3600)
 
 
 class Hypothesis(Request):
