@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
+import os
+import time
 from collections import Counter
 from collections.abc import Iterator
 
@@ -12,7 +15,7 @@ from fastapi.testclient import TestClient
 from pyarrow import parquet
 
 from cubeyard.app import create_app
-from cubeyard.engine import Engine
+from cubeyard.engine import CancelledError, Engine
 from cubeyard.kit.db import Database
 from cubeyard.settings import Settings
 from tests.runs.conftest import API, ended, wait_for
@@ -69,3 +72,22 @@ def test_a_figure_s_run_becomes_its_result(working_client: TestClient) -> None:
     assert again["latest_run"]["id"] == later["id"]
     assert again["result"] == figure["result"]
     assert [one["id"] for one in working_client.get(f"{API}/runs", params={"figure": QUICK}).json()["items"]] == [later["id"], run["id"]]  # fmt: skip
+
+
+@pytest.mark.parametrize("figure", [one["id"] for one in Engine(Settings()).figures])
+@pytest.mark.parametrize("after_secs", [0.05, 0.8])
+def test_every_figure_lets_go_within_a_second(engine: Engine, figure: str, after_secs: float) -> None:
+    """Early, while it builds its networks, and in the middle. Told in processor time, a second on two cores, because the
+    machine is shared; one that is done as soon as that need not be cancelled."""
+    began = time.monotonic()
+    asked: list[float] = []
+
+    def until(*_: int) -> bool:
+        if time.monotonic() - began < after_secs:
+            return True
+        asked.append(sum(os.times()[:2]))
+        return False
+
+    with contextlib.suppress(CancelledError):
+        engine.figure_json(figure, 20, until)
+    assert not asked or sum(os.times()[:2]) - asked[0] < 2.0
