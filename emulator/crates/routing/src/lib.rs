@@ -18,4 +18,4 @@ pub mod tree;
 pub use catalog::{RoutingError, Scheme, default_for, names_for, router, schemes_for};
 pub use failures::{BitSet, FailureKind, Failures};
 pub use multipath::{MultipathRouter, PathSet};
-pub use path::{DirectedLink, NoPath, Router};
+pub use path::{DirectedLink, Flow, NoPath, Routed, Router};

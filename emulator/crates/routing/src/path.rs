@@ -37,6 +37,50 @@ pub enum NoPath {
     NotFound,
 }
 
+/// One flow of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// Who sends.
+    pub source: NodeId,
+    /// Who receives.
+    pub destination: NodeId,
+    /// What seeds the choices left to chance.
+    pub seed: u64,
+}
+
+/// The paths of a batch of flows, one after another; reused from batch to batch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Routed {
+    /// Directed links, path after path.
+    pub links: Vec<DirectedLink>,
+    /// Where each flow's path ends in `links`; one entry a flow.
+    pub ends: Vec<u32>,
+    /// The flows without a path by their place in the batch, ascending, and why. Their paths are empty.
+    pub dropped: Vec<(u32, NoPath)>,
+}
+
+impl Routed {
+    /// Routes a batch anew; `append` adds one flow's links to what it is given, and on failure what it added is removed.
+    #[inline(always)]
+    pub fn fill(
+        &mut self,
+        flows: &[Flow],
+        mut append: impl FnMut(&Flow, &mut Vec<DirectedLink>) -> Result<(), NoPath>,
+    ) {
+        self.links.clear();
+        self.ends.clear();
+        self.dropped.clear();
+        for (place, flow) in flows.iter().enumerate() {
+            let start = self.links.len();
+            if let Err(reason) = append(flow, &mut self.links) {
+                self.links.truncate(start);
+                self.dropped.push((place as u32, reason));
+            }
+            self.ends.push(self.links.len() as u32);
+        }
+    }
+}
+
 /// A routing scheme on one topology with one set of failures.
 ///
 /// Schemes hold no mutable state that shows: the same source, destination and flow give the same path,
@@ -57,6 +101,16 @@ pub trait Router: Send + Sync {
         path: &mut Vec<DirectedLink>,
     ) -> Result<(), NoPath>;
 
+    /// Routes flows one after another: the same paths as [`Router::route`], without a call a flow.
+    fn route_batch(&self, flows: &[Flow], routed: &mut Routed) {
+        let mut path = Vec::new();
+        routed.fill(flows, |flow, links| {
+            self.route(flow.source, flow.destination, flow.seed, &mut path)?;
+            links.extend_from_slice(&path);
+            Ok(())
+        });
+    }
+
     /// The scheme as one that names several good paths of a flow, where it is one. Callers then choose by
     /// load (`bsr-greedy`) or send over all at once (`torus-tcp`); [`Router::route`] gives one of them.
     fn multipath(&self) -> Option<&dyn MultipathRouter> {
@@ -65,6 +119,7 @@ pub trait Router: Send + Sync {
 }
 
 /// The ends' own failures, which no scheme can route around.
+#[inline]
 pub fn ends_alive(source: NodeId, destination: NodeId, failures: &Failures) -> Result<(), NoPath> {
     if failures.node_failed(source) {
         return Err(NoPath::SourceFailed);

@@ -5,10 +5,11 @@ mod common;
 
 use common::assert_walks;
 use cubeyard_routing::bcube::{
-    Bsr, FixedPath, Hops, Shape, Taken, build_path_set, complete_graph, find_substitute, good_paths,
+    Bsr, FixedPath, Hops, Live, Shape, Taken, build_path_set, complete_graph, find_substitute, good_paths,
     spanning_trees,
 };
 use cubeyard_routing::path::Router;
+use cubeyard_routing::random::mix;
 use cubeyard_routing::{FailureKind, Failures};
 use cubeyard_topology::{NodeId, Topology, TopologySpec};
 use petgraph::graph::UnGraph;
@@ -121,7 +122,8 @@ proptest! {
         let shape = Shape::new(&topology).unwrap();
         let (source, destination) = (ends.0 % shape.servers(), ends.1 % shape.servers());
         prop_assume!(source != destination && !failures.node_failed(source) && !failures.node_failed(destination));
-        let good = good_paths(&shape, source, destination, seed, &failures);
+        let live = Live::new(&shape, &failures);
+        let good = good_paths(&shape, source, destination, seed, &live);
         assert_node_disjoint(&shape, source, &good.paths);
         for hops in &good.paths {
             prop_assert!(shape.path_alive(source, hops, &failures));
@@ -151,6 +153,43 @@ proptest! {
         }
     }
 
+    /// BSR draws one of the k + 1 slots: a broken one stands for its own substitute, and where it has none any good
+    /// path serves. What the router reads off a few words is what the list of good paths says.
+    #[test]
+    fn bsr_takes_one_of_the_good_paths(
+        topology in any_bcube(), ends in any::<(u32, u32)>(), seed: u64, ratio in 0.0..0.5f64, kind in 0..3,
+    ) {
+        let kind = [FailureKind::Server, FailureKind::Switch, FailureKind::Link][kind as usize];
+        let failures = Failures::random(&topology, kind, ratio, seed);
+        let shape = Shape::new(&topology).unwrap();
+        let (source, destination) = (ends.0 % shape.servers(), ends.1 % shape.servers());
+        prop_assume!(source != destination && !failures.node_failed(source) && !failures.node_failed(destination));
+        let live = Live::new(&shape, &failures);
+        let bsr = Bsr::new(&topology, failures.clone()).unwrap();
+        let mut path = Vec::new();
+        for flow in (0..24).map(|draw| seed.wrapping_add(draw)) {
+            let good = good_paths(&shape, source, destination, flow, &live);
+            let drawn = (((mix(flow) >> 32) * shape.levels as u64) >> 32) as usize;
+            let whole = good.paths.len() - good.substitutes();
+            let own = match good.broken_levels.iter().position(|&level| level == drawn) {
+                None => (0..shape.levels).rev().filter(|level| !good.broken_levels.contains(level)).position(|level| level == drawn),
+                Some(rank) => Some(whole + rank),
+            };
+            let expected = own.and_then(|index| good.paths.get(index));
+            let routed = bsr.route(source, destination, flow, &mut path);
+            prop_assert_eq!(routed.is_ok(), !good.paths.is_empty());
+            let links = |hops: &Hops| {
+                let mut links = Vec::new();
+                shape.push_links(source, hops, &mut links);
+                links
+            };
+            match expected {
+                Some(hops) => prop_assert_eq!(&path, &links(hops)),
+                None => prop_assert!(good.paths.is_empty() || good.paths.iter().any(|hops| links(hops) == path)),
+            }
+        }
+    }
+
     /// The quick search finds a path exactly as long as a plain breadth-first search does.
     #[test]
     fn a_substitute_is_a_shortest_one(topology in any_bcube(), ends in any::<(u32, u32)>(), seed: u64, ratio in 0.0..0.5f64) {
@@ -161,7 +200,7 @@ proptest! {
         let mut taken = Taken::default();
         taken.take(&shape, source, &build_path_set(&shape, source, destination)[seed as usize % shape.levels]);
         let mut hops = Hops::new();
-        let found = find_substitute(&shape, source, destination, &taken, &failures, seed, &mut hops);
+        let found = find_substitute(&shape, source, destination, &taken, &Live::new(&shape, &failures), seed, &mut hops);
         // The oracle: distances by repeated relaxation over live, untaken hops.
         let mut distance = vec![usize::MAX; shape.servers() as usize];
         distance[source as usize] = 0;

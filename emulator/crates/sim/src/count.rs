@@ -2,11 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use cubeyard_routing::random::mix;
-use cubeyard_routing::{DirectedLink, NoPath, Router};
+use cubeyard_routing::{DirectedLink, NoPath, Routed, Router};
 use rayon::prelude::*;
 
-use crate::flows::Flows;
+use crate::flows::{Batches, Flows};
 
 /// Flows in one piece of parallel work: enough to hide the hand-over, few enough to cancel promptly.
 const CHUNK_FLOWS: u64 = 16_384;
@@ -67,20 +66,44 @@ impl LinkFlows {
             Ok(()) => {
                 self.flows += 1;
                 self.total_links += path.len() as u64;
-                self.longest_links = self.longest_links.max(path.len() as u32);
                 for &link in path {
                     self.per_directed_link[link as usize] += 1;
                 }
-                if !into_server.is_empty() {
-                    let entered = path.iter().filter(|&&link| into_server[link as usize]);
-                    self.most_hops = self.most_hops.max(entered.count() as u32);
-                }
+                self.see_length(path, into_server);
             }
-            Err(reason) => {
-                self.dropped += 1;
-                self.no_path += u64::from(reason == NoPath::NotFound);
-            }
+            Err(reason) => self.drop_flow(reason),
         }
+    }
+
+    /// Enters a batch of flows: all links in one go.
+    fn enter_batch(&mut self, routed: &Routed, into_server: &[bool]) {
+        self.flows += routed.ends.len() as u64 - routed.dropped.len() as u64;
+        self.total_links += routed.links.len() as u64;
+        for &link in &routed.links {
+            self.per_directed_link[link as usize] += 1;
+        }
+        for &(_, reason) in &routed.dropped {
+            self.drop_flow(reason);
+        }
+        let mut start = 0;
+        for &end in &routed.ends {
+            self.see_length(&routed.links[start..end as usize], into_server);
+            start = end as usize;
+        }
+    }
+
+    #[inline]
+    fn see_length(&mut self, path: &[DirectedLink], into_server: &[bool]) {
+        self.longest_links = self.longest_links.max(path.len() as u32);
+        if !into_server.is_empty() {
+            let entered = path.iter().filter(|&&link| into_server[link as usize]);
+            self.most_hops = self.most_hops.max(entered.count() as u32);
+        }
+    }
+
+    fn drop_flow(&mut self, reason: NoPath) {
+        self.dropped += 1;
+        self.no_path += u64::from(reason == NoPath::NotFound);
     }
 
     fn merge(mut self, other: &LinkFlows) -> LinkFlows {
@@ -118,20 +141,18 @@ pub fn count_links(
         .into_par_iter()
         .with_min_len((chunks / 64).max(1))
         .fold(
-            || (empty(), Vec::with_capacity(64)),
-            |(mut load, mut path), chunk| {
+            || (empty(), Batches::default()),
+            |(mut load, mut batches), chunk| {
                 if progress.cancelled.load(Ordering::Relaxed) {
-                    return (load, path);
+                    return (load, batches);
                 }
                 let range = chunk as u64 * CHUNK_FLOWS..((chunk as u64 + 1) * CHUNK_FLOWS).min(total);
                 let size = range.end - range.start;
-                for index in range {
-                    let (source, destination) = flows.flow(index);
-                    let routed = router.route(source, destination, mix(seed ^ mix(index)), &mut path);
-                    load.enter(routed, &path, into_server);
-                }
+                batches.route(router, flows, range, seed, |_, routed| {
+                    load.enter_batch(routed, into_server);
+                });
                 progress.done.fetch_add(size, Ordering::Relaxed);
-                (load, path)
+                (load, batches)
             },
         )
         .map(|(load, _)| load)

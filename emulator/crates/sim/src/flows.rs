@@ -1,6 +1,9 @@
 //! The flows of a workload, computed from their index: four million flows take no memory.
 
-use cubeyard_routing::random::Draws;
+use std::ops::Range;
+
+use cubeyard_routing::random::{Draws, mix};
+use cubeyard_routing::{Flow, Routed, Router};
 use cubeyard_topology::NodeId;
 
 /// Who sends to whom among the servers that take part.
@@ -96,6 +99,44 @@ impl Flows {
                 (self.members[source as usize], self.members[destination as usize])
             }
             Pattern::Listed(pairs) => pairs[index as usize],
+        }
+    }
+}
+
+/// Flows routed at a time: enough to hide the call, few enough for their links to stay in the nearest cache.
+const BATCH_FLOWS: u64 = 512;
+
+/// What routing flows batch after batch needs; reused.
+#[derive(Debug, Default)]
+pub struct Batches {
+    flows: Vec<Flow>,
+    routed: Routed,
+}
+
+impl Batches {
+    /// Routes the flows of a range in batches, each flow's choices drawn from `seed` and its index; `visit` gets the
+    /// index of each batch's first flow and the batch's paths.
+    pub fn route(
+        &mut self,
+        router: &dyn Router,
+        flows: &Flows,
+        range: Range<u64>,
+        seed: u64,
+        mut visit: impl FnMut(u64, &Routed),
+    ) {
+        for first in range.clone().step_by(BATCH_FLOWS as usize) {
+            self.flows.clear();
+            self.flows
+                .extend((first..(first + BATCH_FLOWS).min(range.end)).map(|index| {
+                    let (source, destination) = flows.flow(index);
+                    Flow {
+                        source,
+                        destination,
+                        seed: mix(seed ^ mix(index)),
+                    }
+                }));
+            router.route_batch(&self.flows, &mut self.routed);
+            visit(first, &self.routed);
         }
     }
 }

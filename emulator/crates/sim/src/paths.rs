@@ -1,11 +1,10 @@
 //! All flows' paths in two flat arrays: no object per flow.
 
 use cubeyard_routing::Router;
-use cubeyard_routing::random::mix;
 use rayon::prelude::*;
 
 use crate::count::{Cancelled, Progress};
-use crate::flows::Flows;
+use crate::flows::{Batches, Flows};
 
 /// Flows in one piece of parallel work.
 const CHUNK_FLOWS: u64 = 65_536;
@@ -57,17 +56,13 @@ impl Paths {
                 let range = chunk * CHUNK_FLOWS..((chunk + 1) * CHUNK_FLOWS).min(total);
                 let size = range.end - range.start;
                 let mut piece = Chunk::default();
-                let mut path = Vec::with_capacity(64);
-                for index in range {
-                    let (source, destination) = flows.flow(index);
-                    let flow_seed = mix(seed ^ mix(index));
-                    if router.route(source, destination, flow_seed, &mut path).is_ok() {
-                        piece.links.extend_from_slice(&path);
-                    } else {
-                        piece.dropped.push(index as u32);
-                    }
-                    piece.ends.push(piece.links.len() as u32);
-                }
+                Batches::default().route(router, flows, range, seed, |first, routed| {
+                    let base = piece.links.len() as u32;
+                    piece.links.extend_from_slice(&routed.links);
+                    piece.ends.extend(routed.ends.iter().map(|end| base + end));
+                    let dropped = routed.dropped.iter().map(|&(place, _)| first as u32 + place);
+                    piece.dropped.extend(dropped);
+                });
                 // A vector grown by doubling may hold twice what it needs; all pieces are held at once.
                 piece.links.shrink_to_fit();
                 progress.done.fetch_add(size, Ordering::Relaxed);

@@ -2,13 +2,16 @@
 
 use cubeyard_topology::{NodeId, Topology};
 
+use super::cube::Cube;
+use super::live::Live;
 use super::paths::path_leaving_by;
+use super::probe::{Probe, Way};
 use super::shape::{Hops, Shape};
-use super::substitute::{Taken, find_substitute};
+use super::substitute::{Taken, attempt_seed, find_substitute};
 use super::walk::Walk;
 use crate::failures::Failures;
 use crate::multipath::{MultipathRouter, PathSet};
-use crate::path::{DirectedLink, NoPath, Router, ends_alive};
+use crate::path::{DirectedLink, Flow, NoPath, Routed, Router, ends_alive};
 use crate::random::{Draws, mix};
 
 /// The paths a flow may take after probing; all are alive and node-disjoint.
@@ -26,14 +29,8 @@ pub struct GoodPaths {
 
 /// The good paths of one flow: those of BuildPathSet that are alive, and for each that is not a
 /// further parallel path where one exists. At most `k + 1`. `[bcube §4.2, Fig. 7]`
-pub fn good_paths(
-    shape: &Shape,
-    source: NodeId,
-    destination: NodeId,
-    flow: u64,
-    failures: &Failures,
-) -> GoodPaths {
-    good_paths_until(shape, source, destination, flow, failures, |_| false)
+pub fn good_paths(shape: &Shape, source: NodeId, destination: NodeId, flow: u64, live: &Live) -> GoodPaths {
+    good_paths_until(shape, source, destination, flow, live, |_| false)
 }
 
 /// [`good_paths`], but no more substitutes are looked for once `enough` of them stand for the broken levels so far.
@@ -42,7 +39,7 @@ fn good_paths_until(
     source: NodeId,
     destination: NodeId,
     flow: u64,
-    failures: &Failures,
+    live: &Live,
     enough: impl Fn(&[usize]) -> bool,
 ) -> GoodPaths {
     let mut good = GoodPaths::default();
@@ -54,7 +51,7 @@ fn good_paths_until(
             continue;
         }
         good.slots += 1;
-        if shape.path_alive(source, &hops, failures) {
+        if live.carries(source, &hops) {
             taken.take(shape, source, &hops);
             good.paths.push(hops);
         } else {
@@ -63,8 +60,8 @@ fn good_paths_until(
     }
     for attempt in 0..good.broken_levels.len() as u64 {
         let mut hops = Hops::new();
-        let seed = Draws::of(flow, attempt).next_bits();
-        if !find_substitute(shape, source, destination, &taken, failures, seed, &mut hops) {
+        let seed = attempt_seed(flow, attempt);
+        if !find_substitute(shape, source, destination, &taken, live, seed, &mut hops) {
             // What one search could not reach with these paths taken, another cannot either.
             break;
         }
@@ -77,11 +74,13 @@ fn good_paths_until(
     good
 }
 
-/// How many of the good paths are substitutes.
-fn substitutes(good: &GoodPaths) -> usize {
-    good.paths
-        .len()
-        .saturating_sub(good.slots - good.broken_levels.len())
+impl GoodPaths {
+    /// How many of the paths are substitutes.
+    pub fn substitutes(&self) -> usize {
+        self.paths
+            .len()
+            .saturating_sub(self.slots - self.broken_levels.len())
+    }
 }
 
 /// BSR with all links equally free when the flow starts: any good path, each as likely.
@@ -89,6 +88,8 @@ fn substitutes(good: &GoodPaths) -> usize {
 pub struct Bsr {
     shape: Shape,
     walk: Walk,
+    live: Live,
+    cube: Option<Cube>,
     /// Levels by which a path can leave: all but one with a single digit.
     levels: Vec<usize>,
     failures: Failures,
@@ -98,8 +99,11 @@ impl Bsr {
     /// BSR on a BCube; `None` for other families.
     pub fn new(topology: &Topology, failures: Failures) -> Option<Bsr> {
         let shape = Shape::new(topology)?;
+        let live = Live::new(&shape, &failures);
         Some(Bsr {
-            walk: Walk::new(&shape, &failures),
+            walk: Walk::new(&shape, &live),
+            cube: Cube::new(&shape),
+            live,
             levels: (0..shape.levels)
                 .filter(|&level| shape.radix[level] > 1)
                 .collect(),
@@ -113,8 +117,38 @@ impl Bsr {
         &self.shape
     }
 
-    /// The rest of [`Router::route`] where the drawn path is broken.
-    #[cold]
+    /// Appends the flow's path; what it appended is void where there is none.
+    #[inline(always)]
+    fn append(
+        &self,
+        source: NodeId,
+        destination: NodeId,
+        flow: u64,
+        path: &mut Vec<DirectedLink>,
+    ) -> Result<(), NoPath> {
+        if !self.failures.is_empty() {
+            ends_alive(source, destination, &self.failures)?;
+        }
+        if source == destination {
+            return Ok(());
+        }
+        if self.levels.is_empty() {
+            return Err(NoPath::NotFound);
+        }
+        // One of the k + 1 slots, without building the others where it is alive: with nothing failed,
+        // and for most flows with failures, that is the whole cost.
+        let slot = ((mix(flow) >> 32) * self.levels.len() as u64) >> 32;
+        let level = self.levels[slot as usize];
+        let start = path.len();
+        if self.walk.leaving_by(source, destination, level, path) {
+            return Ok(());
+        }
+        path.truncate(start);
+        self.route_around(source, destination, level, flow, path)
+    }
+
+    /// The rest of [`Bsr::append`] where the drawn path is broken.
+    #[inline(never)]
     fn route_around(
         &self,
         source: NodeId,
@@ -123,13 +157,24 @@ impl Bsr {
         flow: u64,
         path: &mut Vec<DirectedLink>,
     ) -> Result<(), NoPath> {
+        if let Some(cube) = &self.cube {
+            let probe = Probe::new(cube, &self.shape, &self.live, [source, destination]);
+            match probe.choose(level, flow).ok_or(NoPath::NotFound)? {
+                Way::Leaving(level) => {
+                    self.walk.leaving_by(source, destination, level, path);
+                }
+                Way::Correcting(order) => self.walk.correcting(source, destination, order.iter(), path),
+                Way::Around(hops) => self.shape.push_links(source, &hops, path),
+            }
+            return Ok(());
+        }
         let own = |replaced: &[usize]| replaced.contains(&level);
-        let good = good_paths_until(&self.shape, source, destination, flow, &self.failures, own);
+        let good = good_paths_until(&self.shape, source, destination, flow, &self.live, own);
         if good.paths.is_empty() {
             return Err(NoPath::NotFound);
         }
         // A broken slot stands for its own substitute, so that every good path stays equally likely.
-        let from_set = good.paths.len() - substitutes(&good);
+        let from_set = good.paths.len() - good.substitutes();
         let rank = good
             .broken_levels
             .iter()
@@ -157,24 +202,17 @@ impl Router for Bsr {
         path: &mut Vec<DirectedLink>,
     ) -> Result<(), NoPath> {
         path.clear();
-        if !self.failures.is_empty() {
-            ends_alive(source, destination, &self.failures)?;
+        let routed = self.append(source, destination, flow, path);
+        if routed.is_err() {
+            path.clear();
         }
-        if source == destination {
-            return Ok(());
-        }
-        if self.levels.is_empty() {
-            return Err(NoPath::NotFound);
-        }
-        // One of the k + 1 slots, without building the others where it is alive: with nothing failed,
-        // and for most flows with failures, that is the whole cost.
-        let slot = ((mix(flow) >> 32) * self.levels.len() as u64) >> 32;
-        let level = self.levels[slot as usize];
-        if self.walk.leaving_by(source, destination, level, path) {
-            return Ok(());
-        }
-        path.clear();
-        self.route_around(source, destination, level, flow, path)
+        routed
+    }
+
+    fn route_batch(&self, flows: &[Flow], routed: &mut Routed) {
+        routed.fill(flows, |flow, links| {
+            self.append(flow.source, flow.destination, flow.seed, links)
+        });
     }
 }
 
@@ -225,8 +263,10 @@ impl MultipathRouter for BsrGreedy {
         let Bsr {
             shape,
             walk,
+            live,
             levels,
             failures,
+            ..
         } = &self.0;
         paths.clear();
         ends_alive(source, destination, failures)?;
@@ -240,7 +280,7 @@ impl MultipathRouter for BsrGreedy {
         }
         if !alive {
             paths.clear();
-            for hops in good_paths(shape, source, destination, flow, failures).paths {
+            for hops in good_paths(shape, source, destination, flow, live).paths {
                 paths.push_with(|links| shape.push_links(source, &hops, links));
             }
         }
@@ -262,9 +302,25 @@ impl FixedPath {
     /// Fixed digit order on a BCube; `None` for other families.
     pub fn new(topology: &Topology, failures: Failures) -> Option<FixedPath> {
         Shape::new(topology).map(|shape| FixedPath {
-            walk: Walk::new(&shape, &failures),
+            walk: Walk::new(&shape, &Live::new(&shape, &failures)),
             failures,
         })
+    }
+}
+
+impl FixedPath {
+    #[inline(always)]
+    fn append(
+        &self,
+        source: NodeId,
+        destination: NodeId,
+        path: &mut Vec<DirectedLink>,
+    ) -> Result<(), NoPath> {
+        if !self.failures.is_empty() {
+            ends_alive(source, destination, &self.failures)?;
+        }
+        let alive = self.walk.fixed(source, destination, path);
+        if alive { Ok(()) } else { Err(NoPath::NotFound) }
     }
 }
 
@@ -281,13 +337,16 @@ impl Router for FixedPath {
         path: &mut Vec<DirectedLink>,
     ) -> Result<(), NoPath> {
         path.clear();
-        if !self.failures.is_empty() {
-            ends_alive(source, destination, &self.failures)?;
+        let routed = self.append(source, destination, path);
+        if routed.is_err() {
+            path.clear();
         }
-        if self.walk.fixed(source, destination, path) {
-            return Ok(());
-        }
-        path.clear();
-        Err(NoPath::NotFound)
+        routed
+    }
+
+    fn route_batch(&self, flows: &[Flow], routed: &mut Routed) {
+        routed.fill(flows, |flow, links| {
+            self.append(flow.source, flow.destination, links)
+        });
     }
 }

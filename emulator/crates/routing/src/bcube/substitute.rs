@@ -12,8 +12,9 @@
 
 use cubeyard_topology::NodeId;
 
+use super::live::Live;
 use super::shape::{Hop, Hops, Shape};
-use crate::failures::{BitSet, Failures};
+use crate::failures::BitSet;
 use crate::random::Draws;
 
 /// How far beyond the least conceivable length deepening goes before breadth-first search takes over.
@@ -46,7 +47,12 @@ impl Taken {
         }
     }
 
-    fn add(&mut self, node: NodeId) {
+    /// Whether nothing is taken.
+    pub fn is_empty(&self) -> bool {
+        self.maybe == 0
+    }
+
+    pub(super) fn add(&mut self, node: NodeId) {
         self.nodes.push(node);
         self.maybe |= 1 << (node % 64);
     }
@@ -58,6 +64,16 @@ impl Taken {
     }
 }
 
+/// What seeds the draw of a flow's `attempt`-th substitute.
+pub(super) fn attempt_seed(flow: u64, attempt: u64) -> u64 {
+    Draws::of(flow, attempt).next_bits()
+}
+
+/// Where a substitute's search begins its turns through levels and digits.
+pub(super) fn rotation_of(seed: u64) -> u32 {
+    Draws::new(seed).below(1 << 16)
+}
+
 /// Finds a shortest live path from `source` to `destination` clear of `taken`; whether there is one.
 /// `hops` holds it. Ends must be alive and different.
 pub fn find_substitute(
@@ -65,59 +81,75 @@ pub fn find_substitute(
     source: NodeId,
     destination: NodeId,
     taken: &Taken,
-    failures: &Failures,
+    live: &Live,
     seed: u64,
     hops: &mut Hops,
 ) -> bool {
-    hops.clear();
-    let usable = |server: NodeId, level: usize| {
-        shape.port_alive(server, level, failures) && !taken.has(shape.switch(server, level))
-    };
-    let ports = |server: NodeId| {
-        (0..shape.levels)
-            .filter(|&level| usable(server, level))
-            .fold(0u32, |ports, level| ports | 1 << level)
-    };
-    let entries = ports(destination);
-    if entries == 0 || ports(source) == 0 {
-        return false;
-    }
-    let mut draws = Draws::new(seed);
-    let mut search = Deepening {
-        shape,
-        source,
-        destination,
-        taken,
-        failures,
-        entries,
-        rotation: draws.below(1 << 16),
-        hops,
-    };
-    let least = search.least_hops(search.wrong_levels(source));
-    for bound in least..=least + DEEPENING_SLACK {
-        if search.extend(source, bound) {
-            return true;
+    let usable = |server: NodeId| {
+        if taken.has(server) {
+            return 0;
         }
-    }
-    let rotation = search.rotation;
-    let alive = |from, to, level| shape.hop_alive(from, to, level, failures);
-    shortest_parallel(shape, source, destination, taken, rotation, alive, hops)
+        (0..shape.levels)
+            .filter(|&level| live.has(server, level) && !taken.has(shape.switch(server, level)))
+            .fold(0, |ports, level| ports | 1 << level)
+    };
+    hops.clear();
+    Search::new(shape, [source, destination], usable, rotation_of(seed), hops).run(0)
 }
 
-/// Depth-first search to a bound on hops, pruned by the digits still wrong.
-struct Deepening<'a> {
+/// The search for one substitute. `usable` gives the levels at which a server's port may be used, a bit each: alive, at
+/// a switch that is not taken; none at a taken server.
+pub(super) struct Search<'a, P> {
     shape: &'a Shape,
     source: NodeId,
     destination: NodeId,
-    taken: &'a Taken,
-    failures: &'a Failures,
+    usable: P,
     /// Levels by which the destination can be entered, a bit each.
     entries: u32,
     rotation: u32,
     hops: &'a mut Hops,
 }
 
-impl Deepening<'_> {
+impl<'a, P: Fn(NodeId) -> u32> Search<'a, P> {
+    /// A search between two different servers; appends to `hops`, which is empty.
+    pub fn new(
+        shape: &'a Shape,
+        [source, destination]: [NodeId; 2],
+        usable: P,
+        rotation: u32,
+        hops: &'a mut Hops,
+    ) -> Search<'a, P> {
+        Search {
+            shape,
+            source,
+            destination,
+            entries: usable(destination),
+            usable,
+            rotation,
+            hops,
+        }
+    }
+
+    /// Finds the first in rotated order of the shortest paths; whether there is one. The caller knows that none is
+    /// shorter than `at_least` hops.
+    pub fn run(mut self, at_least: usize) -> bool {
+        let exits = (self.usable)(self.source);
+        if self.entries == 0 || exits == 0 {
+            return false;
+        }
+        let wrong = self.wrong_levels(self.source);
+        let least = self.least_hops(wrong);
+        for bound in least.max(at_least)..=least + DEEPENING_SLACK {
+            if self.extend(self.source, exits, wrong, bound) {
+                return true;
+            }
+        }
+        let usable = &self.usable;
+        let open = |from, to, level: usize| usable(from) & usable(to) & 1 << level != 0;
+        let ends = [self.source, self.destination];
+        breadth_first(self.shape, ends, self.rotation, open, self.hops)
+    }
+
     /// The levels at which a server's digits are not the destination's, a bit each.
     #[inline]
     fn wrong_levels(&self, at: NodeId) -> u32 {
@@ -139,60 +171,62 @@ impl Deepening<'_> {
         wrong.count_ones() as usize + if detour { 2 } else { 0 }
     }
 
-    fn extend(&mut self, at: NodeId, left: usize) -> bool {
+    /// Goes on from `at`, whose usable ports are `ports`, to the destination in exactly or at most `left` hops.
+    fn extend(&mut self, at: NodeId, ports: u32, wrong: u32, left: usize) -> bool {
         let shape = self.shape;
-        let wrong = self.wrong_levels(at);
         for step in 0..shape.levels {
             let level = (step + self.rotation as usize) % shape.levels;
-            let wanted = shape.digit(self.destination, level);
-            let own = shape.digit(at, level);
-            // What the rest takes at least after a move to `wanted`, and after a move to any other digit.
             let bit = 1 << level;
-            let right_fits = own != wanted && self.least_hops(wrong & !bit) < left;
-            let other_fits = self.least_hops(wrong | bit) < left;
-            if !(right_fits || other_fits)
-                || !shape.port_alive(at, level, self.failures)
-                || self.taken.has(shape.switch(at, level))
-            {
+            if ports & bit == 0 {
                 continue;
             }
-            if right_fits && self.enter(shape.with_digit(at, level, wanted), level, left) {
+            // What the rest takes at least after a move to the digit wanted, and after a move to any other.
+            let right_fits = wrong & bit != 0 && self.least_hops(wrong & !bit) < left;
+            let other_fits = self.least_hops(wrong | bit) < left;
+            let wanted = shape.digit(self.destination, level);
+            if right_fits && self.enter(shape.with_digit(at, level, wanted), level, wrong & !bit, left) {
                 return true;
             }
             if other_fits {
+                let own = shape.digit(at, level);
                 let radix = shape.radix[level];
-                for turn in 0..radix {
-                    let digit = (turn + self.rotation) % radix;
+                let mut digit = self.rotation % radix;
+                for _ in 0..radix {
                     if digit != own
                         && digit != wanted
-                        && self.enter(shape.with_digit(at, level, digit), level, left)
+                        && self.enter(shape.with_digit(at, level, digit), level, wrong | bit, left)
                     {
                         return true;
                     }
+                    digit = if digit + 1 == radix { 0 } else { digit + 1 };
                 }
             }
         }
         false
     }
 
-    fn enter(&mut self, next: NodeId, level: usize, left: usize) -> bool {
-        let shape = self.shape;
-        if self.failures.node_failed(next)
-            || self.failures.link_failed(shape.ports().link(next, level as u32))
-        {
-            return false;
-        }
-        self.hops.push(Hop {
+    /// Goes on from `next`, reached at `level`, where the levels `wrong` are still to be corrected.
+    fn enter(&mut self, next: NodeId, level: usize, wrong: u32, left: usize) -> bool {
+        let hop = Hop {
             server: next,
             level: level as u8,
-        });
-        if next == self.destination {
-            return true;
+        };
+        if wrong == 0 {
+            let alive = self.entries >> level & 1 == 1;
+            if alive {
+                self.hops.push(hop);
+            }
+            return alive;
         }
-        let before = &self.hops[..self.hops.len() - 1];
-        let clear =
-            next != self.source && !self.taken.has(next) && before.iter().all(|hop| hop.server != next);
-        if clear && self.extend(next, left - 1) {
+        let ports = (self.usable)(next);
+        let clear = ports >> level & 1 == 1
+            && next != self.source
+            && self.hops.iter().all(|before| before.server != next);
+        if !clear {
+            return false;
+        }
+        self.hops.push(hop);
+        if self.extend(next, ports, wrong, left - 1) {
             return true;
         }
         self.hops.pop();
@@ -212,6 +246,22 @@ pub fn shortest_parallel(
     alive: impl Fn(NodeId, NodeId, usize) -> bool,
     hops: &mut Hops,
 ) -> bool {
+    let open = |from: NodeId, to: NodeId, level: usize| {
+        !taken.has(shape.switch(from, level))
+            && (to == destination || !taken.has(to))
+            && alive(from, to, level)
+    };
+    breadth_first(shape, [source, destination], rotation, open, hops)
+}
+
+/// A shortest path over the hops that are `open`.
+fn breadth_first(
+    shape: &Shape,
+    [source, destination]: [NodeId; 2],
+    rotation: u32,
+    open: impl Fn(NodeId, NodeId, usize) -> bool,
+    hops: &mut Hops,
+) -> bool {
     let mut seen = BitSet::new(shape.servers() as usize);
     let mut came: Vec<(NodeId, Hop)> = Vec::new();
     seen.insert(source);
@@ -220,24 +270,18 @@ pub fn shortest_parallel(
     loop {
         for step in 0..shape.levels {
             let level = (step + rotation as usize) % shape.levels;
-            if taken.has(shape.switch(at, level)) {
-                continue;
-            }
             let radix = shape.radix[level];
             for turn in 0..radix {
                 let next = shape.with_digit(at, level, (turn + rotation) % radix);
-                if seen.contains(next) || (taken.has(next) && next != destination) || !alive(at, next, level)
-                {
+                if seen.contains(next) || !open(at, next, level) {
                     continue;
                 }
                 seen.insert(next);
-                came.push((
-                    at,
-                    Hop {
-                        server: next,
-                        level: level as u8,
-                    },
-                ));
+                let hop = Hop {
+                    server: next,
+                    level: level as u8,
+                };
+                came.push((at, hop));
                 if next == destination {
                     trace_back(source, &came, hops);
                     return true;

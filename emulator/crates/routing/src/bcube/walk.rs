@@ -2,8 +2,8 @@
 
 use cubeyard_topology::NodeId;
 
+use super::live::Live;
 use super::shape::Shape;
-use crate::failures::Failures;
 use crate::path::DirectedLink;
 
 /// Marks a port that leads nowhere; links are far fewer than 2^30.
@@ -22,14 +22,36 @@ pub(super) struct Walk {
     end: Vec<u32>,
 }
 
+/// A path while it is written.
+struct Trail<'a, const LINKS: usize> {
+    links: &'a mut [DirectedLink; LINKS],
+    length: usize,
+    at: NodeId,
+    seen: u32,
+}
+
+impl<const LINKS: usize> Trail<'_, LINKS> {
+    #[inline(always)]
+    fn hop(&mut self, walk: &Walk, level: usize, before: u32, after: u32) {
+        let near = walk.outward[self.at as usize * walk.levels + level];
+        self.at = self.at - before + after;
+        let far = walk.outward[self.at as usize * walk.levels + level];
+        self.links[self.length] = near & !DEAD;
+        self.links[self.length + 1] = (far & !DEAD) ^ 1;
+        let moves = u32::from(before != after);
+        self.length += 2 * moves as usize;
+        self.seen |= (near | far) & (DEAD * moves);
+    }
+}
+
 impl Walk {
-    pub fn new(shape: &Shape, failures: &Failures) -> Walk {
+    pub fn new(shape: &Shape, live: &Live) -> Walk {
         let levels = shape.levels;
         let all =
             || (0..shape.servers()).flat_map(move |server| (0..levels).map(move |level| (server, level)));
         let step: Vec<u32> = (0..levels).map(|level| shape.weight(level)).collect();
         let outward = |(server, level): (NodeId, usize)| {
-            let dead = failures.node_failed(server) || !shape.port_alive(server, level, failures);
+            let dead = !live.has(server, level);
             shape.ports().outward(server, level as u32) | if dead { DEAD } else { 0 }
         };
         Walk {
@@ -47,7 +69,7 @@ impl Walk {
 
     /// Appends the path that leaves `source` by `level` (see [`super::path_leaving_by`]); whether there is
     /// one and it is alive. What a dead one appended is the caller's to remove.
-    #[inline]
+    #[inline(always)]
     pub fn leaving_by(
         &self,
         source: NodeId,
@@ -55,7 +77,24 @@ impl Walk {
         level: usize,
         path: &mut Vec<DirectedLink>,
     ) -> bool {
-        let levels = self.levels;
+        // The same code thrice: for a known number of levels its loops are unrolled, and its links copied at once.
+        match self.levels {
+            4 => self.leaving::<10>(4, source, destination, level, path),
+            3 => self.leaving::<8>(3, source, destination, level, path),
+            levels => self.leaving::<66>(levels, source, destination, level, path),
+        }
+    }
+
+    /// [`Walk::leaving_by`] for so many levels, whose paths have at most `LINKS` links.
+    #[inline(always)]
+    fn leaving<const LINKS: usize>(
+        &self,
+        levels: usize,
+        source: NodeId,
+        destination: NodeId,
+        level: usize,
+        path: &mut Vec<DirectedLink>,
+    ) -> bool {
         let from = &self.parts[source as usize * levels..][..levels];
         let to = &self.parts[destination as usize * levels..][..levels];
         let direct = from[level] != to[level];
@@ -69,32 +108,48 @@ impl Walk {
         // Every hop is written and kept only if it goes anywhere: which digits differ is chance, and a
         // branch guessed wrong costs more than the two look-ups.
         let start = path.len();
-        path.resize(start + 2 * levels + 2, 0);
-        let links = &mut path[start..];
-        let (mut at, mut length, mut seen) = (source, 0, 0);
-        let mut hop = |level: usize, before: u32, after: u32| {
-            let near = self.outward[at as usize * levels + level];
-            at = at - before + after;
-            let far = self.outward[at as usize * levels + level];
-            links[length] = near & !DEAD;
-            links[length + 1] = (far & !DEAD) ^ 1;
-            let moves = u32::from(before != after);
-            length += 2 * moves as usize;
-            seen |= (near | far) & (DEAD * moves);
+        path.extend_from_slice(&[0; LINKS]);
+        let Some(links) = path[start..].first_chunk_mut() else {
+            return false;
         };
-        hop(level, from[level], first);
+        let mut trail: Trail<'_, LINKS> = Trail {
+            links,
+            length: 0,
+            at: source,
+            seen: 0,
+        };
+        trail.hop(self, level, from[level], first);
         let mut other = level;
         for _ in 1..levels {
             other = if other == 0 { levels - 1 } else { other - 1 };
-            hop(other, from[other], to[other]);
+            trail.hop(self, other, from[other], to[other]);
         }
-        hop(level, first, to[level]);
+        trail.hop(self, level, first, to[level]);
+        let Trail { length, seen, .. } = trail;
         path.truncate(start + length);
         seen == 0
     }
 
+    /// Appends the path that corrects the digits at these levels in their order.
+    pub fn correcting(
+        &self,
+        source: NodeId,
+        destination: NodeId,
+        order: impl Iterator<Item = usize>,
+        path: &mut Vec<DirectedLink>,
+    ) {
+        let mut at = source as usize;
+        for level in order {
+            let own = self.parts[source as usize * self.levels + level];
+            let wanted = self.parts[destination as usize * self.levels + level];
+            path.push(self.outward[at * self.levels + level]);
+            at = at - own as usize + wanted as usize;
+            path.push(self.outward[at * self.levels + level] ^ 1);
+        }
+    }
+
     /// Appends BCubeRouting's path with the permutation `k, k-1, ..., 0`; whether it is alive.
-    #[inline]
+    #[inline(always)]
     pub fn fixed(&self, source: NodeId, destination: NodeId, path: &mut Vec<DirectedLink>) -> bool {
         let from = &self.parts[source as usize * self.levels..][..self.levels];
         let to = &self.parts[destination as usize * self.levels..][..self.levels];

@@ -1,0 +1,211 @@
+//! BSR for a flow whose drawn path is broken: what the source's probes find, told from the [`Cube`] as far as it goes.
+
+use cubeyard_topology::NodeId;
+
+use super::cube::{Cube, Digits, LEVELS, Order, Trace, alive_hops};
+use super::live::Live;
+use super::shape::{Hops, Shape};
+use super::substitute::{Search, Taken, attempt_seed, rotation_of};
+use crate::random::Draws;
+
+/// The path a flow takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// The one of BuildPathSet that leaves by this level.
+    Leaving(usize),
+    /// A substitute that corrects the wrong digits in this order.
+    Correcting(Order),
+    /// A longer substitute.
+    Around(Hops),
+}
+
+/// The surroundings of one flow.
+pub(super) struct Probe<'a> {
+    cube: &'a Cube,
+    shape: &'a Shape,
+    live: &'a Live,
+    ends: [NodeId; 2],
+    source_digits: Digits,
+    /// By level, how BuildPathSet changes the source's digit: to the destination's, or one more where they agree.
+    turned: Digits,
+    /// The levels at which the ends differ, a bit each: the destination's corner.
+    wrong: usize,
+    /// Usable ports of every corner, at `4 * corner + level`: alive and not taken.
+    open: u64,
+    /// Hops of the cube whose switches are taken, each at its end with the source's digit.
+    crossed: u64,
+    /// What is taken outside the cube.
+    outside: Taken,
+}
+
+impl<'a> Probe<'a> {
+    /// Looks at everything between two different live servers.
+    pub fn new(cube: &'a Cube, shape: &'a Shape, live: &'a Live, ends: [NodeId; 2]) -> Probe<'a> {
+        let [source, destination] = ends;
+        let wrong = cube.digits(source).differ(cube.digits(destination));
+        let mut turned = [0; LEVELS];
+        let mut corners = [source; 1 << LEVELS];
+        for (level, turned) in turned.iter_mut().enumerate().take(shape.levels) {
+            let own = shape.digit(source, level);
+            let next = if own + 1 == shape.radix[level] { 0 } else { own + 1 };
+            let digit = match wrong >> level & 1 {
+                0 => next,
+                _ => shape.digit(destination, level),
+            };
+            *turned = digit as u16;
+            let step = digit.wrapping_sub(own).wrapping_mul(shape.weight(level));
+            for corner in 0..1 << level {
+                corners[corner | 1 << level] = corners[corner].wrapping_add(step);
+            }
+        }
+        // A BCube of fewer levels leaves the upper corners at the source, where no hop leads.
+        let open = corners.iter().enumerate().fold(0, |open, (corner, &server)| {
+            open | u64::from(live.ports(server)) << (4 * corner)
+        });
+        Probe {
+            cube,
+            shape,
+            live,
+            ends,
+            source_digits: cube.digits(source),
+            turned: Digits::new(&turned),
+            wrong,
+            open,
+            crossed: 0,
+            outside: Taken::default(),
+        }
+    }
+
+    /// The way of a flow whose drawn path, leaving by `drawn`, is broken: that path's own substitute where there is
+    /// one, else any good path, each as likely. Nothing where no path is left.
+    pub fn choose(mut self, drawn: usize, flow: u64) -> Option<Way> {
+        let (hops, leaving) = (alive_hops(self.open), self.cube.leaving());
+        let mut whole = 0u32;
+        let mut taken = Trace::default();
+        for (level, trace) in self.cube.traces(self.wrong).iter().enumerate() {
+            let alive = leaving >> level & 1 == 1 && hops & trace.hops == trace.hops;
+            whole |= u32::from(alive) << level;
+            taken = taken.and(trace, alive);
+        }
+        self.take(&taken);
+        // The highest broken level has the first substitute.
+        let rank = ((leaving & !whole) >> drawn >> 1).count_ones();
+        let mut substitutes = Vec::new();
+        for attempt in 0..=rank {
+            match self.substitute(attempt_seed(flow, u64::from(attempt)), attempt == rank) {
+                Some(way) if attempt == rank => return Some(way),
+                Some(way) => substitutes.push(way),
+                None => break,
+            }
+        }
+        let good = whole.count_ones() + substitutes.len() as u32;
+        if good == 0 {
+            return None;
+        }
+        let index = Draws::new(flow).below(good);
+        Some(match index.checked_sub(whole.count_ones()) {
+            None => Way::Leaving(nth_highest(whole, index)),
+            Some(index) => substitutes.swap_remove(index as usize),
+        })
+    }
+
+    /// The next substitute beside all that is taken, and takes it unless it is the `last`.
+    fn substitute(&mut self, seed: u64, last: bool) -> Option<Way> {
+        let entries = self.open >> (4 * self.wrong) & 0xf;
+        if self.open & 0xf == 0 || entries == 0 {
+            return None;
+        }
+        let rotation = rotation_of(seed);
+        if entries & self.wrong as u64 != 0
+            && let Some((order, trace)) = self.cube.shortest(self.open, self.wrong, rotation)
+        {
+            self.take(&trace);
+            return Some(Way::Correcting(order));
+        }
+        let mut hops = Hops::with_capacity(2 * LEVELS);
+        let search = Search::new(
+            self.shape,
+            self.ends,
+            |server| self.usable(server),
+            rotation,
+            &mut hops,
+        );
+        if !search.run(self.wrong.count_ones() as usize + 1) {
+            return None;
+        }
+        if !last {
+            self.take_around(&hops);
+        }
+        Some(Way::Around(hops))
+    }
+
+    fn take(&mut self, trace: &Trace) {
+        self.open &= !trace.takes;
+        self.crossed |= trace.hops;
+    }
+
+    /// Takes a path that may leave the cube.
+    fn take_around(&mut self, hops: &Hops) {
+        let mut trace = Trace::default();
+        let mut at = self.ends[0];
+        for hop in hops {
+            let level = usize::from(hop.level);
+            let (corner, foreign) = self.corner(at);
+            if foreign & !(1 << level) == 0 {
+                trace.hop(corner, level);
+            } else {
+                self.outside.add(self.shape.switch(at, level));
+            }
+            at = hop.server;
+            if at != self.ends[1] {
+                match self.corner(at) {
+                    (corner, 0) => trace.through(corner),
+                    _ => self.outside.add(at),
+                }
+            }
+        }
+        self.take(&trace);
+    }
+
+    /// Where a server stands: its corner, and the levels at which its digit is neither the source's nor the turned one.
+    #[inline]
+    fn corner(&self, server: NodeId) -> (usize, usize) {
+        let digits = self.cube.digits(server);
+        let moved = digits.differ(self.source_digits);
+        let elsewhere = digits.differ(self.turned);
+        (moved & !elsewhere, moved & elsewhere)
+    }
+
+    /// The levels at which a server's port may be used, a bit each.
+    #[inline]
+    fn usable(&self, server: NodeId) -> u32 {
+        let (corner, foreign) = self.corner(server);
+        if foreign == 0 {
+            return (self.open >> (4 * corner)) as u32 & 0xf;
+        }
+        let mut ports = self.live.ports(server);
+        if foreign.is_power_of_two() && self.crossed >> (4 * corner) & foreign as u64 != 0 {
+            // It shares that switch with two corners, one of which has sent through it.
+            ports &= !(foreign as u32);
+        }
+        if !self.outside.is_empty() {
+            if self.outside.has(server) {
+                return 0;
+            }
+            for level in 0..self.shape.levels {
+                if self.outside.has(self.shape.switch(server, level)) {
+                    ports &= !(1 << level);
+                }
+            }
+        }
+        ports
+    }
+}
+
+/// The `index`-th of the set bits, from the highest.
+fn nth_highest(mut bits: u32, index: u32) -> usize {
+    for _ in 0..index {
+        bits &= !(1 << bits.ilog2());
+    }
+    bits.ilog2() as usize
+}
