@@ -34,8 +34,7 @@ class Injector:
     def recover(self, fault: Fault) -> int:
         """Mend it. What another fault holds broken too stays so until that one ends as well."""
         for strike in fault.strikes:
-            if not self._held_by_another(fault, strike):
-                self._mend(strike)
+            self._mend(fault, strike)
         self.active.pop(fault.id, None)
         return time.monotonic_ns()
 
@@ -45,12 +44,11 @@ class Injector:
         return time.monotonic_ns()
 
     def _held_by_another(self, fault: Fault, strike: Strike) -> bool:
-        return any(
-            other.kind == strike.kind and other.target == strike.target
-            for one in self.active.values()
-            if one.id != fault.id
-            for other in one.strikes
-        )
+        """Of what Docker does: of everything else the fabric knows by itself."""
+        dead = {"server-killed", "server-off"}
+        kinds = dead if strike.kind in dead else {strike.kind}
+        others = [other for one in self.active.values() if one.id != fault.id for other in one.strikes]
+        return any(other.kind in kinds and other.target == strike.target for other in others)
 
     def _break(self, strike: Strike) -> None:
         assert self._deployment.fabric is not None
@@ -65,13 +63,13 @@ class Injector:
         if self._containers and strike.kind == "server-off":
             self._deployment.kill(strike.target["server"])
 
-    def _mend(self, strike: Strike) -> None:
+    def _mend(self, fault: Fault, strike: Strike) -> None:
         assert self._deployment.fabric is not None
-        if self._containers and strike.kind == "server-frozen":
-            self._deployment.thaw(strike.target["server"])
-            return
-        if self._containers and strike.kind in ("server-killed", "server-off"):
-            self._deployment.revive(strike.target["server"])
-            if strike.kind == "server-killed":
-                return
-        self._deployment.fabric.call("recover", run=self._run, fault=strike.id)
+        if self._containers and strike.kind in (*BY_ENGINE, "server-off") and not self._held_by_another(fault, strike):
+            server = strike.target["server"]
+            if strike.kind == "server-frozen":
+                self._deployment.thaw(server)
+            else:
+                self._deployment.revive(server)
+        if not (self._containers and strike.kind in BY_ENGINE):
+            self._deployment.fabric.call("recover", run=self._run, fault=strike.id)

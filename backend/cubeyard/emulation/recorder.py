@@ -104,8 +104,8 @@ class Tick:
             np.array(_column(of_flows.get("bytes"), flows), dtype=np.int64),
             _column(of_flows.get("retransmits"), flows),
             _column(of_flows.get("path"), flows),
-            list(of_links.get("drops") or []),
-            list(of_links.get("queue") or []),
+            _folded(of_links.get("drops"), links),
+            _folded(of_links.get("queue"), links),
             {str(name): int(count) for name, count in (frame.get("drops") or {}).items()},
             float((frame.get("host") or {}).get("cpu") or 0.0),
             list(frame.get("events") or []),
@@ -116,6 +116,12 @@ def _column(values: list[Any] | None, length: int) -> list[int]:
     """As long as it has to be: what a frame lacks is zero."""
     found = [int(one or 0) for one in values or []][:length]
     return found + [0] * (length - len(found))
+
+
+def _folded(values: list[int] | None, links: int) -> list[int]:
+    """Both directions of each link together: the fabric gives all of one direction, then all of the other."""
+    both = _column(values, 2 * links)
+    return [forth + back for forth, back in zip(both[:links], both[links:], strict=True)]
 
 
 @dataclass
