@@ -10,7 +10,7 @@ use crate::failures::Failures;
 use crate::fat_tree::FatTreeRouting;
 use crate::path::Router;
 use crate::shortest::{Choice, Shortest};
-use crate::subways::SubwaysRouting;
+use crate::subways::{DetourRouting, SubwaysRouting};
 use crate::torus::{DimensionOrder, DisjointPaths, Multipath};
 use crate::tree::TreeRouting;
 
@@ -114,6 +114,16 @@ const SUBWAYS: &[Scheme] = &[
         "subways-wcmp",
         SubwaysRouting::by_rate,
         "The same with an end's ToRs drawn in proportion to its links' rates. [subways §4.3]"
+    ),
+    scheme!(
+        "subways-adaptive",
+        SubwaysRouting::adaptive,
+        "The same with weights that follow the ToRs' load: flows are rebound until it settles. [subways §5.2]"
+    ),
+    scheme!(
+        "subways-detour",
+        DetourRouting::unplanned,
+        "Adaptive weights, and detours around hot racks by servers of their neighbours. [subways §6]"
     ),
 ];
 

@@ -1,6 +1,7 @@
 //! What a network carries: workloads as flows, the load they put on links, fair rates, and what
 //! failures leave of them.
 
+pub mod controllers;
 pub mod count;
 pub mod delivery;
 pub mod experiment;

@@ -172,11 +172,18 @@ impl<'a> Run<'a> {
         let topology = network.topology();
         let failures = faults::apply(&experiment.faults, network, seed)?;
         let demand = experiment.workload.demand(network, seed)?;
-        progress.total.store(
+        // At least: a scheme that follows the load adds its rounds.
+        progress.total.fetch_max(
             demand.flows.len() * experiment.seeds.len() as u64,
             Ordering::Relaxed,
         );
-        let scheme = Scheme::new(experiment.routing.as_deref(), topology, failures.clone())?;
+        let capacity_gbps = network.capacity_gbps(experiment.link_gbps);
+        let scheme = Scheme::at_rates(
+            experiment.routing.as_deref(),
+            topology,
+            failures.clone(),
+            &capacity_gbps,
+        )?;
         let count = demand.flows.len();
         check_flows(experiment, count)?;
         let directed_links = topology.links().len() * 2;
@@ -201,7 +208,7 @@ impl<'a> Run<'a> {
             routing: scheme.name(),
             failures,
             demand,
-            capacity_gbps: network.capacity_gbps(experiment.link_gbps),
+            capacity_gbps,
             load,
             paths,
         })

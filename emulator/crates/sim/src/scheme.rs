@@ -1,8 +1,11 @@
-//! Routing schemes by name, and how their paths are chosen: each flow for itself, or flow after flow by load.
+//! Routing schemes by name, and how their paths are chosen: each flow for itself, flow after flow by load, or with weights that
+//! controllers set by the load of all.
 
+use cubeyard_routing::subways::{ADAPTIVE, DETOUR};
 use cubeyard_routing::{Failures, MultipathRouter, Router, default_for, names_for, router};
 use cubeyard_topology::{Finding, Topology, TopologySpec};
 
+use crate::controllers::Controllers;
 use crate::count::{Cancelled, LinkFlows, Progress, count_links};
 use crate::flows::Flows;
 use crate::greedy;
@@ -32,28 +35,79 @@ fn unknown(name: &str, family: &str, valid: &[&str]) -> Vec<Finding> {
 }
 
 /// A routing scheme on one topology with one set of failures.
-pub struct Scheme(Box<dyn Router>);
+pub struct Scheme<'a> {
+    router: Box<dyn Router>,
+    /// Who set its weights by the flows' load, where somebody does.
+    controllers: Option<Controllers<'a>>,
+}
 
-impl Scheme {
-    /// The scheme of this name; the family's own when there is none.
+impl<'a> Scheme<'a> {
+    /// The scheme of this name; the family's own when there is none. Links have the topology's rates.
     ///
     /// # Errors
     /// A finding that lists the schemes there are for this family.
-    pub fn new(name: Option<&str>, topology: &Topology, failures: Failures) -> Result<Scheme, Vec<Finding>> {
+    pub fn new(
+        name: Option<&str>,
+        topology: &'a Topology,
+        failures: Failures,
+    ) -> Result<Scheme<'a>, Vec<Finding>> {
+        let links = topology.links();
+        let rates: Vec<f64> = (0..links.len() * 2)
+            .map(|directed| links.rate_bits_per_sec(directed / 2))
+            .collect();
+        Scheme::at_rates(name, topology, failures, &rates)
+    }
+
+    /// The same with a capacity for every directed link, in any one unit: schemes that follow the load weigh it by them.
+    ///
+    /// # Errors
+    /// As of [`Scheme::new`].
+    pub fn at_rates(
+        name: Option<&str>,
+        topology: &'a Topology,
+        failures: Failures,
+        capacity: &[f64],
+    ) -> Result<Scheme<'a>, Vec<Finding>> {
         let name = name.unwrap_or_else(|| default_for(topology.spec()));
-        router(name, topology, failures)
-            .map(Scheme)
-            .map_err(|error| unknown(name, error.family, &error.valid))
+        let controllers = [ADAPTIVE, DETOUR]
+            .contains(&name)
+            .then(|| Controllers::new(topology, failures.clone(), capacity))
+            .flatten();
+        let router =
+            router(name, topology, failures).map_err(|error| unknown(name, error.family, &error.valid))?;
+        Ok(Scheme { router, controllers })
     }
 
     /// The scheme's name.
     pub fn name(&self) -> &'static str {
-        self.0.name()
+        self.router.name()
     }
 
     /// The scheme as one that chooses by the load of the flows before.
     fn by_load(&self) -> Option<&dyn MultipathRouter> {
-        self.0.multipath().filter(|_| self.0.name().ends_with("-greedy"))
+        self.router
+            .multipath()
+            .filter(|_| self.name().ends_with("-greedy"))
+    }
+
+    /// The router for these flows: its own, or one whose weights and detours controllers have set for them.
+    fn router_for(
+        &self,
+        flows: &Flows,
+        seed: u64,
+        progress: &Progress,
+    ) -> Result<Option<Box<dyn Router>>, Cancelled> {
+        let Some(controllers) = &self.controllers else {
+            return Ok(None);
+        };
+        let boxed: Option<Box<dyn Router>> = if self.name() == DETOUR {
+            let routing = controllers.detours(flows, seed, progress)?;
+            routing.map(|routing| Box::new(routing) as Box<dyn Router>)
+        } else {
+            let routing = controllers.adaptive(flows, seed, progress)?;
+            routing.map(|routing| Box::new(routing) as Box<dyn Router>)
+        };
+        Ok(boxed)
     }
 
     /// The load of a workload on every directed link; `into_server` as in [`LinkFlows::enter`].
@@ -65,17 +119,19 @@ impl Scheme {
         seed: u64,
         progress: &Progress,
     ) -> Result<LinkFlows, Cancelled> {
-        match self.by_load() {
-            Some(router) => greedy::count_links(router, flows, directed_links, into_server, seed, progress),
-            None => count_links(
-                self.0.as_ref(),
-                flows,
-                directed_links,
-                into_server,
-                seed,
-                progress,
-            ),
+        if let Some(router) = self.by_load() {
+            return greedy::count_links(router, flows, directed_links, into_server, seed, progress);
         }
+        let set = self.router_for(flows, seed, progress)?;
+        let router = set.as_ref().unwrap_or(&self.router);
+        count_links(
+            router.as_ref(),
+            flows,
+            directed_links,
+            into_server,
+            seed,
+            progress,
+        )
     }
 
     /// The path of every flow.
@@ -86,10 +142,12 @@ impl Scheme {
         seed: u64,
         progress: &Progress,
     ) -> Result<Paths, Cancelled> {
-        match self.by_load() {
-            Some(router) => greedy::route(router, flows, directed_links, seed, progress),
-            None => Paths::route(self.0.as_ref(), flows, seed, progress),
+        if let Some(router) = self.by_load() {
+            return greedy::route(router, flows, directed_links, seed, progress);
         }
+        let set = self.router_for(flows, seed, progress)?;
+        let router = set.as_ref().unwrap_or(&self.router);
+        Paths::route(router.as_ref(), flows, seed, progress)
     }
 }
 

@@ -22,11 +22,20 @@ pub struct TorWeights {
     pub destination: Vec<f64>,
 }
 
+/// How likely each of a server's links is chosen, relative to its others; by link, other links' entries unused.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkWeights {
+    /// Where the server sends.
+    pub source: Vec<f64>,
+    /// Where it receives.
+    pub destination: Vec<f64>,
+}
+
 /// A live link upwards.
 #[derive(Clone, Copy, Debug)]
-struct Up {
-    directed: DirectedLink,
-    above: NodeId,
+pub(super) struct Up {
+    pub directed: DirectedLink,
+    pub above: NodeId,
     /// How likely, relative to the same node's others: as way up, and as way down.
     weight: [f64; 2],
 }
@@ -64,9 +73,26 @@ impl SubwaysRouting {
         if weights.source.len() != tors.count as usize || weights.destination.len() != tors.count as usize {
             return None;
         }
-        SubwaysRouting::build("subways-adaptive", topology, failures, |_, tor| {
+        SubwaysRouting::build(super::ADAPTIVE, topology, failures, |_, tor| {
             let index = (tor - tors.first) as usize;
             [weights.source[index], weights.destination[index]]
+        })
+    }
+
+    /// Adaptive balancing before any load is known: every link of a server as likely. `None` for other families.
+    pub fn adaptive(topology: &Topology, failures: Failures) -> Option<SubwaysRouting> {
+        SubwaysRouting::build(super::ADAPTIVE, topology, failures, |_, _| [1.0; 2])
+    }
+
+    /// A server's links by weights of its own (see [`super::rebind_probabilities`]). `None` for other families or where
+    /// weights are not one a link.
+    pub fn by_link(topology: &Topology, failures: Failures, weights: &LinkWeights) -> Option<SubwaysRouting> {
+        let links = topology.links().len();
+        if weights.source.len() != links || weights.destination.len() != links {
+            return None;
+        }
+        SubwaysRouting::build(super::ADAPTIVE, topology, failures, |link, _| {
+            [weights.source[link], weights.destination[link]]
         })
     }
 
@@ -116,12 +142,24 @@ impl SubwaysRouting {
         })
     }
 
-    fn ups(&self, node: NodeId) -> &[Up] {
+    pub(super) fn ups(&self, node: NodeId) -> &[Up] {
         &self.ups[self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize]
     }
 
+    /// The live link from a server up to a ToR.
+    pub(super) fn link(&self, server: NodeId, tor: NodeId) -> Option<DirectedLink> {
+        let up = self.ups(server).iter().find(|up| up.above == tor);
+        up.map(|up| up.directed)
+    }
+
     /// Appends a random way between two different ToRs; whether there is one.
-    fn between(&self, from: NodeId, to: NodeId, draws: &mut Draws, path: &mut Vec<DirectedLink>) -> bool {
+    pub(super) fn between(
+        &self,
+        from: NodeId,
+        to: NodeId,
+        draws: &mut Draws,
+        path: &mut Vec<DirectedLink>,
+    ) -> bool {
         let (here, there) = (self.ups(from), self.ups(to));
         let meets = |above: NodeId| there.iter().filter(move |down| down.above == above);
         let near = here.iter().filter(|up| meets(up.above).next().is_some()).count();
@@ -202,7 +240,7 @@ impl SubwaysRouting {
 }
 
 /// One of a server's links by weight; `None` where none is alive.
-fn draw<'a>(links: &'a [Up], side: usize, draws: &mut Draws) -> Option<&'a Up> {
+pub(super) fn draw<'a>(links: &'a [Up], side: usize, draws: &mut Draws) -> Option<&'a Up> {
     let total: f64 = links.iter().map(|up| up.weight[side]).sum();
     let mut left = draws.unit() * total;
     links

@@ -24,10 +24,10 @@ pub(super) struct Schedulers {
 
 impl Schedulers {
     pub fn new(network: &RackNetwork, way: Way) -> Schedulers {
-        let loops = network.racks / network.ring.size;
+        let loops = network.racks.loops();
         Schedulers {
             way,
-            spots: vec![HotSpots::new(network.ring.size, HOT, DURATION_SECS); loops],
+            spots: vec![HotSpots::new(network.racks.ring.size, HOT, DURATION_SECS); loops],
         }
     }
 
@@ -43,7 +43,7 @@ impl Schedulers {
         exits: &mut [[Exits; 2]],
         capacity: &mut Vec<f64>,
     ) {
-        let (ring, way) = (network.ring, self.way);
+        let (ring, way) = (network.racks.ring, self.way);
         let loops = exits.chunks_exact_mut(ring.size).zip(&mut self.spots);
         for (number, (exits, spots)) in loops.enumerate() {
             let first = number * ring.size;
@@ -78,7 +78,7 @@ struct Seen {
 impl Seen {
     /// The loop whose first rack is `first`, with its racks' ways.
     fn of(network: &RackNetwork, first: usize, exits: &[[Exits; 2]], way: Way) -> Seen {
-        let size = network.ring.size;
+        let size = network.racks.ring.size;
         let (mut straight, mut detoured) = (vec![0.0; size], vec![0.0; size]);
         let mut link_capacity = vec![0.0; size];
         for (place, own) in exits.iter().enumerate() {
@@ -94,7 +94,7 @@ impl Seen {
             }
             for (port, tor) in network.tors_of(first + place).into_iter().enumerate() {
                 link_capacity[place] += network.capacity_gbps()[network.access(first + place, port, way)];
-                detoured[tor - first] += by_detour / network.ring.ports as f64;
+                detoured[tor - first] += by_detour / network.racks.ring.ports as f64;
             }
         }
         let uplinks = |tor: usize| network.capacity_gbps()[network.uplinks(first + tor, way)];

@@ -57,7 +57,7 @@ pub struct Demand {
 
 /// Every server of `racks` sends `gigabits` to every other.
 pub fn shuffle(network: &RackNetwork, racks: &[usize], gigabits: f64) -> Vec<Demand> {
-    let servers = network.servers as f64;
+    let servers = network.racks.servers as f64;
     let demand = |from: usize, to: usize| Demand {
         from,
         to,
@@ -153,7 +153,7 @@ impl<'a> Job<'a> {
             network,
             demands,
             plan,
-            exits: (0..network.racks)
+            exits: (0..network.racks.count)
                 .map(|rack| Way::BOTH.map(|way| Exits::straight(network, rack, way)))
                 .collect(),
             capacity: network.capacity_gbps().to_vec(),

@@ -1,6 +1,6 @@
 //! Racks, ToRs and the core, with the capacity between them.
 
-use cubeyard_routing::subways::Loop;
+use cubeyard_routing::subways::Racks;
 use cubeyard_topology::{Topology, TopologySpec};
 
 /// Which way along a link: from servers towards the core, or back.
@@ -23,15 +23,11 @@ impl Way {
 }
 
 /// A Subways network with the links of a rack to one ToR as one, a ToR's uplinks as one, and a cluster's links to
-/// the core as one. Racks and ToRs are numbered through all loops.
+/// the core as one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RackNetwork {
-    /// Racks of a loop, and ToRs that a rack is wired to: 1 with trunks (type 0).
-    pub ring: Loop,
-    /// Logical racks; as many ToRs.
-    pub racks: usize,
-    /// Servers of a rack.
-    pub servers: usize,
+    /// Racks and loops.
+    pub racks: Racks,
     cluster_of_tor: Vec<usize>,
     capacity_gbps: Vec<f64>,
 }
@@ -42,21 +38,15 @@ impl RackNetwork {
         let TopologySpec::Subways(spec) = topology.spec() else {
             return None;
         };
-        let [tors, aggs, ..] = topology.tiers() else {
+        let [_, aggs, ..] = topology.tiers() else {
             return None;
         };
-        let ring = Loop {
-            size: spec.l as usize,
-            ports: if spec.wiring_type == 0 { 1 } else { spec.p as usize },
-        };
-        let racks = tors.count as usize;
+        let racks = Racks::of(topology)?;
         let clusters = spec.clusters as usize;
         let mut network = RackNetwork {
-            ring,
             racks,
-            servers: topology.server_count() as usize / racks,
-            cluster_of_tor: vec![0; racks],
-            capacity_gbps: vec![0.0; 2 * (racks * (ring.ports + 1) + clusters)],
+            cluster_of_tor: vec![0; racks.count],
+            capacity_gbps: vec![0.0; 2 * (racks.count * (racks.ring.ports + 1) + clusters)],
         };
         let links = topology.links();
         let cluster_of_agg = |agg: u32| (agg - aggs.first) as usize / (aggs.count as usize / clusters);
@@ -64,12 +54,11 @@ impl RackNetwork {
             let (below, above) = (links.a[link], links.b[link]);
             let gbps = links.rate_bits_per_sec(link) / 1e9;
             let pair = if topology.is_server(below) {
-                let rack = below as usize / network.servers;
-                let tor = (above - tors.first) as usize;
-                let port = network.tors_of(rack).iter().position(|&at| at == tor)?;
+                let (rack, tor) = (racks.rack_of(below), racks.tor_of(above));
+                let port = racks.tors_of(rack).iter().position(|&at| at == tor)?;
                 Way::BOTH.map(|way| network.access(rack, port, way))
             } else if below < aggs.first {
-                let tor = (below - tors.first) as usize;
+                let tor = racks.tor_of(below);
                 network.cluster_of_tor[tor] = cluster_of_agg(above);
                 Way::BOTH.map(|way| network.uplinks(tor, way))
             } else {
@@ -86,8 +75,8 @@ impl RackNetwork {
     /// different rates side by side keep one ratio.
     #[must_use]
     pub fn oversubscribed(mut self, at_tors: f64, at_aggregation: f64) -> RackNetwork {
-        let mut down = vec![0.0; self.racks];
-        for rack in 0..self.racks {
+        let mut down = vec![0.0; self.racks.count];
+        for rack in 0..self.racks.count {
             for (port, tor) in self.tors_of(rack).into_iter().enumerate() {
                 down[tor] += self.capacity_gbps[self.access(rack, port, Way::Up)];
             }
@@ -107,12 +96,7 @@ impl RackNetwork {
 
     /// A rack's ToRs from left to right.
     pub fn tors_of(&self, rack: usize) -> Vec<usize> {
-        let first = rack - rack % self.ring.size;
-        let mut tors = self.ring.tors_of(rack % self.ring.size);
-        for tor in &mut tors {
-            *tor += first;
-        }
-        tors
+        self.racks.tors_of(rack)
     }
 
     /// The cluster of a ToR.
@@ -122,17 +106,17 @@ impl RackNetwork {
 
     /// The link of a rack to the `port`-th of its ToRs.
     pub fn access(&self, rack: usize, port: usize, way: Way) -> usize {
-        2 * (rack * self.ring.ports + port) + way.index()
+        2 * (rack * self.racks.ring.ports + port) + way.index()
     }
 
     /// The link of a ToR to its aggregation switches.
     pub fn uplinks(&self, tor: usize, way: Way) -> usize {
-        2 * (self.racks * self.ring.ports + tor) + way.index()
+        2 * (self.racks.count * self.racks.ring.ports + tor) + way.index()
     }
 
     /// The link of a cluster to the core.
     pub fn core(&self, cluster: usize, way: Way) -> usize {
-        2 * (self.racks * (self.ring.ports + 1) + cluster) + way.index()
+        2 * (self.racks.count * (self.racks.ring.ports + 1) + cluster) + way.index()
     }
 
     /// By link, in Gb/s.

@@ -22,10 +22,10 @@ const TWO_HOPS: &str = "a fluid fills every detour to the last bit: two cool ToR
 
 /// As many queries from every web server to every memcache server.
 fn demands(network: &RackNetwork) -> Vec<Demand> {
-    let web: Vec<usize> = (0..network.racks)
+    let web: Vec<usize> = (0..network.racks.count)
         .filter(|rack| !MEMCACHE.contains(rack))
         .collect();
-    let flows = (network.servers * network.servers) as f64;
+    let flows = (network.racks.servers * network.racks.servers) as f64;
     let queries = QUERIES / (flows * (web.len() * MEMCACHE.len()) as f64);
     let pairs = MEMCACHE
         .iter()

@@ -33,7 +33,7 @@ fn line(
         .map(|(index, &before)| {
             let racks = racks_of_loops(network, loops, index + 1);
             let secs = shuffle_secs(context, network, &racks, balance, Between::Any)?;
-            Ok(((racks.len() * network.servers) as f64, before / secs))
+            Ok(((racks.len() * network.racks.servers) as f64, before / secs))
         })
         .collect::<Result<Vec<_>, PredictError>>()?;
     Ok(Series::ours(name, points))

@@ -76,7 +76,7 @@ fn shuffle_secs(
 /// The first `count` racks of each of the first `loops` loops.
 fn racks_of_loops(network: &RackNetwork, loops: usize, count: usize) -> Vec<usize> {
     (0..loops)
-        .flat_map(|at| at * network.ring.size..at * network.ring.size + count)
+        .flat_map(|at| at * network.racks.ring.size..at * network.racks.ring.size + count)
         .collect()
 }
 

@@ -1,0 +1,303 @@
+//! Subways' controllers in the engine's loop: route, read the ToRs' counters, move weights, until it settles; then plan
+//! detours around what is still hot. `[subways §5.2, §6]`
+//!
+//! The rounds stand for the controllers' periods: flows last, and what they settle at is what is predicted. A fixed order
+//! of work and the flows' own draws: the same for any number of threads.
+
+use std::sync::atomic::Ordering;
+
+use cubeyard_routing::subways::{
+    DetourLimits, DetourRouting, LinkWeights, RackDetours, Racks, SubwaysRouting, plan_detours,
+    rebind_probabilities,
+};
+use cubeyard_routing::{DirectedLink, Failures};
+use cubeyard_topology::Topology;
+
+use crate::count::{Cancelled, LinkFlows, Progress, count_links};
+use crate::flows::Flows;
+use crate::maxmin::max_min_rates;
+use crate::paths::Paths;
+
+/// Rounds of rebinding at most; a dozen is common.
+const ROUNDS: usize = 32;
+/// Settled when no weight moves by more.
+const SETTLED: f64 = 1e-3;
+/// The text's c.
+const AGGRESSIVENESS: f64 = 0.5;
+/// More of its uplinks makes a ToR hot.
+const HOT: f64 = 0.6;
+/// Two servers relay at most, and detours take 60 % of what is left. `[subways §6, §8.1]`
+const LIMITS: DetourLimits = DetourLimits {
+    relays: 2,
+    usable: 0.6,
+};
+
+/// The controllers of one network with one set of failures.
+#[derive(Debug)]
+pub struct Controllers<'a> {
+    topology: &'a Topology,
+    racks: Racks,
+    failures: Failures,
+    /// By directed link; 0 where it carries nothing.
+    capacity: Vec<f64>,
+}
+
+impl<'a> Controllers<'a> {
+    /// With the capacity of every directed link, in any one unit. `None` for other families than Subways.
+    pub fn new(topology: &'a Topology, failures: Failures, capacity: &[f64]) -> Option<Controllers<'a>> {
+        let racks = Racks::of(topology)?;
+        let mut capacity = capacity.to_vec();
+        for (link, pair) in capacity.chunks_exact_mut(2).enumerate() {
+            if !failures.carries(topology.links(), link) {
+                pair.fill(0.0);
+            }
+        }
+        Some(Controllers {
+            topology,
+            racks,
+            failures,
+            capacity,
+        })
+    }
+
+    /// Balanced routing for these flows: of all rounds, the first included (which is ECMP), the one whose fullest link
+    /// leaves a flow most. `None` only for another family's topology.
+    pub fn adaptive(
+        &self,
+        flows: &Flows,
+        seed: u64,
+        progress: &Progress,
+    ) -> Result<Option<SubwaysRouting>, Cancelled> {
+        let weights = self.settle(flows, seed, progress)?;
+        Ok(self.by_weights(&weights))
+    }
+
+    /// Balanced routing with the detours that its max-min fair rates call for.
+    pub fn detours(
+        &self,
+        flows: &Flows,
+        seed: u64,
+        progress: &Progress,
+    ) -> Result<Option<DetourRouting>, Cancelled> {
+        let mut weights = self.settle(flows, seed, progress)?;
+        let Some(straight) = self.by_weights(&weights) else {
+            return Ok(None);
+        };
+        progress.total.fetch_add(flows.len(), Ordering::Relaxed);
+        let paths = Paths::route(&straight, flows, seed, progress)?;
+        let rates = max_min_rates(&paths, &self.capacity);
+        let sides = [0, 1].map(|side| {
+            let seen = Seen::of(self, &paths, &rates, side);
+            let side_weights = if side == 0 {
+                &mut weights.source
+            } else {
+                &mut weights.destination
+            };
+            self.plan(&seen, side_weights)
+        });
+        let routing = self
+            .by_weights(&weights)
+            .and_then(|straight| DetourRouting::new(straight, self.racks, sides));
+        Ok(routing)
+    }
+
+    fn by_weights(&self, weights: &LinkWeights) -> Option<SubwaysRouting> {
+        SubwaysRouting::by_link(self.topology, self.failures.clone(), weights)
+    }
+
+    fn settle(&self, flows: &Flows, seed: u64, progress: &Progress) -> Result<LinkWeights, Cancelled> {
+        let links = self.topology.links().len();
+        let mut weights = LinkWeights {
+            source: vec![1.0; links],
+            destination: vec![1.0; links],
+        };
+        let mut best = (0.0, weights.clone());
+        for _ in 0..ROUNDS {
+            let Some(router) = self.by_weights(&weights) else {
+                break;
+            };
+            progress.total.fetch_add(flows.len(), Ordering::Relaxed);
+            let load = count_links(&router, flows, links * 2, &[], seed, progress)?;
+            let least = self.least_share(&load);
+            if least > best.0 {
+                best = (least, weights.clone());
+            }
+            if !self.rebind(&load, &mut weights) {
+                break;
+            }
+        }
+        Ok(best.1)
+    }
+
+    /// What a flow gets of the link that leaves it least, shared equally.
+    fn least_share(&self, load: &LinkFlows) -> f64 {
+        let used = load.per_directed_link.iter().zip(&self.capacity);
+        used.filter(|&(&flows, _)| flows > 0)
+            .map(|(&flows, capacity)| capacity / f64::from(flows))
+            .fold(f64::INFINITY, f64::min)
+    }
+
+    /// One round of rebinding at every server; whether a weight still moved.
+    fn rebind(&self, load: &LinkFlows, weights: &mut LinkWeights) -> bool {
+        let mut moved = false;
+        let per_link: Vec<f64> = load
+            .per_directed_link
+            .iter()
+            .map(|&flows| f64::from(flows))
+            .collect();
+        for side in 0..2 {
+            let used = self.by_tor(&per_link, side);
+            let capacity = self.by_tor(&self.capacity, side);
+            // Flows have no rate here, so utilisation is relative to the fullest ToR's.
+            let density: Vec<f64> = used
+                .iter()
+                .zip(&capacity)
+                .map(|(used, capacity)| if *capacity > 0.0 { used / capacity } else { 0.0 })
+                .collect();
+            let fullest = density.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+            let side_weights = if side == 0 {
+                &mut weights.source
+            } else {
+                &mut weights.destination
+            };
+            for links in self.links_by_server() {
+                let tor = |link: &usize| self.racks.tor_of(self.topology.links().b[*link]);
+                let column = |of: &dyn Fn(&usize) -> f64| links.iter().map(of).collect::<Vec<f64>>();
+                let total: f64 = links.iter().map(|&link| side_weights[link]).sum();
+                let shares = column(&|&link| side_weights[link] / total);
+                let probabilities = rebind_probabilities(
+                    &column(&|link| capacity[tor(link)]),
+                    &column(&|link| density[tor(link)] / fullest),
+                    &shares,
+                    &vec![1.0; links.len()],
+                    AGGRESSIVENESS,
+                );
+                for ((&link, new), old) in links.iter().zip(probabilities).zip(shares) {
+                    moved |= (new - old).abs() > SETTLED;
+                    side_weights[link] = new;
+                }
+            }
+        }
+        moved
+    }
+
+    /// The live links of each server to ToRs that have a live uplink, for servers that have several.
+    fn links_by_server(&self) -> Vec<Vec<usize>> {
+        let links = self.topology.links();
+        let up = self.by_tor(&self.capacity, 0);
+        let mut by_server = vec![Vec::new(); self.topology.server_count() as usize];
+        for link in 0..links.len() {
+            if self.topology.is_server(links.a[link])
+                && self.capacity[2 * link] > 0.0
+                && up[self.racks.tor_of(links.b[link])] > 0.0
+            {
+                by_server[links.a[link] as usize].push(link);
+            }
+        }
+        by_server.retain(|links| links.len() > 1);
+        by_server
+    }
+
+    /// Sums over each ToR's uplinks of a value by directed link; side 0 upwards.
+    fn by_tor(&self, per_link: &[f64], side: usize) -> Vec<f64> {
+        let links = self.topology.links();
+        let mut sums = vec![0.0; self.racks.count];
+        let first = self.racks.tor_node(0);
+        for link in 0..links.len() {
+            if (first..first + self.racks.count as u32).contains(&links.a[link]) {
+                sums[self.racks.tor_of(links.a[link])] += per_link[2 * link + side];
+            }
+        }
+        sums
+    }
+
+    /// One direction's detours of every rack; takes withdrawn links out of `weights`.
+    fn plan(&self, seen: &Seen, weights: &mut [f64]) -> Vec<RackDetours> {
+        let ring = self.racks.ring;
+        let mut all = Vec::with_capacity(self.racks.count);
+        for number in 0..self.racks.loops() {
+            let first = number * ring.size;
+            let here = first..first + ring.size;
+            let plan = plan_detours(
+                ring,
+                &seen.hot[here.clone()],
+                &seen.left_over[here.clone()],
+                &seen.link_capacity[here.clone()],
+                LIMITS,
+            );
+            let links = self.topology.links();
+            for link in (0..links.len()).filter(|&link| self.topology.is_server(links.a[link])) {
+                let (rack, tor) = (
+                    self.racks.rack_of(links.a[link]),
+                    self.racks.tor_of(links.b[link]),
+                );
+                if here.contains(&rack) && plan.withdrawn.contains(&(rack - first, tor - first)) {
+                    weights[link] = 0.0;
+                }
+            }
+            all.extend(here.map(|rack| {
+                RackDetours {
+                    straight: seen.straight[rack],
+                    detours: plan
+                        .detours
+                        .iter()
+                        .flat_map(|detour| {
+                            let share = detour.capacity / detour.paths.len() as f64;
+                            detour.paths.iter().map(move |path| (path.clone(), share))
+                        })
+                        .filter(|(path, _)| path.source == rack - first)
+                        .collect(),
+                }
+            }));
+        }
+        all
+    }
+}
+
+/// What the schedulers see of one direction, by ToR or rack, in the unit of the capacities.
+struct Seen {
+    hot: Vec<bool>,
+    left_over: Vec<f64>,
+    link_capacity: Vec<f64>,
+    /// What a rack sends over the backbone.
+    straight: Vec<f64>,
+}
+
+impl Seen {
+    fn of(controllers: &Controllers<'_>, paths: &Paths, rates: &[f64], side: usize) -> Seen {
+        let racks = controllers.racks;
+        let links = controllers.topology.links();
+        let mut per_link = vec![0.0; controllers.capacity.len()];
+        let mut straight = vec![0.0; racks.count];
+        for (flow, rate) in rates.iter().enumerate() {
+            let path = paths.path(flow);
+            // Two links lead through a shared ToR.
+            let own: Option<&DirectedLink> = if side == 0 { path.first() } else { path.last() };
+            if let (Some(own), true) = (own, path.len() > 2) {
+                straight[racks.rack_of(links.a[(own / 2) as usize])] += rate;
+                path.iter().for_each(|&link| per_link[link as usize] += rate);
+            }
+        }
+        let capacity = controllers.by_tor(&controllers.capacity, side);
+        let used = controllers.by_tor(&per_link, side);
+        let mut link_capacity: Vec<f64> = straight.iter().map(|sent| -sent).collect();
+        for link in (0..links.len()).filter(|&link| controllers.topology.is_server(links.a[link])) {
+            link_capacity[racks.rack_of(links.a[link])] += controllers.capacity[2 * link + side];
+        }
+        Seen {
+            // A ToR without a live uplink has nothing to be full of, and nothing left.
+            hot: used
+                .iter()
+                .zip(&capacity)
+                .map(|(used, capacity)| *used > HOT * capacity)
+                .collect(),
+            left_over: used
+                .iter()
+                .zip(&capacity)
+                .map(|(used, capacity)| capacity - used)
+                .collect(),
+            link_capacity,
+            straight,
+        }
+    }
+}
