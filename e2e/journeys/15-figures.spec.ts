@@ -30,7 +30,9 @@ test("a published figure stands beside ours and is computed again", async ({ pag
   await expect(row("space for them")).toContainText("matches");
   await expect(row("worst single cut")).toContainText("within band");
   await expect(row("worst single cut")).toContainText("upper bound that no cut reaches");
-  await expect(page.getByText(/^modelled · engine flow .* seeds 0, 1 · paper \[bcube §5\.2\] · run/)).toBeVisible();
+  await expect(
+    page.getByText(/^modelled · engine flow .* seeds 0, 1 · paper \[bcube §5\.2\] · run/),
+  ).toBeVisible();
   await expect(page.getByText("modelled", { exact: true })).toBeVisible();
   await looks(page, info, "packaging");
 

@@ -3,7 +3,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useRef } from "react";
 import { ApiError, api, take } from "@/api/client";
 import { Button, buttonClass } from "@/ui/button";
-import { Field, Section, TextInput } from "@/ui/form";
+import { Section, TextInput } from "@/ui/form";
 import { Skeleton } from "@/ui/marks";
 import { Segmented } from "@/ui/tabs";
 import { plural } from "@/units";
@@ -161,18 +161,14 @@ function Composer({ draft, change }: { draft: Draft; change: (draft: Draft) => v
             />
             <SweepSection draft={draft} messages={messages} onChange={change} />
             <Section title="Name">
-              <Field label="Name" controlWidth={220} message={messageAt(messages, "name")}>
-                {({ id, describedBy }) => (
-                  <TextInput
-                    id={id}
-                    aria-describedby={describedBy}
-                    value={typeof draft.name === "string" ? draft.name : ""}
-                    placeholder="made from the plan and the traffic"
-                    maxLength={120}
-                    onChange={(event) => set("name", event.target.value || undefined)}
-                  />
-                )}
-              </Field>
+              <TextInput
+                aria-label="Name of the experiment"
+                value={typeof draft.name === "string" ? draft.name : ""}
+                placeholder="made from the plan and the traffic"
+                maxLength={120}
+                onChange={(event) => set("name", event.target.value || undefined)}
+              />
+              {messageAt(messages, "name") && <p className={styles.message}>{messageAt(messages, "name")}</p>}
             </Section>
           </div>
           <div className={styles.foot}>

@@ -59,7 +59,8 @@ export function useDraft() {
     let stale = false;
     const timer = setTimeout(async () => {
       const next = await pack(draft);
-      if (stale || next === written.current) return;
+      // Another page may be on its way in while this one still stands.
+      if (stale || next === written.current || location.pathname !== "/experiments") return;
       written.current = next;
       void navigate({
         from: "/experiments",

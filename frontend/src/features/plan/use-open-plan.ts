@@ -84,7 +84,8 @@ export function useOpenPlan(): OpenState {
     let stale = false;
     const timer = setTimeout(async () => {
       const code = dirty || id === undefined ? await encodeSpec(spec) : undefined;
-      if (stale) return;
+      // Another page may be on its way in while this one still stands.
+      if (stale || !/^\/(plans\/|$)/.test(location.pathname)) return;
       const next = `${id ?? ""}|${search.revision ?? ""}|${code ?? ""}|`;
       if (current.current === next) return;
       current.current = next;

@@ -1,0 +1,59 @@
+import { accessible, expect, test } from "./page";
+
+test("compared plans are predicted together: whole, and with failures, against the base", async ({
+  page,
+}, info) => {
+  const make = async (name: string, topology: Record<string, unknown>) => {
+    const answer = await page.request.post("/api/v1/plans", { data: { name, spec: { topology } } });
+    expect(answer.status()).toBe(201);
+    return ((await answer.json()) as { id: string }).id;
+  };
+  const cube = await make("A cube", { family: "bcube", n: 4, k: 2 });
+  const tree = await make("A tree", { family: "tree", edge_ports: 16, servers: 64 });
+  await page.goto(`/compare?plans=${cube},${tree}`);
+  const table = page.getByRole("table").first();
+  const bisection = table.getByRole("row", { name: /^Bisection width/ });
+  await expect(bisection).toContainText(/exact|bound/);
+  await expect(table.getByRole("row", { name: /^Faults tolerated/ })).toBeVisible();
+  await expect(table.getByRole("row", { name: /^ABT, no failure/ })).toHaveCount(0);
+
+  const section = page.getByRole("region", { name: "Throughput and degradation" });
+  await expect(section).toContainText("32 points");
+  await section.getByRole("button", { name: "Predict" }).click();
+  await expect(section.getByRole("figure", { name: "ABT under server failures" })).toBeVisible();
+  await expect(section.getByRole("figure", { name: "Dropped flows under switch failures" })).toBeVisible();
+  const whole = table.getByRole("row", { name: /^ABT, no failure/ });
+  await expect(whole.getByRole("cell").nth(1)).toContainText("Gb/s");
+  await expect(
+    table
+      .getByRole("row", { name: /^Bottleneck degree/ })
+      .getByRole("cell")
+      .first(),
+  ).toContainText(/\d/);
+  const left = table.getByRole("row", { name: /^ABT, 10.% of switches failed/ });
+  await expect(left.getByRole("cell").nth(1)).toContainText("Gb/s");
+
+  // Against another base it is the same question: nothing is computed anew.
+  await table
+    .getByRole("columnheader")
+    .filter({ hasText: "A tree" })
+    .getByRole("button", { name: "Make base" })
+    .click();
+  await expect(whole.getByRole("cell").first()).toContainText(/\+/);
+  await page.reload();
+  await expect(whole.getByRole("cell").first()).toContainText(/\+/);
+  await expect(section.getByRole("button", { name: "Predict" })).toHaveCount(0);
+  for (const theme of ["dark", "light"] as const) {
+    await page.emulateMedia({ colorScheme: theme });
+    await expect(page.locator("html")).toHaveAttribute("data-theme", theme);
+    await section.scrollIntoViewIfNeeded();
+    await page.waitForTimeout(300);
+    await page.screenshot({ path: info.outputPath(`degradation-${theme}.png`) });
+    await accessible(page);
+  }
+  await page.getByRole("radio", { name: "Charts" }).click();
+  await expect(page.getByRole("figure", { name: /ABT, no failure/ })).toBeVisible();
+  await section.getByRole("link", { name: "All of its points" }).click();
+  await expect(page).toHaveURL(/\/runs\//);
+  await expect(page.getByRole("grid", { name: "Points of the run" })).toHaveAttribute("aria-rowcount", "33");
+});
