@@ -44,7 +44,7 @@ class RunRow(Base):
     attempts: Mapped[int] = mapped_column(Integer, server_default="0")
     """How often a worker began it. Also the fence: only the worker of the latest attempt may write."""
     deaths: Mapped[int] = mapped_column(Integer, server_default="0")
-    """How often a worker died at it."""
+    """How many workers in a row died at it without getting further."""
     progress: Mapped[float] = mapped_column(Float, server_default="0")
     progress_at_start: Mapped[float] = mapped_column(Float, server_default="0")
     """What earlier attempts had done when the latest began: the estimate counts from there."""

@@ -1,4 +1,8 @@
-"""Gives the runs of dead workers to others, or fails them with a reason after too many deaths: no run is ever stuck."""
+"""Gives the runs of dead workers to others, or fails them with a reason: no run is ever stuck.
+
+A run fails when so many workers in a row died at it without getting a point further: it is the run then that kills them. A
+long sweep may outlive any number of workers.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +34,10 @@ class RunReaper:
         with self._database.session() as session:
             repository = RunRepository(session)
             for row in repository.abandoned(self._lease):
-                row.deaths += 1
+                got_on = row.points_done > round(row.progress_at_start * row.points_total)
+                row.deaths = 1 if got_on else row.deaths + 1
                 if row.deaths >= self._attempts:
-                    enter(repository, row, "failed", f"The worker died {row.deaths} times at this run.")
+                    enter(repository, row, "failed", f"The worker died {row.deaths} times in a row at this run.")
                 else:
                     row.queue_id = self._queue.put(session, row.id)
                     enter(repository, row, "queued", "Its worker died; it goes on with another one.")

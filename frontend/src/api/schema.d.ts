@@ -3519,7 +3519,7 @@ export interface components {
             attempts: number;
             /**
              * Deaths
-             * @description How often a worker died at it.
+             * @description How many workers in a row died at it without getting further.
              */
             deaths: number;
             /** Progress */
@@ -3799,12 +3799,12 @@ export interface components {
             /**
              * Failed Link Timeout Secs
              * @description How long a failure is believed.
-             * @default 60
+             * @default 20
              */
             failed_link_timeout_secs: number;
             /**
              * Path Cache Secs
-             * @default 60
+             * @default 30
              */
             path_cache_secs: number;
         };
