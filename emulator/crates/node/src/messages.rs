@@ -1,5 +1,6 @@
 //! The messages between a node and the fabric: JSON objects whose `t` says which.
 
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use cubeyard_dataplane::configuration::Settings;
@@ -264,6 +265,17 @@ pub enum ToFabric {
     Flows {
         /// Those that have changed.
         rows: Vec<FlowRow>,
+    },
+    /// What the software dataplane has carried and dropped so far, if that has changed.
+    Traffic {
+        /// Bytes sent by the server's own applications.
+        own_bytes: u64,
+        /// Bytes relayed for others.
+        relayed_bytes: u64,
+        /// Bytes delivered to the server's applications.
+        delivered_bytes: u64,
+        /// Packets dropped, by reason.
+        drops: BTreeMap<&'static str, u64>,
     },
     /// What the protocol knows.
     Inspected(InspectedBody),

@@ -22,6 +22,7 @@ use crate::fabric::{Arrival, Fabric};
 use crate::messages::{Configure, Dataplane, FromFabric, PortOrder, ToFabric};
 use crate::poller::{Interest, Poller, Token};
 use crate::signals::Signals;
+use crate::software::Software;
 use crate::workload::{FlowNews, RATES_BITS_PER_SEC, Workload};
 
 /// From one report of the flows to the next.
@@ -70,6 +71,7 @@ struct Server {
     carriers: CarrierWatch,
     meters: Meters,
     workload: Workload,
+    software: Option<Software>,
     /// Numbers of the paths that flows and default routes take.
     flow_paths: BTreeMap<Flow, u32>,
     route_paths: BTreeMap<NodeId, u32>,
@@ -100,6 +102,7 @@ impl Node {
             (Token::Fabric, _) => self.on_fabric(),
             (Token::Links, Some(server)) => server.on_links(),
             (Token::Control(index), Some(server)) => server.on_control(index as usize),
+            (Token::Frames(index), Some(server)) => server.on_frames(index as usize),
             (Token::Flow(id), Some(server)) => server.workload.on_ready(id, now(), &self.poller),
             _ => {}
         }
@@ -217,6 +220,10 @@ impl Server {
         } else {
             Vec::new()
         };
+        let in_software = configure.dataplane == Dataplane::Software;
+        let software = in_software
+            .then(|| Software::open(configure, poller))
+            .transpose()?;
         let header = if forwards { HEADER_BYTES as u32 } else { 0 };
         let workload = Workload::new(configure.ip, rate, configure.mtu.saturating_sub(header))
             .map_err(|error| format!("no memory for the workload: {error}"))?;
@@ -230,6 +237,7 @@ impl Server {
             meters: Meters::new(rate, &ports, now),
             ports,
             workload,
+            software,
             flow_paths: BTreeMap::new(),
             route_paths: BTreeMap::new(),
             report_at: now + REPORT,
@@ -272,6 +280,13 @@ impl Server {
             self.report(poller, fabric, measure);
             if measure {
                 let elapsed_secs = (REPORT * REPORTS_PER_MEASURE).as_secs_f64();
+                let rates = self
+                    .software
+                    .as_mut()
+                    .map(|software| software.take_rates(elapsed_secs));
+                for rate in rates.unwrap_or_default() {
+                    self.input(rate);
+                }
                 for news in self.workload.news(elapsed_secs) {
                     match news {
                         FlowNews::Rate { flow, bits_per_sec } => {
@@ -302,6 +317,16 @@ impl Server {
         for rows in rows.chunks(ROWS) {
             fabric.send(&ToFabric::Flows { rows: rows.to_vec() }, poller);
         }
+        if let Some(counts) = self.software.as_mut().and_then(Software::changed_counts) {
+            let traffic = counts.traffic;
+            let message = ToFabric::Traffic {
+                own_bytes: traffic.own_bytes,
+                relayed_bytes: traffic.relayed_bytes,
+                delivered_bytes: traffic.delivered_bytes,
+                drops: counts.drops,
+            };
+            fabric.send(&message, poller);
+        }
     }
 
     fn on_links(&mut self) {
@@ -328,8 +353,20 @@ impl Server {
         socket.receive(|from, bytes| protocol.handle(now(), Input::Message { port, from, bytes }));
     }
 
+    fn on_frames(&mut self, index: usize) {
+        if let Some(software) = &mut self.software {
+            software.on_ready(index);
+            for input in software.take_inputs() {
+                self.input(input);
+            }
+        }
+    }
+
     /// Does what the protocol wants done here; what the fabric has to do.
     fn carry_out(&mut self, output: Output) -> Option<ToFabric> {
+        if let Some(software) = &mut self.software {
+            software.carry_out(&output);
+        }
         let bytes = |path: &NumberedPath| path.route.hops().iter().map(|hop| hop.0).collect();
         Some(match output {
             Output::Send { port, to, bytes } => {

@@ -19,6 +19,8 @@ pub enum Token {
     Control(u32),
     /// The workload's flow of this number.
     Flow(u32),
+    /// The packet socket with this index.
+    Frames(u32),
 }
 
 impl Token {
@@ -29,6 +31,7 @@ impl Token {
             Token::Links => (2, 0),
             Token::Control(index) => (3, index),
             Token::Flow(id) => (4, id),
+            Token::Frames(index) => (5, index),
         };
         kind << 32 | u64::from(index)
     }
@@ -41,6 +44,7 @@ impl Token {
             2 => Some(Token::Links),
             3 => Some(Token::Control(index)),
             4 => Some(Token::Flow(index)),
+            5 => Some(Token::Frames(index)),
             _ => None,
         }
     }

@@ -250,14 +250,14 @@ impl Bsr {
             }
             let has_another = best.is_some();
             if let Some(best) = best {
-                self.switch(&flow, &best, SwitchReason::Failure);
+                self.switch(now, &flow, &best, SwitchReason::Failure);
             }
             if probing {
                 continue;
             }
             if broken && !has_another {
                 self.flows.schedule(&flow, now);
-            } else {
+            } else if broken {
                 // As long as there are paths left, probing can wait. [bcube §4.3]
                 let pause = secs(self.settings.reprobe_after_failure_secs);
                 let due = now + pause + self.jitter(pause);
@@ -273,7 +273,7 @@ impl Bsr {
     }
 
     /// Puts a flow on a path.
-    fn switch(&mut self, flow: &Flow, candidate: &Candidate, reason: SwitchReason) {
+    fn switch(&mut self, now: Time, flow: &Flow, candidate: &Candidate, reason: SwitchReason) {
         let summary = summary(candidate);
         let Some(state) = self.flows.get_mut(flow) else {
             return;
@@ -282,6 +282,11 @@ impl Bsr {
         let (first, destination) = (state.current.is_none(), state.destination);
         state.switches += u32::from(!first);
         state.current = Some(candidate.path.clone());
+        let moves_to = self.neighbours.with_nha(candidate.path.numbered.route.hops()[0]);
+        if let Some(index) = moves_to.filter(|_| !first) {
+            let port = self.neighbours.list()[index].port;
+            self.neighbours.claim(now, port, candidate.available_bits_per_sec);
+        }
         self.outputs.push_back(Output::SetFlow {
             flow: *flow,
             destination,

@@ -17,6 +17,8 @@ use crate::protocol::{NeighbourStatus, Time};
 
 /// Messages a second that are taken in from one neighbour on average.
 const MESSAGES_PER_SEC: f64 = 4000.0;
+/// Time after which a measurement shows a flow that has moved.
+const CLAIM: Duration = Duration::from_secs(2);
 /// Least time between two hellos that answer a neighbour out of turn.
 const ANSWER_PAUSE: Duration = Duration::from_millis(20);
 
@@ -50,10 +52,21 @@ pub struct PortState {
     pub port: u8,
     /// Whether it has a carrier.
     pub carrier: bool,
-    /// What the link could carry besides, from us.
-    pub out_bits_per_sec: f64,
+    /// What the link could carry besides, from us, as last measured.
+    out_bits_per_sec: f64,
+    /// What flows that we moved here will take, and until when the measurement cannot show it.
+    claims: Vec<(Time, f64)>,
     /// What the link could carry besides, to us.
     pub in_bits_per_sec: f64,
+}
+
+impl PortState {
+    /// What the link could carry besides, from us.
+    pub fn left_bits_per_sec(&self, now: Time) -> f64 {
+        let claims = self.claims.iter().filter(|(until, _)| now < *until);
+        let claimed: f64 = claims.map(|(_, bits_per_sec)| bits_per_sec).sum();
+        (self.out_bits_per_sec - claimed).max(0.0)
+    }
 }
 
 /// All neighbours, by port and then by address.
@@ -97,6 +110,7 @@ impl Neighbours {
             port: port.port,
             carrier: true,
             out_bits_per_sec: rate,
+            claims: Vec::new(),
             in_bits_per_sec: rate,
         });
         Neighbours {
@@ -146,6 +160,15 @@ impl Neighbours {
         if let Some(state) = self.ports.iter_mut().find(|state| state.port == port) {
             state.out_bits_per_sec = out_bits_per_sec.max(0.0);
             state.in_bits_per_sec = in_bits_per_sec.max(0.0);
+        }
+    }
+
+    /// Notes that a flow of ours moves to a port, and what it may take there. Without that, flows that choose within
+    /// one measurement of each other would all follow the first. `[ours]`
+    pub fn claim(&mut self, now: Time, port: u8, bits_per_sec: f64) {
+        if let Some(state) = self.ports.iter_mut().find(|state| state.port == port) {
+            state.claims.retain(|(until, _)| now < *until);
+            state.claims.push((now + CLAIM, bits_per_sec));
         }
     }
 

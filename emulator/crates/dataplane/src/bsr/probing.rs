@@ -23,7 +23,7 @@ impl Bsr {
         };
         if let Some(round) = &mut state.round {
             for slot in round.on_timeout(now, timeout) {
-                self.send_probe(flow, slot);
+                self.send_probe(now, flow, slot);
             }
             return self.carry_on(now, flow);
         }
@@ -71,11 +71,11 @@ impl Bsr {
         let until = now + secs(self.settings.probe_timeout_secs);
         let round = self.flows.get_mut(flow).and_then(|state| state.round.as_mut());
         if let Some(slot) = round.map(|round| round.add(path, until)) {
-            self.send_probe(flow, slot);
+            self.send_probe(now, flow, slot);
         }
     }
 
-    fn send_probe(&mut self, flow: &Flow, slot: u8) {
+    fn send_probe(&mut self, now: Time, flow: &Flow, slot: u8) {
         let Some(round) = self.flows.get(flow).and_then(|state| state.round.as_ref()) else {
             return;
         };
@@ -88,7 +88,7 @@ impl Bsr {
             destination: destination.unwrap_or(self.me),
             round: round.id,
             slot,
-            available_bits_per_sec: self.left_towards(path.route.hops()[0]) as u64,
+            available_bits_per_sec: self.left_towards(now, path.route.hops()[0]) as u64,
             path_id: path.id,
             index: 0,
             route: path.route,
@@ -97,13 +97,13 @@ impl Bsr {
     }
 
     /// What is left of the link towards a next hop.
-    pub(super) fn left_towards(&self, nha: Nha) -> f64 {
+    pub(super) fn left_towards(&self, now: Time, nha: Nha) -> f64 {
         let port = self
             .neighbours
             .with_nha(nha)
             .map(|index| self.neighbours.list()[index].port);
         let state = port.and_then(|port| self.neighbours.port(port));
-        state.map_or(0.0, |state| state.out_bits_per_sec)
+        state.map_or(0.0, |state| state.left_bits_per_sec(now))
     }
 
     /// An answer came back to us, from `destination` by our neighbour `sender`.
@@ -185,7 +185,12 @@ impl Bsr {
             return;
         };
         self.rounds.remove(&round.id);
-        let good = round.good();
+        let mut good = round.good();
+        for candidate in &mut good {
+            // Another flow of ours may have moved there since the probe left.
+            let left = self.left_towards(now, candidate.path.numbered.route.hops()[0]);
+            candidate.available_bits_per_sec = candidate.available_bits_per_sec.min(left);
+        }
         self.tell(Event::Probed {
             flow: *flow,
             probes: round.probes().len() as u32,
@@ -203,7 +208,7 @@ impl Bsr {
         state.stranded = stranded;
         state.good = good;
         if let Some(best) = best.filter(|best| state.path_id() != best.path.numbered.id) {
-            self.switch(flow, &best, SwitchReason::Adaptation);
+            self.switch(now, flow, &best, SwitchReason::Adaptation);
         }
         let pause = secs(if stranded {
             self.settings.retry_secs

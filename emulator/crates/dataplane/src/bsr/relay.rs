@@ -24,7 +24,7 @@ impl Bsr {
         };
         let ends_here = trail.next_hop().is_none();
         match message {
-            Message::Probe(_) => self.on_probe(port, trail, &path),
+            Message::Probe(_) => self.on_probe(now, port, trail, &path),
             Message::Response(_) if ends_here => self.on_response(now, sender, &trail),
             Message::Response(_) => self.pass_on(trail, Message::Response),
             Message::Failure { dead, .. } => {
@@ -51,7 +51,7 @@ impl Bsr {
         (came && path.servers.last() == Some(&trail.destination)).then_some(path)
     }
 
-    fn on_probe(&mut self, port: u8, mut trail: Trail, path: &Path) {
+    fn on_probe(&mut self, now: Time, port: u8, mut trail: Trail, path: &Path) {
         let left_in = self
             .neighbours
             .port(port)
@@ -72,7 +72,7 @@ impl Bsr {
         match trail.next_hop() {
             None => self.send_on(back, Message::Response),
             Some(next) if self.neighbours.is_up(next) => {
-                trail.available_bits_per_sec = so_far.min(self.left_towards(next) as u64);
+                trail.available_bits_per_sec = so_far.min(self.left_towards(now, next) as u64);
                 self.send_on(trail, Message::Probe);
             }
             Some(next) => {

@@ -22,6 +22,8 @@ use cubeyard_topology::{BcubeSpec, NodeId, Topology, TopologySpec};
 pub const RATE_BITS_PER_SEC: f64 = 100e6;
 /// From one look at the links to the next.
 const MEASURE: Duration = Duration::from_millis(200);
+/// What servers see of their links is smoothed over a second, as a node's meters do: exp(-0.2 s / 1 s).
+const KEPT: f64 = 0.8187;
 /// From one packet of a flow to the next.
 const PACKET: Duration = Duration::from_millis(10);
 /// Time in which a port sees that its carrier has changed.
@@ -88,6 +90,8 @@ pub struct Network {
     pub settings: Settings,
     present: Option<Vec<NodeId>>,
     servers: BTreeMap<NodeId, Server>,
+    /// By directed link, the share of its rate that is left, as the servers see it.
+    seen_left: Vec<f64>,
     queue: BinaryHeap<Reverse<(Time, u64, Happening)>>,
     queued: u64,
     draws: Draws,
@@ -106,6 +110,7 @@ impl Network {
         let topology = Topology::build(&spec).unwrap();
         let shape = Shape::new(&topology).unwrap();
         let failures = Failures::none(&topology);
+        let links = topology.link_count();
         let mut network = Network {
             topology,
             shape,
@@ -118,6 +123,7 @@ impl Network {
             settings: Settings::default(),
             present,
             servers: BTreeMap::new(),
+            seen_left: vec![1.0; 2 * links],
             queue: BinaryHeap::new(),
             queued: 0,
             draws: Draws::new(seed),
@@ -525,6 +531,9 @@ impl Network {
             }
             open = rest;
         }
+        for (seen, left) in self.seen_left.iter_mut().zip(&left) {
+            *seen = KEPT * *seen + (1.0 - KEPT) * left;
+        }
         let running: Vec<NodeId> = self.servers.keys().copied().collect();
         for server in running {
             for port in 0..self.shape.levels {
@@ -535,8 +544,8 @@ impl Network {
                 );
                 let available = Input::Available {
                     port: port as u8,
-                    out_bits_per_sec: left[out as usize] * RATE_BITS_PER_SEC,
-                    in_bits_per_sec: left[back as usize] * RATE_BITS_PER_SEC,
+                    out_bits_per_sec: self.seen_left[out as usize] * RATE_BITS_PER_SEC,
+                    in_bits_per_sec: self.seen_left[back as usize] * RATE_BITS_PER_SEC,
                 };
                 self.input(server, available);
             }
