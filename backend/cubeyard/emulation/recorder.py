@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from cubeyard.emulation.events import Events
 from cubeyard.emulation.guard import Reading, Window
 from cubeyard.emulation.question import Question
 
@@ -83,7 +84,6 @@ class Tick:
     server_cpu: list[float]
     flows: np.ndarray
     retransmits: list[int]
-    paths: list[int]
     link_drops: list[int]
     queue: list[int]
     drops: dict[str, int]
@@ -103,7 +103,6 @@ class Tick:
             [float(one) for one in of_servers.get("cpu") or [0.0] * servers],
             np.array(_column(of_flows.get("bytes"), flows), dtype=np.int64),
             _column(of_flows.get("retransmits"), flows),
-            _column(of_flows.get("path"), flows),
             _folded(of_links.get("drops"), links),
             _folded(of_links.get("queue"), links),
             {str(name): int(count) for name, count in (frame.get("drops") or {}).items()},
@@ -130,20 +129,17 @@ class Recorder:
 
     question: Question
     parts: dict[Part, Sums] = field(default_factory=dict)
-    events: list[Json] = field(default_factory=list)
-    moves: int = 0
-    """How often a flow took another path."""
     series: list[tuple[float, float, float]] = field(default_factory=list)
     """(at, goodput, ABT), one a second."""
 
     def __post_init__(self) -> None:
         network = self.question.network
+        self.events = Events(len(self.question.flows))
         self._servers = list(network.servers)
         self._row = {server: i for i, server in enumerate(self._servers)}
         self._destination = np.array([self._row[flow.destination] for flow in self.question.flows])
         self._source = np.array([self._row[flow.source] for flow in self.question.flows])
         self._window = Window(len(self.question.flows))
-        self._paths = [0] * len(self.question.flows)
         self._last_secs: float | None = None
         self.total = self._sums()
         self.reading = Reading(0.0, 0.0, 0)
@@ -171,11 +167,8 @@ class Recorder:
             self.series.append((round(at_secs, 1), round(now.goodput_bits_per_sec), round(now.abt_bits_per_sec)))
         return self.reading
 
-    def payload(self, tick: Tick, at_secs: float, phase: str, events: list[Json]) -> Json:
+    def payload(self, tick: Tick, at_secs: float, phase: str) -> Json:
         """The frame that the page draws: deltas in columns, and only what is there."""
-        moved = [[i, path] for i, path in enumerate(tick.paths) if path != self._paths[i]]
-        self.moves += sum(self._paths[i] != 0 and path != 0 for i, path in moved)
-        self._paths = tick.paths
         received = np.bincount(self._destination, tick.flows, len(self._servers)).astype(np.int64)
         payload: Json = {
             "tick": tick.number,
@@ -194,14 +187,12 @@ class Recorder:
         if len(tick.flows) <= MAX_FLOW_COLUMNS:
             payload["flows"] = {"bytes": tick.flows.tolist()}
         sparse = {
-            "paths": moved,
             "retransmits": [[i, one] for i, one in enumerate(tick.retransmits) if one],
             "link_drops": [[i, one] for i, one in enumerate(tick.link_drops) if one],
             "queues": [[i, one] for i, one in enumerate(tick.queue) if one],
             "drops": {name: one for name, one in tick.drops.items() if one},
-            "events": events,
         }
-        return {**payload, **{name: some for name, some in sparse.items() if some}}
+        return {**payload, **{name: some for name, some in sparse.items() if some}, **self.events.tick()}
 
     def per_server(self) -> list[Json]:
         secs = max(self.total.secs, 1e-9)

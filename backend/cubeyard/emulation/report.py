@@ -42,7 +42,7 @@ def make(
         },
         "fidelity": judge(calibration, achieved, cpu, question.network.header_efficiency),
         "faults": [{**fault, **consequences(fault, recorder)} for fault in faults],
-        "path_moves": recorder.moves,
+        "path_switches": recorder.events.switches,
         "per_server": recorder.per_server(),
         "per_link": recorder.per_link(),
         "per_flow": recorder.per_flow(),
@@ -68,7 +68,7 @@ def consequences(fault: Json, recorder: Recorder) -> Json:
         }
     after = [
         (event, (event["at_nanos"] - struck) / 1e9)
-        for event in recorder.events
+        for event in recorder.events.all
         if event.get("at_nanos") is not None and 0 <= event["at_nanos"] - struck <= WATCHED_SECS * 1e9
     ]
     detected = [secs for event, secs in after if event.get("kind") in DETECTED]

@@ -150,7 +150,7 @@ class Session:
         for frame in self._sent(flows, total_secs):
             tick, secs = self._recorder.take(frame)
             self._at_secs = tick.at_secs - settings.settle_secs
-            events = self._heard(tick)
+            self._recorder.events.hear(tick.events, time.monotonic_ns(), self._at_secs)
             counted = self._at_secs >= 0
             if counted and not began:
                 began = True
@@ -159,9 +159,7 @@ class Session:
             part = self._part()
             if counted:
                 reading = self._recorder.count(tick, secs, self._at_secs, part)
-            self._sink.frame(
-                "tick", self._recorder.payload(tick, self._at_secs, part if counted else "settling", events)
-            )
+            self._sink.frame("tick", self._recorder.payload(tick, self._at_secs, part if counted else "settling"))
             self._sink.progress(0.15 + 0.85 * min(tick.at_secs / total_secs, 1.0))
             if counted and part == "before":
                 self._guard.before(reading)
@@ -188,15 +186,6 @@ class Session:
                 if frame.get("at_secs", 0.0) >= secs:
                     break
         fabric.call("stop", run=self._run)
-
-    def _heard(self, tick: Tick) -> list[Json]:
-        """The tick's events, each with its time in the session."""
-        now_nanos = time.monotonic_ns()
-        for event in tick.events:
-            ago_secs = (now_nanos - event["at_nanos"]) / 1e9 if event.get("at_nanos") else 0.0
-            event["at_secs"] = round(self._at_secs - ago_secs, 4)
-        self._recorder.events += tick.events
-        return tick.events
 
     def _part(self) -> Part:
         if not self._had_fault:

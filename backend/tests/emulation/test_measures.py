@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cubeyard.emulation.events import Events
 from cubeyard.emulation.fidelity import Calibration, judge
 from cubeyard.emulation.guard import Guard, Reading, Window
 from cubeyard.emulation.recorder import Recorder
@@ -91,6 +92,42 @@ def busy_frame(number: int, servers: int, links: int, flows: int) -> Json:
     }
 
 
+def chosen(row: int, kind: str = "path_selected") -> Json:
+    path = {"path_id": 7, "servers": [10, 11, 15], "available_bits_per_sec": 1e8}
+    flow = {"src": "10.0.0.1", "dst": "10.0.0.9", "proto": 6, "sport": 40000, "dport": 5201 + row}
+    return {
+        "kind": kind,
+        "server": 1,
+        "at_nanos": 5,
+        "flow": flow,
+        "path": path,
+        "from_path_id": 3,
+        "reason": "failure",
+    }
+
+
+def test_a_burst_of_events_is_spread_and_none_is_lost() -> None:
+    events = Events(240)
+    events.hear([chosen(row) for row in range(240)] + [chosen(row, "path_switched") for row in range(100)], 5, 1.0)
+    ticks = []
+    while tick := events.tick():
+        ticks.append(tick)
+    assert sum(len(tick.get("routes", [])) for tick in ticks) == 340
+    switched = [event for tick in ticks for event in tick.get("events", [])]
+    assert [event["flow"] for event in switched] == list(range(100))
+    assert switched[0]["path"] == [10, 11, 15]
+    assert ticks[0]["counts"] == {"path_selected": 240}
+    assert events.switches == 100
+    assert max(len(orjson.dumps(tick)) for tick in ticks) < 6000
+
+
+def test_an_application_s_own_flow_is_told_by_its_tuple() -> None:
+    events = Events(4)
+    events.hear([{**chosen(0, "path_switched"), "flow": {"src": "10.0.0.1", "dport": 80}}], 5, 1.0)
+    (event,) = events.tick()["events"]
+    assert event["tuple"]["dport"] == 80
+
+
 @pytest.mark.parametrize(
     ("spec", "workload"),
     [
@@ -105,11 +142,12 @@ def test_a_tick_is_small(engine: Engine, spec: Json, workload: str) -> None:
     recorder = Recorder(asked)
     sizes = []
     for number in range(1, 5):
+        recorder.events.hear([chosen(row, "path_switched") for row in range(len(asked.flows))], 5, 0.0)
         tick, secs = recorder.take(
             busy_frame(number, len(asked.network.servers), len(asked.network.links), len(asked.flows))
         )
         recorder.count(tick, secs, number / 10, "before")
-        sizes.append(len(orjson.dumps(recorder.payload(tick, number / 10, "before", []))))
+        sizes.append(len(orjson.dumps(recorder.payload(tick, number / 10, "before"))))
     assert max(sizes) <= FRAME_BYTES
 
 
@@ -129,7 +167,7 @@ def test_rates_come_from_the_ticks_own_times(engine: Engine) -> None:
 def test_a_fault_s_consequences_are_those_that_follow_it(engine: Engine) -> None:
     recorder = Recorder(question(engine))
     second = 1_000_000_000
-    recorder.events = [
+    recorder.events.all += [
         {"kind": "neighbour_dead", "at_nanos": 4 * second},
         {"kind": "carrier", "at_nanos": 5 * second + 8_000_000},
         {"kind": "path_switched", "at_nanos": 5 * second + 20_000_000},
