@@ -21,7 +21,7 @@ run: setup ## serve Cubeyard with its own PostgreSQL on http://127.0.0.1:8080 (C
 	@CUBEYARD_LOG_LEVEL=$${CUBEYARD_LOG_LEVEL:-warning} CUBEYARD_LOG_FORMAT=$${CUBEYARD_LOG_FORMAT:-console} \
 		exec bin/cubeyard run --port $(CUBEYARD_PORT)
 
-test: setup-test ## pass every check and every test; TEST="lint rust python page journeys deployment" picks some
+test: setup-test ## pass every check and every test; TEST="lint rust python page journeys emulation deployment" picks some
 	@bin/test $(TEST)
 
 lint: setup-test ## formats, lints, types, and the arrows between the rooms
