@@ -1,0 +1,240 @@
+//! The methods, over all runs.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::error::{FabricError, Result};
+use crate::journal::State;
+use crate::names::RunId;
+use crate::network::{Checked, MAX_SERVERS};
+use crate::run::{Homes, Request, Run, Setup};
+use crate::{namespace, probe, reap};
+
+/// Descriptors one server takes: its sockets, namespace, maps and programs.
+const DESCRIPTORS_A_SERVER: u64 = 26;
+const DESCRIPTORS_FOR_US: u64 = 200;
+
+/// How a fabric is started.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Folder of journals and sockets.
+    pub state: PathBuf,
+    /// Program of nodes in servers without containers.
+    pub node_program: PathBuf,
+}
+
+/// All runs of this host.
+#[derive(Debug)]
+pub struct Fabric {
+    options: Options,
+    state: Arc<State>,
+    runs: Mutex<BTreeMap<RunId, Arc<Run>>>,
+    most_servers: usize,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireJson {
+    run: RunId,
+    #[serde(default)]
+    pids: Option<BTreeMap<u32, u32>>,
+    #[serde(default)]
+    plain: bool,
+}
+
+impl Fabric {
+    /// Opens the state folder, and removes what a fabric before this one has left.
+    pub fn open(options: Options) -> Result<Fabric> {
+        let state = State::open(&options.state)?;
+        namespace::prepare_names()?;
+        reap::reap_all(&state)?;
+        Ok(Fabric {
+            options,
+            state: Arc::new(state),
+            runs: Mutex::new(BTreeMap::new()),
+            most_servers: most_servers(),
+        })
+    }
+
+    /// Answers one request. `frames` is where a subscription's frames go.
+    pub fn call(&self, method: &str, params: Value, frames: &SyncSender<Arc<str>>) -> Result<Value> {
+        match method {
+            "probe" => {
+                serde_json::to_value(probe::probe()).map_err(|error| FabricError::system("probing", error))
+            }
+            "prepare" => self.prepare(params),
+            "wire" => self.wire(params),
+            "workload" => self.ask(&params, Request::Workload(params["flows"].clone())),
+            "start" => self.ask(&params, Request::Start),
+            "stop" => self.ask(&params, Request::Stop),
+            "inject" => self.ask(&params, Request::Inject(params["fault"].clone())),
+            "recover" => self.ask(&params, Request::Recover(params["fault"].clone())),
+            "inspect" => {
+                let server = &params["server"];
+                let id = server.as_u64().and_then(|id| u32::try_from(id).ok());
+                let id =
+                    id.ok_or_else(|| FabricError::bad("server", server, "a server's id", "give a number"))?;
+                self.ask(&params, Request::Inspect(id))
+            }
+            "subscribe" => self.ask(&params, Request::Subscribe(frames.clone())),
+            "destroy" => self.destroy(&run_of(&params)?),
+            "reap" => self.reap(&params),
+            "runs" => self.describe_all(),
+            other => {
+                let limit = "probe, prepare, wire, workload, start, stop, inject, recover, subscribe, inspect, \
+                             destroy, reap or runs";
+                Err(FabricError::bad(
+                    "method",
+                    format!("{other:?}"),
+                    limit,
+                    "use one of these",
+                ))
+            }
+        }
+    }
+
+    /// Destroys every run.
+    pub fn destroy_all(&self) {
+        let runs: Vec<RunId> = self.runs().keys().cloned().collect();
+        for run in runs {
+            // What cannot be removed now stays in the journal for the next start.
+            let _ = self.destroy(&run);
+        }
+    }
+
+    fn runs(&self) -> MutexGuard<'_, BTreeMap<RunId, Arc<Run>>> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self, id: &RunId) -> Result<Arc<Run>> {
+        let found = self.runs().get(id).cloned();
+        found.ok_or_else(|| FabricError::not_found("run", id, "prepare it first"))
+    }
+
+    fn ask(&self, params: &Value, request: Request) -> Result<Value> {
+        self.run(&run_of(params)?)?.ask(request)
+    }
+
+    fn prepare(&self, mut params: Value) -> Result<Value> {
+        let network = Arc::new(Checked::from_json(params["network"].take())?);
+        let id = network.network.run.clone();
+        if params.get("run").is_some_and(|run| run != id.as_str()) {
+            return Err(FabricError::bad(
+                "run",
+                &params["run"],
+                format!("network.run, {id}"),
+                "give the same run",
+            ));
+        }
+        let mut runs = self.runs();
+        if !runs.contains_key(&id) {
+            self.check_room(&runs, &network)?;
+            let setup = Setup {
+                network,
+                state: self.state.clone(),
+                node_program: self.options.node_program.clone(),
+            };
+            runs.insert(id.clone(), Arc::new(Run::start(setup)?));
+        }
+        drop(runs);
+        self.run(&id)?.ask(Request::Describe)
+    }
+
+    fn check_room(&self, runs: &BTreeMap<RunId, Arc<Run>>, network: &Checked) -> Result<()> {
+        let taken: usize = runs.values().map(|run| run.network.network.servers.len()).sum();
+        let wanted = network.network.servers.len();
+        if taken + wanted > self.most_servers {
+            let limit = format!(
+                "at most {} beside the {taken} of other runs",
+                self.most_servers - taken
+            );
+            let fix = "end another run, emulate a slice, or raise the limit of open files";
+            return Err(FabricError::bad(
+                "network.servers",
+                format!("{wanted} servers"),
+                limit,
+                fix,
+            ));
+        }
+        let clash = runs
+            .keys()
+            .find(|other| other.short() == network.network.run.short());
+        match clash {
+            Some(other) => Err(FabricError::state(
+                format!("run {other} starts with the same eight letters"),
+                "give the run another id",
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn wire(&self, params: Value) -> Result<Value> {
+        let json: WireJson = serde_path_to_error::deserialize(params)
+            .map_err(|error| FabricError::malformed(format!("{}: {}", error.path(), error.inner())))?;
+        let homes = match (json.pids, json.plain) {
+            (Some(pids), false) => Homes::Containers(pids),
+            (None, true) => Homes::Plain,
+            _ => return Err(FabricError::malformed("wire wants either pids or plain: true")),
+        };
+        self.run(&json.run)?.ask(Request::Wire(homes))
+    }
+
+    fn destroy(&self, id: &RunId) -> Result<Value> {
+        let Ok(run) = self.run(id) else {
+            return Ok(json!({"removed": 0}));
+        };
+        let result = run.ask(Request::Destroy)?;
+        self.runs().remove(id);
+        Ok(result)
+    }
+
+    fn reap(&self, params: &Value) -> Result<Value> {
+        let keep: Vec<RunId> =
+            serde_json::from_value(params.get("keep").cloned().unwrap_or_else(|| json!([])))
+                .map_err(|error| FabricError::malformed(format!("keep: {error}")))?;
+        let doomed: Vec<RunId> = self
+            .runs()
+            .keys()
+            .filter(|run| !keep.contains(run))
+            .cloned()
+            .collect();
+        for run in &doomed {
+            self.destroy(run)?;
+        }
+        Ok(json!({"removed": doomed}))
+    }
+
+    fn describe_all(&self) -> Result<Value> {
+        let runs: Vec<Arc<Run>> = self.runs().values().cloned().collect();
+        let described: Result<Vec<Value>> = runs.iter().map(|run| run.ask(Request::Describe)).collect();
+        Ok(json!({"runs": described?}))
+    }
+}
+
+fn run_of(params: &Value) -> Result<RunId> {
+    match params["run"].as_str() {
+        Some(text) => text.parse(),
+        None => Err(FabricError::bad(
+            "run",
+            &params["run"],
+            "the id of a run",
+            "give the run's id",
+        )),
+    }
+}
+
+/// How many servers our limit of open files has room for, after raising it as far as it goes.
+fn most_servers() -> usize {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) else {
+        return 16;
+    };
+    let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
+    let now = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(now, _)| now);
+    ((now.saturating_sub(DESCRIPTORS_FOR_US) / DESCRIPTORS_A_SERVER) as usize).min(MAX_SERVERS)
+}

@@ -1,0 +1,165 @@
+//! The socket: who may connect, lines in, lines out.
+
+use std::fs;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::net::sockopt::socket_peercred;
+use serde_json::{Value, json};
+
+use super::Fabric;
+use crate::error::{During, FabricError, Result};
+
+/// Longest request.
+const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
+/// Callers at a time.
+const MAX_CALLERS: usize = 64;
+/// Frames that wait for a caller who does not read; later ones are missed.
+const MAX_FRAMES_WAITING: usize = 50;
+
+/// Listens at `path` for root and for the user `uid`, until the process ends.
+pub fn serve(fabric: &Arc<Fabric>, path: &Path, uid: Option<u32>) -> Result<()> {
+    let listener = listen(path, uid)?;
+    let callers = Arc::new(AtomicUsize::new(0));
+    for stream in listener.incoming() {
+        let Ok(stream) = stream else { continue };
+        let (fabric, callers) = (fabric.clone(), callers.clone());
+        let busy = callers.fetch_add(1, Ordering::SeqCst) >= MAX_CALLERS;
+        let spawned = std::thread::Builder::new().name("caller".to_owned()).spawn({
+            let callers = callers.clone();
+            move || {
+                attend(&fabric, stream, uid, busy);
+                callers.fetch_sub(1, Ordering::SeqCst);
+            }
+        });
+        if spawned.is_err() {
+            callers.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+    Ok(())
+}
+
+fn listen(path: &Path, uid: Option<u32>) -> Result<UnixListener> {
+    if UnixStream::connect(path).is_ok() {
+        let message = format!("another cubeyard-fabric serves {}", path.display());
+        return Err(FabricError::state(
+            message,
+            "use that one, end it, or give another --socket",
+        ));
+    }
+    let failed = || format!("listening at {}", path.display());
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error).during(failed),
+        _ => {}
+    }
+    let mask = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o177));
+    let listener = UnixListener::bind(path).during(failed);
+    rustix::process::umask(mask);
+    let listener = listener?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).during(failed)?;
+    if uid.is_some() {
+        chown(path, uid, None).during(failed)?;
+    }
+    Ok(listener)
+}
+
+/// Waits for SIGTERM or SIGINT, then destroys every run. The signals must be blocked in all threads.
+pub fn stop_on_signal(fabric: &Fabric, socket: &Path) {
+    use nix::sys::signal::{SigSet, Signal};
+    let signals = SigSet::from_iter([Signal::SIGTERM, Signal::SIGINT]);
+    while signals.wait().is_err() {}
+    fabric.destroy_all();
+    // The next start removes it otherwise.
+    let _ = fs::remove_file(socket);
+}
+
+fn attend(fabric: &Fabric, stream: UnixStream, uid: Option<u32>, busy: bool) {
+    let Ok(output) = stream.try_clone() else { return };
+    let output = Arc::new(Mutex::new(output));
+    let refusal = match socket_peercred(&stream) {
+        _ if busy => Some(FabricError::state(
+            "too many callers at a time",
+            "close other connections",
+        )),
+        Ok(peer) if peer.uid.is_root() || Some(peer.uid.as_raw()) == uid => None,
+        _ => Some(FabricError::denied(
+            "this user may not use the fabric: start it with --uid",
+        )),
+    };
+    if let Some(error) = refusal {
+        let _ = write_line(&output, &json!({"id": null, "error": error}).to_string());
+        return;
+    }
+    let (frames, waiting) = sync_channel::<Arc<str>>(MAX_FRAMES_WAITING);
+    let forwarder = std::thread::Builder::new().name("frames".to_owned()).spawn({
+        let output = output.clone();
+        move || forward(&waiting, &output)
+    });
+    if forwarder.is_err() {
+        return;
+    }
+    let mut reader = BufReader::new(stream);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match reader.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) if line.len() as u64 >= MAX_LINE_BYTES => {
+                let error = FabricError::malformed(format!("a request has at most {MAX_LINE_BYTES} bytes"));
+                let _ = write_line(&output, &json!({"id": null, "error": error}).to_string());
+                return;
+            }
+            Ok(_) => {}
+        }
+        let answer = answer(&line, |method, params| fabric.call(method, params, &frames));
+        if write_line(&output, &answer.to_string()).is_err() {
+            return;
+        }
+    }
+}
+
+/// Reads one request and wraps what `call` makes of it.
+fn answer(line: &[u8], call: impl FnOnce(&str, Value) -> Result<Value>) -> Value {
+    let request: Value = match serde_json::from_slice(line) {
+        Ok(request) => request,
+        Err(error) => {
+            let error = FabricError::malformed(format!("a request is one JSON object a line: {error}"));
+            return json!({"id": null, "error": error});
+        }
+    };
+    let id = &request["id"];
+    let params = match request.get("params") {
+        None => json!({}),
+        Some(params) => params.clone(),
+    };
+    let result = match (request["method"].as_str(), params.is_object()) {
+        (Some(method), true) => call(method, params),
+        (None, _) => Err(FabricError::malformed(
+            "a request has a method, which is a string",
+        )),
+        (_, false) => Err(FabricError::malformed("params is an object")),
+    };
+    match result {
+        Ok(result) => json!({"id": id, "result": result}),
+        Err(error) => json!({"id": id, "error": error}),
+    }
+}
+
+fn forward(waiting: &Receiver<Arc<str>>, output: &Mutex<UnixStream>) {
+    while let Ok(line) = waiting.recv() {
+        if write_line(output, &line).is_err() {
+            return;
+        }
+    }
+}
+
+fn write_line(output: &Mutex<UnixStream>, line: &str) -> std::io::Result<()> {
+    let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+    output.write_all(line.as_bytes())?;
+    output.write_all(b"\n")
+}

@@ -1,0 +1,181 @@
+//! What each run has made, written down and on the disk before it is made: whoever starts next can remove it all.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{During, FabricError, Result};
+use crate::names::RunId;
+use crate::namespace::NamespaceId;
+
+/// Longest path a Unix socket may have.
+const SOCKET_PATH_BYTES: usize = 107;
+
+/// The things of one run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The run.
+    pub run: RunId,
+    /// Names of namespaces that are ours, whether made already or not.
+    pub namespaces: Vec<String>,
+    /// Namespaces of containers, which are not ours, but in which we put virtual network cards.
+    pub containers: Vec<Container>,
+}
+
+/// A container we wired.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Container {
+    /// A process in it.
+    pub pid: u32,
+    /// The namespace that process had; a process number alone may have gone to another.
+    pub namespace: NamespaceId,
+}
+
+/// The folder of journals and of the runs' sockets, held by one fabric at a time.
+#[derive(Debug)]
+pub struct State {
+    root: PathBuf,
+    _lock: File,
+}
+
+impl State {
+    /// Opens the folder, makes what is missing, and locks it.
+    pub fn open(root: &Path) -> Result<State> {
+        let longest = root
+            .join("runs")
+            .join("0".repeat(36))
+            .join("65533")
+            .join("fabric.sock");
+        if longest.as_os_str().len() > SOCKET_PATH_BYTES {
+            let limit = format!("at most {} bytes long", SOCKET_PATH_BYTES - 60);
+            return Err(FabricError::bad(
+                "--state",
+                root.display(),
+                limit,
+                "use for example /run/cubeyard",
+            ));
+        }
+        for folder in [root, &root.join("journal"), &root.join("runs")] {
+            make_folder(folder, 0o700)?;
+        }
+        let path = root.join("lock");
+        let lock = File::create(&path).during(|| format!("opening {}", path.display()))?;
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            let message = format!("another cubeyard-fabric uses {}", root.display());
+            return Err(FabricError::state(message, "end it, or give another --state"));
+        }
+        Ok(State {
+            root: root.to_owned(),
+            _lock: lock,
+        })
+    }
+
+    /// The folder of a run's sockets.
+    pub fn run_folder(&self, run: &RunId) -> PathBuf {
+        self.root.join("runs").join(run.as_str())
+    }
+
+    /// Writes an entry; when this returns, it is on the disk whole.
+    pub fn write(&self, entry: &Entry) -> Result<()> {
+        let path = self.journal_path(&entry.run);
+        let draft = path.with_extension("draft");
+        let write = || -> io::Result<()> {
+            let mut file = File::create(&draft)?;
+            file.write_all(&serde_json::to_vec(entry)?)?;
+            file.sync_all()?;
+            fs::rename(&draft, &path)?;
+            File::open(self.root.join("journal"))?.sync_all()
+        };
+        write().during(|| format!("writing the journal of run {}", entry.run))
+    }
+
+    /// All entries, by run. What cannot be read was never finished, so nothing was made for it.
+    pub fn entries(&self) -> Vec<Entry> {
+        let files = fs::read_dir(self.root.join("journal"));
+        let mut entries: Vec<Entry> = files
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter(|file| {
+                file.path()
+                    .extension()
+                    .is_some_and(|extension| extension == "json")
+            })
+            .filter_map(|file| serde_json::from_slice(&fs::read(file.path()).ok()?).ok())
+            .collect();
+        entries.sort_by(|a, b| a.run.cmp(&b.run));
+        entries
+    }
+
+    /// Forgets a run whose things are gone: its sockets, and last of all its entry.
+    pub fn forget(&self, run: &RunId) -> Result<()> {
+        remove_if_there(|| fs::remove_dir_all(self.run_folder(run)))
+            .during(|| format!("removing the sockets of run {run}"))?;
+        remove_if_there(|| fs::remove_file(self.journal_path(run)))
+            .during(|| format!("removing the journal of run {run}"))
+    }
+
+    /// Removes sockets and drafts that no journal speaks of.
+    pub fn sweep(&self) -> Result<()> {
+        let known: Vec<String> = self.entries().iter().map(|entry| entry.run.to_string()).collect();
+        for folder in fs::read_dir(self.root.join("runs"))
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
+            let name = folder.file_name().to_string_lossy().into_owned();
+            if name.parse::<RunId>().is_ok() && !known.contains(&name) {
+                remove_if_there(|| fs::remove_dir_all(folder.path()))
+                    .during(|| format!("removing {name}"))?;
+            }
+        }
+        for file in fs::read_dir(self.root.join("journal"))
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
+            if file
+                .path()
+                .extension()
+                .is_some_and(|extension| extension == "draft")
+            {
+                remove_if_there(|| fs::remove_file(file.path())).during(|| "removing a draft".to_owned())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn journal_path(&self, run: &RunId) -> PathBuf {
+        self.root.join("journal").join(format!("{run}.json"))
+    }
+}
+
+/// Makes a folder with these permissions, whatever the process's mask.
+pub fn make_folder(path: &Path, mode: u32) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::create_dir_all(path)
+        .and_then(|()| fs::set_permissions(path, fs::Permissions::from_mode(mode)))
+        .during(|| format!("making the folder {}", path.display()))
+}
+
+/// Gives a folder and what is in it to somebody, and to nobody else.
+pub fn give_folder(path: &Path, owner: u32) -> Result<()> {
+    let give = || -> io::Result<()> {
+        for entry in fs::read_dir(path)? {
+            std::os::unix::fs::chown(entry?.path(), Some(owner), Some(owner))?;
+        }
+        std::os::unix::fs::chown(path, Some(owner), Some(owner))
+    };
+    give().during(|| format!("giving away the folder {}", path.display()))?;
+    make_folder(path, 0o700)
+}
+
+fn remove_if_there(remove: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    match remove() {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,156 @@
+//! The program `cubeyard-fabric`.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use cubeyard_fabric::api::{Fabric, Options, serve, stop_on_signal};
+use cubeyard_fabric::error::{FabricError, Result};
+use cubeyard_fabric::journal::State;
+use cubeyard_fabric::{namespace, probe, reap};
+use nix::sys::signal::{SigSet, Signal};
+
+const USAGE: &str = "\
+usage: cubeyard-fabric serve --socket PATH --state DIR [--uid USER] [--node PATH]
+       cubeyard-fabric probe [--json]
+       cubeyard-fabric reap --state DIR
+
+serve   makes networks for callers at the socket, until SIGTERM; needs root
+probe   says what this host can do
+reap    removes what a fabric that died has left";
+
+#[derive(Debug, Default)]
+struct Arguments {
+    socket: Option<PathBuf>,
+    state: Option<PathBuf>,
+    node: Option<PathBuf>,
+    uid: Option<u32>,
+    json: bool,
+}
+
+fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1);
+    let verb = words.next().unwrap_or_default();
+    let result = read_arguments(words).and_then(|arguments| match verb.as_str() {
+        "serve" => run_server(&arguments),
+        "probe" => print_probe(arguments.json),
+        "reap" => print_reaped(&arguments),
+        _ => Err(FabricError::malformed(USAGE)),
+    });
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "cubeyard-fabric: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn read_arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments> {
+    let mut arguments = Arguments::default();
+    while let Some(word) = words.next() {
+        if word == "--json" {
+            arguments.json = true;
+            continue;
+        }
+        let value = words
+            .next()
+            .ok_or_else(|| FabricError::malformed(format!("{word} wants a value\n{USAGE}")))?;
+        match word.as_str() {
+            "--socket" => arguments.socket = Some(value.into()),
+            "--state" => arguments.state = Some(value.into()),
+            "--node" => arguments.node = Some(value.into()),
+            "--uid" => {
+                let uid = value.parse();
+                let wrong = |_| FabricError::bad("--uid", &value, "a number", "give the number of id -u");
+                arguments.uid = Some(uid.map_err(wrong)?);
+            }
+            _ => {
+                return Err(FabricError::malformed(format!(
+                    "there is no option {word}\n{USAGE}"
+                )));
+            }
+        }
+    }
+    Ok(arguments)
+}
+
+fn wanted(value: Option<&PathBuf>, name: &str) -> Result<PathBuf> {
+    value
+        .cloned()
+        .ok_or_else(|| FabricError::malformed(format!("{name} is missing\n{USAGE}")))
+}
+
+fn run_server(arguments: &Arguments) -> Result<()> {
+    let socket = wanted(arguments.socket.as_ref(), "--socket")?;
+    let beside_us = || {
+        let own = std::env::current_exe().unwrap_or_default();
+        own.with_file_name("cubeyard-node")
+    };
+    let options = Options {
+        state: wanted(arguments.state.as_ref(), "--state")?,
+        node_program: arguments.node.clone().unwrap_or_else(beside_us),
+    };
+    if !rustix::process::geteuid().is_root() {
+        return Err(FabricError::denied(
+            "making networks needs root: start it with sudo",
+        ));
+    }
+    // Blocked before any thread is made, so that only the one that waits for them gets them.
+    SigSet::from_iter([Signal::SIGTERM, Signal::SIGINT])
+        .thread_block()
+        .map_err(|cause| FabricError::system("blocking signals", cause))?;
+    let fabric = Arc::new(Fabric::open(options)?);
+    let server = std::thread::spawn({
+        let (fabric, socket, uid) = (fabric.clone(), socket.clone(), arguments.uid);
+        move || match serve(&fabric, &socket, uid) {
+            Ok(()) => {}
+            Err(error) => {
+                let _ = writeln!(std::io::stderr(), "cubeyard-fabric: {error}");
+                std::process::exit(1);
+            }
+        }
+    });
+    stop_on_signal(&fabric, &socket);
+    drop(server);
+    Ok(())
+}
+
+fn print_probe(json: bool) -> Result<()> {
+    let probe = probe::probe();
+    let text = if json {
+        serde_json::to_string(&probe).map_err(|error| FabricError::system("writing", error))?
+    } else {
+        let yes_or_no = |can: bool| if can { "yes" } else { "no" };
+        let mut text = format!("kernel {}\n", probe.kernel);
+        for (name, can) in [
+            ("root", probe.root),
+            ("namespaces", probe.namespaces),
+            ("bridges", probe.bridges),
+            ("htb", probe.htb),
+            ("netem", probe.netem),
+            ("ebpf", probe.ebpf),
+        ] {
+            let reason = probe
+                .reasons
+                .get(name)
+                .map(|reason| format!(": {reason}"))
+                .unwrap_or_default();
+            text.push_str(&format!("{name:<11}{}{reason}\n", yes_or_no(can)));
+        }
+        text
+    };
+    print_line(text.trim_end())
+}
+
+fn print_reaped(arguments: &Arguments) -> Result<()> {
+    let state = State::open(&wanted(arguments.state.as_ref(), "--state")?)?;
+    namespace::prepare_names()?;
+    let runs = reap::reap_all(&state)?;
+    print_line(&format!("{} runs removed", runs.len()))
+}
+
+fn print_line(text: &str) -> Result<()> {
+    writeln!(std::io::stdout(), "{text}").map_err(|error| FabricError::system("printing", error))
+}

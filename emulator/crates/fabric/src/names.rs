@@ -1,0 +1,169 @@
+//! What everything is called: addresses, interface names and numbers, namespaces. All of it follows from ids, so
+//! that two runs of the same network are wired alike and nothing has to be asked of the kernel.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{FabricError, Result};
+
+/// An Ethernet address.
+pub type Mac = [u8; 6];
+
+/// Name of a server's virtual network card, the interface applications use.
+pub const VIRTUAL_NIC: &str = "cy0";
+/// Its other end, in the same namespace.
+pub const VIRTUAL_NIC_PEER: &str = "cy0x";
+/// Interface number of [`VIRTUAL_NIC`]. Numbers below are left to what a container finds in its namespace.
+pub const VIRTUAL_NIC_INDEX: u32 = 1001;
+/// Interface number of [`VIRTUAL_NIC_PEER`].
+pub const VIRTUAL_NIC_PEER_INDEX: u32 = 1002;
+const PORT_INDEX: u32 = 1010;
+const SWITCH_SIDE_INDEX: u32 = 1_000;
+/// Largest id of a server, switch or link: three bytes of a hardware address.
+pub const ID_LIMIT: u32 = 1 << 24;
+
+/// A run's name: checked, so that it may stand in a path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct RunId(String);
+
+impl RunId {
+    /// The first eight letters, which stand in names of namespaces.
+    pub fn short(&self) -> &str {
+        &self.0[..8]
+    }
+
+    /// The whole name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Name of the namespace of the run's switches.
+    pub fn switch_namespace(&self) -> String {
+        format!("cy-{}-sw", self.short())
+    }
+
+    /// Name of a server's namespace where the run has no containers.
+    pub fn server_namespace(&self, server: u32) -> String {
+        format!("cy-{}-{server}", self.short())
+    }
+}
+
+impl FromStr for RunId {
+    type Err = FabricError;
+
+    fn from_str(text: &str) -> Result<RunId> {
+        let letter = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_lowercase();
+        if (8..=36).contains(&text.len()) && text.bytes().all(letter) {
+            return Ok(RunId(text.to_owned()));
+        }
+        let limit = "8 to 36 digits and lower-case letters";
+        Err(FabricError::bad(
+            "run",
+            format!("{text:?}"),
+            limit,
+            "use the run's id",
+        ))
+    }
+}
+
+impl TryFrom<String> for RunId {
+    type Error = FabricError;
+
+    fn try_from(text: String) -> Result<RunId> {
+        text.parse()
+    }
+}
+
+impl From<RunId> for String {
+    fn from(run: RunId) -> String {
+        run.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+/// Hardware address of the far end of a server's virtual network card.
+pub fn virtual_nic_peer_mac(server: u32) -> Mac {
+    mac(0xf1, server)
+}
+
+/// Hardware address of a switch's own interface.
+pub fn switch_mac(switch: u32) -> Mac {
+    mac(0xf2, switch)
+}
+
+/// Hardware address of an end that is a switch's port (0 the near end of the link, 1 the far one).
+pub fn switch_port_mac(link: u32, end: usize) -> Mac {
+    mac(0xf4 + end as u8, link)
+}
+
+fn mac(kind: u8, id: u32) -> Mac {
+    let [_, high, middle, low] = id.to_be_bytes();
+    [0x02, 0xcb, kind, high, middle, low]
+}
+
+/// Name of a server's port.
+pub fn port_name(port: u16) -> String {
+    format!("p{port}")
+}
+
+/// Interface number of a server's port.
+pub fn port_index(port: u16) -> u32 {
+    PORT_INDEX + u32::from(port)
+}
+
+/// Name of a switch.
+pub fn switch_name(switch: u32) -> String {
+    format!("b{switch}")
+}
+
+/// Name of a switch's port: that of its link; a link between two switches has two.
+pub fn switch_port_name(link: u32, end: usize) -> String {
+    let suffix = if end == 0 { "a" } else { "" };
+    format!("l{link}{suffix}")
+}
+
+/// Interface number of a switch.
+pub fn switch_index(switch: u32) -> u32 {
+    SWITCH_SIDE_INDEX + switch
+}
+
+/// Interface number of a switch's port, beyond those of all switches.
+pub fn switch_port_index(link: u32, end: usize) -> u32 {
+    SWITCH_SIDE_INDEX + ID_LIMIT + 2 * link + end as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use cubeyard_dataplane::address::{port_mac, vnic_mac};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn only_what_is_harmless_in_a_path_is_a_run(text in ".{0,40}|[0-9a-z]{6,40}|[0-9a-z./-]{8,36}") {
+            let harmless = text.chars().all(|letter| matches!(letter, '0'..='9' | 'a'..='z'));
+            prop_assert_eq!(text.parse::<RunId>().is_ok(), harmless && (8..=36).contains(&text.len()));
+        }
+
+        #[test]
+        fn names_fit_the_kernel_and_macs_differ(server in 0..ID_LIMIT, port in 0u16..64) {
+            prop_assert!(port_name(port).len() < 16 && switch_port_name(server, 0).len() < 16);
+            prop_assert!(switch_name(server).len() < 16);
+            let macs = [port_mac(server, port as u8), vnic_mac(server), virtual_nic_peer_mac(server),
+                switch_mac(server), switch_port_mac(server, 0), switch_port_mac(server, 1)];
+            for (at, mac) in macs.iter().enumerate() {
+                prop_assert!(!macs[..at].contains(mac));
+                prop_assert_eq!(mac[0] & 3, 2, "locally administered, one receiver");
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Network namespaces: made, named, entered for a moment, removed.
+//!
+//! A thread enters one, does its work and ends; no thread that goes on living is ever in another namespace.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use nix::sched::CloneFlags;
+use rustix::mount::{MountPropagationFlags, UnmountFlags};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+
+use crate::error::{During, FabricError, Result};
+
+/// Where `ip netns` keeps the names too.
+pub const NAMES: &str = "/run/netns";
+
+/// A network namespace that stays while this is held.
+#[derive(Debug)]
+pub struct Namespace {
+    link: OwnedFd,
+}
+
+/// What tells one namespace from another for as long as it lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+pub struct NamespaceId {
+    /// Device of the namespace file system.
+    pub device: u64,
+    /// Number there; used again once the namespace is gone.
+    pub inode: u64,
+}
+
+impl Namespace {
+    /// The namespace of a process.
+    pub fn of_process(pid: u32) -> Result<Namespace> {
+        Namespace::open(Path::new(&format!("/proc/{pid}/ns/net")))
+    }
+
+    /// The namespace of this name.
+    pub fn named(name: &str) -> Result<Namespace> {
+        Namespace::open(&path_of(name))
+    }
+
+    /// The namespace the caller is in.
+    pub fn current() -> Result<Namespace> {
+        Namespace::open(Path::new("/proc/thread-self/ns/net"))
+    }
+
+    fn open(path: &Path) -> Result<Namespace> {
+        let file = File::open(path).during(|| format!("opening the namespace {}", path.display()))?;
+        Ok(Namespace { link: file.into() })
+    }
+
+    /// Makes a namespace, moves the calling thread inside for good, and gives it a name, under which it stays when
+    /// all processes in it have ended.
+    pub fn create_and_enter(name: &str) -> Result<Namespace> {
+        let path = path_of(name);
+        File::create_new(&path).during(|| format!("making the name of namespace {name}"))?;
+        nix::sched::unshare(CloneFlags::CLONE_NEWNET).during(|| format!("making namespace {name}"))?;
+        rustix::mount::mount_bind("/proc/thread-self/ns/net", &path)
+            .during(|| format!("naming namespace {name}"))?;
+        Namespace::current()
+    }
+
+    /// The same without moving the caller.
+    pub fn create(name: &str) -> Result<Namespace> {
+        in_own_thread(|| Namespace::create_and_enter(name))
+    }
+
+    /// Which one it is.
+    pub fn id(&self) -> Result<NamespaceId> {
+        let status = rustix::fs::fstat(&self.link).during(|| "looking at a namespace".to_owned())?;
+        Ok(NamespaceId {
+            device: status.st_dev,
+            inode: status.st_ino,
+        })
+    }
+
+    /// Runs `work` in a thread inside the namespace and waits for it.
+    pub fn run<T: Send>(&self, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+        in_own_thread(|| {
+            self.enter()?;
+            work()
+        })
+    }
+
+    /// Moves the calling thread inside, for good: for threads that end with their work.
+    pub fn enter(&self) -> Result<()> {
+        move_into_link_name_space(self.link.as_fd(), Some(LinkNameSpaceType::Network))
+            .during(|| "entering a namespace".to_owned())
+    }
+}
+
+impl AsFd for Namespace {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.link.as_fd()
+    }
+}
+
+fn in_own_thread<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    std::thread::scope(|scope| match scope.spawn(work).join() {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
+}
+
+fn path_of(name: &str) -> PathBuf {
+    Path::new(NAMES).join(name)
+}
+
+/// Makes the place of the names ready, as `ip netns` does: a mount that shares what is mounted in it.
+pub fn prepare_names() -> Result<()> {
+    fs::create_dir_all(NAMES).during(|| format!("making {NAMES}"))?;
+    let shared = MountPropagationFlags::SHARED | MountPropagationFlags::REC;
+    if rustix::mount::mount_change(NAMES, shared).is_ok() {
+        return Ok(());
+    }
+    rustix::mount::mount_bind_recursive(NAMES, NAMES)
+        .and_then(|()| rustix::mount::mount_change(NAMES, shared))
+        .during(|| format!("sharing {NAMES}"))
+}
+
+/// Which namespace a name stands for; `None` where the name is missing or was never bound to one.
+pub fn id_of_name(name: &str) -> Option<NamespaceId> {
+    let status = rustix::fs::stat(path_of(name)).ok()?;
+    let magic = rustix::fs::statfs(path_of(name)).ok()?.f_type;
+    const NSFS_MAGIC: i64 = 0x6e73_6673;
+    (magic == NSFS_MAGIC).then_some(NamespaceId {
+        device: status.st_dev,
+        inode: status.st_ino,
+    })
+}
+
+/// Removes a name; the namespace goes with the last of its processes and holders. A name that is gone is no error.
+pub fn remove_name(name: &str) -> Result<()> {
+    let path = path_of(name);
+    // A name may be mounted over more than once where making it was interrupted and tried again.
+    while rustix::mount::unmount(&path, UnmountFlags::DETACH).is_ok() {}
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FabricError::system(
+            format!("removing the name of namespace {name}"),
+            error,
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// All names that start with `prefix`, in order.
+pub fn names_with_prefix(prefix: &str) -> Vec<String> {
+    let entries = fs::read_dir(NAMES).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.starts_with(prefix))
+        .collect();
+    names.sort();
+    names
+}
+
+/// Writes one value under `/proc/sys/net` of the namespace the calling thread is in.
+/// A value the kernel does not have is no error.
+pub fn set_sysctl(name: &str, value: &str) -> Result<()> {
+    match fs::write(Path::new("/proc/sys/net").join(name), value) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FabricError::system(
+            format!("setting net/{name} to {value}"),
+            error,
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Settles what a fresh namespace does by itself: no IPv6, no reverse path filter, no firewall on bridges.
+/// Acts on the namespace the calling thread is in.
+pub fn quieten() -> Result<()> {
+    for (name, value) in [
+        ("ipv6/conf/all/disable_ipv6", "1"),
+        ("ipv6/conf/default/disable_ipv6", "1"),
+        ("ipv4/conf/all/rp_filter", "0"),
+        ("ipv4/conf/default/rp_filter", "0"),
+        ("bridge/bridge-nf-call-iptables", "0"),
+        ("bridge/bridge-nf-call-ip6tables", "0"),
+        ("bridge/bridge-nf-call-arptables", "0"),
+    ] {
+        set_sysctl(name, value)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! Processes of nodes: started in a namespace, watched, ended, and found again after a crash.
+
+use std::fs::{self, File};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use crate::error::{During, FabricError, Result};
+use crate::names::RunId;
+use crate::namespace::{Namespace, NamespaceId};
+
+/// In the environment of each node that we start; by it a later fabric knows whose it was.
+const MARK: &str = "CUBEYARD_RUN";
+/// Nobody: a node that we start needs no privilege.
+pub const NOBODY: u32 = 65_534;
+
+/// A process that is watched; its number can not go to another while this is held.
+#[derive(Debug)]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    descriptor: OwnedFd,
+    child: Option<Child>,
+}
+
+impl Process {
+    /// Watches a process that somebody else started.
+    pub fn watch(pid: u32) -> Result<Process> {
+        let raw = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        let raw =
+            raw.ok_or_else(|| FabricError::bad("pid", pid, "a process number", "give the container's pid"))?;
+        let descriptor =
+            pidfd_open(raw, PidfdFlags::empty()).during(|| format!("looking for process {pid}"))?;
+        Ok(Process {
+            pid,
+            descriptor,
+            child: None,
+        })
+    }
+
+    /// Starts a node inside a namespace, without privilege unless it has to forward packets itself. Its socket
+    /// is `fabric.sock` in `folder`.
+    pub fn start_node(
+        program: &Path,
+        run: &RunId,
+        namespace: &Namespace,
+        folder: &Path,
+        unprivileged: bool,
+    ) -> Result<Process> {
+        let failed = || format!("starting {}", program.display());
+        // Reached by descriptor: nobody may not pass through the folders of whoever installed us.
+        let (file, place) = (
+            File::open(program).during(failed)?,
+            File::open(folder).during(failed)?,
+        );
+        let by_descriptor = |file: &File| format!("/proc/self/fd/{}", file.as_raw_fd());
+        let mut command = Command::new(by_descriptor(&file));
+        command
+            .arg0(program)
+            .args(["--socket", "fabric.sock"])
+            .env_clear()
+            .env(MARK, run.as_str());
+        command.current_dir(by_descriptor(&place)).process_group(0);
+        if unprivileged {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        // A child has the namespace of the thread that makes it.
+        let child = namespace.run(|| command.spawn().during(failed))?;
+        let mut process = Process::watch(child.id())?;
+        process.child = Some(child);
+        Ok(process)
+    }
+
+    /// Ends it at once.
+    pub fn kill(&self) {
+        // It may have ended by itself.
+        let _ = pidfd_send_signal(&self.descriptor, Signal::KILL);
+    }
+
+    /// Stops it, or lets it go on.
+    pub fn freeze(&self, frozen: bool) {
+        let _ = pidfd_send_signal(&self.descriptor, if frozen { Signal::STOP } else { Signal::CONT });
+    }
+
+    /// Collects a process of ours that has ended.
+    pub fn collect(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = child.wait();
+        }
+    }
+}
+
+impl AsFd for Process {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+/// Ends the nodes that a fabric before us started for a run: those with the run's mark, in one of its namespaces.
+pub fn kill_marked(run: &RunId, namespaces: &[NamespaceId]) -> usize {
+    let mark = format!("{MARK}={run}");
+    let mut killed = 0;
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(pid) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse::<u32>().ok())
+        else {
+            continue;
+        };
+        let folder = entry.path();
+        let is_ours = || {
+            let namespace = fs::metadata(folder.join("ns/net")).ok()?;
+            let id = NamespaceId {
+                device: namespace.dev(),
+                inode: namespace.ino(),
+            };
+            let environment = fs::read(folder.join("environ")).ok()?;
+            let marked = environment
+                .split(|byte| *byte == 0)
+                .any(|entry| entry == mark.as_bytes());
+            (marked && namespaces.contains(&id)).then_some(())
+        };
+        // Held before it is looked at, so that the number cannot go to another in between.
+        if let Ok(process) = Process::watch(pid)
+            && is_ours().is_some()
+        {
+            process.kill();
+            wait_for_end(&process);
+            killed += 1;
+        }
+    }
+    killed
+}
+
+/// Waits until a killed process has ended; the kernel may take its time, but not for ever.
+pub fn wait_for_end(process: &Process) {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let limit = Timespec {
+        tv_sec: 5,
+        tv_nsec: 0,
+    };
+    let _ = poll(
+        &mut [PollFd::new(&process.descriptor, PollFlags::IN)],
+        Some(&limit),
+    );
+}

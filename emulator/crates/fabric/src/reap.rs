@@ -1,0 +1,70 @@
+//! Removes what a fabric that died has left of a run: what its journal names, and nothing else.
+
+use std::time::Duration;
+
+use crate::error::Result;
+use crate::journal::{Container, Entry, State};
+use crate::names;
+use crate::namespace::{self, Namespace, NamespaceId};
+use crate::netlink::{Batch, LinkState, Netlink, delete_link, gone_already, link_dump, read_link_state};
+use crate::network::MAX_SERVERS;
+use crate::process;
+
+/// A node caught between being made and becoming itself shows no mark; it does so well within this time.
+const SECOND_LOOK: Duration = Duration::from_millis(20);
+
+/// Removes what is left of every run in the journal. Gives the runs that were removed.
+pub fn reap_all(state: &State) -> Result<Vec<names::RunId>> {
+    let entries = state.entries();
+    for entry in &entries {
+        reap(state, entry)?;
+    }
+    state.sweep()?;
+    Ok(entries.into_iter().map(|entry| entry.run).collect())
+}
+
+/// Removes what is left of one run.
+fn reap(state: &State, entry: &Entry) -> Result<()> {
+    let namespaces: Vec<NamespaceId> = entry
+        .namespaces
+        .iter()
+        .filter_map(|name| namespace::id_of_name(name))
+        .collect();
+    if !namespaces.is_empty() {
+        process::kill_marked(&entry.run, &namespaces);
+        std::thread::sleep(SECOND_LOOK);
+        process::kill_marked(&entry.run, &namespaces);
+    }
+    for container in &entry.containers {
+        strip(container)?;
+    }
+    for name in &entry.namespaces {
+        namespace::remove_name(name)?;
+    }
+    state.forget(&entry.run)
+}
+
+/// Takes our interfaces out of a container that goes on living.
+fn strip(container: &Container) -> Result<()> {
+    let Ok(namespace) = Namespace::of_process(container.pid) else {
+        return Ok(());
+    };
+    if namespace.id()? != container.namespace {
+        return Ok(());
+    }
+    let mut socket = namespace.run(Netlink::open)?;
+    let mut batch = Batch::new();
+    socket.dump(&mut link_dump(), |answer| {
+        if let Some(link) = read_link_state(answer).filter(is_ours) {
+            delete_link(&mut batch, link.index);
+        }
+    })?;
+    socket.run(&mut batch, gone_already)
+}
+
+/// Whether an interface in a container has both a name and a number that we give.
+fn is_ours(link: &LinkState) -> bool {
+    let is_port = |port: u16| link.index == names::port_index(port) && link.name == names::port_name(port);
+    let is_nic = link.index == names::VIRTUAL_NIC_INDEX && link.name == names::VIRTUAL_NIC;
+    is_nic || (0..MAX_SERVERS as u16).any(is_port)
+}

@@ -1,0 +1,207 @@
+//! What the tests share: networks of families, and what this machine lets them do.
+
+#![allow(dead_code, reason = "each test uses its part of it")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use cubeyard_fabric::network::Checked;
+use cubeyard_topology::{Topology, TopologySpec};
+use serde_json::{Value, json};
+
+/// The description of a whole family's network, as the backend makes it.
+pub fn describe(spec: &Value, run: &str, dataplane: &str, rate_bits_per_sec: f64) -> Value {
+    let topology = Topology::build(&TopologySpec::from_json(spec).expect("a spec")).expect("a topology");
+    let links = topology.links();
+    let servers: Vec<Value> = (0..topology.server_count())
+        .map(|id| json!({"id": id, "name": topology.node_name(id)}))
+        .collect();
+    let switches: Vec<Value> = (topology.server_count()..topology.node_count())
+        .map(|id| json!({"id": id, "name": topology.node_name(id)}))
+        .collect();
+    let links: Vec<Value> = (0..links.len())
+        .map(|link| {
+            json!({"id": link, "a": [links.a[link], links.a_port[link]], "b": [links.b[link], links.b_port[link]],
+                "level": links.level[link]})
+        })
+        .collect();
+    json!({"run": run, "family": spec["family"], "spec": spec, "rate_bits_per_sec": rate_bits_per_sec, "mtu": 9000,
+        "dataplane": dataplane, "seed": 1, "servers": servers, "switches": switches, "links": links})
+}
+
+/// A checked BCube_k of n-port switches.
+pub fn bcube(n: u32, k: u32, run: &str) -> Checked {
+    let spec = json!({"family": "bcube", "n": n, "k": k});
+    Checked::from_json(describe(&spec, run, "kernel", 1e8)).expect("a network")
+}
+
+/// A running fabric and a connection to it. Dropping it ends the fabric gently, which removes all it made.
+pub struct Host {
+    child: Child,
+    folder: PathBuf,
+    stream: BufReader<UnixStream>,
+    calls: u64,
+    /// Frames that came while waiting for answers.
+    pub frames: Vec<Value>,
+}
+
+/// Whether tests that make networks can run; says why where they cannot.
+pub fn can_emulate(test: &str) -> bool {
+    let probe = cubeyard_fabric::probe::probe();
+    if !probe.can_emulate() {
+        eprintln!("{test} skipped: this host cannot emulate: {:?}", probe.reasons);
+    }
+    probe.can_emulate()
+}
+
+/// A run id that no other test, and no other run of the tests, uses.
+pub fn fresh_run() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::SeqCst);
+    let nanos = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .expect("a clock after 1970")
+        .subsec_nanos();
+    format!(
+        "t{:03x}{:04x}{nanos:08x}",
+        count & 0xfff,
+        std::process::id() & 0xffff
+    )
+}
+
+/// A folder of our own, short enough for sockets.
+pub fn fresh_folder() -> PathBuf {
+    std::env::temp_dir().join(format!("cyf-{}", fresh_run()))
+}
+
+/// The node that leaves the network to the test.
+pub fn silent_node() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_cubeyard-silent-node"))
+}
+
+/// Starts a fabric on a folder; its socket is in there too.
+pub fn spawn_fabric(folder: &Path, node: &Path) -> Child {
+    std::fs::create_dir_all(folder).expect("a folder");
+    Command::new(env!("CARGO_BIN_EXE_cubeyard-fabric"))
+        .args(["serve", "--socket"])
+        .arg(folder.join("socket"))
+        .arg("--state")
+        .arg(folder.join("state"))
+        .arg("--node")
+        .arg(node)
+        .spawn()
+        .expect("the fabric starts")
+}
+
+/// Connects as soon as the fabric listens.
+pub fn connect(folder: &Path) -> UnixStream {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        match UnixStream::connect(folder.join("socket")) {
+            Ok(stream) => return stream,
+            Err(error) => assert!(Instant::now() < deadline, "the fabric does not listen: {error}"),
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+impl Host {
+    /// Starts a fabric with nodes that leave the network to the test.
+    pub fn start() -> Host {
+        Host::start_in(fresh_folder())
+    }
+
+    /// The same on a folder that may hold what another fabric left.
+    pub fn start_in(folder: PathBuf) -> Host {
+        let child = spawn_fabric(&folder, &silent_node());
+        let stream = BufReader::new(connect(&folder));
+        Host {
+            child,
+            folder,
+            stream,
+            calls: 0,
+            frames: Vec::new(),
+        }
+    }
+
+    /// Asks and waits for the answer: a result, or an error document.
+    pub fn call(&mut self, method: &str, params: &Value) -> Result<Value, Value> {
+        self.calls += 1;
+        let request = json!({"id": self.calls, "method": method, "params": params});
+        writeln!(self.stream.get_mut(), "{request}").expect("the fabric reads");
+        loop {
+            let mut line = self.read();
+            if line.get("stream").is_some() {
+                self.frames.push(line["frame"].take());
+                continue;
+            }
+            assert_eq!(line["id"], self.calls);
+            return match line.get("result") {
+                Some(result) => Ok(result.clone()),
+                None => Err(line["error"].take()),
+            };
+        }
+    }
+
+    /// The same where no error is expected.
+    #[allow(clippy::needless_pass_by_value, reason = "callers write json! in place")]
+    pub fn ask(&mut self, method: &str, params: Value) -> Value {
+        let answer = self.call(method, &params);
+        answer.unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    /// Waits for a frame.
+    pub fn next_frame(&mut self) -> Value {
+        let mut line = self.read();
+        line["frame"].take()
+    }
+
+    /// Waits for a frame with an event that `wanted` accepts, and gives the event.
+    pub fn wait_for_event(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
+        for _ in 0..100 {
+            let frame = self.next_frame();
+            let events = frame["events"].as_array().expect("events");
+            if let Some(event) = events.iter().find(|event| wanted(event)) {
+                return event.clone();
+            }
+        }
+        panic!("ten seconds went by without the event");
+    }
+
+    /// Prepares and wires a network without containers.
+    pub fn build(&mut self, network: &Value) -> String {
+        let run = network["run"].as_str().expect("a run").to_owned();
+        self.ask("prepare", json!({"run": run, "network": network}));
+        self.ask("wire", json!({"run": run, "plain": true}));
+        run
+    }
+
+    /// The fabric's process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Where it keeps its things.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn read(&mut self) -> Value {
+        let mut line = String::new();
+        self.stream.read_line(&mut line).expect("the fabric answers");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}

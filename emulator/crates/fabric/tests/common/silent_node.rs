@@ -1,0 +1,40 @@
+//! A node for tests: says that it is ready, answers inspections, and otherwise leaves the network to the test.
+//!
+//! What it is told it repeats as events, so that a test sees it in the frames.
+
+use std::path::PathBuf;
+
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, send,
+    socket_with,
+};
+use serde_json::{Value, json};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let path = match (arguments.next().as_deref(), arguments.next()) {
+        (Some("--socket"), Some(path)) => PathBuf::from(path),
+        _ => return Err("usage: silent_node --socket PATH".into()),
+    };
+    let socket = socket_with(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
+    connect(&socket, &SocketAddrUnix::new(path)?)?;
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let (length, _) = recv(&socket, &mut buffer[..], RecvFlags::empty())?;
+        if length == 0 {
+            return Ok(());
+        }
+        let message: Value = serde_json::from_slice(&buffer[..length])?;
+        let answer = match message["t"].as_str().unwrap_or_default() {
+            "configure" => json!({"t": "ready"}),
+            "inspect" => json!({"t": "inspected", "neighbours": [], "flows": [], "failed_links": []}),
+            told => json!({"t": "event", "kind": "told", "what": told, "message": message}),
+        };
+        send(&socket, answer.to_string().as_bytes(), SendFlags::NOSIGNAL)?;
+    }
+}

@@ -1,0 +1,73 @@
+//! A run's whole life over the socket: prepare, wire, frames, faults, destroy.
+
+mod common;
+
+use common::{Host, can_emulate, describe, fresh_run};
+use cubeyard_fabric::namespace;
+use serde_json::{Value, json};
+
+fn bcube_16() -> Value {
+    describe(
+        &json!({"family": "bcube", "n": 4, "k": 1}),
+        &fresh_run(),
+        "kernel",
+        1e8,
+    )
+}
+
+fn names_of(run: &str) -> Vec<String> {
+    namespace::names_with_prefix(&format!("cy-{}", &run[..8]))
+}
+
+#[test]
+fn a_run_is_built_and_gone_again() {
+    if !can_emulate("a_run_is_built_and_gone_again") {
+        return;
+    }
+    let mut host = Host::start();
+    let run = host.build(&bcube_16());
+    assert_eq!(names_of(&run).len(), 17, "16 servers and the switches");
+    host.ask("subscribe", json!({"run": run}));
+    let frame = host.next_frame();
+    let length = |value: &Value| value.as_array().map(Vec::len);
+    assert_eq!(length(&frame["links"]["tx"]), Some(32));
+    assert_eq!(length(&frame["links"]["drops"]), Some(64));
+    assert_eq!(length(&frame["servers"]["relayed"]), Some(16));
+    assert_eq!(frame["drops"], json!({}));
+    let known = host.ask("inspect", json!({"run": run, "server": 3}));
+    assert_eq!(known["neighbours"], json!([]));
+    let destroyed = host.ask("destroy", json!({"run": run}));
+    assert_eq!(destroyed["removed"], 17);
+    assert_eq!(names_of(&run), Vec::<String>::new());
+    assert_eq!(host.ask("runs", json!({}))["runs"], json!([]));
+    assert_eq!(host.ask("destroy", json!({"run": run}))["removed"], 0);
+}
+
+#[test]
+fn a_pulled_cable_is_seen_at_once_and_put_back() {
+    if !can_emulate("a_pulled_cable_is_seen_at_once_and_put_back") {
+        return;
+    }
+    let mut host = Host::start();
+    let run = host.build(&bcube_16());
+    host.ask("subscribe", json!({"run": run}));
+    for up in [false, true] {
+        let done = match up {
+            false => host.ask(
+                "inject",
+                json!({"run": run, "fault": {"id": 1, "kind": "cable-pulled", "target": {"port": [3, 1]}}}),
+            ),
+            true => host.ask("recover", json!({"run": run, "fault": 1})),
+        };
+        let event = host.wait_for_event(|event| event["kind"] == "carrier");
+        assert_eq!(
+            (&event["server"], &event["port"], &event["up"]),
+            (&json!(3), &json!(1), &json!(up))
+        );
+        let nanos = |value: &Value| value["at_nanos"].as_u64().expect("nanoseconds");
+        assert!(
+            nanos(&event).abs_diff(nanos(&done)) < 100_000_000,
+            "{event} after {done}"
+        );
+    }
+}
