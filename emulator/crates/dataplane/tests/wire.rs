@@ -7,7 +7,7 @@ mod chain;
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use chain::{Chain, Dataplane, Namespace, OUTSIDE, block, nha_on, send_over_tcp, transfer};
+use chain::{Chain, Dataplane, block, nha_on, send_over_tcp};
 use cubeyard_dataplane::address::virtual_ip;
 use cubeyard_dataplane::drops::DropReason;
 use cubeyard_dataplane::maps::{EVENT_NEW_FLOW, EVENT_NEXT_HOP_DEAD, Flow};
@@ -40,7 +40,7 @@ fn tcp_goes_through_relays_in_whole_super_packets() {
             let traffic = chain.servers[relay].traffic();
             assert_eq!(traffic.relayed_bytes, first.own_bytes + end.own_bytes);
             assert_eq!(traffic.relayed_packets, first.own_packets + end.own_packets);
-            let per_super_packet = received_bytes_per_packet(&chain.servers[relay].namespace, "p0", [0.0; 2]);
+            let per_super_packet = received_bytes_per_packet(&chain, relay);
             assert!(
                 per_super_packet > 2.0 * f64::from(MTU),
                 "{per_super_packet:.0} bytes arrive at a time"
@@ -59,17 +59,12 @@ fn tcp_goes_through_relays_in_whole_super_packets() {
     }
 }
 
-/// What an interface has handed up so far: bytes and packets.
-fn received(namespace: &Namespace, interface: &str) -> [f64; 2] {
-    let told = namespace.ip(&format!("-j -s link show {interface}"));
+/// Mean length of what the interface towards the sender handed up.
+fn received_bytes_per_packet(chain: &Chain, server: usize) -> f64 {
+    let told = chain.servers[server].namespace.ip("-j -s link show p0");
     let told: serde_json::Value = serde_json::from_str(&told).unwrap();
-    ["bytes", "packets"].map(|name| told[0]["stats64"]["rx"][name].as_f64().unwrap())
-}
-
-/// Mean length of what an interface has handed up since `before`.
-fn received_bytes_per_packet(namespace: &Namespace, interface: &str, before: [f64; 2]) -> f64 {
-    let [bytes, packets] = received(namespace, interface);
-    (bytes - before[0]) / (packets - before[1])
+    let number = |name: &str| told[0]["stats64"]["rx"][name].as_f64().unwrap();
+    number("bytes") / number("packets")
 }
 
 /// A socket on a server's virtual address.
@@ -152,46 +147,4 @@ fn what_is_not_the_fast_paths_own_does_not_come_in_by_a_port() {
     from.send_to(b"forged", to.local_addr().unwrap()).unwrap();
     assert!(to.recv_from(&mut [0; 16]).is_err());
     assert_eq!(chain.servers[1].drops(), [(DropReason::Foreign, 1)]);
-}
-
-/// A gateway forwards to an external network and back [bcube §5.3]: super-packets whole, or cut up where its
-/// interfaces want that.
-#[test]
-fn a_gateway_joins_servers_to_what_is_outside() {
-    for longest in [None, Some(10_000)] {
-        let Some(mut chain) = Chain::new(3, Dataplane::FastPath, MTU) else {
-            return;
-        };
-        let Some(outside) = Namespace::new() else { return };
-        chain.join_outside(&outside);
-        if let Some(longest) = longest {
-            let gateway = &chain.servers[2].namespace;
-            gateway.ip(&format!("link set out0 gso_max_size {longest}"));
-            gateway.ip(&format!("link set p0 gso_max_size {longest}"));
-        }
-        let blocks = 16;
-        let sent: Vec<u8> = (0..blocks).flat_map(block).collect();
-        let (inside, relay) = (&chain.servers[0].namespace, &chain.servers[1].namespace);
-
-        let before = received(&outside, "in0");
-        let outwards = transfer(inside, &outside, OUTSIDE, blocks, true);
-        assert!(outwards.received == sent, "outwards, at most {longest:?}");
-        let outwards = received_bytes_per_packet(&outside, "in0", before);
-
-        let before = received(relay, "p1");
-        let inwards = transfer(&outside, inside, chain.ip(0), blocks, true);
-        assert!(inwards.received == sent, "inwards, at most {longest:?}");
-        let inwards = received_bytes_per_packet(relay, "p1", before);
-
-        for (way, bytes) in [("outwards", outwards), ("inwards", inwards)] {
-            assert_eq!(
-                bytes > f64::from(MTU),
-                longest.is_none(),
-                "{way}, at most {longest:?}: {bytes:.0} bytes arrive at a time"
-            );
-        }
-        for server in &mut chain.servers {
-            assert_eq!(server.drops(), []);
-        }
-    }
 }

@@ -234,9 +234,10 @@ impl Checked {
         own.unwrap_or(self.network.rate_bits_per_sec)
     }
 
-    /// Bytes that may wait at an end of a link: 20 ms of its rate, but room for two super-packets at least.
+    /// Bytes that may wait at an end of a link: 80 ms of its rate, but room for two super-packets at least. With 20 ms
+    /// the 15 flows that share a link in an all-to-all have too few packets of 9000 bytes each to recover by. `[ours]`
     pub fn queue_bytes(&self, link: usize) -> u32 {
-        const QUEUE_SECS: f64 = 0.02;
+        const QUEUE_SECS: f64 = 0.08;
         let own = self.network.settings.get("queue_bytes").and_then(Value::as_u64);
         match own {
             Some(bytes) => bytes as u32,

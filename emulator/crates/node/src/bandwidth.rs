@@ -30,6 +30,7 @@ struct Meter {
     last: Option<Counters>,
     in_bits_per_sec: f64,
     out_bits_per_sec: f64,
+    rate_bits_per_sec: f64,
 }
 
 /// What a port's link could carry besides.
@@ -46,7 +47,6 @@ pub struct Available {
 /// The meters of all ports.
 #[derive(Clone, Debug)]
 pub struct Meters {
-    rate_bits_per_sec: f64,
     meters: Vec<Meter>,
     last_at: Time,
 }
@@ -60,11 +60,32 @@ impl Meters {
             last: None,
             in_bits_per_sec: 0.0,
             out_bits_per_sec: 0.0,
+            rate_bits_per_sec,
         };
         Meters {
-            rate_bits_per_sec,
             meters: ports.iter().map(meter).collect(),
             last_at: now,
+        }
+    }
+
+    /// Nothing is sent any more: what was measured so far says nothing of what comes. All rates are free.
+    pub fn forget(&mut self) -> Vec<Available> {
+        let all_free = |meter: &mut Meter| {
+            (meter.in_bits_per_sec, meter.out_bits_per_sec) = (0.0, 0.0);
+            meter.last = None;
+            Available {
+                port: meter.port,
+                out_bits_per_sec: meter.rate_bits_per_sec,
+                in_bits_per_sec: meter.rate_bits_per_sec,
+            }
+        };
+        self.meters.iter_mut().map(all_free).collect()
+    }
+
+    /// A port's link carries this each way from now on.
+    pub fn set_rate(&mut self, port: u8, rate_bits_per_sec: f64) {
+        for meter in self.meters.iter_mut().filter(|meter| meter.port == port) {
+            meter.rate_bits_per_sec = rate_bits_per_sec;
         }
     }
 
@@ -83,7 +104,6 @@ impl Meters {
         let elapsed_secs = now.saturating_sub(self.last_at).as_secs_f64();
         self.last_at = now;
         let kept = (-elapsed_secs / MEMORY.as_secs_f64()).exp();
-        let rate = self.rate_bits_per_sec;
         let mut available = Vec::new();
         for meter in &mut self.meters {
             let Some(&current) = counters.get(meter.name.as_str()) else {
@@ -100,8 +120,8 @@ impl Meters {
             meter.last = Some(current);
             available.push(Available {
                 port: meter.port,
-                out_bits_per_sec: (rate - meter.out_bits_per_sec).max(0.0),
-                in_bits_per_sec: (rate - meter.in_bits_per_sec).max(0.0),
+                out_bits_per_sec: (meter.rate_bits_per_sec - meter.out_bits_per_sec).max(0.0),
+                in_bits_per_sec: (meter.rate_bits_per_sec - meter.in_bits_per_sec).max(0.0),
             });
         }
         available
@@ -164,6 +184,30 @@ mod tests {
             (available[0].in_bits_per_sec - 100e6).abs() < 1.0,
             "{available:?}"
         );
+    }
+
+    #[test]
+    fn what_comes_after_the_flows_starts_anew() {
+        let ports = [(0, "p0".to_owned())];
+        let mut meters = Meters::new(100e6, &ports, Duration::ZERO);
+        let sent = |sent| BTreeMap::from([("p0", Counters { received: 0, sent })]);
+        meters.take(INTERVAL, &sent(0));
+        let busy = meters.take(INTERVAL * 2, &sent(2_000_000));
+        assert!(busy[0].out_bits_per_sec < 100e6, "{busy:?}");
+        assert_eq!(meters.forget()[0].out_bits_per_sec, 100e6);
+        let available = meters.take(INTERVAL * 3, &sent(2_100_000));
+        assert_eq!(available[0].out_bits_per_sec, 100e6);
+    }
+
+    #[test]
+    fn a_degraded_link_has_less_to_give() {
+        let ports = [(0, "p0".to_owned()), (1, "p1".to_owned())];
+        let idle = |name| (name, Counters { received: 0, sent: 0 });
+        let mut meters = Meters::new(100e6, &ports, Duration::ZERO);
+        meters.set_rate(1, 10e6);
+        let available = meters.take(INTERVAL, &BTreeMap::from([idle("p0"), idle("p1")]));
+        let out: Vec<f64> = available.iter().map(|port| port.out_bits_per_sec).collect();
+        assert_eq!(out, [100e6, 10e6]);
     }
 
     #[test]

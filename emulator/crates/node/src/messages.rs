@@ -44,6 +44,13 @@ pub enum FromFabric {
         /// Whether it has one.
         up: bool,
     },
+    /// What a port's link carries at most from now on.
+    LinkRate {
+        /// The port.
+        port: u8,
+        /// In each direction.
+        rate_bits_per_sec: f64,
+    },
     /// More flows of the workload.
     Workload {
         /// The flows that start or end here.

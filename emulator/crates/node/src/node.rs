@@ -14,7 +14,7 @@ use cubeyard_dataplane::protocol::{Input, NumberedPath, Output, Protocol, Time};
 use cubeyard_topology::{NodeId, TopologySpec};
 use serde_json::Value;
 
-use crate::bandwidth::Meters;
+use crate::bandwidth::{Available, Meters};
 use crate::carrier::CarrierWatch;
 use crate::clock::now;
 use crate::control::{self, ControlSocket};
@@ -163,10 +163,16 @@ impl Node {
                 });
             }
             FromFabric::Carrier { port, up } => server.input(Input::Carrier { port, up }),
+            FromFabric::LinkRate {
+                port,
+                rate_bits_per_sec,
+            } => server.meters.set_rate(port, rate_bits_per_sec),
             FromFabric::Workload { flows } => server.workload.add(flows, &self.poller)?,
             FromFabric::Start => server.workload.start(now()),
             FromFabric::Stop => {
                 server.report(&self.poller, &mut self.fabric, true);
+                let available = server.meters.forget();
+                server.tell_available(available);
                 for flow in server.workload.stop() {
                     server.input(Input::FlowEnded(flow));
                 }
@@ -251,6 +257,16 @@ impl Server {
         }
     }
 
+    fn tell_available(&mut self, ports: Vec<Available>) {
+        for available in ports {
+            self.input(Input::Available {
+                port: available.port,
+                out_bits_per_sec: available.out_bits_per_sec,
+                in_bits_per_sec: available.in_bits_per_sec,
+            });
+        }
+    }
+
     fn next_timeout(&self) -> Time {
         let protocol = self
             .protocol
@@ -265,13 +281,8 @@ impl Server {
         let now = now();
         self.workload.on_timeout(now, poller);
         if now >= self.meters.next_timeout() {
-            for available in self.meters.look(now) {
-                self.input(Input::Available {
-                    port: available.port,
-                    out_bits_per_sec: available.out_bits_per_sec,
-                    in_bits_per_sec: available.in_bits_per_sec,
-                });
-            }
+            let available = self.meters.look(now);
+            self.tell_available(available);
         }
         if now >= self.report_at {
             self.report_at = (self.report_at + REPORT).max(now);

@@ -118,46 +118,6 @@ fn live_adjacency(topology: &Topology, failures: &Failures) -> Csr {
     live
 }
 
-/// Hops between servers (crossing a mini-switch is part of one) from some live servers to all, around failures: a sample
-/// where all pairs are too many. `unreachable` counts live servers only.
-pub fn hops_from(topology: &Topology, failures: &Failures, sources: &[NodeId]) -> Distances {
-    let servers = topology.server_count();
-    let csr = between_servers(topology, failures);
-    let live = (0..servers)
-        .filter(|&server| !failures.node_failed(server))
-        .count() as u64;
-    let batches = sources.chunks(64).map(|batch| {
-        let mut found = from_sources(&csr, servers, true, batch);
-        found.unreachable = batch.len() as u64 * (live - 1) - found.pairs();
-        found
-    });
-    batches.fold(Distances::default(), |all, batch| all.merge(&batch))
-}
-
-/// Which live servers are one hop from each other: by a link, or over a switch.
-fn between_servers(topology: &Topology, failures: &Failures) -> Csr {
-    let live = live_adjacency(topology, failures);
-    let servers = topology.server_count();
-    let mut near = Csr {
-        offsets: vec![0],
-        neighbours: Vec::with_capacity(live.neighbours.len()),
-        links: Vec::new(),
-    };
-    for server in 0..servers {
-        for &neighbour in live.neighbours_of(server) {
-            if neighbour < servers {
-                near.neighbours.push(neighbour);
-            } else {
-                let others = live.neighbours_of(neighbour).iter();
-                near.neighbours
-                    .extend(others.filter(|&&other| other < servers && other != server));
-            }
-        }
-        near.offsets.push(near.neighbours.len() as u32);
-    }
-    near
-}
-
 fn from_sources(csr: &Csr, server_count: u32, relays: bool, sources: &[NodeId]) -> Distances {
     let nodes = csr.offsets.len() - 1;
     let servers = server_count as usize;

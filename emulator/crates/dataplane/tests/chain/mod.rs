@@ -16,7 +16,7 @@ use aya::programs::{SchedClassifier, TcAttachType, tc};
 use cubeyard_dataplane::address::{Nha, port_mac, virtual_ip, vnic_mac};
 use cubeyard_dataplane::drops::DropReason;
 use cubeyard_dataplane::header::HEADER_BYTES;
-use cubeyard_dataplane::maps::{Config, DEFAULT_ROUTE, Event, GATEWAY, NextHop, Path, Traffic};
+use cubeyard_dataplane::maps::{Config, Event, NextHop, Path, Traffic};
 use cubeyard_dataplane::route::SourceRoute;
 use nix::sched::{CloneFlags, CpuSet, sched_setaffinity, unshare};
 use nix::unistd::{Pid, gettid};
@@ -25,8 +25,6 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 /// Levels of the two cables of a server: to the one before it, and to the one behind it.
 const BACK: u8 = 0;
 const ON: u8 = 1;
-/// An address outside the virtual network.
-pub const OUTSIDE: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 const PORT: u16 = 5201;
 const BLOCK_BYTES: usize = 256 * 1024;
 
@@ -91,8 +89,7 @@ impl Namespace {
         })
     }
 
-    /// Writes a setting under `/proc/sys/net`.
-    pub fn set(&self, setting: &'static str, value: &'static str) {
+    fn set(&self, setting: &'static str, value: &'static str) {
         self.run(move || std::fs::write(format!("/proc/sys/net/{setting}"), value).expect(setting));
     }
 
@@ -148,21 +145,6 @@ impl Server {
         std::iter::from_fn(|| Some(Event::read_from_bytes(&ring.next()?).unwrap())).collect()
     }
 
-    /// Makes the server a gateway to what is outside the virtual network.
-    pub fn make_gateway(&mut self) {
-        let mut config: Array<_, [u8; 20]> = self.map("config");
-        let mut own = Config::read_from_bytes(&config.get(&0, 0).unwrap()).unwrap();
-        own.flags |= GATEWAY;
-        config.set(0, bytes_of(&own), 0).unwrap();
-    }
-
-    /// Sends what is for outside the virtual network to a gateway.
-    pub fn use_gateway(&mut self, gateway: Ipv4Addr) {
-        let mut routes: HashMap<_, [u8; 4], [u8; 24]> = self.map("routes");
-        let path = routes.get(&gateway.octets(), 0).unwrap();
-        routes.insert(DEFAULT_ROUTE, path, 0).unwrap();
-    }
-
     /// Marks the neighbour behind this server alive or dead.
     pub fn set_next_up(&mut self, up: bool) {
         let key = nha_on().0.into();
@@ -203,30 +185,6 @@ impl Chain {
             Dataplane::KernelIpv4 => chain.route(),
         }
         Some(chain)
-    }
-
-    /// Joins the last server to a namespace outside by a cable of its own: it becomes 192.0.2.1 there, the other
-    /// [`OUTSIDE`].
-    pub fn join_outside(&mut self, outside: &Namespace) {
-        let last = self.servers.len() - 1;
-        let gateway = &mut self.servers[last];
-        gateway.make_gateway();
-        let Server { namespace, .. } = gateway;
-        namespace.ip(&format!(
-            "link add out0 type veth peer name in0 netns {}",
-            outside.thread
-        ));
-        namespace.ip("addr add 192.0.2.1/24 dev out0");
-        namespace.ip("link set out0 up");
-        namespace.set("ipv4/ip_forward", "1");
-        outside.ip(&format!("addr add {OUTSIDE}/24 dev in0"));
-        outside.ip("link set in0 up");
-        outside.ip("route add 10.0.0.0/8 via 192.0.2.1");
-        let gateway = self.ip(last);
-        for server in &mut self.servers[..last] {
-            server.namespace.ip("route add default dev cy0");
-            server.use_gateway(gateway);
-        }
     }
 
     /// The address of a server that applications use.
@@ -390,16 +348,10 @@ pub struct Transfer {
 
 /// Sends `blocks` blocks over TCP from the first server to the last; keeps what came in where `keep` says so.
 pub fn send_over_tcp(chain: &Chain, blocks: usize, keep: bool) -> Transfer {
-    let last = chain.servers.len() - 1;
-    let (from, to) = (&chain.servers[0].namespace, &chain.servers[last].namespace);
-    transfer(from, to, chain.ip(last), blocks, keep)
-}
-
-/// Sends `blocks` blocks over TCP between two namespaces, to address `at` of the second.
-pub fn transfer(from: &Namespace, to: &Namespace, at: Ipv4Addr, blocks: usize, keep: bool) -> Transfer {
+    let to = SocketAddr::new(chain.ip(chain.servers.len() - 1).into(), PORT);
     let (listening, ready) = mpsc::channel();
-    let receiver = to.start(move || {
-        let listener = TcpListener::bind((at, PORT)).unwrap();
+    let receiver = chain.servers.last().unwrap().namespace.start(move || {
+        let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT)).unwrap();
         listening.send(()).unwrap();
         let (mut stream, _) = listener.accept().unwrap();
         let before = cpu_nanos();
@@ -417,8 +369,7 @@ pub fn transfer(from: &Namespace, to: &Namespace, at: Ipv4Addr, blocks: usize, k
         }
     });
     ready.recv().unwrap();
-    let sent = from.run(move || {
-        let to = SocketAddr::new(at.into(), PORT);
+    let sent = chain.servers[0].namespace.run(move || {
         let mut stream = TcpStream::connect_timeout(&to, Duration::from_secs(5)).unwrap();
         let before = cpu_nanos();
         (0..blocks).for_each(|number| stream.write_all(&block(number)).unwrap());

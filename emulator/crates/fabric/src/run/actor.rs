@@ -13,7 +13,7 @@ use rustix::fd::AsFd;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
 use serde_json::{Value, json};
 
-use super::messages::{FiveTuple, FromNode};
+use super::messages::{FiveTuple, FromNode, SoftwareCounts};
 use super::node_socket::{MAX_BYTES, NodeSocket, Received, listen_at};
 use super::poller::{Poller, Token};
 use super::telemetry::{Frame, Telemetry};
@@ -33,8 +33,10 @@ use crate::wiring::{self, PortEnd};
 const TICK: Duration = Duration::from_millis(100);
 /// Datagrams taken from one node before the others have their turn.
 const TURN: usize = 64;
-/// Events of one frame; more are counted only.
-const MOST_EVENTS: usize = 500;
+/// Events of one frame; more are counted only. When a workload starts, each flow has four: both ways, a probing and a path.
+const MOST_EVENTS: usize = 10_000;
+/// Events that are kept while nobody looks.
+const UNSEEN_EVENTS: usize = 250;
 /// Every so manieth tick nodes are told what flows send.
 const FLOW_RATES_EVERY: u64 = 10;
 
@@ -60,6 +62,7 @@ pub(super) struct Node {
     pub carriers: Vec<Option<bool>>,
     pub inspections: VecDeque<Reply>,
     pub last_counts: Vec<(cubeyard_dataplane::maps::Flow, FlowCount)>,
+    pub software: Option<SoftwareCounts>,
 }
 
 pub(super) struct Actor {
@@ -229,6 +232,11 @@ impl Actor {
             return;
         };
         socket.send(&configure);
+        for (port, rate_bits_per_sec) in
+            super::conditions::unusual_rates(&self.network, &self.applied, &self.ports[server])
+        {
+            socket.send(&super::messages::link_rate(port, rate_bits_per_sec));
+        }
         for order in self.workload.orders(server) {
             socket.send(&order);
         }
@@ -311,6 +319,10 @@ impl Actor {
                 }
                 Ok(())
             }
+            FromNode::Traffic(counts) => {
+                self.nodes[server].software = Some(counts);
+                Ok(())
+            }
             FromNode::Inspected(known) => {
                 if let Some(reply) = self.nodes[server].inspections.pop_front() {
                     let _ = reply.send(Ok(Value::Object(known)));
@@ -319,6 +331,7 @@ impl Actor {
             }
             FromNode::Error { message } => {
                 self.tell(json!({"kind": "node-error", "server": id, "message": message}));
+                self.refuse_pending_wire(server, &message);
                 Ok(())
             }
         };
@@ -397,17 +410,12 @@ impl Actor {
         }
         self.check_pending_wire();
         if self.subscribers.is_empty() {
-            let excess = self.events.len().saturating_sub(MOST_EVENTS / 2);
+            let excess = self.events.len().saturating_sub(UNSEEN_EVENTS);
             self.events.drain(..excess);
             return Ok(());
         }
         let links = self.telemetry.links(self.switches.as_mut(), &mut self.kernels)?;
-        let pids: Vec<Option<u32>> = self
-            .nodes
-            .iter()
-            .map(|node| node.process.as_ref().map(|process| process.pid))
-            .collect();
-        let (servers, drops) = self.telemetry.servers(self.tick, &self.kernels, &pids)?;
+        let (servers, drops) = self.telemetry.servers(self.tick, &self.kernels, &self.nodes)?;
         let mut events = std::mem::take(&mut self.events);
         let lost = std::mem::take(&mut self.events_lost);
         if lost > 0 {
@@ -535,6 +543,7 @@ fn make_nodes(network: &Checked, state: &State, run: &RunId, poller: &Poller) ->
             carriers: vec![None; usize::from(MAX_PORTS)],
             inspections: VecDeque::new(),
             last_counts: Vec::new(),
+            software: None,
         });
     }
     Ok(nodes)

@@ -69,8 +69,7 @@ impl Actor {
         if self.subscribers.is_empty() {
             // The first frame is to tell of one tick, not of all time since anybody looked.
             let _ = self.telemetry.links(self.switches.as_mut(), &mut self.kernels);
-            let pids = vec![None; self.nodes.len()];
-            let _ = self.telemetry.servers(0, &self.kernels, &pids);
+            let _ = self.telemetry.servers(0, &self.kernels, &self.nodes);
             self.telemetry.host();
             self.workload.columns();
         }
@@ -263,6 +262,21 @@ impl Actor {
         };
         if let Some(pending) = self.pending_wire.take() {
             let _ = pending.reply.send(result);
+        }
+    }
+
+    /// A node that refuses what it is told does not become ready: the caller learns why.
+    pub(super) fn refuse_pending_wire(&mut self, server: usize, reason: &str) {
+        let id = self.id(server);
+        if let Some(pending) = self
+            .pending_wire
+            .take_if(|pending| pending.waiting.contains(&server))
+        {
+            let message = format!("the node of server {id} refuses: {reason}");
+            let _ = pending.reply.send(Err(FabricError::state(
+                message,
+                "use the node and the fabric of one version",
+            )));
         }
     }
 

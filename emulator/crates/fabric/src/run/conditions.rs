@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::actor::{Actor, monotonic_nanos};
+use super::messages::link_rate;
 use crate::assembly;
 use crate::error::{FabricError, Result};
 use crate::faults::{Conditions, Effect, EndCondition, Fault, QueueCondition, ServerCondition, fault_name};
@@ -12,10 +13,10 @@ use crate::names;
 use crate::netlink::{
     Batch, Impairment, no_excuse, replace_leaf_with_fifo, replace_leaf_with_impairment, set_rate, set_up,
 };
-use crate::network::Place;
+use crate::network::{Checked, Place};
 use crate::probe;
 use crate::routes::Routes;
-use crate::wiring;
+use crate::wiring::{self, PortEnd};
 
 /// Packets a link with delay may hold: 10 s of full packets at 100 Mb/s and MTU 9000.
 const IMPAIRED_QUEUE_PACKETS: u32 = 14_000;
@@ -90,6 +91,7 @@ impl Actor {
             }
         }
         self.apply_links(&applied, &wanted)?;
+        self.tell_rates(&applied, &wanted);
         for (server, (was, is)) in applied.servers.iter().zip(&wanted.servers).enumerate() {
             if was != is && *is == ServerCondition::Running {
                 self.bring_back(server, *was)?;
@@ -135,6 +137,26 @@ impl Actor {
             }
         }
         Ok(())
+    }
+
+    /// Nodes measure what is left of their links' rates: they learn of those that change.
+    fn tell_rates(&mut self, applied: &Conditions, wanted: &Conditions) {
+        for server in 0..self.nodes.len() {
+            let rate = |conditions: &Conditions, port: &PortEnd| {
+                conditions.ends[port.link][port.end].rate_bits_per_sec
+            };
+            let changed: Vec<_> = self.ports[server]
+                .iter()
+                .filter(|port| rate(applied, port) != rate(wanted, port))
+                .map(|port| link_rate(port.port, rate(wanted, port)))
+                .collect();
+            if let Some(socket) = &mut self.nodes[server].socket {
+                for message in &changed {
+                    socket.send(message);
+                }
+            }
+            self.watch_room(server);
+        }
     }
 
     fn change_end(&self, batch: &mut Batch, link: usize, end: usize, was: &EndCondition, is: &EndCondition) {
@@ -202,4 +224,12 @@ impl Actor {
         }
         self.start_node(server)
     }
+}
+
+/// A server's ports whose links have another rate than the network's, with it.
+pub(super) fn unusual_rates(network: &Checked, applied: &Conditions, ports: &[PortEnd]) -> Vec<(u16, f64)> {
+    let rate = |port: &PortEnd| applied.ends[port.link][port.end].rate_bits_per_sec;
+    let usual = network.network.rate_bits_per_sec;
+    let unusual = ports.iter().filter(|port| rate(port) != usual);
+    unusual.map(|port| (port.port, rate(port))).collect()
 }

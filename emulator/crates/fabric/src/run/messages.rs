@@ -1,8 +1,10 @@
 //! What a node may say, and what it is told.
 
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use cubeyard_dataplane::address::port_ip;
+use cubeyard_dataplane::drops::DropReason;
 use cubeyard_dataplane::maps::Flow;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -89,6 +91,8 @@ pub enum FromNode {
         /// Those that changed.
         rows: Vec<FlowRow>,
     },
+    /// What a node that forwards itself has carried and dropped so far.
+    Traffic(SoftwareCounts),
     /// What the node knows.
     Inspected(Map<String, Value>),
     /// It refused a message.
@@ -96,6 +100,29 @@ pub enum FromNode {
         /// Why.
         message: String,
     },
+}
+
+/// Counts of a dataplane in user space since its node started.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct SoftwareCounts {
+    /// Bytes that the server's own applications sent.
+    pub own_bytes: u64,
+    /// Bytes passed on for others.
+    pub relayed_bytes: u64,
+    /// Packets dropped, by the reason's name.
+    #[serde(default)]
+    pub drops: BTreeMap<String, u64>,
+}
+
+impl SoftwareCounts {
+    /// The drops by [`DropReason::index`].
+    pub fn drops_by_reason(&self) -> [u64; DropReason::COUNT] {
+        let mut drops = [0; DropReason::COUNT];
+        for reason in DropReason::ALL {
+            drops[reason.index()] = self.drops.get(reason.name()).copied().unwrap_or(0);
+        }
+        drops
+    }
 }
 
 /// A flow's end so far.
@@ -145,6 +172,11 @@ pub fn configure(network: &Checked, server: usize, ports: &[PortEnd]) -> Value {
         "rate_bits_per_sec": description.rate_bits_per_sec, "mtu": description.mtu,
         "dataplane": dataplane_name(description.dataplane), "seed": description.seed,
         "ip": network.address(server), "ports": ports, "servers": servers, "settings": settings})
+}
+
+/// Tells a node what a port's link carries from now on.
+pub fn link_rate(port: u16, rate_bits_per_sec: f64) -> Value {
+    json!({"t": "link_rate", "port": port, "rate_bits_per_sec": rate_bits_per_sec})
 }
 
 fn dataplane_name(dataplane: Dataplane) -> &'static str {

@@ -9,6 +9,7 @@ use cubeyard_dataplane::drops::DropReason;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::actor::Node;
 use super::workload::FlowColumns;
 use crate::assembly::{ServerKernel, SwitchKernel};
 use crate::error::Result;
@@ -174,26 +175,34 @@ impl Telemetry {
         Ok(columns)
     }
 
-    /// Columns over the servers, and the drops by reason, since the last call. `pids` are those of the nodes.
+    /// Columns over the servers, and the drops by reason, since the last call.
     pub fn servers(
         &mut self,
         tick: u64,
         kernels: &[Option<ServerKernel>],
-        pids: &[Option<u32>],
+        nodes: &[Node],
     ) -> Result<(ServerColumns, BTreeMap<&'static str, u64>)> {
         let mut columns = ServerColumns::default();
         let mut drops = BTreeMap::new();
         for (at, (kernel, last)) in kernels.iter().zip(&mut self.servers).enumerate() {
             let fast_path = kernel.as_ref().and_then(|kernel| kernel.fast_path.as_ref());
-            let traffic = fast_path
-                .map(|fast_path| fast_path.traffic())
-                .transpose()?
-                .unwrap_or_default();
-            columns.relayed.push(since(last.relayed, traffic.relayed_bytes));
-            columns.own.push(since(last.own, traffic.own_bytes));
-            (last.relayed, last.own) = (traffic.relayed_bytes, traffic.own_bytes);
-            if let Some(fast_path) = fast_path.filter(|_| (tick + at as u64).is_multiple_of(DROPS_EVERY)) {
-                let now = fast_path.drops()?;
+            let (own, relayed) = match (fast_path, &nodes[at].software) {
+                (Some(fast_path), _) => {
+                    let traffic = fast_path.traffic()?;
+                    (traffic.own_bytes, traffic.relayed_bytes)
+                }
+                (None, Some(counts)) => (counts.own_bytes, counts.relayed_bytes),
+                (None, None) => (0, 0),
+            };
+            columns.relayed.push(since(last.relayed, relayed));
+            columns.own.push(since(last.own, own));
+            (last.relayed, last.own) = (relayed, own);
+            if (tick + at as u64).is_multiple_of(DROPS_EVERY) {
+                let now = match (fast_path, &nodes[at].software) {
+                    (Some(fast_path), _) => fast_path.drops()?,
+                    (None, Some(counts)) => counts.drops_by_reason(),
+                    (None, None) => [0; DropReason::COUNT],
+                };
                 for (reason, (now, last)) in DropReason::ALL.iter().zip(now.iter().zip(&last.drops)) {
                     let count = since(*last, *now);
                     if count > 0 {
@@ -203,7 +212,7 @@ impl Telemetry {
                 last.drops = now;
             }
             if (tick + at as u64).is_multiple_of(CPU_EVERY) {
-                last.measure_cpu(pids[at]);
+                last.measure_cpu(nodes[at].process.as_ref().map(|process| process.pid));
             }
             columns.cpu.push(last.cpu);
         }
