@@ -162,10 +162,13 @@ def _run(question: Json, interrupted: Callable[[], bool], refuse: Refuse) -> Jso
     from cubeyard.emulation.reaper import reap_left_alone
     from cubeyard.emulation.session import Session
     from cubeyard.experiments.schemas import ExperimentCreate
+    from cubeyard.kit import logs
     from cubeyard.kit.ids import new_id
     from cubeyard.plans.service import normal_spec
 
     settings = Settings()
+    asked_for_more = "log_level" in settings.model_fields_set
+    logs.configure(settings.log_level if asked_for_more else "warning", "console")
     try:
         asked = ExperimentCreate.model_validate(question)
     except ValidationError as error:

@@ -58,15 +58,16 @@ def reap_left_alone(settings: Settings) -> list[str]:
         with place.held("owner") as nobodys:
             if not nobodys:
                 continue
+            reap_state(settings, place)
             try:
                 docker = Containers(place.name)
                 for run in docker.runs():
                     docker.remove(run)
                 docker.close()
             except DockerGoneError as error:
-                log.warning("place_not_removed", place=place.name, error=error.detail)
+                # Its name must stay known for as long as there may be containers of that name.
+                log.info("place_not_removed", place=place.name, error=error.detail)
                 continue
-            reap_state(settings, place)
             shutil.rmtree(place.folder, ignore_errors=True)
             removed.append(place.name)
     return removed

@@ -58,9 +58,18 @@ class Timers(Request):
     dead_after: int = Field(default=3, ge=1, le=100, description="Lost hellos after which a neighbour is dead.")
     adapt_secs: float = Field(default=10.0, ge=0.2, le=3600, description="Between two looks for a better path.")
     adapt_jitter: float = Field(default=0.5, ge=0, le=1, description="Share of it that is drawn at random.")
-    probe_timeout_secs: float = Field(default=0.5, gt=0, le=60)
-    failed_link_timeout_secs: float = Field(default=20.0, gt=0, le=3600, description="How long a failure is believed.")
-    path_cache_secs: float = Field(default=30.0, gt=0, le=3600)
+    probe_timeout_secs: float = Field(default=0.5, ge=0.001, le=60, description="A probe is sent twice.")
+    failed_link_timeout_secs: float = Field(
+        default=20.0, ge=0.001, le=3600, description="How long a failure is believed."
+    )
+    reprobe_after_failure_secs: float = Field(
+        default=2.0, ge=0.001, le=3600, description="From a switch-over to the next look for a better path."
+    )
+    retry_secs: float = Field(default=1.0, ge=0.001, le=3600, description="Between two tries of a flow without a path.")
+    flow_idle_secs: float = Field(default=60.0, ge=0.001, le=3600, description="A flow silent for so long is forgotten.")
+    switch_margin: float = Field(
+        default=0.1, ge=0, le=1, description="Share of a link's rate by which another path must be better."
+    )
 
 
 class Hypothesis(Request):

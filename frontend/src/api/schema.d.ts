@@ -3793,6 +3793,7 @@ export interface components {
             adapt_jitter: number;
             /**
              * Probe Timeout Secs
+             * @description A probe is sent twice.
              * @default 0.5
              */
             probe_timeout_secs: number;
@@ -3803,10 +3804,29 @@ export interface components {
              */
             failed_link_timeout_secs: number;
             /**
-             * Path Cache Secs
-             * @default 30
+             * Reprobe After Failure Secs
+             * @description From a switch-over to the next look for a better path.
+             * @default 2
              */
-            path_cache_secs: number;
+            reprobe_after_failure_secs: number;
+            /**
+             * Retry Secs
+             * @description Between two tries of a flow without a path.
+             * @default 1
+             */
+            retry_secs: number;
+            /**
+             * Flow Idle Secs
+             * @description A flow silent for so long is forgotten.
+             * @default 60
+             */
+            flow_idle_secs: number;
+            /**
+             * Switch Margin
+             * @description Share of a link's rate by which another path must be better.
+             * @default 0.1
+             */
+            switch_margin: number;
         };
         /** Token */
         Token: {
