@@ -1,11 +1,13 @@
 //! What a byte costs through one and two relays: the fast path beside the kernel's own IPv4 forwarding, for one TCP
-//! connection, everything on one CPU. Rounds take turns, so that whatever else the machine does falls on both.
-//! Needs root. Run with `cargo bench -p cubeyard-dataplane`.
+//! connection, everything on one CPU. Rounds take turns, so that whatever else the machine does falls on both. Fails
+//! when the promise is broken. Needs root. Run with `cargo bench -p cubeyard-dataplane`.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "../tests/chain/mod.rs"]
 mod chain;
+
+use std::process::ExitCode;
 
 use chain::{Chain, Dataplane, block, send_over_tcp};
 
@@ -45,7 +47,8 @@ fn kernel_thread_nanos() -> u64 {
     stat.map_or(0, |stat| stat.split_whitespace().next().unwrap().parse().unwrap())
 }
 
-fn main() {
+fn main() -> ExitCode {
+    let mut broken = 0;
     println!("CPU per byte of one TCP connection, median of {ROUNDS} rounds");
     println!(
         "{:>6}  {:>6}  {:>12}  {:>12}  ratio (bound)",
@@ -56,10 +59,10 @@ fn main() {
         .flat_map(|relays| MTUS.map(|mtu| (relays, mtu)))
     {
         let Some(fast_path) = chain_on_one_cpu(relays, Dataplane::FastPath, mtu) else {
-            return;
+            return ExitCode::SUCCESS;
         };
         let Some(kernel) = chain_on_one_cpu(relays, Dataplane::KernelIpv4, mtu) else {
-            return;
+            return ExitCode::SUCCESS;
         };
         let pair = |blocks| {
             (
@@ -72,7 +75,10 @@ fn main() {
         let ours = median(rounds.iter().map(|(ours, _)| *ours).collect());
         let theirs = median(rounds.iter().map(|(_, theirs)| *theirs).collect());
         let ratio = median(rounds.iter().map(|(ours, theirs)| ours / theirs).collect());
-        let kept = if ratio <= BOUND { "kept" } else { "BROKEN" };
+        let kept = ratio <= BOUND;
+        broken += u8::from(!kept);
+        let kept = if kept { "kept" } else { "BROKEN" };
         println!("{relays:>6}  {mtu:>6}  {ours:>9.2} ns  {theirs:>9.2} ns  {ratio:>5.2} ({BOUND}) {kept}");
     }
+    ExitCode::from(broken)
 }
