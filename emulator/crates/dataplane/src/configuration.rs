@@ -18,6 +18,8 @@ pub struct Configuration {
     pub spec: TopologySpec,
     /// The servers there are; `None` for all of the structure's.
     pub present: Option<Vec<NodeId>>,
+    /// The servers that are gateways to an external network `[bcube §5.3]`.
+    pub gateways: Vec<NodeId>,
     /// The ports that are cabled.
     pub ports: Vec<Port>,
     /// Rate of a link in each direction.

@@ -110,6 +110,13 @@ pub enum Output {
         /// The path.
         path: NumberedPath,
     },
+    /// The path of packets to external networks that have no path of their own.
+    SetGateway {
+        /// The gateway at its end.
+        gateway: NodeId,
+        /// The path.
+        path: NumberedPath,
+    },
     /// The path of one flow from now on.
     SetFlow {
         /// The flow.

@@ -2,9 +2,11 @@
 
 mod network;
 
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use cubeyard_dataplane::address::{port_ip, virtual_ip};
+use cubeyard_dataplane::bsr::gateways::nearest_first;
 use cubeyard_dataplane::bsr::message::Message;
 use cubeyard_dataplane::maps::Flow;
 use cubeyard_routing::FailureKind;
@@ -106,6 +108,63 @@ fn a_pulled_cable_costs_a_flow_less_than_a_tenth_of_a_second_wherever_it_is() {
         assert!(
             gap < Duration::from_millis(100),
             "cable of {server}, port {port}: {gap:?}"
+        );
+    }
+}
+
+/// An address outside the virtual network.
+const OUTSIDE: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
+
+#[test]
+fn what_goes_outside_takes_the_nearest_gateway_and_another_when_that_dies() {
+    // Every server but the gateways 00 and 11 sends one flow out. [bcube §5.3]
+    let gateways = [0, 5];
+    let mut network = Network::with_gateways(4, 1, 5, &gateways);
+    let sources: Vec<NodeId> = (0..16).filter(|server| !gateways.contains(server)).collect();
+    let flows: Vec<usize> = sources
+        .iter()
+        .map(|&source| network.begin_outwards(source, OUTSIDE, source as u16))
+        .collect();
+    network.run(5.0);
+    for (&source, &flow) in sources.iter().zip(&flows) {
+        let order = nearest_first(&network.shape, source, &gateways);
+        let path = network.path_of(flow);
+        assert_eq!(path.last(), order.first(), "server {source}");
+        assert!(network.flows_well(flow));
+        let hops = |gateway: &NodeId| {
+            (0..2)
+                .filter(|&level| network.shape.digit(source, level) != network.shape.digit(*gateway, level))
+                .count()
+        };
+        assert_eq!(Some(hops(&order[0])), gateways.iter().map(hops).min());
+    }
+    let by_gateway = |network: &Network, gateway| {
+        let ends = flows.iter().map(|&flow| network.path_of(flow).pop());
+        ends.filter(|end| *end == Some(gateway)).count()
+    };
+    assert_eq!(gateways.map(|gateway| by_gateway(&network, gateway)), [7, 7]);
+
+    network.kill(5);
+    network.run(12.0);
+    assert!(flows.iter().all(|&flow| network.flows_well(flow)));
+    assert_eq!(by_gateway(&network, 0), 14);
+    let switched = network.switches(Duration::ZERO).len();
+    network.run(60.0);
+    assert_eq!(by_gateway(&network, 0), 14, "and nobody swings back");
+    assert_eq!(network.switches(Duration::ZERO).len(), switched);
+}
+
+#[test]
+fn a_gateway_speaks_for_what_is_outside_and_nobody_else_does() {
+    let inwards = Flow::new(OUTSIDE, virtual_ip(7).unwrap(), 6, 443, 40_000);
+    for (server, sends) in [(5, true), (6, false)] {
+        let mut network = Network::with_gateways(4, 1, 6, &[5]);
+        network.new_flow(server, inwards);
+        network.run(1.0);
+        let flows = network.inspect(server).flows;
+        assert_eq!(
+            flows.iter().any(|flow| flow.flow == inwards && flow.path_id != 0),
+            sends
         );
     }
 }

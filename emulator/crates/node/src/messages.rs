@@ -91,6 +91,9 @@ pub struct Configure {
     /// The servers of the run; absent for all of the structure's.
     #[serde(default)]
     pub servers: Option<Vec<NodeId>>,
+    /// Those of them that are gateways to an external network.
+    #[serde(default)]
+    pub gateways: Vec<NodeId>,
     /// Timers and limits.
     #[serde(default)]
     pub settings: Settings,
@@ -239,6 +242,15 @@ pub enum ToFabric {
     SetRoute {
         /// The server.
         dst: NodeId,
+        /// The hops.
+        nha: Vec<u8>,
+        /// The path's number.
+        path_id: u32,
+    },
+    /// The path to external networks.
+    SetGateway {
+        /// The gateway at its end.
+        gateway: NodeId,
         /// The hops.
         nha: Vec<u8>,
         /// The path's number.

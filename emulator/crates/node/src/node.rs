@@ -395,6 +395,11 @@ impl Server {
                     path_id: path.id,
                 }
             }
+            Output::SetGateway { gateway, path } => ToFabric::SetGateway {
+                gateway,
+                nha: bytes(&path),
+                path_id: path.id,
+            },
             Output::SetFlow {
                 flow,
                 destination,
@@ -429,6 +434,7 @@ fn protocol(configure: &Configure, now: Time) -> Result<Box<dyn Protocol>, Strin
         server: configure.server,
         spec,
         present: configure.servers.clone(),
+        gateways: configure.gateways.clone(),
         ports: configure.ports.iter().map(port).collect(),
         rate_bits_per_sec: configure.rate_bits_per_sec,
         settings: configure.settings,

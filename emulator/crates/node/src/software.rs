@@ -1,11 +1,12 @@
 //! The dataplane in user space: frames between the virtual NIC and the ports, through the software engine.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 use cubeyard_dataplane::address::{Nha, port_mac, server_of, virtual_ip, vnic_mac};
 use cubeyard_dataplane::drops::DropReason;
 use cubeyard_dataplane::forward::{Engine, HEADROOM_BYTES, Verdict};
-use cubeyard_dataplane::maps::{Config, EVENT_NEW_FLOW, Event, Flow, NextHop, Path, Traffic};
+use cubeyard_dataplane::maps::{Config, EVENT_NEW_FLOW, Event, Flow, GATEWAY, NextHop, Path, Traffic};
 use cubeyard_dataplane::protocol::{Input, NumberedPath, Output};
 use cubeyard_topology::NodeId;
 
@@ -70,7 +71,11 @@ impl Software {
             vnic_ifindex: vnic
                 .map_err(|error| format!("software dataplane: {VNIC_PEER}: {}", error.desc()))?,
             vnic_mac: vnic_mac(configure.server),
-            flags: 0,
+            flags: if configure.gateways.contains(&configure.server) {
+                GATEWAY
+            } else {
+                0
+            },
             mtu: configure.mtu,
         });
         for (port, socket) in configure.ports.iter().zip(&sockets) {
@@ -158,6 +163,14 @@ impl Software {
             } => {
                 if let Some((ip, path)) = path(*destination, numbered) {
                     self.engine.set_route(ip, path);
+                }
+            }
+            Output::SetGateway {
+                gateway,
+                path: numbered,
+            } => {
+                if let Some((_, path)) = path(*gateway, numbered) {
+                    self.engine.set_route(Ipv4Addr::UNSPECIFIED, path);
                 }
             }
             Output::SetFlow {

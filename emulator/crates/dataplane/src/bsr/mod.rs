@@ -6,10 +6,12 @@
 //! | `probing.rs` | rounds of path selection, from the first probe to the choice |
 //! | `relay.rs` | messages of others: probes, responses, failures on their way |
 //! | `neighbours.rs` | who is alive |
+//! | `gateways.rs` | the way to external networks |
 //! | `failed_links.rs`, `flows.rs`, `round.rs`, `selection.rs`, `structure.rs`, `limits.rs`, `message.rs` | plain data |
 
 mod failed_links;
 mod flows;
+pub mod gateways;
 mod limits;
 pub mod message;
 mod neighbours;
@@ -29,12 +31,13 @@ use cubeyard_topology::NodeId;
 
 use self::failed_links::FailedLinks;
 use self::flows::Flows;
+use self::gateways::Gateways;
 use self::limits::RateLimit;
 use self::message::Message;
 use self::neighbours::Neighbours;
 use self::selection::Candidate;
 use self::structure::{Path, Structure};
-use crate::address::{Nha, server_of, virtual_ip};
+use crate::address::Nha;
 use crate::configuration::{Configuration, ConfigurationError, Settings, secs};
 use crate::maps::Flow;
 use crate::protocol::{
@@ -65,6 +68,7 @@ pub struct Bsr {
     round_limit: RateLimit,
     /// Paths of flows without one of their own, by destination.
     routes: BTreeMap<NodeId, Path>,
+    gateways: Gateways,
     /// When a data packet's failure was last reported, by its source and next hop.
     reported: BTreeMap<(NodeId, Nha), Time>,
     draws: Draws,
@@ -77,10 +81,12 @@ impl Bsr {
     pub fn new(configuration: &Configuration, now: Time) -> Result<Bsr, ConfigurationError> {
         configuration.settings.check()?;
         let settings = configuration.settings;
+        let structure = Structure::new(configuration)?;
         let mut bsr = Bsr {
             me: configuration.server,
             rate_bits_per_sec: configuration.rate_bits_per_sec,
-            structure: Structure::new(configuration)?,
+            gateways: Gateways::new(structure.shape(), configuration.server, &configuration.gateways),
+            structure,
             neighbours: Neighbours::new(configuration, now),
             failed: FailedLinks::new(secs(settings.failed_link_timeout_secs)),
             settings,
@@ -94,13 +100,14 @@ impl Bsr {
             refused: BTreeMap::new(),
         };
         bsr.check_neighbours()?;
+        bsr.check_gateways(&configuration.gateways)?;
         for neighbour in bsr.neighbours.list() {
             bsr.outputs.push_back(Output::SetNeighbour {
                 nha: neighbour.nha,
                 up: true,
             });
         }
-        bsr.refresh_routes();
+        bsr.refresh_routes(now);
         Ok(bsr)
     }
 
@@ -118,6 +125,20 @@ impl Bsr {
             }
         }
         Ok(())
+    }
+
+    fn check_gateways(&self, gateways: &[NodeId]) -> Result<(), ConfigurationError> {
+        let absent = gateways
+            .iter()
+            .position(|&gateway| !self.structure.is_present(gateway));
+        absent.map_or(Ok(()), |place| {
+            Err(ConfigurationError {
+                field: format!("gateways[{place}]"),
+                value: gateways[place].to_string(),
+                limit: "one of the servers present".to_owned(),
+                fix: "Name a server of the run.".to_owned(),
+            })
+        })
     }
 
     fn refuse(&mut self, reason: &'static str) {
@@ -191,7 +212,7 @@ impl Bsr {
     }
 
     /// Brings the default routes up to date with what is known.
-    fn refresh_routes(&mut self) {
+    fn refresh_routes(&mut self, now: Time) {
         let others: Vec<NodeId> = self
             .structure
             .servers()
@@ -209,6 +230,7 @@ impl Bsr {
                 self.routes.insert(destination, path);
             }
         }
+        self.refresh_gateway(now);
     }
 
     // ---------------------------------------------------------------- failures and recoveries
@@ -264,7 +286,7 @@ impl Bsr {
                 self.flows.hasten(&flow, due);
             }
         }
-        self.refresh_routes();
+        self.refresh_routes(now);
     }
 
     /// A random part of `adapt_jitter` times a time. `[bcube §4.3]`
@@ -320,7 +342,7 @@ impl Bsr {
         }
         self.on_deaths(now, &died, DeathCause::Silence);
         if self.failed.expire(now) {
-            self.refresh_routes();
+            self.refresh_routes(now);
         }
         for flow in self.flows.due(now) {
             self.on_flow_due(now, &flow);
@@ -363,7 +385,7 @@ impl Bsr {
         self.failed.remove(self.me, server);
         self.outputs.push_back(Output::SetNeighbour { nha, up: true });
         self.tell(Event::NeighbourAlive { server, port });
-        self.refresh_routes();
+        self.refresh_routes(now);
     }
 
     fn send_hello(&mut self, index: usize, hears_you: bool) {
@@ -381,9 +403,7 @@ impl Bsr {
     }
 
     fn on_new_flow(&mut self, now: Time, flow: Flow) {
-        let destination = server_of(flow.dst.into())
-            .filter(|&server| server != self.me && self.structure.is_present(server));
-        let Some(destination) = destination.filter(|_| virtual_ip(self.me) == Some(flow.src.into())) else {
+        let Some(destination) = self.destination_of(&flow) else {
             return self.refuse("not_our_flow");
         };
         if let Some(state) = self.flows.get_mut(&flow) {

@@ -130,7 +130,7 @@ impl Bsr {
             news |= self.failed.remove(a, b);
         }
         if news {
-            self.refresh_routes();
+            self.refresh_routes(now);
         }
         self.carry_on(now, &flow);
     }

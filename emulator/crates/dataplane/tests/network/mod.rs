@@ -36,6 +36,7 @@ struct Server {
     running: bool,
     up: Vec<bool>,
     routes: BTreeMap<NodeId, NumberedPath>,
+    way_out: Option<(NodeId, NumberedPath)>,
     flows: BTreeMap<Flow, NumberedPath>,
     /// Counts the wake-ups asked for, so that only the latest counts.
     wake: u64,
@@ -89,6 +90,7 @@ pub struct Network {
     pub log: Vec<(Time, NodeId, Event)>,
     pub settings: Settings,
     present: Option<Vec<NodeId>>,
+    gateways: Vec<NodeId>,
     servers: BTreeMap<NodeId, Server>,
     /// By directed link, the share of its rate that is left, as the servers see it.
     seen_left: Vec<f64>,
@@ -102,6 +104,15 @@ impl Network {
     /// BCube(n, k), all servers started.
     pub fn bcube(n: u32, k: u32, seed: u64) -> Network {
         Network::slice(n, k, seed, None)
+    }
+
+    /// BCube(n, k) some of whose servers are gateways.
+    pub fn with_gateways(n: u32, k: u32, seed: u64, gateways: &[NodeId]) -> Network {
+        let mut network = Network::slice(n, k, seed, Some(Vec::new()));
+        network.present = None;
+        network.gateways = gateways.to_vec();
+        (0..network.shape.servers()).for_each(|server| network.start(server));
+        network
     }
 
     /// The servers `present` of BCube(n, k).
@@ -122,6 +133,7 @@ impl Network {
             log: Vec::new(),
             settings: Settings::default(),
             present,
+            gateways: Vec::new(),
             servers: BTreeMap::new(),
             seen_left: vec![1.0; 2 * links],
             queue: BinaryHeap::new(),
@@ -160,6 +172,7 @@ impl Network {
             server,
             spec: self.topology.spec().clone(),
             present: self.present.clone(),
+            gateways: self.gateways.clone(),
             ports: (0..self.shape.levels).map(port).collect(),
             rate_bits_per_sec: RATE_BITS_PER_SEC,
             settings: self.settings,
@@ -174,6 +187,7 @@ impl Network {
             running: true,
             up: vec![false; Nha::VALUES],
             routes: BTreeMap::new(),
+            way_out: None,
             flows: BTreeMap::new(),
             wake: 0,
         };
@@ -192,7 +206,21 @@ impl Network {
     /// A flow begins now; its number.
     pub fn begin(&mut self, source: NodeId, destination: NodeId, sport: u16) -> usize {
         let (src, dst) = (virtual_ip(source).unwrap(), virtual_ip(destination).unwrap());
-        let flow = Flow::new(src, dst, 6, 40_000 + sport, 5201 + sport);
+        self.begin_flow(
+            source,
+            destination,
+            Flow::new(src, dst, 6, 40_000 + sport, 5201 + sport),
+        )
+    }
+
+    /// A flow to an external address begins now; its number.
+    pub fn begin_outwards(&mut self, source: NodeId, to: Ipv4Addr, sport: u16) -> usize {
+        let (gateway, _) = self.servers[&source].way_out.expect("a way out");
+        let flow = Flow::new(virtual_ip(source).unwrap(), to, 6, 40_000 + sport, 443);
+        self.begin_flow(source, gateway, flow)
+    }
+
+    fn begin_flow(&mut self, source: NodeId, destination: NodeId, flow: Flow) -> usize {
         self.traffic.push(Traffic {
             flow,
             source,
@@ -413,8 +441,18 @@ impl Network {
                 Output::SetRoute { destination, path } => {
                     state.routes.insert(destination, path);
                 }
-                Output::SetFlow { flow, path, .. } => {
+                Output::SetGateway { gateway, path } => state.way_out = Some((gateway, path)),
+                Output::SetFlow {
+                    flow,
+                    destination,
+                    path,
+                } => {
                     state.flows.insert(flow, path);
+                    let traffic = self.traffic.iter_mut().find(|traffic| traffic.flow == flow);
+                    // To outside a flow goes by the gateway that its source chose.
+                    traffic
+                        .into_iter()
+                        .for_each(|traffic| traffic.destination = destination);
                 }
                 Output::RemoveFlow { flow } => {
                     state.flows.remove(&flow);
