@@ -7,6 +7,7 @@ use cubeyard_dataplane::maps::Path;
 use cubeyard_dataplane::protocol::path_id;
 
 use crate::error::Result;
+use crate::ethtool;
 use crate::fast_path::{FastPath, Guard};
 use crate::names;
 use crate::namespace::{self, Namespace};
@@ -76,6 +77,9 @@ fn open_server(network: &Checked, server: usize, home: Home) -> Result<ServerKer
     namespace::quieten()?;
     let mut netlink = Netlink::open()?;
     netlink.run(&mut wiring::server_basics(network, server), no_excuse)?;
+    if network.network.dataplane == Dataplane::Software {
+        ethtool::send_whole_packets(names::VIRTUAL_NIC)?;
+    }
     Ok(ServerKernel {
         namespace,
         netlink,

@@ -6,6 +6,7 @@
 pub mod api;
 pub mod assembly;
 pub mod error;
+pub mod ethtool;
 pub mod fast_path;
 pub mod faults;
 pub mod journal;

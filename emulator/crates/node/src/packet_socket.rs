@@ -1,12 +1,20 @@
-//! Packet sockets (AF_PACKET): whole frames from and to one interface. They need NET_RAW.
-#![allow(unsafe_code, reason = "no library has a safe address of a packet socket")]
+//! Packet sockets (AF_PACKET): whole frames from and to one interface. They need NET_RAW. `[man 7 packet]`
+#![allow(
+    unsafe_code,
+    reason = "no library has a safe address, message or option of a packet socket"
+)]
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use nix::errno::Errno;
 use nix::libc;
 use nix::net::if_::if_nametoindex;
-use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, recv, send, socket};
+use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, send, setsockopt, socket, sockopt};
+
+/// EtherType of a frame with a VLAN tag.
+const TAGGED: [u8; 2] = [0x81, 0x00];
+/// Bytes that may wait to be read, or to leave; the kernel gives as many of them as the host allows.
+const WAITING_BYTES: usize = 4 << 20;
 
 /// Frames of one interface.
 #[derive(Debug)]
@@ -16,18 +24,29 @@ pub struct PacketSocket {
     pub ifindex: u32,
 }
 
+/// Room for one control message of [`libc::tpacket_auxdata`], aligned as its header.
+#[repr(C)]
+union Control {
+    header: libc::cmsghdr,
+    room: [u8; 64],
+}
+
 impl PacketSocket {
-    /// Opens an interface. Only what comes in is read, and only IPv4: a socket of one protocol does not see what it
-    /// sends itself.
+    /// Opens an interface. What comes in by it is read before anybody else sees it, what leaves by it is not.
     pub fn open(interface: &str) -> nix::Result<PacketSocket> {
         let ifindex = if_nametoindex(interface)?;
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
         // Protocol 0 until it is bound: otherwise frames of all interfaces would come first.
         let fd = socket(AddressFamily::Packet, SockType::Raw, flags, None)?;
+        set_on(&fd, libc::PACKET_IGNORE_OUTGOING)?;
+        set_on(&fd, libc::PACKET_AUXDATA)?;
+        setsockopt(&fd, sockopt::RcvBuf, &WAITING_BYTES)?;
+        setsockopt(&fd, sockopt::SndBuf, &WAITING_BYTES)?;
         // SAFETY: all fields are integers, for which zero is a value.
         let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
         address.sll_family = libc::AF_PACKET as u16;
-        address.sll_protocol = (libc::ETH_P_IP as u16).to_be();
+        // Of every protocol: sockets of one alone come after TC, where the guard has dropped what is ours.
+        address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
         address.sll_ifindex = ifindex as i32;
         let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
         // SAFETY: the pointer and the length are those of `address`, which outlives the call.
@@ -36,21 +55,98 @@ impl PacketSocket {
         Ok(PacketSocket { fd, ifindex })
     }
 
-    /// The next frame, if there is one: its length, which may be more than the buffer has room for.
+    /// The next frame, if there is one: its length, which may be more than the buffer has room for. Of a frame with a
+    /// VLAN tag, which the kernel has taken out of it, the EtherType is the tag's.
     pub fn receive(&self, buffer: &mut [u8]) -> Option<usize> {
-        loop {
-            match recv(self.fd.as_raw_fd(), buffer, MsgFlags::MSG_TRUNC) {
-                Ok(length) => return Some(length),
+        let mut control = Control { room: [0; 64] };
+        let mut part = libc::iovec {
+            iov_base: buffer.as_mut_ptr().cast(),
+            iov_len: buffer.len(),
+        };
+        // SAFETY: all fields are integers and pointers, for which zero is a value.
+        let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = (&raw mut control).cast();
+        message.msg_controllen = size_of::<Control>();
+        let length = loop {
+            // SAFETY: the message points to `part`, which says where `buffer` is and how long, and to `control`, whose
+            // size stands beside it; all of them outlive the call.
+            let result = unsafe { libc::recvmsg(self.fd.as_raw_fd(), &raw mut message, libc::MSG_TRUNC) };
+            match Errno::result(result) {
+                Ok(length) => break length as usize,
                 Err(Errno::EINTR) => {}
                 Err(_) => return None,
             }
+        };
+        if is_tagged(&message)
+            && let Some(ethertype) = buffer.get_mut(12..14)
+        {
+            ethertype.copy_from_slice(&TAGGED);
         }
+        Some(length)
     }
 
-    /// Sends a frame; whether the interface took it.
+    /// Sends a frame; whether the interface took it. What its queue drops counts as taken: the queue counts it itself.
     pub fn send(&self, frame: &[u8]) -> bool {
-        send(self.fd.as_raw_fd(), frame, MsgFlags::empty()).is_ok()
+        let sent = send(self.fd.as_raw_fd(), frame, MsgFlags::empty());
+        matches!(sent, Ok(_) | Err(Errno::ENOBUFS))
     }
+
+    /// Frames that came in since the last call and found no room to wait.
+    pub fn take_overrun(&self) -> u64 {
+        let mut stats = libc::tpacket_stats {
+            tp_packets: 0,
+            tp_drops: 0,
+        };
+        let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
+        // SAFETY: the kernel writes at most `length` bytes, the size of `stats`, which outlives the call.
+        let result = unsafe {
+            libc::getsockopt(
+                self.fd.as_raw_fd(),
+                libc::SOL_PACKET,
+                libc::PACKET_STATISTICS,
+                (&raw mut stats).cast(),
+                &raw mut length,
+            )
+        };
+        Errno::result(result).map_or(0, |_| u64::from(stats.tp_drops))
+    }
+}
+
+/// Whether the kernel took a VLAN tag out of a frame.
+fn is_tagged(message: &libc::msghdr) -> bool {
+    // SAFETY: the message is as recvmsg left it, and the room of its control messages is still there.
+    let header = unsafe { libc::CMSG_FIRSTHDR(message).as_ref() };
+    let Some(header) = header.filter(|header| {
+        header.cmsg_level == libc::SOL_PACKET
+            && header.cmsg_type == libc::PACKET_AUXDATA
+            && header.cmsg_len >= size_of::<libc::cmsghdr>() + size_of::<libc::tpacket_auxdata>()
+    }) else {
+        return false;
+    };
+    // SAFETY: the message says that it is a `tpacket_auxdata`, and is long enough; its place need not be aligned.
+    let auxdata = unsafe {
+        libc::CMSG_DATA(header)
+            .cast::<libc::tpacket_auxdata>()
+            .read_unaligned()
+    };
+    auxdata.tp_status & libc::TP_STATUS_VLAN_VALID != 0
+}
+
+fn set_on(fd: &OwnedFd, option: libc::c_int) -> nix::Result<()> {
+    let on: libc::c_int = 1;
+    // SAFETY: the pointer and the length are those of `on`, which outlives the call.
+    let result = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            libc::SOL_PACKET,
+            option,
+            (&raw const on).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    Errno::result(result).map(drop)
 }
 
 impl AsFd for PacketSocket {

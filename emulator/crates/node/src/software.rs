@@ -33,7 +33,7 @@ pub struct Software {
     buffer: Vec<u8>,
     /// Bytes of each flow at the latest look at the rates.
     measured: BTreeMap<Flow, u64>,
-    /// Frames that an interface's queue did not take.
+    /// Frames that an interface's queue did not take, or that came in faster than they were read.
     unsent: u64,
     reported: Option<Counts>,
 }
@@ -189,6 +189,7 @@ impl Software {
 
     /// What has been carried and dropped so far, if that has changed since the last time.
     pub fn changed_counts(&mut self) -> Option<Counts> {
+        self.unsent += self.sockets.iter().map(PacketSocket::take_overrun).sum::<u64>();
         let drops = DropReason::ALL
             .iter()
             .map(|reason| (reason.name(), self.engine.drops()[reason.index()]));
