@@ -70,7 +70,7 @@ export function Shell({
       <a href="#main" className={`${buttonClass("primary")} ${styles.skip}`}>
         Skip to the page
       </a>
-      <header className={styles.bar}>
+      <header className={styles.bar} data-crowded={(title && actions && true) || undefined}>
         <Link to="/" className={styles.brand} aria-label="Cubeyard, home">
           <svg
             width="18"
