@@ -126,6 +126,8 @@ test("an experiment is run, found again, asked once more and forgotten", async (
 
   await page.goto("/experiments");
   await page.getByLabel("Filter experiments by name").fill(name);
+  // The filter is in the address once the typing rests; going back finds it there.
+  await expect(page).toHaveURL(/[?&]q=Kept/);
   const row = page.getByRole("row").filter({ hasText: name });
   await expect(row).toHaveCount(1);
   await row.getByRole("link", { name: /^Runs of/ }).click();
