@@ -240,7 +240,8 @@ class Session:
         except ProblemError as error:
             outcome = {"ok": False, "reason": error.detail}
         state = {"inject": "injected", "recover": "recovered"}[action] if outcome["ok"] else "failed"
-        self._sink.frame("fault", {"state": state, "at_secs": round(self._at_secs, 3), **fault.described(), **outcome})
+        happened = {"state": state, "at_secs": round(self._at_secs, 3)}
+        self._sink.frame("fault", {**fault.described(), **happened, **outcome})
         return outcome
 
     def _stop_all(self, why: str) -> Json:

@@ -113,6 +113,7 @@ def test_a_scheduled_fault_strikes_and_ends(engine: Engine, place: Place, fabric
         ("injected", ["00/<0,0>"]),
         ("recovered", ["00/<0,0>"]),
     ]
+    assert [frame["at_secs"] for frame in sink.of("fault")] == pytest.approx([0.5, 1.0], abs=0.15)
     (injected,) = [params["fault"] for name, params in fabric.calls if name == "inject"]
     assert injected == {"id": "f1.0", "kind": "cable-pulled", "target": {"link": 0}}
     before, during, after = (report["windows"][name]["goodput_bits_per_sec"] for name in ("before", "during", "after"))

@@ -4,7 +4,10 @@ import RunPage, { type RunViews } from "@/features/runs/run-page";
 
 const VIEWS: RunViews = {
   figure: lazy(() => import("@/features/runs/figure-run")),
-  engines: { flow: lazy(() => import("@/features/runs/flow-run")) },
+  engines: {
+    flow: lazy(() => import("@/features/runs/flow-run")),
+    emulation: lazy(() => import("@/features/emulation/emulation-run")),
+  },
 };
 
 export default function RunRoute() {

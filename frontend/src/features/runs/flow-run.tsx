@@ -7,7 +7,7 @@ import { emptyLog, metricsOf, reduceLog, shownPoint } from "../shared/run-points
 import type { RunSearch } from "../shared/run-url";
 import { isOver } from "../shared/runs";
 import { CurvesPanel } from "./curves-panel";
-import { Downloads } from "./downloads";
+import { Downloads } from "../shared/run-downloads";
 import { HeatPanel } from "./heat-panel";
 import { NumbersPanel } from "./numbers-panel";
 import { PointsTable } from "./points-table";

@@ -23,7 +23,7 @@ import { readSelection, writeSelection } from "../shared/url-state";
 import { linkColumns } from "./link-columns";
 import { pointText } from "./numbers-panel";
 import styles from "./runs.module.css";
-import { usePicture } from "./use-picture";
+import { usePicture } from "../shared/use-picture";
 
 const VIEWS = [
   { id: "floor", label: "Floor" },

@@ -25,7 +25,7 @@ export function readExperimentsSearch(search: Record<string, unknown>): Experime
 }
 
 export const RUN_STATES = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
-export const RUN_KINDS = ["prediction", "sweep", "figure"] as const;
+export const RUN_KINDS = ["prediction", "sweep", "emulation", "figure"] as const;
 
 export interface RunsSearch {
   state?: (typeof RUN_STATES)[number];
@@ -51,11 +51,18 @@ export interface RunSearch {
   view?: "floor" | "logical";
   /** What is selected in the picture, by name. */
   sel?: string;
+  /** Of real packets: stand at a time instead of following the newest. */
+  mode?: "live" | "replay";
+  /** That time, in seconds of the session; negative while it settles. */
+  at?: number;
 }
 
 export function readRunSearch(search: Record<string, unknown>): RunSearch {
   const point = Number(search.point);
+  const at = Number(search.at);
   return compact({
+    mode: oneOf(["live", "replay"] as const, search.mode),
+    at: search.at !== undefined && search.at !== "" && Number.isFinite(at) ? at : undefined,
     metric: text(search.metric, 20),
     point: search.point !== undefined && Number.isInteger(point) && point >= 0 ? point : undefined,
     view: oneOf(["floor", "logical"] as const, search.view),

@@ -2,7 +2,7 @@ import type { Run } from "@/api/types";
 import { buttonClass } from "@/ui/button";
 import { Icon } from "@/ui/icon";
 import { Menu, TriggerButton } from "@/ui/overlay";
-import { downloadFrom } from "../shared/download";
+import { downloadFrom } from "./download";
 
 const RESULTS = [
   { format: "csv", label: "CSV", hint: "A row a point, for a spreadsheet" },

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { api, take } from "@/api/client";
 import { createModel } from "@/scene/model";
-import { canonical, type PlanSpec } from "../shared/spec";
+import { canonical, type PlanSpec } from "./spec";
 
 /** The plan that a point was computed on, as the pictures need it. */
 export function usePicture(spec: PlanSpec) {

@@ -1,0 +1,240 @@
+/** Breaking something on purpose: choose it in the picture or name it, see what it would cut, confirm, mend. */
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useEffect, useMemo, useState } from "react";
+import { ApiError, api, take } from "@/api/client";
+import type { components } from "@/api/schema";
+import { Button } from "@/ui/button";
+import { Field, NumberInput, Select, TextInput } from "@/ui/form";
+import { formatBitsPerSec, formatPercent, formatShare, plural } from "@/units";
+import { type FaultKind, faultKind, kindsFor } from "../shared/fault-kinds";
+import { useSettled } from "../shared/use-settled";
+import styles from "./emulation.module.css";
+import { type Item, itemName, type Network } from "./network";
+
+type LiveFault = components["schemas"]["LiveFault"];
+
+export interface BreakDraft {
+  kind: FaultKind;
+  /** Null: whatever the words say. */
+  target: Item | null;
+  words: string;
+  /** As typed, in the parameter's own unit. */
+  amount: number | null;
+  lastsSecs: number | null;
+  flapSecs: number | null;
+}
+
+export const NO_BREAK: BreakDraft = {
+  kind: "down",
+  target: null,
+  words: "",
+  amount: null,
+  lastsSecs: null,
+  flapSecs: null,
+};
+
+/** Another target keeps what was chosen as far as that can strike it. */
+export function withTarget(draft: BreakDraft, target: Item | null): BreakDraft {
+  const strikes = target === null || target.kind === "flow" ? null : target.kind;
+  const kinds = kindsFor(strikes);
+  const kept = kinds.some(({ kind }) => kind === draft.kind) && draft.kind !== "down";
+  const kind = kept ? draft.kind : (kinds.find((form) => form.kind !== "down")?.kind ?? "down");
+  return { ...draft, target, words: "", kind: strikes ? kind : "down" };
+}
+
+/** The body of the call; null while nothing is chosen. */
+export function liveFaultOf(network: Network, draft: BreakDraft): LiveFault | null {
+  const words = draft.words.trim();
+  if (draft.target === null && words === "") return null;
+  const { parameter } = faultKind(draft.kind);
+  return {
+    at_secs: 0,
+    kind: draft.kind,
+    target: draft.target
+      ? { names: [itemName(network, draft.target)] }
+      : / of | rack /i.test(` ${words} `)
+        ? { selector: words }
+        : { names: words.split(/\s+/) },
+    ...(parameter && { [parameter.name]: (draft.amount ?? parameter.otherwise) * parameter.factor }),
+    ...(draft.lastsSecs !== null && { until_secs: draft.lastsSecs }),
+    ...(draft.flapSecs !== null && { flap_secs: draft.flapSecs }),
+  };
+}
+
+const QUIET_MS = 250;
+
+export function BreakPanel({
+  runId,
+  network,
+  draft,
+  onDraft,
+  enabled,
+  onTargets,
+}: {
+  runId: string;
+  network: Network;
+  draft: BreakDraft;
+  onDraft: (draft: BreakDraft) => void;
+  /** The workload flows. */
+  enabled: boolean;
+  /** What it would strike, for the picture. */
+  onTargets: (targets: readonly Item[]) => void;
+}) {
+  const [sent, setSent] = useState(0);
+  const asked = useMemo(() => liveFaultOf(network, draft), [network, draft]);
+  const settled = useSettled(asked, QUIET_MS);
+  const preview = useQuery({
+    queryKey: ["blast", runId, JSON.stringify(settled), sent],
+    enabled: enabled && settled !== null,
+    queryFn: ({ signal }) =>
+      take(
+        api.POST("/api/v1/runs/{id}/faults/preview", {
+          params: { path: { id: runId } },
+          body: settled!,
+          signal,
+        }),
+      ),
+    staleTime: 2000,
+    retry: false,
+  });
+  const inject = useMutation({
+    mutationFn: () =>
+      take(api.POST("/api/v1/runs/{id}/faults", { params: { path: { id: runId } }, body: asked! })),
+    onSuccess: () => {
+      setSent((count) => count + 1);
+      onDraft({ ...draft, target: null, words: "" });
+    },
+  });
+  const current = settled === asked ? preview.data : undefined;
+  useEffect(() => {
+    const targets = (current?.targets ?? []).flatMap(({ name }) => network.byName.get(name) ?? []);
+    onTargets(targets.length > 0 ? targets : draft.target ? [draft.target] : []);
+  }, [current, network, draft.target, onTargets]);
+
+  const strikes = draft.target && draft.target.kind !== "flow" ? draft.target.kind : null;
+  const form = faultKind(draft.kind);
+  const error = inject.error ?? (settled === asked ? preview.error : null);
+  return (
+    <form
+      className={styles.break}
+      aria-label="Break something"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (asked && enabled) inject.mutate();
+      }}
+    >
+      <Field label="What" controlWidth={190}>
+        {({ id }) => (
+          <TextInput
+            id={id}
+            value={draft.target ? itemName(network, draft.target) : draft.words}
+            placeholder="click it, or 10% of switches"
+            onChange={(event) => onDraft({ ...draft, target: null, words: event.target.value })}
+          />
+        )}
+      </Field>
+      <Field label="How" controlWidth={190}>
+        {({ id }) => (
+          <Select
+            id={id}
+            value={draft.kind}
+            options={kindsFor(strikes).map(({ kind, title }) => ({ value: kind, label: title }))}
+            onChange={(kind) => onDraft({ ...draft, kind: kind as FaultKind, amount: null })}
+          />
+        )}
+      </Field>
+      <p className={styles.doc}>{form.detail}</p>
+      {form.parameter && (
+        <Field label={form.parameter.label} controlWidth={110}>
+          {({ id }) => (
+            <NumberInput
+              id={id}
+              value={draft.amount}
+              onChange={(amount) => onDraft({ ...draft, amount })}
+              optional
+              min={0}
+              unit={form.parameter!.unit}
+              placeholder={String(form.parameter!.otherwise)}
+            />
+          )}
+        </Field>
+      )}
+      <Field label="For" controlWidth={110}>
+        {({ id }) => (
+          <NumberInput
+            id={id}
+            value={draft.lastsSecs}
+            onChange={(lastsSecs) => onDraft({ ...draft, lastsSecs })}
+            optional
+            min={0}
+            unit="s"
+            placeholder="until mended"
+          />
+        )}
+      </Field>
+      <Field label="On and off every" controlWidth={110}>
+        {({ id }) => (
+          <NumberInput
+            id={id}
+            value={draft.flapSecs}
+            onChange={(flapSecs) => onDraft({ ...draft, flapSecs })}
+            optional
+            min={0}
+            unit="s"
+            placeholder="no"
+          />
+        )}
+      </Field>
+      <div className={styles.blast} role="status" data-testid="blast">
+        {!enabled ? (
+          "Faults can be injected while the traffic flows."
+        ) : asked === null ? (
+          "Nothing is chosen. Click a server, a switch or a link, or name it."
+        ) : current ? (
+          <>
+            <p>
+              Strikes <strong>{plural(current.targets.length, "thing")}</strong>
+              {`: ${current.targets
+                .slice(0, 6)
+                .map(({ name }) => name)
+                .join(", ")}${current.targets.length > 6 ? " …" : ""}`}
+            </p>
+            <p>
+              {current.lost_flows > 0
+                ? `${formatShare(current.lost_flows, current.flows)} flows lose every path`
+                : "Every flow keeps a path"}
+            </p>
+            <p>
+              Predicted ABT {formatBitsPerSec(current.abt_before_bits_per_sec)} →{" "}
+              <strong>{formatBitsPerSec(current.abt_bits_per_sec)}</strong>
+              {current.abt_before_bits_per_sec > 0 &&
+                ` (${formatPercent(current.abt_bits_per_sec / current.abt_before_bits_per_sec)})`}
+            </p>
+            <p>
+              Goodput {formatBitsPerSec(current.goodput_before_bits_per_sec)} →{" "}
+              <strong>{formatBitsPerSec(current.goodput_bits_per_sec)}</strong>
+            </p>
+          </>
+        ) : error ? null : (
+          "Working out what it would cut…"
+        )}
+      </div>
+      {error && <p className={styles.message}>{problemText(error)}</p>}
+      <Button
+        type="submit"
+        className={styles.injectButton}
+        disabled={!enabled || asked === null || inject.isPending || preview.isError}
+      >
+        {inject.isPending ? "Injecting…" : "Inject it"}
+      </Button>
+    </form>
+  );
+}
+
+export function problemText(error: unknown): string {
+  if (error instanceof ApiError) {
+    const [first] = error.errors;
+    return [first?.message ?? error.message, first?.hint].filter(Boolean).join(" ");
+  }
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,211 @@
+/**
+ * What the frames of an emulation's stream hold, as they come, and a tick as it is kept. Columns of a tick stand in the
+ * order of the `network` frame's columns: they are rows, not ids.
+ */
+
+export interface NetworkFrame {
+  family: string;
+  spec: Record<string, unknown>;
+  /** False for a slice of a larger plan. */
+  whole: boolean;
+  mode: "containers" | "namespaces";
+  dataplane: "kernel" | "software";
+  rate_bits_per_sec: number;
+  mtu: number;
+  seed: number;
+  settle_secs: number;
+  seconds: number;
+  header_efficiency: number;
+  servers: { id: number[]; name: string[] };
+  switches: { id: number[]; name: string[] };
+  links: { id: number[]; a: number[]; b: number[]; a_port: number[]; b_port: number[]; level: number[] };
+  flows: { source: number[]; destination: number[]; ideal_bits_per_sec: number[] };
+  predicted: Predicted;
+  schedule: ScheduledFault[];
+  estimate: { servers: number; links: number; flows: number; cpu: number; start_secs: number };
+}
+
+export interface Predicted {
+  ideal_bits_per_sec: number;
+  abt_bits_per_sec: number;
+  flows: number;
+  dropped_flows: number;
+  routing: string;
+}
+
+export interface ScheduledFault {
+  id: string;
+  kind: string;
+  targets: string[];
+  at_secs: number;
+  until_secs: number | null;
+  flap_secs: number | null;
+}
+
+export type PhaseFrame =
+  | { phase: "deploying"; servers: number }
+  | { phase: "up"; up_secs?: number }
+  | { phase: "calibrating" | "settling" | "measuring"; secs: number }
+  | {
+      phase: "calibrated";
+      source: string;
+      destination: string;
+      goodput_bits_per_sec: number;
+      achieved_over_ideal: number;
+    }
+  | { phase: "removing" };
+
+export interface FaultFrame extends ScheduledFault {
+  state: "injected" | "recovered" | "failed";
+  ok: boolean;
+  reason?: string;
+}
+
+export interface StopAllFrame {
+  why: string;
+  /** Confirmed: nothing is broken any more. */
+  recovered: boolean;
+  at_secs: number;
+}
+
+/** Something a server or the fabric told. `flow` is a row of the workload's flows. */
+export interface SessionEvent {
+  kind: string;
+  at_secs: number;
+  server?: number;
+  neighbour?: number;
+  port?: number;
+  cause?: string;
+  flow?: number;
+  tuple?: { src: string; dst: string; proto: number; sport: number; dport: number };
+  path?: number[];
+  reason?: string;
+  reporter?: number;
+  unreachable?: number[];
+}
+
+type Pairs = [row: number, value: number][];
+
+export interface TickFrame {
+  tick: number;
+  at_secs: number;
+  phase: TickPhase;
+  links: { ab: number[]; ba: number[] };
+  servers: { received: number[]; relayed: number[]; cpu: number[] };
+  goodput_bits_per_sec: number;
+  abt_bits_per_sec: number;
+  cpu: number;
+  flows?: { bytes: number[] };
+  retransmits?: Pairs;
+  link_drops?: Pairs;
+  queues?: Pairs;
+  drops?: Record<string, number>;
+  events?: SessionEvent[];
+  routes?: [flow: number, servers: number[]][];
+  counts?: Record<string, number>;
+}
+
+export type TickPhase = "settling" | "before" | "during" | "after";
+
+/** A tick as it is kept: an hour of them fits the page's memory. Bytes since the tick before, unless said otherwise. */
+export interface Tick {
+  at: number;
+  /** Since the tick before. */
+  secs: number;
+  phase: TickPhase;
+  ab: Uint32Array;
+  ba: Uint32Array;
+  received: Uint32Array;
+  relayed: Uint32Array;
+  /** Share of a core. */
+  serverCpu: Float32Array;
+  flows: Uint32Array | null;
+  goodput: number;
+  abt: number;
+  cpu: number;
+  retransmits: Pairs;
+  linkDrops: Pairs;
+  queues: Pairs;
+  drops: Readonly<Record<string, number>>;
+  counts: Readonly<Record<string, number>>;
+}
+
+const NO_PAIRS: Pairs = [];
+const NOTHING: Readonly<Record<string, number>> = {};
+/** Of the fabric's clock: what a tick stands for when there is none before it. */
+const TICK_SECS = 0.1;
+
+export function keptTick(frame: TickFrame, before: Tick | undefined): Tick {
+  const since = before ? frame.at_secs - before.at : TICK_SECS;
+  return {
+    at: frame.at_secs,
+    secs: since > 0 ? since : TICK_SECS,
+    phase: frame.phase,
+    ab: Uint32Array.from(frame.links.ab),
+    ba: Uint32Array.from(frame.links.ba),
+    received: Uint32Array.from(frame.servers.received),
+    relayed: Uint32Array.from(frame.servers.relayed),
+    serverCpu: Float32Array.from(frame.servers.cpu),
+    flows: frame.flows ? Uint32Array.from(frame.flows.bytes) : null,
+    goodput: frame.goodput_bits_per_sec,
+    abt: frame.abt_bits_per_sec,
+    cpu: frame.cpu,
+    retransmits: frame.retransmits ?? NO_PAIRS,
+    linkDrops: frame.link_drops ?? NO_PAIRS,
+    queues: frame.queues ?? NO_PAIRS,
+    drops: frame.drops ?? NOTHING,
+    counts: frame.counts ?? NOTHING,
+  };
+}
+
+export interface WindowMeans {
+  secs: number;
+  goodput_bits_per_sec: number;
+  least_goodput_bits_per_sec: number;
+  abt_bits_per_sec: number;
+  least_abt_bits_per_sec: number;
+  stalled_flows: number;
+  retransmits: number;
+  drops: number;
+  cpu: number;
+}
+
+export interface Fidelity {
+  verdict: "faithful" | "emulator-limited" | "unknown";
+  reason: string;
+  cpu: number | null;
+  achieved_over_ideal: number | null;
+}
+
+export interface ReportedFault extends ScheduledFault {
+  injected_at_secs: number;
+  recovered_at_secs: number | null;
+  detected_secs: number | null;
+  first_move_secs: number | null;
+  last_move_secs: number | null;
+  moves: number;
+  recovered_secs: number | null;
+}
+
+export interface Report {
+  ended: string;
+  verdict: { outcome: "held" | "broken" | "none"; sentence: string; broken_at_secs?: number | null };
+  aggregate_goodput_bits_per_sec: number;
+  ideal_bits_per_sec: number;
+  header_efficiency: number;
+  abt_bits_per_sec: number;
+  predicted: Predicted;
+  total: WindowMeans;
+  windows: Partial<Record<"before" | "during" | "after", WindowMeans>>;
+  fidelity: Fidelity;
+  faults: ReportedFault[];
+  path_switches: number;
+  per_server: {
+    server: string;
+    id: number;
+    sent_bits_per_sec: number;
+    received_bits_per_sec: number;
+    relayed_bits_per_sec: number;
+  }[];
+  timings: Record<string, unknown>;
+}

@@ -1,0 +1,39 @@
+/** What the marks of the live picture mean. */
+import { paletteOf } from "@/render/resolve";
+import { HEAT_CLASSES, heatColour } from "@/scene";
+import { formatBitsPerSec, type ThemeName } from "@/units";
+import styles from "./emulation.module.css";
+import type { Network } from "./network";
+
+export function LiveLegend({ network, theme }: { network: Network; theme: ThemeName }) {
+  const palette = paletteOf(theme);
+  const { tokens } = palette;
+  const ramp = Array.from({ length: HEAT_CLASSES }, (_, i) => palette.colour(heatColour(i + 1)));
+  const line = (colour: string, dash: string, label: string, width = 2) => (
+    <span className={styles.legendItem}>
+      <svg width="22" height="8" aria-hidden="true">
+        <line x2="22" y1="4" y2="4" stroke={colour} strokeWidth={width} strokeDasharray={dash} />
+      </svg>
+      {label}
+    </span>
+  );
+  return (
+    <div className={styles.legend}>
+      <span className={styles.legendItem}>
+        A link, each way: 0
+        <span className={styles.ramp} style={{ background: `linear-gradient(90deg, ${ramp.join(", ")})` }} />
+        {formatBitsPerSec(network.frame.rate_bits_per_sec)}
+      </span>
+      {line(palette.colour(heatColour(0)), "2 3", "idle")}
+      {line(tokens.failed, "5 4", "broken")}
+      {line(tokens.warning, "2 4", "degraded", 3)}
+      {line(tokens.accent, "", "selected flow’s way", 4)}
+      {line(tokens.muted, "1 5", "the way it left")}
+      <span className={styles.legendItem}>
+        <span className={styles.meter} style={{ background: tokens.accent }} />
+        <span className={styles.meter} style={{ background: tokens.accent, opacity: 0.45 }} />
+        server receives, relays
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,209 @@
+import { expect, test } from "vitest";
+import type { ServerEvent } from "@/api/events";
+import type { Run } from "@/api/types";
+import type { FaultFrame, NetworkFrame, TickFrame } from "./frames";
+import { brokenItems, readItem, stepsOf, writeItem } from "./network";
+import { brokenAt, emptySession, lastIndexAt, reduceSession, routeAt, spansOf, waysAt } from "./session";
+import { stretchesOf } from "./use-predicted";
+
+/** A BCube(2, 1): servers 00, 01, 10, 11 with ids 0 to 3; level-0 switches 4 and 5, level-1 switches 6 and 7. */
+const NETWORK: NetworkFrame = {
+  family: "bcube",
+  spec: { family: "bcube", n: 2, k: 1 },
+  whole: true,
+  mode: "namespaces",
+  dataplane: "kernel",
+  rate_bits_per_sec: 1e8,
+  mtu: 9000,
+  seed: 7,
+  settle_secs: 1,
+  seconds: 10,
+  header_efficiency: 0.98,
+  servers: { id: [0, 1, 2, 3], name: ["00", "01", "10", "11"] },
+  switches: { id: [4, 5, 6, 7], name: ["<0,0>", "<0,1>", "<1,0>", "<1,1>"] },
+  links: {
+    id: [0, 1, 2, 3, 4, 5, 6, 7],
+    a: [0, 1, 2, 3, 0, 1, 2, 3],
+    b: [4, 4, 5, 5, 6, 7, 6, 7],
+    a_port: [0, 0, 0, 0, 1, 1, 1, 1],
+    b_port: [0, 1, 0, 1, 0, 0, 1, 1],
+    level: [0, 0, 0, 0, 1, 1, 1, 1],
+  },
+  flows: { source: [0, 3], destination: [3, 0], ideal_bits_per_sec: [1e8, 1e8] },
+  predicted: {
+    ideal_bits_per_sec: 4e8,
+    abt_bits_per_sec: 3e8,
+    flows: 2,
+    dropped_flows: 0,
+    routing: "bsr-greedy",
+  },
+  schedule: [
+    { id: "f1", kind: "cable-pulled", targets: ["00/<0,0>"], at_secs: 2, until_secs: 4, flap_secs: null },
+  ],
+  estimate: { servers: 4, links: 8, flows: 2, cpu: 0.1, start_secs: 1 },
+};
+
+const RUN = {
+  state: "running",
+  reason: "",
+  progress: 0,
+  points_done: 0,
+  points_total: 1,
+  remaining_secs: null,
+} as Run;
+
+let id = 0;
+const frame = (event: string, data: unknown): ServerEvent => ({
+  id: String(++id),
+  event,
+  data: JSON.stringify(data),
+});
+const tick = (at_secs: number, more: Partial<TickFrame> = {}): ServerEvent =>
+  frame("tick", {
+    tick: Math.round(at_secs * 10),
+    at_secs,
+    phase: "before",
+    links: { ab: [100, 0, 0, 0, 0, 0, 0, 0], ba: [0, 0, 0, 0, 0, 0, 0, 0] },
+    servers: { received: [0, 0, 0, 100], relayed: [0, 50, 0, 0], cpu: [0.1, 0, 0, 0] },
+    goodput_bits_per_sec: 8000,
+    abt_bits_per_sec: 4000,
+    cpu: 0.5,
+    ...more,
+  });
+const fault = (state: FaultFrame["state"], at_secs: number, more: Partial<FaultFrame> = {}): ServerEvent =>
+  frame("fault", {
+    id: "f1",
+    kind: "cable-pulled",
+    targets: ["00/<0,0>"],
+    at_secs,
+    until_secs: 4,
+    flap_secs: null,
+    state,
+    ok: true,
+    ...more,
+  });
+const told = (...frames: ServerEvent[]) =>
+  reduceSession(emptySession(RUN), [frame("network", NETWORK), ...frames]);
+
+test("the same frames make the same state, whatever the batches they come in", () => {
+  const frames = [
+    frame("network", NETWORK),
+    frame("phase", { phase: "deploying", servers: 4 }),
+    tick(-0.1),
+    tick(0),
+    fault("injected", 2),
+    tick(2.1, { routes: [[0, [0, 2, 3]]], events: [{ kind: "no_path", at_secs: 2, server: 1, flow: 0 }] }),
+    frame("stop-all", { why: "asked for", recovered: true, at_secs: 3 }),
+    frame("report", { ended: "done" }),
+    frame("state", { state: "succeeded", reason: "" }),
+  ];
+  const whole = reduceSession(emptySession(RUN), frames);
+  const one = frames.reduce((session, each) => reduceSession(session, [each]), emptySession(RUN));
+  expect(one).toEqual(whole);
+  expect(whole.ticks.map(({ at }) => at)).toEqual([-0.1, 0, 2.1]);
+  expect(whole.events).toHaveLength(1);
+  expect(whole.live).toMatchObject({ state: "succeeded", points_done: 1 });
+});
+
+test("reducing changes no earlier state", () => {
+  const before = told(tick(0, { routes: [[0, [0, 1, 3]]] }));
+  reduceSession(before, [tick(0.1, { routes: [[0, [0, 2, 3]]] }), fault("injected", 0.1)]);
+  expect(before.ticks).toHaveLength(1);
+  expect(before.faults).toHaveLength(0);
+  expect(before.routes.get(0)).toHaveLength(1);
+});
+
+test("another attempt forgets what an earlier one told", () => {
+  const again = reduceSession(told(tick(0), tick(0.1), fault("injected", 0.1)), [
+    frame("state", { state: "running", reason: "" }),
+    frame("network", NETWORK),
+    tick(-1),
+  ]);
+  expect(again.ticks.map(({ at }) => at)).toEqual([-1]);
+  expect(again.faults).toEqual([]);
+  expect(again.routes.size).toBe(0);
+});
+
+test("a tick stands for the time since the one before it, also after a gap", () => {
+  const { ticks } = told(tick(0), tick(0.1), tick(0.5), tick(0.5));
+  expect(ticks.map(({ secs }) => Number(secs.toFixed(3)))).toEqual([0.1, 0.1, 0.4, 0.1]);
+});
+
+test("what is broken is known at any time, and a failed order breaks nothing", () => {
+  const { faults } = told(
+    fault("injected", 2),
+    fault("failed", 3, { id: "l1", ok: false, reason: "no such link" }),
+    fault("recovered", 4),
+  );
+  expect(brokenAt(faults, 1.9)).toEqual([]);
+  expect(brokenAt(faults, 2).map(({ id: one }) => one)).toEqual(["f1"]);
+  expect(brokenAt(faults, 3.9)).toHaveLength(1);
+  expect(brokenAt(faults, 4)).toEqual([]);
+});
+
+test("a fault that flaps has a span each time; one that waits is told by the schedule", () => {
+  expect(spansOf(told(tick(0)))).toMatchObject([{ id: "f1", from: 2, to: 4, waiting: true }]);
+  const flapping = told(fault("injected", 2), fault("recovered", 2.5), fault("injected", 3));
+  expect(spansOf(flapping)).toMatchObject([
+    { from: 2, to: 2.5, waiting: false },
+    { from: 3, to: null, waiting: false },
+  ]);
+  const stopped = told(tick(0), frame("stop-all", { why: "asked for", recovered: true, at_secs: 1 }));
+  expect(spansOf(stopped)).toEqual([]);
+});
+
+test("a flow's ways are known at any time, and go over the links between their servers", () => {
+  const session = told(tick(0, { routes: [[0, [0, 1, 3]]] }), tick(2, { routes: [[0, [0, 2, 3]]] }));
+  expect(routeAt(session, 0, -1)).toBeNull();
+  expect(routeAt(session, 0, 1)?.path).toEqual([0, 1, 3]);
+  expect(waysAt(session, 0, 5)).toMatchObject({ route: { path: [0, 2, 3] }, former: { path: [0, 1, 3] } });
+  expect(waysAt(session, null, 5)).toEqual({ route: null, former: null });
+  // 00 by <1,0> to 10, by <0,1> to 11.
+  expect(stepsOf(session.network!, [0, 2, 3])).toEqual([
+    { link: 4, forth: true },
+    { link: 6, forth: false },
+    { link: 2, forth: true },
+    { link: 3, forth: false },
+  ]);
+});
+
+test("names of faults and of the address bar find their items", () => {
+  const { network } = told();
+  for (const text of ["server:01", "switch:<1,0>", "link:00/<0,0>", "flow:1"])
+    expect(writeItem(network!, readItem(network!, text))).toBe(text);
+  for (const text of [undefined, "", "server:", "server:99", "switch:00", "flow:2", "flow:-1", "nonsense"])
+    expect(readItem(network!, text)).toBeNull();
+  const broken = brokenItems(network!, [
+    { kind: "server-off", targets: ["11"] },
+    { kind: "cable-pulled", targets: ["<0,0>/00", "gone"] },
+    { kind: "link-rate", targets: ["10/<0,1>"] },
+  ]);
+  expect([[...broken.nodes], [...broken.links], [...broken.degraded]]).toEqual([[3], [0], [2]]);
+});
+
+test("a prediction is asked for each stretch between faults, and degraded links count as whole", () => {
+  const session = told(
+    fault("injected", 2),
+    fault("injected", 3, { id: "l1", kind: "link-rate", targets: ["11/<0,1>"] }),
+    fault("recovered", 4),
+  );
+  expect(stretchesOf(session, -1)).toEqual([
+    { from: -1, failed: [] },
+    { from: 2, failed: ["00/<0,0>"] },
+    { from: 3, failed: ["00/<0,0>"] },
+    { from: 4, failed: [] },
+  ]);
+});
+
+test("a search in time finds the last that is not later", () => {
+  const items = [0, 0.1, 0.2, 0.2, 5].map((at) => ({ at }));
+  for (const [at, index] of [
+    [-1, -1],
+    [0, 0],
+    [0.15, 1],
+    [0.2, 3],
+    [9, 4],
+  ] as const)
+    expect(lastIndexAt(items, at)).toBe(index);
+  expect(lastIndexAt([], 1)).toBe(-1);
+});

@@ -1,0 +1,48 @@
+/** The emergency stop: always in sight, one press, and it says when everything is mended. */
+import { useMutation } from "@tanstack/react-query";
+import { api, take } from "@/api/client";
+import { Button } from "@/ui/button";
+import { Icon } from "@/ui/icon";
+import { isOver } from "../shared/runs";
+import styles from "./emulation.module.css";
+import { secsText } from "./series";
+import { brokenAt, type Session } from "./session";
+
+export function useStopAll(runId: string) {
+  return useMutation({
+    mutationFn: () => take(api.POST("/api/v1/runs/{id}/stop-all", { params: { path: { id: runId } } })),
+  });
+}
+
+export function StopAll({ session, stop }: { session: Session; stop: ReturnType<typeof useStopAll> }) {
+  const over = isOver(session.live.state);
+  const broken = brokenAt(session.faults, Number.POSITIVE_INFINITY).length;
+  const last = session.stops.at(-1);
+  // An order that no frame has answered yet.
+  const waiting = !over && (stop.isPending || (stop.isSuccess && session.stops.length === 0));
+  return (
+    <>
+      <span className={styles.stopState} role="status" data-testid="stop-state">
+        {waiting ? (
+          "Recovering…"
+        ) : last && broken === 0 ? (
+          <>
+            <Icon name="check" size={14} />
+            {last.recovered ? `All recovered at ${secsText(last.at_secs)}` : "Not everything came back"}
+          </>
+        ) : last && !last.recovered ? (
+          "Not everything came back"
+        ) : null}
+      </span>
+      <Button
+        className={styles.stopAll}
+        disabled={over || waiting}
+        title="Mend everything that is broken and cancel every fault to come; the traffic goes on"
+        onClick={() => stop.mutate()}
+      >
+        <span className={styles.stopSign} aria-hidden="true" />
+        Stop all
+      </Button>
+    </>
+  );
+}

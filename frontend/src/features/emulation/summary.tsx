@@ -1,0 +1,118 @@
+/** How far the session is, and its numbers now, each with its verdict of fidelity. */
+import { Icon } from "@/ui/icon";
+import { BasisBadge } from "@/ui/marks";
+import { formatBitsPerSec, formatPercent } from "@/units";
+import styles from "./emulation.module.css";
+import { FidelityMark } from "./fidelity-mark";
+import type { PhaseFrame, Tick } from "./frames";
+import { secsText } from "./series";
+import type { Session } from "./session";
+
+const STEPS = [
+  { id: "deploying", title: "Deploying" },
+  { id: "calibrating", title: "Calibrating" },
+  { id: "settling", title: "Settling" },
+  { id: "measuring", title: "Measuring" },
+  { id: "removing", title: "Removing" },
+] as const;
+
+const STEP_OF: Record<PhaseFrame["phase"], number> = {
+  deploying: 0,
+  up: 0,
+  calibrating: 1,
+  calibrated: 1,
+  settling: 2,
+  measuring: 3,
+  removing: 4,
+};
+
+export function Phases({ session }: { session: Session }) {
+  const last = session.phases.at(-1);
+  const over = session.report !== null || ["succeeded", "failed", "cancelled"].includes(session.live.state);
+  const now = last ? STEP_OF[last.phase] : -1;
+  return (
+    <ol className={styles.phases} aria-label="Phases of the session">
+      {STEPS.map(({ id, title }, step) => {
+        const state =
+          over && now >= 0
+            ? step <= now
+              ? "done"
+              : "left"
+            : step < now
+              ? "done"
+              : step === now
+                ? "now"
+                : "left";
+        return (
+          <li key={id} data-state={state} aria-current={state === "now" ? "step" : undefined}>
+            {state === "done" ? <Icon name="check" size={12} /> : <span className={styles.dot} />}
+            {title}
+            {state === "now" &&
+              id === "deploying" &&
+              last?.phase === "deploying" &&
+              ` ${last.servers} servers`}
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+export function Numbers({ session, tick }: { session: Session; tick: Tick | null }) {
+  const { report, network, phases } = session;
+  const ideal = network ? network.frame.predicted.ideal_bits_per_sec * network.frame.header_efficiency : null;
+  const calibrated = phases.find((phase) => phase.phase === "calibrated");
+  const fidelity = report?.fidelity ?? null;
+  const share = (value: number, of: number | null) => (of ? `${formatPercent(value / of)} of ideal` : "");
+  const tiles = [
+    {
+      name: "Goodput",
+      value: tick && tick.at > 0 ? formatBitsPerSec(tick.goodput) : "–",
+      note:
+        tick && tick.at > 0 ? share(tick.goodput, ideal) : ideal ? `ideal ${formatBitsPerSec(ideal)}` : "",
+    },
+    {
+      name: "ABT",
+      value: tick && tick.at > 0 ? formatBitsPerSec(tick.abt) : "–",
+      note: network ? `predicted ${formatBitsPerSec(network.frame.predicted.abt_bits_per_sec)}` : "",
+    },
+    {
+      name: "Host CPU",
+      value: tick ? formatPercent(tick.cpu) : "–",
+      note: "of all cores",
+    },
+    {
+      name: "A pair alone",
+      value: calibrated?.phase === "calibrated" ? formatBitsPerSec(calibrated.goodput_bits_per_sec) : "–",
+      note:
+        calibrated?.phase === "calibrated"
+          ? `${formatPercent(calibrated.achieved_over_ideal)} of a link`
+          : "not calibrated yet",
+    },
+  ];
+  return (
+    <dl className={styles.tiles}>
+      {tiles.map(({ name, value, note }) => (
+        <div key={name}>
+          <dt>
+            {name}
+            <FidelityMark fidelity={fidelity} />
+          </dt>
+          <dd>
+            {value} <span className={styles.muted}>{note}</span>
+          </dd>
+        </div>
+      ))}
+      <div>
+        <dt>
+          Time
+          <BasisBadge basis="measured" />
+        </dt>
+        <dd>
+          {tick ? secsText(tick.at) : "–"}{" "}
+          <span className={styles.muted}>{network ? `of ${secsText(network.frame.seconds)}` : ""}</span>
+        </dd>
+      </div>
+    </dl>
+  );
+}

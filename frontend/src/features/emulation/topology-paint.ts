@@ -1,0 +1,266 @@
+/** The live picture on a canvas. Colours and bars are repainted with every tick; the geometry stays. */
+import type { Palette } from "@/render/resolve";
+import { HEAT_CLASSES, heatColour } from "@/scene";
+import { FONT_FAMILY, inkOn, levelColour, withAlpha } from "@/units";
+import type { Tick } from "./frames";
+import { type Broken, type Network, type Node, nodeName, type Step } from "./network";
+import { boxOf, type Layout, pointOn } from "./topology-layout";
+
+export interface PictureState {
+  network: Network;
+  layout: Layout;
+  tick: Tick | null;
+  broken: Broken;
+  /** Emphasised nodes and links: the selection, and what is about to be broken. */
+  selectedNodes: readonly Node[];
+  selectedLinks: readonly number[];
+  /** The way of the selected flow, and the one it left. */
+  path: readonly Step[];
+  formerPath: readonly Step[];
+  hover: { node: Node } | { link: number } | null;
+  injecting: boolean;
+}
+
+type Context = CanvasRenderingContext2D;
+
+/** Above so many links both directions of one are a single line in the colour of the fuller. */
+const PAIRS_UP_TO = 320;
+const APART_PX = 1.9;
+const WIDEST = 2.1;
+
+/** 0 for nothing, else 1 to HEAT_CLASSES, by the share of the link's rate. */
+export function loadClass(bytes: number, secs: number, rateBitsPerSec: number): number {
+  if (bytes <= 0) return 0;
+  const share = (bytes * 8) / secs / rateBitsPerSec;
+  return 1 + Math.min(HEAT_CLASSES - 1, Math.max(0, Math.floor(share * HEAT_CLASSES)));
+}
+
+export function paintPicture(
+  context: Context,
+  state: PictureState,
+  palette: Palette,
+  transform: { k: number; x: number; y: number },
+  ratio: number,
+): void {
+  const { width, height } = context.canvas;
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.clearRect(0, 0, width, height);
+  context.setTransform(
+    ratio * transform.k,
+    0,
+    0,
+    ratio * transform.k,
+    ratio * transform.x,
+    ratio * transform.y,
+  );
+  context.lineCap = "round";
+  context.lineJoin = "round";
+  paintTiers(context, state, palette);
+  paintLinks(context, state, palette);
+  paintPaths(context, state, palette);
+  paintBrokenLinks(context, state, palette);
+  paintNodes(context, state, palette, transform.k);
+}
+
+function paintTiers(context: Context, { layout }: PictureState, { tokens }: Palette): void {
+  context.font = `11px ${FONT_FAMILY}`;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  context.fillStyle = tokens.muted;
+  for (const { label, y } of layout.tiers) context.fillText(label, 4, y);
+}
+
+function curve(context: Context, curves: Float32Array, link: number, shiftPx = 0): void {
+  const c = link * 8;
+  context.moveTo(curves[c]! + shiftPx, curves[c + 1]!);
+  context.bezierCurveTo(
+    curves[c + 2]! + shiftPx,
+    curves[c + 3]!,
+    curves[c + 4]! + shiftPx,
+    curves[c + 5]!,
+    curves[c + 6]! + shiftPx,
+    curves[c + 7]!,
+  );
+}
+
+function paintLinks(context: Context, state: PictureState, palette: Palette): void {
+  const { network, layout, tick, broken, path } = state;
+  const pairs = network.links <= PAIRS_UP_TO;
+  const rate = network.frame.rate_bits_per_sec;
+  const byClass: { link: number; shift: number }[][] = Array.from({ length: HEAT_CLASSES + 1 }, () => []);
+  for (let link = 0; link < network.links; link++) {
+    if (broken.links.has(link)) continue;
+    const [ab, ba] = tick ? [tick.ab[link] ?? 0, tick.ba[link] ?? 0] : [0, 0];
+    const secs = tick?.secs ?? 1;
+    if (pairs) {
+      byClass[loadClass(ab, secs, rate)]!.push({ link, shift: -APART_PX });
+      byClass[loadClass(ba, secs, rate)]!.push({ link, shift: APART_PX });
+    } else byClass[loadClass(Math.max(ab, ba), secs, rate)]!.push({ link, shift: 0 });
+  }
+  context.globalAlpha = path.length > 0 ? 0.28 : 1;
+  const base = pairs ? 1.4 : 1;
+  byClass.forEach((lines, heatClass) => {
+    if (lines.length === 0) return;
+    context.strokeStyle = palette.colour(heatColour(heatClass));
+    context.lineWidth =
+      heatClass === 0 ? 1 : base * (1 + ((WIDEST - 1) * (heatClass - 1)) / (HEAT_CLASSES - 1));
+    context.setLineDash(heatClass === 0 ? [2, 4] : []);
+    context.beginPath();
+    for (const { link, shift } of lines) curve(context, layout.curves, link, shift);
+    context.stroke();
+  });
+  context.setLineDash([]);
+  context.globalAlpha = 1;
+  const { tokens } = palette;
+  const marked = (links: Iterable<number>, colour: string, widthPx: number, dash: number[]) => {
+    context.strokeStyle = colour;
+    context.lineWidth = widthPx;
+    context.setLineDash(dash);
+    context.beginPath();
+    for (const link of links) curve(context, layout.curves, link);
+    context.stroke();
+    context.setLineDash([]);
+  };
+  if (broken.degraded.size > 0) marked(broken.degraded, tokens.warning, 3, [2, 6]);
+  if (state.selectedLinks.length > 0)
+    marked(state.selectedLinks, withAlpha(state.injecting ? tokens.failed : tokens.selection, 0.9), 5, []);
+  if (state.hover && "link" in state.hover)
+    marked([state.hover.link], state.injecting ? tokens.failed : tokens.hover, 4, []);
+}
+
+function paintBrokenLinks(context: Context, { broken, layout }: PictureState, { tokens }: Palette): void {
+  if (broken.links.size === 0) return;
+  context.strokeStyle = tokens.failed;
+  context.lineWidth = 2;
+  context.setLineDash([5, 5]);
+  context.beginPath();
+  for (const link of broken.links) curve(context, layout.curves, link);
+  context.stroke();
+  context.setLineDash([]);
+  for (const link of broken.links) {
+    const { x, y } = pointOn(layout.curves, link, 0.5);
+    context.fillStyle = tokens.background;
+    context.beginPath();
+    context.arc(x, y, 8, 0, 2 * Math.PI);
+    context.fill();
+    context.lineWidth = 2;
+    context.stroke();
+    cross(context, x, y, 3.2);
+  }
+}
+
+function cross(context: Context, x: number, y: number, half: number): void {
+  context.beginPath();
+  context.moveTo(x - half, y - half);
+  context.lineTo(x + half, y + half);
+  context.moveTo(x + half, y - half);
+  context.lineTo(x - half, y + half);
+  context.stroke();
+}
+
+function paintPaths(context: Context, state: PictureState, { tokens }: Palette): void {
+  const { layout } = state;
+  if (state.formerPath.length > 0) {
+    context.strokeStyle = tokens.muted;
+    context.lineWidth = 2.5;
+    context.setLineDash([1, 6]);
+    context.beginPath();
+    for (const { link } of state.formerPath) curve(context, layout.curves, link);
+    context.stroke();
+    context.setLineDash([]);
+  }
+  if (state.path.length === 0) return;
+  context.strokeStyle = withAlpha(tokens.background, 0.9);
+  context.lineWidth = 8;
+  context.beginPath();
+  for (const { link } of state.path) curve(context, layout.curves, link);
+  context.stroke();
+  context.strokeStyle = tokens.accent;
+  context.lineWidth = 4;
+  context.stroke();
+  context.fillStyle = tokens.accent;
+  for (const { link, forth } of state.path) {
+    const { x, y, turn } = pointOn(layout.curves, link, 0.5);
+    const [cos, sin] = [Math.cos(forth ? turn : turn + Math.PI), Math.sin(forth ? turn : turn + Math.PI)];
+    context.beginPath();
+    context.moveTo(x + cos * 9, y + sin * 9);
+    context.lineTo(x - cos * 6 - sin * 7, y - sin * 6 + cos * 7);
+    context.lineTo(x - cos * 6 + sin * 7, y - sin * 6 - cos * 7);
+    context.closePath();
+    context.fill();
+  }
+}
+
+function paintNodes(context: Context, state: PictureState, palette: Palette, zoom: number): void {
+  const { network, layout, tick, broken } = state;
+  const { tokens } = palette;
+  const onPath = new Set<Node>(state.path.flatMap(({ link }) => [network.a[link]!, network.b[link]!]));
+  const rate = network.frame.rate_bits_per_sec;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  // Names keep their size whatever the zoom, so that zooming in shows more of them.
+  const namePx = 11 / zoom;
+  const nodes = network.servers + network.switches;
+  for (let node = 0; node < nodes; node++) {
+    const { x, y, width, height } = boxOf(layout, node);
+    const level = network.level[node]!;
+    const dead = broken.nodes.has(node);
+    const fill = dead ? tokens.background : level < 0 ? tokens.panel : levelColour(tokens, level);
+    context.globalAlpha = state.path.length > 0 && !onPath.has(node) ? 0.45 : 1;
+    context.fillStyle = fill;
+    context.beginPath();
+    context.roundRect(x, y, width, height, Math.min(5, width / 3));
+    context.fill();
+    const hovered = state.hover && "node" in state.hover && state.hover.node === node;
+    const selected = state.selectedNodes.includes(node);
+    context.strokeStyle = dead
+      ? tokens.failed
+      : selected
+        ? state.injecting
+          ? tokens.failed
+          : tokens.selection
+        : hovered
+          ? state.injecting
+            ? tokens.failed
+            : tokens.hover
+          : onPath.has(node)
+            ? tokens.accent
+            : level < 0
+              ? tokens.serverEdge
+              : fill;
+    context.lineWidth = dead || selected || hovered || onPath.has(node) ? 2.5 : 1;
+    context.setLineDash(dead ? [4, 3] : []);
+    context.stroke();
+    context.setLineDash([]);
+    if (level < 0 && tick && !dead) {
+      // What it receives, and above that what it relays, of what its links could bring it.
+      const most = rate * Math.max(1, network.linksOf[node]!.length) * tick.secs;
+      const [received, relayed] = [tick.received[node]! * 8, tick.relayed[node]! * 8];
+      const inner = Math.max(0, width - 8);
+      const [wide, further] = [
+        inner * Math.min(1, received / most),
+        inner * Math.min(1, (received + relayed) / most),
+      ];
+      if (inner > 6) {
+        context.fillStyle = tokens.border;
+        context.fillRect(x + 4, y + height - 9, inner, 4);
+        context.fillStyle = withAlpha(tokens.accent, 0.45);
+        context.fillRect(x + 4, y + height - 9, further, 4);
+        context.fillStyle = tokens.accent;
+        context.fillRect(x + 4, y + height - 9, wide, 4);
+      }
+    }
+    const name = nodeName(network, node);
+    if (width * zoom > name.length * 6.4 + 2) {
+      context.font = `${level < 0 ? 600 : 500} ${namePx}px ${FONT_FAMILY}`;
+      context.fillStyle = dead ? tokens.failed : level < 0 ? tokens.ink : inkOn(fill);
+      context.fillText(name, x + width / 2, level < 0 ? y + height / 2 - 4 : y + height / 2 + 0.5);
+    }
+    if (dead) {
+      context.strokeStyle = tokens.failed;
+      context.lineWidth = 2;
+      cross(context, x + width, y, 4);
+    }
+  }
+  context.globalAlpha = 1;
+}

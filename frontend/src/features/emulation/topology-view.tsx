@@ -1,0 +1,297 @@
+/** The network as it is now: what every link carries each way, what every server receives, what is broken, how a flow goes. */
+import {
+  type CSSProperties,
+  type KeyboardEvent,
+  type MouseEvent,
+  type PointerEvent,
+  type Ref,
+  useEffect,
+  useImperativeHandle,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
+import { paletteOf } from "@/render/resolve";
+import { PAN_STEP_PX, useZoom, ZOOM_STEP } from "@/render/use-zoom";
+import { formatBitsPerSec, formatPercent, plural, type ThemeName } from "@/units";
+import styles from "./emulation.module.css";
+import type { Tick } from "./frames";
+import {
+  type Broken,
+  type Item,
+  itemName,
+  itemOfNode,
+  type Network,
+  nodeName,
+  nodeOf,
+  type Step,
+} from "./network";
+import { boxOf, hitAt, layoutOf, pointOn } from "./topology-layout";
+import { paintPicture } from "./topology-paint";
+
+export interface TopologyHandle {
+  zoomIn(): void;
+  zoomOut(): void;
+  fit(): void;
+  toPngBlob(): Promise<Blob>;
+}
+
+type Hover = { node: number } | { link: number };
+
+export function TopologyView({
+  network,
+  tick,
+  broken,
+  selection,
+  targets,
+  path,
+  formerPath,
+  injecting,
+  theme,
+  onSelect,
+  handleRef,
+}: {
+  network: Network;
+  tick: Tick | null;
+  broken: Broken;
+  selection: Item | null;
+  /** What is about to be broken. */
+  targets: readonly Item[];
+  path: readonly Step[];
+  formerPath: readonly Step[];
+  injecting: boolean;
+  theme: ThemeName;
+  onSelect: (item: Item | null) => void;
+  handleRef?: Ref<TopologyHandle>;
+}) {
+  const frame = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [size, setSize] = useState({ width: 0, height: 0 });
+  const [hover, setHover] = useState<Hover | null>(null);
+  const layout = useMemo(
+    () => (size.width > 0 ? layoutOf(network, size.width, size.height) : null),
+    [network, size],
+  );
+  const pending = useRef(0);
+  const paint = useRef(() => {});
+  const zoom = useZoom(
+    frame,
+    () => true,
+    () => request(),
+  );
+  const request = () => {
+    if (pending.current === 0)
+      pending.current = requestAnimationFrame(() => {
+        pending.current = 0;
+        paint.current();
+      });
+  };
+
+  useLayoutEffect(() => {
+    const node = frame.current;
+    if (!node) return;
+    const measure = () =>
+      setSize((before) =>
+        before.width === node.clientWidth && before.height === node.clientHeight
+          ? before
+          : { width: node.clientWidth, height: node.clientHeight },
+      );
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(node);
+    return () => observer.disconnect();
+  }, []);
+  useEffect(() => () => cancelAnimationFrame(pending.current), []);
+
+  const marked = useMemo(() => {
+    const items = injecting ? targets : selection ? [selection] : [];
+    return {
+      nodes: items
+        .filter(({ kind }) => kind === "server" || kind === "switch")
+        .map((i) => nodeOf(network, i)),
+      links: items.filter(({ kind }) => kind === "link").map(({ row }) => row),
+    };
+  }, [network, injecting, targets, selection]);
+
+  useLayoutEffect(() => {
+    paint.current = () => {
+      const element = canvas.current;
+      const context = element?.getContext("2d");
+      if (!element || !context || !layout) return;
+      const ratio = window.devicePixelRatio || 1;
+      const [width, height] = [Math.round(size.width * ratio), Math.round(size.height * ratio)];
+      if (element.width !== width) element.width = width;
+      if (element.height !== height) element.height = height;
+      paintPicture(
+        context,
+        {
+          network,
+          layout,
+          tick,
+          broken,
+          selectedNodes: marked.nodes,
+          selectedLinks: marked.links,
+          path,
+          formerPath,
+          hover,
+          injecting,
+        },
+        paletteOf(theme),
+        zoom.current(),
+        ratio,
+      );
+    };
+    // At once: a frame's delay would show in the time a tick takes.
+    paint.current();
+  }, [network, layout, size, tick, broken, marked, path, formerPath, hover, injecting, theme, zoom]);
+
+  useImperativeHandle(
+    handleRef,
+    () => ({
+      zoomIn: () => zoom.zoomBy(ZOOM_STEP),
+      zoomOut: () => zoom.zoomBy(1 / ZOOM_STEP),
+      fit: () => zoom.reset(),
+      toPngBlob: () =>
+        new Promise((resolve, reject) =>
+          canvas.current?.toBlob(
+            (blob) => (blob ? resolve(blob) : reject(new Error("No picture."))),
+            "image/png",
+          ),
+        ),
+    }),
+    [zoom],
+  );
+
+  const at = (event: { clientX: number; clientY: number }): Hover | null => {
+    if (!layout || !frame.current) return null;
+    const box = frame.current.getBoundingClientRect();
+    const { k, x, y } = zoom.current();
+    return hitAt(
+      network,
+      layout,
+      (event.clientX - box.left - x) / k,
+      (event.clientY - box.top - y) / k,
+      6 / k,
+    );
+  };
+  const drag = useRef<{ x: number; y: number } | null>(null);
+  const itemOf = (hit: Hover): Item =>
+    "node" in hit ? itemOfNode(network, hit.node) : { kind: "link", row: hit.link };
+  const onPointerMove = (event: PointerEvent) => {
+    if (event.buttons !== 0) return;
+    const hit = at(event);
+    if (JSON.stringify(hit) !== JSON.stringify(hover)) setHover(hit);
+  };
+  const onClick = (event: MouseEvent) => {
+    const from = drag.current;
+    if (from && Math.hypot(event.clientX - from.x, event.clientY - from.y) > 3) return;
+    const hit = at(event);
+    onSelect(hit ? itemOf(hit) : null);
+  };
+  const count = network.servers + network.switches + network.links;
+  const stepBy = (by: number) => {
+    const nodes = network.servers + network.switches;
+    const now = hover ? ("node" in hover ? hover.node : nodes + hover.link) : by > 0 ? -1 : count;
+    const next = (now + by + count) % count;
+    setHover(next < nodes ? { node: next } : { link: next - nodes });
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const arrow = ARROWS[event.key];
+    if (arrow) zoom.panBy(-arrow[0] * PAN_STEP_PX, -arrow[1] * PAN_STEP_PX);
+    else if (event.key === "+" || event.key === "=") zoom.zoomBy(ZOOM_STEP);
+    else if (event.key === "-") zoom.zoomBy(1 / ZOOM_STEP);
+    else if (event.key === "0") zoom.reset();
+    else if (event.key === ".") stepBy(1);
+    else if (event.key === ",") stepBy(-1);
+    else if ((event.key === "Enter" || event.key === " ") && hover) onSelect(itemOf(hover));
+    else if (event.key === "Escape" && (hover || selection)) {
+      setHover(null);
+      onSelect(null);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+
+  const hovered = hover ? itemOf(hover) : null;
+  return (
+    <div
+      ref={frame}
+      className={styles.picture}
+      data-injecting={injecting || undefined}
+      data-pointing={hover !== null || undefined}
+      role="application"
+      aria-roledescription="network picture"
+      aria-label={`Network: ${plural(network.servers, "server")}, ${plural(network.switches, "switch", "switches")}, ${plural(network.links, "link")}, coloured by what each link carries. Full stop and comma step through them, Enter selects, Escape clears; plus, minus and 0 zoom.`}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: the picture takes keys as an application
+      tabIndex={0}
+      onPointerDown={(event) => {
+        drag.current = { x: event.clientX, y: event.clientY };
+      }}
+      onPointerMove={onPointerMove}
+      onPointerLeave={() => setHover(null)}
+      onClick={onClick}
+      onKeyDown={onKeyDown}
+    >
+      <canvas ref={canvas} className={styles.layer} data-testid="live-canvas" />
+      <output className="visually-hidden" aria-live="polite">
+        {hovered
+          ? [`${hovered.kind} ${itemName(network, hovered)}`, ...linesOf(network, tick, hovered)].join(", ")
+          : ""}
+      </output>
+      {hovered && hover && layout && (
+        <div className={styles.tooltip} style={placeOf(layout, hover, zoom.current(), size)}>
+          <strong>{itemName(network, hovered)}</strong>
+          {linesOf(network, tick, hovered).map((line) => (
+            <div key={line}>{line}</div>
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}
+
+const ARROWS: Readonly<Record<string, readonly [number, number] | undefined>> = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+};
+
+function placeOf(
+  layout: NonNullable<ReturnType<typeof layoutOf>>,
+  hover: Hover,
+  zoom: { k: number; x: number; y: number },
+  size: { width: number; height: number },
+): CSSProperties {
+  let [x, y] = [0, 0];
+  if ("node" in hover) {
+    const box = boxOf(layout, hover.node);
+    [x, y] = [box.x + box.width / 2, box.y + box.height];
+  } else ({ x, y } = pointOn(layout.curves, hover.link, 0.5));
+  [x, y] = [x * zoom.k + zoom.x, y * zoom.k + zoom.y];
+  return {
+    ...(x > size.width - 220 ? { right: size.width - x + 8 } : { left: x + 8 }),
+    ...(y > size.height - 90 ? { bottom: size.height - y + 8 } : { top: y + 8 }),
+  };
+}
+
+/** What a tick says of an item, in lines. */
+export function linesOf(network: Network, tick: Tick | null, { kind, row }: Item): string[] {
+  if (kind === "switch") return [plural(network.linksOf[network.servers + row]!.length, "link")];
+  if (!tick) return [];
+  const rate = (bytes: number) => formatBitsPerSec((bytes * 8) / tick.secs);
+  if (kind === "server")
+    return [
+      `receives ${rate(tick.received[row]!)}`,
+      `relays ${rate(tick.relayed[row]!)}`,
+      `CPU ${formatPercent(tick.serverCpu[row])} of a core`,
+    ];
+  const [a, b] = [nodeName(network, network.a[row]!), nodeName(network, network.b[row]!)];
+  const share = (bytes: number) => formatPercent((bytes * 8) / tick.secs / network.frame.rate_bits_per_sec);
+  return [
+    `${a} → ${b} ${rate(tick.ab[row]!)} (${share(tick.ab[row]!)})`,
+    `${b} → ${a} ${rate(tick.ba[row]!)} (${share(tick.ba[row]!)})`,
+  ];
+}
