@@ -8,7 +8,7 @@ import structlog
 
 from cubeyard.emulation.containers import Containers, DockerGoneError
 from cubeyard.emulation.fabric_client import FabricClient, FabricError, FabricGoneError
-from cubeyard.emulation.fabric_process import reap_state
+from cubeyard.emulation.fabric_process import FabricProcess, reap_state
 from cubeyard.emulation.place import Place
 from cubeyard.settings import Settings
 
@@ -58,6 +58,8 @@ def reap_left_alone(settings: Settings) -> list[str]:
         with place.held("owner") as nobodys:
             if not nobodys:
                 continue
+            # Its fabric outlives an owner that was killed, and holds what is to go.
+            FabricProcess(settings, place).stop()
             reap_state(settings, place)
             try:
                 docker = Containers(place.name)
