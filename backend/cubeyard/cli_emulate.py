@@ -202,9 +202,13 @@ def _place(settings: Settings) -> Iterator[Any]:
         yield Place.of(settings)
         return
     place = Place.own()
-    with place.held("owner"):
-        yield place
-    shutil.rmtree(place.folder, ignore_errors=True)
+    try:
+        with place.held("owner"):
+            yield place
+    finally:
+        # By its journal the next start removes what a fabric that died has left.
+        if not any(place.state.glob("journal/*")):
+            shutil.rmtree(place.folder, ignore_errors=True)
 
 
 @contextmanager

@@ -59,9 +59,9 @@ class Events:
         every: Json = {"events": events, "routes": routes, "counts": counts}
         return {name: some for name, some in every.items() if some}
 
-    def _row(self, flow: Json | None) -> int | None:
-        """The workload's flow of a five-tuple; an application of somebody else's has none."""
-        row = int((flow or {}).get("dport", 0)) - FIRST_PORT
+    def _row(self, flow: Json | int | None) -> int | None:
+        """The workload's flow of a five-tuple or of its number; an application of somebody else's has none."""
+        row = flow if isinstance(flow, int) else int((flow or {}).get("dport", 0)) - FIRST_PORT
         return row if 0 <= row < self.flows else None
 
     @staticmethod

@@ -66,7 +66,9 @@ class Timers(Request):
         default=2.0, ge=0.001, le=3600, description="From a switch-over to the next look for a better path."
     )
     retry_secs: float = Field(default=1.0, ge=0.001, le=3600, description="Between two tries of a flow without a path.")
-    flow_idle_secs: float = Field(default=60.0, ge=0.001, le=3600, description="A flow silent for so long is forgotten.")
+    flow_idle_secs: float = Field(
+        default=60.0, ge=0.001, le=3600, description="A flow silent for so long is forgotten."
+    )
     switch_margin: float = Field(
         default=0.1, ge=0, le=1, description="Share of a link's rate by which another path must be better."
     )

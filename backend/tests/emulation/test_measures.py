@@ -106,6 +106,13 @@ def chosen(row: int, kind: str = "path_selected") -> Json:
     }
 
 
+def test_a_flow_is_told_by_its_number_too() -> None:
+    events = Events(4)
+    events.hear([{"kind": "flow-done", "server": 1, "flow": 3, "at_nanos": 5_000_000_000}], 6_000_000_000, 10.0)
+    (told,) = events.tick()["events"]
+    assert told == {"kind": "flow-done", "server": 1, "flow": 3, "at_nanos": 5_000_000_000, "at_secs": 9.0}
+
+
 def test_a_burst_of_events_is_spread_and_none_is_lost() -> None:
     events = Events(240)
     events.hear([chosen(row) for row in range(240)] + [chosen(row, "path_switched") for row in range(100)], 5, 1.0)
