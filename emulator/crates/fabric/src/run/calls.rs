@@ -16,7 +16,7 @@ use crate::assembly::{self, Home};
 use crate::error::{FabricError, Result};
 use crate::faults::{Conditions, ServerCondition};
 use crate::journal::{self, Container};
-use crate::namespace::{self, Namespace, NamespaceId};
+use crate::namespace::{self, Namespace};
 use crate::network::Dataplane;
 use crate::process::{self, Process};
 use crate::routes::end_of;
@@ -163,8 +163,11 @@ impl Actor {
             ));
         }
         let mut fresh = Vec::with_capacity(pids.len());
-        let mut taken: BTreeSet<NamespaceId> =
-            BTreeSet::from([Namespace::current()?.id()?, Namespace::of_process(1)?.id()?]);
+        let mut taken = BTreeSet::from([Namespace::current()?.id()?]);
+        // The first process may hide its own even from root; then ours, which is the host's too, has to do.
+        if let Ok(of_first) = Namespace::of_process(1) {
+            taken.insert(of_first.id()?);
+        }
         for (server, kernel) in self.kernels.iter().enumerate() {
             if let Some(kernel) = kernel.as_ref().filter(|_| !pids.contains_key(&self.id(server))) {
                 taken.insert(kernel.namespace.id()?);
