@@ -145,7 +145,7 @@ export function BreakPanel({
       </Field>
       <p className={styles.doc}>{form.detail}</p>
       {form.parameter && (
-        <Field label={form.parameter.label} controlWidth={110}>
+        <Field label={form.parameter.label} controlWidth={140}>
           {({ id }) => (
             <NumberInput
               id={id}
@@ -159,7 +159,7 @@ export function BreakPanel({
           )}
         </Field>
       )}
-      <Field label="For" controlWidth={110}>
+      <Field label="For" controlWidth={140}>
         {({ id }) => (
           <NumberInput
             id={id}
@@ -172,7 +172,7 @@ export function BreakPanel({
           />
         )}
       </Field>
-      <Field label="On and off every" controlWidth={110}>
+      <Field label="On and off every" controlWidth={140}>
         {({ id }) => (
           <NumberInput
             id={id}

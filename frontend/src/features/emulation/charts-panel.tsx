@@ -1,5 +1,5 @@
 /** Over the session's time: goodput with its ideal and what the flow engine predicts, ABT, CPU, and every server. */
-import { useMemo } from "react";
+import { memo, useMemo } from "react";
 import type { Experiment, Run } from "@/api/types";
 import { LineChart, type LineSeries } from "@/charts";
 import { formatBitsPerSec, formatPercent, formatShort } from "@/units";
@@ -17,7 +17,7 @@ const CHART_PX = 168;
 const mbps = (value: number) => formatBitsPerSec(value * 1e6);
 const tickText = (value: number) => formatShort(value, 1);
 
-export function ChartsPanel({
+export const ChartsPanel = memo(function ChartsPanel({
   session,
   run,
   experiment,
@@ -126,7 +126,7 @@ export function ChartsPanel({
       />
     </section>
   );
-}
+});
 
 export function provenanceOf(session: Session, run: Run): string {
   const frame = session.network?.frame;

@@ -1,6 +1,6 @@
 /** A run of real packets: live and replay are one screen, which shows the session as it was at one time. */
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useCallback, useEffect, useId, useMemo, useRef, useState } from "react";
+import { memo, useCallback, useEffect, useId, useMemo, useRef, useState } from "react";
 import type { Experiment } from "@/api/types";
 import { Button, IconButton } from "@/ui/button";
 import { saveFile } from "@/ui/clipboard";
@@ -8,7 +8,6 @@ import { Icon } from "@/ui/icon";
 import { Empty, Skeleton } from "@/ui/marks";
 import { Tabs } from "@/ui/tabs";
 import { type Command, useCommands } from "../shared/commands";
-import { ProblemView } from "../shared/problem";
 import { Downloads } from "../shared/run-downloads";
 import { useRunFeed } from "../shared/run-feed";
 import { RunFrame, type RunViewProps } from "../shared/run-frame";
@@ -21,57 +20,71 @@ import { ChartsPanel } from "./charts-panel";
 import styles from "./emulation.module.css";
 import { EventLog } from "./event-log";
 import { FaultsList } from "./faults-list";
-import { FloorView } from "./floor-view";
 import { Inspector } from "./inspector";
 import { LiveLegend } from "./live-legend";
-import {
-  brokenItems,
-  type Item,
-  itemName,
-  type Network,
-  nodeOf,
-  readItem,
-  stepsOf,
-  writeItem,
-} from "./network";
+import { LivePicture } from "./live-picture";
+import { CALM_MS, CalmSession, LiveSession, useCalmSession } from "./live-session";
+import { brokenItems, type Item, itemName, type Network, nodeOf, readItem, writeItem } from "./network";
 import { ReportPanel, Verdict } from "./report-panel";
-import { brokenAt, emptySession, lastIndexAt, reduceSession, type Session, waysAt } from "./session";
+import { brokenAt, emptySession, lastIndexAt, reduceSession, type Session } from "./session";
 import { StopAll, useStopAll } from "./stop-all";
 import { Numbers, Phases } from "./summary";
 import { Timeline, usePlayback } from "./timeline";
-import { type TopologyHandle, TopologyView } from "./topology-view";
+import type { TopologyHandle } from "./topology-view";
 import { useThrottled } from "./use-throttled";
-
-/** What does not follow every tick follows so often. */
-const CALM_MS = 500;
 
 export default function EmulationRun({ run, experiment }: RunViewProps) {
   const { value: session, feed, error } = useRunFeed(run.events_url, emptySession(run), reduceSession);
+  const calm = useThrottled(session, CALM_MS);
   const stop = useStopAll(run.id);
+  const { mutate: stopAll, isPending: stopping, isSuccess: stopped } = stop;
+  // Made once: what a tick changes is told to the parts that show it, not to the whole page.
+  const body = useMemo(
+    () => <Body run={run} experiment={experiment!} onStopAll={stopAll} />,
+    [run, experiment, stopAll],
+  );
+  const actions = useMemo(
+    () => (
+      <>
+        <StopAll session={calm} ordered={stopping || stopped} onStop={stopAll} />
+        <Downloads run={run} />
+      </>
+    ),
+    [calm, stopping, stopped, stopAll, run],
+  );
   return (
-    <RunFrame
-      run={run}
-      live={session.live}
-      feed={feed}
-      error={error}
-      basis="measured"
-      actions={
-        <>
-          <StopAll session={session} stop={stop} />
-          <Downloads run={run} />
-        </>
-      }
-    >
-      {stop.error && <ProblemView title="Stop all was refused" error={stop.error} />}
+    <LiveSession value={session}>
+      <CalmSession value={calm}>
+        <Frame
+          run={run}
+          live={calm.live}
+          feed={feed}
+          error={error ?? stop.error}
+          basis="measured"
+          actions={actions}
+        >
+          {body}
+        </Frame>
+      </CalmSession>
+    </LiveSession>
+  );
+}
+
+const Frame = memo(RunFrame);
+
+interface BodyProps {
+  run: RunViewProps["run"];
+  experiment: Experiment;
+  onStopAll: () => void;
+}
+
+function Body(props: BodyProps) {
+  const session = useCalmSession();
+  return (
+    <>
       <Phases session={session} />
       {session.network ? (
-        <Cockpit
-          session={session}
-          network={session.network}
-          run={run}
-          experiment={experiment!}
-          onStopAll={() => stop.mutate()}
-        />
+        <Cockpit {...props} session={session} network={session.network} />
       ) : isOver(session.live.state) ? (
         <Empty title="Nothing was measured">
           <p>{session.live.reason || "The run ended before its network was up."} Run it again.</p>
@@ -84,7 +97,7 @@ export default function EmulationRun({ run, experiment }: RunViewProps) {
           </p>
         </div>
       )}
-    </RunFrame>
+    </>
   );
 }
 
@@ -100,25 +113,19 @@ const VIEWS = [
   { id: "floor", label: "Floor" },
 ] as const;
 
+/** Follows the calm session; the picture alone follows every tick. */
 function Cockpit({
   session,
   network,
   run,
   experiment,
   onStopAll,
-}: {
-  session: Session;
-  network: Network;
-  run: RunViewProps["run"];
-  experiment: Experiment;
-  onStopAll: () => void;
-}) {
+}: BodyProps & { session: Session; network: Network }) {
   const id = useId();
   const theme = useTheme((state) => state.name);
   const search = useSearch({ strict: false }) as RunSearch;
   const setSearch = useRunSearch();
   const over = isOver(session.live.state);
-  const calm = useThrottled(session, over ? 0 : CALM_MS);
   const { ticks } = session;
   const [begin] = timeDomain(session);
   const end = ticks.at(-1)?.at ?? begin;
@@ -135,9 +142,10 @@ function Cockpit({
   const following = playback.at === null;
   const at = playback.at ?? end;
   const tick = (following ? ticks.at(-1) : ticks[lastIndexAt(ticks, at + 1e-6)]) ?? null;
+  const shownAt = following ? Number.POSITIVE_INFINITY : at;
   const broken = useMemo(
-    () => brokenItems(network, brokenAt(session.faults, following ? Number.POSITIVE_INFINITY : at)),
-    [network, session.faults, following, at],
+    () => brokenItems(network, brokenAt(session.faults, shownAt)),
+    [network, session.faults, shownAt],
   );
 
   const struck = broken.nodes.size + broken.links.size + broken.degraded.size;
@@ -173,14 +181,6 @@ function Cockpit({
   useEffect(() => {
     if (over) turnInjecting(false);
   }, [over, turnInjecting]);
-
-  const flow = selection?.kind === "flow" ? selection.row : null;
-  const { route, former } = useMemo(
-    () => waysAt(session, flow, following ? Number.POSITIVE_INFINITY : at),
-    [session, flow, following, at],
-  );
-  const path = useMemo(() => (route ? stepsOf(network, route.path) : []), [network, route]);
-  const formerPath = useMemo(() => (former ? stepsOf(network, former.path) : []), [network, former]);
 
   const handle = useRef<TopologyHandle | null>(null);
   const view = search.view ?? "logical";
@@ -261,29 +261,18 @@ function Cockpit({
             )}
           </div>
           <div id={`${id}-view`} role="tabpanel" aria-label={view === "floor" ? "Floor" : "Logical"}>
-            {view === "floor" ? (
-              <FloorView
-                experiment={experiment}
-                network={network}
-                tick={tick}
-                theme={theme}
-                onSelect={choose}
-              />
-            ) : (
-              <TopologyView
-                network={network}
-                tick={tick}
-                broken={broken}
-                selection={selection}
-                targets={targets}
-                path={path}
-                formerPath={formerPath}
-                injecting={injecting}
-                theme={theme}
-                onSelect={choose}
-                handleRef={handle}
-              />
-            )}
+            <LivePicture
+              view={view}
+              network={network}
+              experiment={experiment}
+              at={playback.at}
+              selection={selection}
+              targets={targets}
+              injecting={injecting}
+              theme={theme}
+              onSelect={choose}
+              handleRef={handle}
+            />
           </div>
           <LiveLegend network={network} theme={theme} />
           <Timeline
@@ -304,7 +293,7 @@ function Cockpit({
               id: one,
               label,
               ...(one === "break" && struck > 0 && { detail: struck }),
-              ...(one === "events" && { detail: calm.events.length }),
+              ...(one === "events" && session.events.length > 0 && { detail: session.events.length }),
             }))}
           />
           <div
@@ -315,11 +304,11 @@ function Cockpit({
           >
             {side === "inspect" && (
               <Inspector
-                session={calm}
+                session={session}
                 network={network}
                 item={selection}
                 tick={tick}
-                at={following ? Number.POSITIVE_INFINITY : at}
+                at={shownAt}
                 broken={isBroken(network, selection, broken)}
                 onSelect={select}
               />
@@ -344,13 +333,13 @@ function Cockpit({
                     onTargets={setTargets}
                   />
                 )}
-                <FaultsList session={calm} runId={run.id} over={over} />
+                <FaultsList session={session} runId={run.id} over={over} />
               </>
             )}
             {side === "events" && (
               <EventLog
-                session={calm}
-                until={following ? Number.POSITIVE_INFINITY : at}
+                session={session}
+                until={shownAt}
                 onSelect={(item) => {
                   select(item);
                   setSide("inspect");
@@ -361,7 +350,7 @@ function Cockpit({
           </div>
         </aside>
         {session.report && <ReportPanel report={session.report} />}
-        <ChartsPanel session={calm} run={run} experiment={experiment} at={following ? null : at} />
+        <ChartsPanel session={session} run={run} experiment={experiment} at={following ? null : at} />
       </div>
       <output className="visually-hidden" aria-live="polite">
         {selection ? `${selection.kind} ${itemName(network, selection)} is selected` : ""}

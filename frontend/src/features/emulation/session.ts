@@ -103,10 +103,10 @@ export function reduceSession(session: Session, frames: readonly ServerEvent[]):
     }
   }
   if (events.length > KEPT_EVENTS) events = events.slice(-KEPT_EVENTS);
-  const points_done = told.report ? 1 : live.points_done;
+  if (told.report && live.points_done === 0) live = { ...live, points_done: 1 };
   return {
     ...told,
-    live: { ...live, points_done },
+    live,
     ticks,
     events,
     phases,

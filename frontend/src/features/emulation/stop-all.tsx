@@ -19,7 +19,7 @@ export function StopAll({ session, stop }: { session: Session; stop: ReturnType<
   const broken = brokenAt(session.faults, Number.POSITIVE_INFINITY).length;
   const last = session.stops.at(-1);
   // An order that no frame has answered yet.
-  const waiting = !over && (stop.isPending || (stop.isSuccess && session.stops.length === 0));
+  const waiting = !over && ordered && session.stops.length === 0;
   return (
     <>
       <span className={styles.stopState} role="status" data-testid="stop-state">
@@ -38,7 +38,7 @@ export function StopAll({ session, stop }: { session: Session; stop: ReturnType<
         className={styles.stopAll}
         disabled={over || waiting}
         title="Mend everything that is broken and cancel every fault to come; the traffic goes on"
-        onClick={() => stop.mutate()}
+        onClick={onStop}
       >
         <span className={styles.stopSign} aria-hidden="true" />
         Stop all

@@ -1,0 +1,69 @@
+/** The picture at the shown time: it alone follows every tick. */
+import { memo, type Ref, useMemo } from "react";
+import type { Experiment } from "@/api/types";
+import type { ThemeName } from "@/units";
+import { FloorView } from "./floor-view";
+import { useLiveSession } from "./live-session";
+import { brokenItems, type Item, type Network, stepsOf } from "./network";
+import { brokenAt, lastIndexAt, waysAt } from "./session";
+import { type TopologyHandle, TopologyView } from "./topology-view";
+
+export const LivePicture = memo(function LivePicture({
+  view,
+  network,
+  experiment,
+  at,
+  selection,
+  targets,
+  injecting,
+  theme,
+  onSelect,
+  handleRef,
+}: {
+  view: "floor" | "logical";
+  network: Network;
+  experiment: Experiment;
+  /** Null follows the newest tick. */
+  at: number | null;
+  selection: Item | null;
+  targets: readonly Item[];
+  injecting: boolean;
+  theme: ThemeName;
+  onSelect: (item: Item | null) => void;
+  handleRef: Ref<TopologyHandle>;
+}) {
+  const session = useLiveSession();
+  const shownAt = at ?? Number.POSITIVE_INFINITY;
+  const { ticks, faults } = session;
+  // A hair more, for times that went through the address bar.
+  const tick = ticks[lastIndexAt(ticks, shownAt + 1e-6)] ?? null;
+  // The faults change seldom: a new list each time, so its length stands for it.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: see above
+  const broken = useMemo(
+    () => brokenItems(network, brokenAt(faults, shownAt)),
+    [network, faults.length, shownAt],
+  );
+  const flow = selection?.kind === "flow" ? selection.row : null;
+  const { route, former } = waysAt(session, flow, shownAt);
+  const path = useMemo(() => (route ? stepsOf(network, route.path) : []), [network, route]);
+  const formerPath = useMemo(() => (former ? stepsOf(network, former.path) : []), [network, former]);
+  if (view === "floor")
+    return (
+      <FloorView experiment={experiment} network={network} tick={tick} theme={theme} onSelect={onSelect} />
+    );
+  return (
+    <TopologyView
+      network={network}
+      tick={tick}
+      broken={broken}
+      selection={selection}
+      targets={targets}
+      path={path}
+      formerPath={formerPath}
+      injecting={injecting}
+      theme={theme}
+      onSelect={onSelect}
+      handleRef={handleRef}
+    />
+  );
+});
