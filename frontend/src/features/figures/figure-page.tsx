@@ -183,8 +183,12 @@ function FigureView({ id }: { id: string }) {
             {figure.result ? (
               <ResultView figure={figure} result={figure.result} />
             ) : (
-              <Empty title="Not run yet">
-                <p>Run it to see the paper’s numbers beside ours.</p>
+              <Empty title={busy ? "Being computed" : "Not run yet"}>
+                <p>
+                  {busy
+                    ? "The paper’s numbers stand here beside ours once it is done; you may leave the page meanwhile."
+                    : "Run it to see the paper’s numbers beside ours."}
+                </p>
               </Empty>
             )}
           </>

@@ -3,7 +3,7 @@ import type { Experiment } from "@/api/types";
 import { type Column, DataTable } from "@/ui/data-table";
 import type { SortBy } from "@/ui/table-order";
 import { formatCount, formatShare } from "@/units";
-import { type Metric, type Point, ratioText, topologyNames } from "../shared/run-points";
+import { FAILURE_WORDS, type Metric, type Point, ratioText, topologyNames } from "../shared/run-points";
 import styles from "./runs.module.css";
 
 /** Every point of a run, as it comes; choosing one shows its numbers and its links. */
@@ -39,8 +39,9 @@ export function PointsTable({
       {
         id: "failure",
         title: "Failed",
-        width: 110,
-        text: (row) => (at(row).kind ? `${ratioText(at(row).ratio)} ${at(row).kind}` : "–"),
+        width: 128,
+        text: (row) =>
+          at(row).kind ? `${ratioText(at(row).ratio)} of ${FAILURE_WORDS[at(row).kind!].many}` : "–",
         sort: (row) => at(row).ratio ?? 0,
       },
       {
@@ -59,7 +60,7 @@ export function PointsTable({
           align: "end",
           text: (row) => {
             const value = metric.of(at(row).result);
-            return value === null ? "–" : metric.format(value);
+            return value === null ? "–" : metric.format(value, at(row).result);
           },
           sort: (row) => metric.of(at(row).result),
         }),

@@ -1,7 +1,7 @@
 /** A run's points as they come: results by number, and the curves over failure ratio that they make. No drawing. */
 import type { ServerEvent } from "@/api/events";
 import type { Experiment, PointFrame, Run } from "@/api/types";
-import { formatGbps, formatPercent, formatShort } from "@/units";
+import { formatGbps, formatNumber, formatPercent, formatShort } from "@/units";
 import { type LiveRun, liveRun } from "./runs";
 import type { PlanSpec } from "./spec";
 
@@ -104,10 +104,13 @@ export interface Metric {
   /** For a chart's title, before "under switch failures". */
   subject: string;
   of: (result: Answer) => number | null;
-  format: (value: number) => string;
+  /** With its unit; of a point's own answer where answers may differ in it. */
+  format: (value: number, result?: Answer) => string;
   /** At an axis that names the unit. */
   tick: (value: number) => string;
   unit: string;
+  /** Where answers may differ in it, as hops and links of paths do. */
+  unitOf?: (result: Answer) => string;
 }
 
 const whole = (value: number) => formatShort(value, value >= 100 ? 0 : 2);
@@ -130,7 +133,7 @@ export const METRICS: readonly Metric[] = [
     subject: "Dropped flows",
     of: ({ flows, dropped_flows }) =>
       flows + dropped_flows > 0 ? dropped_flows / (flows + dropped_flows) : 0,
-    format: (value) => formatPercent(value, value !== 0 && value < 0.1 ? 2 : 0),
+    format: (value) => formatPercent(value, value === 0 ? 0 : 2),
     tick: ratioText,
     unit: "of all flows",
   },
@@ -140,9 +143,10 @@ export const METRICS: readonly Metric[] = [
     short: "Path",
     subject: "Mean path",
     of: (result) => (result.flows > 0 ? result.path_hops.mean : null),
-    format: (value) => formatShort(value, 2),
+    format: (value, result) => formatNumber(value, 2) + (result ? `\u00a0${result.path_hops.unit}` : ""),
     tick: (value) => formatShort(value, 2),
     unit: "hops",
+    unitOf: ({ path_hops }) => path_hops.unit,
   },
   {
     id: "most",
@@ -178,7 +182,11 @@ export const METRICS: readonly Metric[] = [
 
 /** The metrics that these points have a number for. */
 export function metricsOf(points: readonly Point[]): Metric[] {
-  return METRICS.filter((metric) => points.some(({ result }) => metric.of(result) !== null));
+  return METRICS.filter((metric) => points.some(({ result }) => metric.of(result) !== null)).map((metric) => {
+    const { unitOf } = metric;
+    if (!unitOf) return metric;
+    return { ...metric, unit: [...new Set(points.map(({ result }) => unitOf(result)))].join(" or ") };
+  });
 }
 
 /** Seeds of one place of a curve, drawn together. */
