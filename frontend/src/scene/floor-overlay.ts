@@ -2,7 +2,7 @@
 import { plural } from "@/units";
 import { cableLines, cablePath } from "./cable-lines";
 import { type ColourScale, colourScale } from "./encoding";
-import { rackBox } from "./floor";
+import { calmScale, rackBox } from "./floor";
 import { heatStyle } from "./heat";
 import { csrSlice, type PlanModel } from "./model";
 import { type Batch, PathBuilder, RectBuilder } from "./primitives";
@@ -16,7 +16,7 @@ import type { ViewOptions } from "./view";
 const MAX_SELECTED_LINES = 6000;
 
 export function floorOverlay(model: PlanModel, highlight: Highlight, options: ViewOptions): Batch[] {
-  const scale = colourScale(model, options.colourBy);
+  const scale = options.heat ? calmScale(model, options.heat) : colourScale(model, options.colourBy);
   const racks = rackBatches(model, highlight, scale);
   // Fills below the cables, outlines and names above them.
   return [

@@ -61,7 +61,7 @@ export function floorList(model: PlanModel, options: ViewOptions): DisplayList {
 }
 
 /** Racks in one colour, each with what its fullest link carries. */
-function calmScale(model: PlanModel, heat: LinkHeat): ColourScale {
+export function calmScale(model: PlanModel, heat: LinkHeat): ColourScale {
   const values = Float64Array.from({ length: model.racks.count }, (_, rack) => {
     const hottest = hottestOf(model, heat, { kind: "rack", id: rack });
     return hottest < 0 ? Number.NaN : heat.values[hottest]!;
