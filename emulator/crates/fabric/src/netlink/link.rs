@@ -100,9 +100,6 @@ fn end_attributes(attributes: &mut Attributes<'_>, end: &End<'_>, mtu: u32) {
     attributes.put_u32(IFLA_NUM_RX_QUEUES, 1);
     attributes.put_u32(IFLA_GSO_MAX_SIZE, GSO_MAX_BYTES);
     attributes.put_u32(IFLA_GSO_IPV4_MAX_SIZE, GSO_MAX_BYTES);
-    if let Some(bridge) = end.bridge {
-        attributes.put_u32(IFLA_MASTER, bridge);
-    }
     if let Some(namespace) = end.namespace {
         attributes.put_u32(IFLA_NET_NS_FD, namespace.as_raw_fd() as u32);
     }
@@ -115,6 +112,9 @@ pub fn add_veth(batch: &mut Batch, veth: &Veth<'_>) {
     let header = end_header(&veth.near, true);
     batch.request(RTM_NEWLINK, CREATE | EXCLUSIVE, &header, purpose, |attributes| {
         end_attributes(attributes, &veth.near, veth.mtu);
+        if let Some(bridge) = veth.near.bridge {
+            attributes.put_u32(IFLA_MASTER, bridge);
+        }
         attributes.nest(IFLA_LINKINFO, |info| {
             info.put(IFLA_INFO_KIND, b"veth");
             info.nest(IFLA_INFO_DATA, |data| {
@@ -124,6 +124,19 @@ pub fn add_veth(batch: &mut Batch, veth: &Veth<'_>) {
                 });
             });
         });
+    });
+    // The kernel passes over a peer's bridge while it makes the pair.
+    if let Some(bridge) = veth.far.bridge {
+        join_bridge(batch, veth.far.index, bridge);
+    }
+}
+
+/// Makes an interface a port of a bridge.
+fn join_bridge(batch: &mut Batch, index: u32, bridge: u32) {
+    let purpose = format!("joining interface {index} to its switch");
+    let header = link_header(0, index, 0, 0);
+    batch.request(RTM_NEWLINK, 0, &header, purpose, |attributes| {
+        attributes.put_u32(IFLA_MASTER, bridge);
     });
 }
 
