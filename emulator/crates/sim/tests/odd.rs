@@ -1,0 +1,110 @@
+//! The smallest networks and the emptiest workloads, under every scheme of every family: a defined answer each.
+#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
+
+use cubeyard_routing::names_for;
+use cubeyard_sim::{Experiment, Network, Progress, predict};
+use serde_json::{Value, json};
+
+/// The least of each family, and one of each that is cut short.
+const NETWORKS: [&str; 13] = [
+    r#"{"family":"bcube","n":2,"k":0}"#,
+    r#"{"family":"bcube","n":2,"k":1}"#,
+    r#"{"family":"bcube","n":5,"k":0}"#,
+    r#"{"family":"bcube","n":2,"k":2,"servers":4}"#,
+    r#"{"family":"dcell","n":2,"k":0}"#,
+    r#"{"family":"dcell","n":2,"k":1}"#,
+    r#"{"family":"dcell","n":2,"k":2,"servers":7}"#,
+    r#"{"family":"fat_tree","ports":2,"layers":2}"#,
+    r#"{"family":"fat_tree","ports":4,"layers":3,"servers":2}"#,
+    r#"{"family":"tree","edge_ports":4,"servers":1}"#,
+    r#"{"family":"tree","edge_ports":4,"servers":2}"#,
+    r#"{"family":"torus3d","x":2,"y":1,"z":1}"#,
+    r#"{"family":"torus3d","x":2,"y":2,"z":2}"#,
+];
+
+fn answers(spec: &str, experiment: &Value) -> Vec<(String, Value)> {
+    let network = Network::open(spec).unwrap_or_else(|error| panic!("{spec}: {error:?}"));
+    let schemes = names_for(network.topology().spec()).into_iter();
+    schemes
+        .map(|(name, _)| {
+            let mut experiment = experiment.clone();
+            experiment["routing"] = json!(name);
+            let read = Experiment::from_json(&experiment.to_string()).unwrap();
+            let answer = predict(&network, &read, &Progress::default());
+            (
+                format!("{spec} {name}"),
+                answer.unwrap_or_else(|error| panic!("{spec} {name}: {error:?}")),
+            )
+        })
+        .collect()
+}
+
+fn servers(spec: &str) -> u64 {
+    u64::from(Network::open(spec).unwrap().topology().server_count())
+}
+
+/// A whole network carries every pair; throughput is there exactly if there is a pair.
+#[test]
+fn the_smallest_networks_carry_all_to_all() {
+    for spec in NETWORKS {
+        let pairs = servers(spec) * (servers(spec) - 1);
+        for (case, answer) in answers(spec, &json!({"max_min": true, "flow_gigabits": 1.0})) {
+            assert_eq!(answer["flows"], pairs, "{case}");
+            assert_eq!(answer["dropped_flows"], 0, "{case}");
+            let abt = answer["abt_gbps"].as_f64().unwrap();
+            assert_eq!(abt > 0.0, pairs > 0, "{case}: {abt}");
+            assert_eq!(answer["maxmin"]["flows"], pairs, "{case}");
+            assert_eq!(answer["completion"]["last_secs"].is_null(), pairs == 0, "{case}");
+        }
+    }
+}
+
+/// With all of one kind gone, or the source, nothing crosses a link, and every flow is accounted for.
+#[test]
+fn partitions_and_failed_ends_drop_what_they_must() {
+    for spec in NETWORKS {
+        let pairs = servers(spec) * (servers(spec) - 1);
+        let all = |kind: &str| json!({"max_min": true, "faults": [{"target": {"kind": kind, "ratio": 1.0}}]});
+        for (case, answer) in answers(spec, &all("link")) {
+            assert_eq!(answer["flows"], 0, "{case}");
+            assert_eq!(
+                answer["dropped"],
+                json!({"end_failed": 0, "no_path": pairs}),
+                "{case}"
+            );
+            assert_eq!(answer["abt_gbps"], 0.0, "{case}");
+        }
+        for (case, answer) in answers(spec, &all("server")) {
+            assert_eq!(
+                answer["dropped"],
+                json!({"end_failed": pairs, "no_path": 0}),
+                "{case}"
+            );
+            assert_eq!(answer["maxmin"]["min_gbps"], Value::Null, "{case}");
+        }
+        let first = Network::open(spec).unwrap().topology().node_name(0);
+        let failed = json!({"workload": "one-to-all", "faults": [{"target": {"names": [first]}}]});
+        for (case, answer) in answers(spec, &failed) {
+            assert_eq!(answer["flows"], 0, "{case}");
+            assert_eq!(answer["dropped"]["end_failed"], servers(spec) - 1, "{case}");
+        }
+    }
+}
+
+#[test]
+fn a_zero_matrix_sends_nothing() {
+    for spec in NETWORKS {
+        let rows = vec![vec![0; servers(spec) as usize]; servers(spec) as usize];
+        for (case, answer) in answers(
+            spec,
+            &json!({"workload": {"kind": "matrix", "rows": rows}, "max_min": true}),
+        ) {
+            assert_eq!(
+                (&answer["flows"], &answer["dropped_flows"]),
+                (&json!(0), &json!(0)),
+                "{case}"
+            );
+            assert_eq!(answer["abt_gbps"], 0.0, "{case}");
+        }
+    }
+}
