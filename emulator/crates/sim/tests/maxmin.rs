@@ -76,11 +76,11 @@ fn program(
     let mut problem = Problem::new(OptimizationDirection::Maximize);
     let least = problem.add_var(f64::from(u8::from(one.is_none())), (floor, f64::INFINITY));
     let mut rates = Vec::new();
-    for flow in 0..flows.len() {
+    for (flow, settled) in settled.iter().enumerate() {
         let weight = f64::from(u8::from(one == Some(flow)));
-        let bounds = settled[flow].map_or((floor, f64::INFINITY), |rate| (rate, rate));
+        let bounds = settled.map_or((floor, f64::INFINITY), |rate| (rate, rate));
         let rate = problem.add_var(weight, bounds);
-        if settled[flow].is_none() {
+        if settled.is_none() {
             problem.add_constraint([(rate, 1.0), (least, -1.0)], ComparisonOp::Ge, 0.0);
         }
         rates.push(rate);

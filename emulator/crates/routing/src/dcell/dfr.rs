@@ -10,13 +10,19 @@
 //!   broken link's level (inside, it would lead away for good); where none lives, the level itself does;
 //! - 30 local reroutes; the prototype's 5 lose a tenth of the longest paths.
 
+use std::sync::OnceLock;
+
 use cubeyard_topology::{NodeId, Topology};
 
 use super::group::Group;
 use super::shape::{Hop, Shape};
 use super::single::dcell_routing;
 use crate::failures::Failures;
-use crate::path::{DirectedLink, NoPath, Router, ends_alive};
+use crate::path::{DirectedLink, Flow, NoPath, Routed, Router, ends_alive};
+
+/// Servers and servers of their DCell_b, multiplied: up to here every server's view of its DCell_b is kept once it was
+/// needed, at 16 bytes an entry. All-to-all asks for the same ones again and again.
+const MAX_KEPT_VIEWS: u64 = 1 << 20;
 
 /// What the paper leaves to its operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,13 +48,16 @@ pub struct Dfr {
     shape: Shape,
     failures: Failures,
     options: DfrOptions,
+    /// By server, its view of its DCell_b; empty where all together would take too much memory.
+    views: Vec<OnceLock<Group>>,
 }
 
 /// What a walk needs to remember, kept to be reused.
 #[derive(Debug, Default)]
 struct Scratch {
+    hops: Vec<Hop>,
     plan: Vec<Hop>,
-    group: Group,
+    view: Group,
 }
 
 impl Dfr {
@@ -59,10 +68,15 @@ impl Dfr {
 
     /// DFR; `None` for other families.
     pub fn with_options(topology: &Topology, failures: Failures, options: DfrOptions) -> Option<Dfr> {
+        let shape = Shape::new(topology)?;
+        let group_servers = shape.t[options.group_level.min(shape.k)];
+        let keeps = u64::from(shape.servers()).saturating_mul(group_servers) <= MAX_KEPT_VIEWS;
+        let kept = if keeps { shape.servers() } else { 0 };
         Some(Dfr {
-            shape: Shape::new(topology)?,
+            shape,
             failures,
             options,
+            views: (0..kept).map(|_| OnceLock::new()).collect(),
         })
     }
 
@@ -78,6 +92,18 @@ impl Dfr {
 
     /// The hops a packet takes (replacing what `hops` held); they may visit a server twice.
     pub fn hops(&self, source: NodeId, destination: NodeId, hops: &mut Vec<Hop>) -> Result<(), NoPath> {
+        let mut scratch = Scratch {
+            hops: std::mem::take(hops),
+            ..Scratch::default()
+        };
+        let found = self.find(source, destination, &mut scratch);
+        *hops = scratch.hops;
+        found
+    }
+
+    /// [`Dfr::hops`] into `scratch.hops`.
+    fn find(&self, source: NodeId, destination: NodeId, scratch: &mut Scratch) -> Result<(), NoPath> {
+        let hops = &mut scratch.hops;
         hops.clear();
         ends_alive(source, destination, &self.failures)?;
         if dcell_routing(&self.shape, source, destination, hops)
@@ -89,15 +115,14 @@ impl Dfr {
         if self.failures.is_empty() {
             return Err(NoPath::NotFound);
         }
-        let result = self.walk(source, destination, hops);
+        let result = self.walk(source, destination, scratch);
         if result.is_err() {
-            hops.clear();
+            scratch.hops.clear();
         }
         result
     }
 
-    fn walk(&self, source: NodeId, destination: NodeId, hops: &mut Vec<Hop>) -> Result<(), NoPath> {
-        let mut scratch = Scratch::default();
+    fn walk(&self, source: NodeId, destination: NodeId, scratch: &mut Scratch) -> Result<(), NoPath> {
         let mut at = source;
         let mut rerouted_in = None;
         for _ in 0..=self.options.retries {
@@ -105,12 +130,12 @@ impl Dfr {
             if !dcell_routing(&self.shape, at, destination, &mut scratch.plan) {
                 break;
             }
-            let Some(broken) = self.follow(&mut at, hops, &mut scratch)? else {
+            let Some(broken) = self.follow(&mut at, scratch)? else {
                 return Ok(());
             };
             let here = self.shape.cell(at, self.group_level());
             at = self
-                .reroute(at, destination, broken, rerouted_in, hops, &mut scratch.group)
+                .reroute(at, destination, broken, rerouted_in, scratch)
                 .ok_or(NoPath::NotFound)?;
             rerouted_in = Some(here);
         }
@@ -121,18 +146,30 @@ impl Dfr {
         self.options.group_level.min(self.shape.k)
     }
 
+    /// What the server at `at` knows of its DCell_b: the kept view, or one made in `scratch`.
+    fn view<'a>(&'a self, at: NodeId, scratch: &'a mut Group) -> &'a Group {
+        let search = |group: &mut Group| group.search(&self.shape, &self.failures, self.group_level(), at);
+        match self.views.get(at as usize) {
+            Some(kept) => kept.get_or_init(|| {
+                let mut group = Group::default();
+                search(&mut group);
+                group
+            }),
+            None => {
+                search(scratch);
+                scratch
+            }
+        }
+    }
+
     /// Follows the plan, which is DCellRouting's path, as far as it goes: by link state to the first link
     /// out of each DCell_b, over it, and on. `at` ends in the DCell_b where the way out is broken.
     ///
     /// The level of that link; nothing at the destination.
-    fn follow(
-        &self,
-        at: &mut NodeId,
-        hops: &mut Vec<Hop>,
-        scratch: &mut Scratch,
-    ) -> Result<Option<usize>, NoPath> {
+    fn follow(&self, at: &mut NodeId, scratch: &mut Scratch) -> Result<Option<usize>, NoPath> {
         let (shape, failures, level) = (&self.shape, &self.failures, self.group_level());
-        let mut rest = &scratch.plan[..];
+        let Scratch { hops, plan, view } = scratch;
+        let mut rest = &plan[..];
         loop {
             let leaves = rest.iter().position(|hop| usize::from(hop.level) > level);
             let inside = &rest[..leaves.unwrap_or(rest.len())];
@@ -146,8 +183,7 @@ impl Dfr {
                     hops.extend_from_slice(inside);
                     true
                 } else {
-                    scratch.group.search(shape, failures, level, *at);
-                    scratch.group.path_to(end, hops)
+                    self.view(*at, view).path_to(end, hops)
                 };
             match out {
                 // In the destination's own DCell_b link state knows all there is to know.
@@ -173,15 +209,14 @@ impl Dfr {
         destination: NodeId,
         broken: usize,
         rerouted_in: Option<u64>,
-        hops: &mut Vec<Hop>,
-        group: &mut Group,
+        scratch: &mut Scratch,
     ) -> Option<NodeId> {
         let shape = &self.shape;
-        group.search(shape, &self.failures, self.group_level(), at);
+        let view = self.view(at, &mut scratch.view);
         let outside = shape.common_level(at, destination) > broken;
         let levels = [broken + usize::from(outside), broken];
         let proxy = |level: usize, avoid: Option<u64>| {
-            group.nearest_first().find_map(|near| {
+            view.nearest_first().find_map(|near| {
                 let far = shape.peer(near, level)?;
                 let fits = avoid != Some(shape.cell(far, self.group_level()))
                     && shape.hop_alive(near, far, level, &self.failures);
@@ -191,8 +226,8 @@ impl Dfr {
         let (near, far, level) = [rerouted_in, None]
             .into_iter()
             .find_map(|avoid| levels.into_iter().find_map(|level| proxy(level, avoid)))?;
-        group.path_to(near, hops);
-        hops.push(Hop {
+        view.path_to(near, &mut scratch.hops);
+        scratch.hops.push(Hop {
             server: far,
             level: level as u8,
         });
@@ -217,5 +252,14 @@ impl Router for Dfr {
         self.hops(source, destination, &mut hops)?;
         self.shape.push_links(source, &hops, path);
         Ok(())
+    }
+
+    fn route_batch(&self, flows: &[Flow], routed: &mut Routed) {
+        let mut scratch = Scratch::default();
+        routed.fill(flows, |flow, links| {
+            self.find(flow.source, flow.destination, &mut scratch)?;
+            self.shape.push_links(flow.source, &scratch.hops, links);
+            Ok(())
+        });
     }
 }
