@@ -14,7 +14,16 @@ export function useStopAll(runId: string) {
   });
 }
 
-export function StopAll({ session, stop }: { session: Session; stop: ReturnType<typeof useStopAll> }) {
+export function StopAll({
+  session,
+  ordered,
+  onStop,
+}: {
+  session: Session;
+  /** The order was given. */
+  ordered: boolean;
+  onStop: () => void;
+}) {
   const over = isOver(session.live.state);
   const broken = brokenAt(session.faults, Number.POSITIVE_INFINITY).length;
   const last = session.stops.at(-1);
