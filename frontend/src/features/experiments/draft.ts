@@ -55,6 +55,7 @@ export function draftOf(experiment: Experiment): Draft {
   const body: Record<string, unknown> = {
     routing: experiment.routing,
     faults: experiment.faults.length > 0 ? experiment.faults : null,
+    ...(experiment.engine === "emulation" && { engine: "emulation", emulation: experiment.emulation }),
     link_gbps: experiment.link_gbps,
     max_min: experiment.max_min,
     flow_gigabits: experiment.flow_gigabits,

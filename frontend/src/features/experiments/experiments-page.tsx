@@ -14,6 +14,9 @@ import type { ExperimentsSearch } from "../shared/run-url";
 import { Shell } from "../shared/shell";
 import { getIn, type Json, type JsonObject, readSpec, setIn } from "../shared/spec";
 import { type Draft, faultsOf, plansOf, pointsOf, withFaults, withPlans } from "./draft";
+import { EmulationSection } from "./emulation-section";
+import { engineOf } from "./engine";
+import { EngineSection } from "./engine-section";
 import { EstimateView, secsText, useEstimate } from "./estimate";
 import styles from "./experiments.module.css";
 import { ExperimentsList } from "./experiments-list";
@@ -37,6 +40,8 @@ const SHOWN = [
   "flow_gigabits",
   "seeds",
   "axes",
+  "engine",
+  "emulation",
 ];
 
 /** Write an experiment and run it; and those that were written before. */
@@ -130,6 +135,7 @@ function Composer({ draft, change }: { draft: Draft; change: (draft: Draft) => v
   useCommands("experiments", commands);
 
   const points = pointsOf(draft);
+  const realPackets = engineOf(draft) === "emulation";
   const others = otherMessages(messages, SHOWN);
   return (
     <Shell
@@ -146,20 +152,32 @@ function Composer({ draft, change }: { draft: Draft; change: (draft: Draft) => v
         >
           <div className={styles.fields}>
             <h1 className={styles.title}>New experiment</h1>
+            <EngineSection draft={draft} onChange={change} />
             <PlansSection
               plans={plansOf(draft)}
               choices={choices}
               estimate={pending ? undefined : estimate}
               messages={messages}
+              most={realPackets ? 1 : undefined}
               onChange={(plans) => change(withPlans(draft, plans))}
             />
-            <TrafficSection draft={draft} routings={routings} messages={messages} set={set} />
+            <TrafficSection
+              draft={draft}
+              routings={routings}
+              messages={messages}
+              realPackets={realPackets}
+              set={set}
+            />
+            {realPackets && (
+              <EmulationSection draft={draft} messages={messages} error={error} set={set} onChange={change} />
+            )}
             <FaultsSection
+              realPackets={realPackets}
               faults={faultsOf(draft)}
               messages={messages}
               onChange={(faults) => change(withFaults(draft, faults))}
             />
-            <SweepSection draft={draft} messages={messages} onChange={change} />
+            {!realPackets && <SweepSection draft={draft} messages={messages} onChange={change} />}
             <Section title="Name">
               <TextInput
                 aria-label="Name of the experiment"

@@ -4,6 +4,7 @@ import { FAILURE_WORDS, type FailureKind } from "../shared/run-points";
 import { isObject, type JsonObject, setIn } from "../shared/spec";
 import { FAILURE_KINDS, newTarget, readNames, type TargetForm, targetForm } from "./draft";
 import styles from "./experiments.module.css";
+import { FaultKindFields } from "./fault-kind-fields";
 import { type Messages, messageAt } from "./messages";
 import { ReadInput } from "./texts";
 
@@ -17,10 +18,13 @@ const FORMS: { value: TargetForm; label: string }[] = [
 export function FaultsSection({
   faults,
   messages,
+  realPackets,
   onChange,
 }: {
   faults: JsonObject[];
   messages: Messages;
+  /** They know more ways to break than the engine. */
+  realPackets: boolean;
   onChange: (faults: JsonObject[]) => void;
 }) {
   const change = (at: number, fault: JsonObject) =>
@@ -34,6 +38,7 @@ export function FaultsSection({
           number={at + 1}
           fault={fault}
           messages={messages}
+          realPackets={realPackets}
           path={`faults.${at}`}
           onChange={(next) => change(at, next)}
           onRemove={() => onChange(faults.filter((_, place) => place !== at))}
@@ -56,6 +61,7 @@ function FaultFields({
   number,
   fault,
   messages,
+  realPackets,
   path,
   onChange,
   onRemove,
@@ -63,6 +69,7 @@ function FaultFields({
   number: number;
   fault: JsonObject;
   messages: Messages;
+  realPackets: boolean;
   path: string;
   onChange: (fault: JsonObject) => void;
   onRemove: () => void;
@@ -75,7 +82,7 @@ function FaultFields({
     messageAt(messages, `${path}.target`) ??
     messageAt(messages, `${path}.at_secs`) ??
     messageAt(messages, `${path}.until_secs`) ??
-    messages.get(path);
+    messageAt(messages, path);
   const said = message ? `${path}-message` : undefined;
   return (
     <fieldset className={styles.fault}>
@@ -158,6 +165,7 @@ function FaultFields({
           placeholder="for good"
         />
       </div>
+      {realPackets && <FaultKindFields number={number} fault={fault} onChange={onChange} />}
       {message && (
         <p id={said} className={styles.message}>
           {message}

@@ -17,12 +17,15 @@ export function PlansSection({
   choices,
   estimate,
   messages,
+  most = MAX_TOPOLOGIES,
   onChange,
 }: {
   plans: JsonObject[];
   choices: ReturnType<typeof usePlanChoices>;
   estimate: Estimate | undefined;
   messages: Messages;
+  /** Plans that one experiment of this kind may have. */
+  most?: number;
   onChange: (plans: JsonObject[]) => void;
 }) {
   const chosen = new Set(plans.map(planKey));
@@ -84,7 +87,7 @@ export function PlansSection({
         })}
       </ul>
       {general && <p className={styles.message}>{general}</p>}
-      {plans.length < MAX_TOPOLOGIES && (
+      {plans.length < most && (
         <Menu
           label="Overlay another plan"
           trigger={

@@ -17,18 +17,21 @@ export function TrafficSection({
   draft,
   routings,
   messages,
+  realPackets,
   set,
 }: {
   draft: Draft;
   /** The schemes that serve every plan of the draft. */
   routings: readonly Routing[];
   messages: Messages;
+  /** What flows send and links carry is asked with the other settings of real packets. */
+  realPackets: boolean;
   set: (path: string, value: Json | undefined) => void;
 }) {
   const form = workloadForm(draft.workload.kind);
   const routing = typeof draft.routing === "string" ? draft.routing : "";
   const described = routings.find(({ name }) => name === routing)?.summary;
-  const own = messages.get("workload");
+  const own = messages.get("workload") ?? messages.get("workload.kind");
   return (
     <>
       <Section title="Traffic">
@@ -54,20 +57,22 @@ export function TrafficSection({
             onChange={(value) => set(`workload.${field.name}`, value)}
           />
         ))}
-        <Field label="A flow sends" controlWidth={120} message={messageAt(messages, "flow_gigabits")}>
-          {({ id, describedBy }) => (
-            <NumberInput
-              id={id}
-              describedBy={describedBy}
-              value={numberOf(draft.flow_gigabits)}
-              onChange={(value) => set("flow_gigabits", value ?? undefined)}
-              optional
-              min={0}
-              unit="Gb"
-              placeholder="without end"
-            />
-          )}
-        </Field>
+        {!realPackets && (
+          <Field label="A flow sends" controlWidth={120} message={messageAt(messages, "flow_gigabits")}>
+            {({ id, describedBy }) => (
+              <NumberInput
+                id={id}
+                describedBy={describedBy}
+                value={numberOf(draft.flow_gigabits)}
+                onChange={(value) => set("flow_gigabits", value ?? undefined)}
+                optional
+                min={0}
+                unit="Gb"
+                placeholder="without end"
+              />
+            )}
+          </Field>
+        )}
       </Section>
       <Section title="Routing">
         <Field label="Scheme" controlWidth={180} message={messageAt(messages, "routing")}>
@@ -88,20 +93,22 @@ export function TrafficSection({
           )}
         </Field>
         {described && <p className={styles.doc}>{described}</p>}
-        <Field label="Every link’s rate" controlWidth={120} message={messageAt(messages, "link_gbps")}>
-          {({ id, describedBy }) => (
-            <NumberInput
-              id={id}
-              describedBy={describedBy}
-              value={numberOf(draft.link_gbps)}
-              onChange={(value) => set("link_gbps", value ?? undefined)}
-              optional
-              min={0}
-              unit="Gb/s"
-              placeholder="the plan’s"
-            />
-          )}
-        </Field>
+        {!realPackets && (
+          <Field label="Every link’s rate" controlWidth={120} message={messageAt(messages, "link_gbps")}>
+            {({ id, describedBy }) => (
+              <NumberInput
+                id={id}
+                describedBy={describedBy}
+                value={numberOf(draft.link_gbps)}
+                onChange={(value) => set("link_gbps", value ?? undefined)}
+                optional
+                min={0}
+                unit="Gb/s"
+                placeholder="the plan’s"
+              />
+            )}
+          </Field>
+        )}
       </Section>
     </>
   );

@@ -8,6 +8,7 @@ import type { ExperimentsSearch } from "../shared/run-url";
 import { pack, unpack } from "../shared/share";
 import { canonical, DEFAULT_SPEC, type JsonObject } from "../shared/spec";
 import { type Draft, draftOf, newDraft, readDraft } from "./draft";
+import { SMALL_PLAN, withEngine } from "./engine";
 
 const URL_QUIET_MS = 300;
 
@@ -19,7 +20,7 @@ export function useDraft() {
   const [error, setError] = useState<unknown>(null);
   // What this page wrote into the URL itself is no reason to load it again.
   const written = useRef<string | null>(null);
-  const { draft: code, plan, from } = search;
+  const { draft: code, plan, from, engine } = search;
 
   useEffect(() => {
     if (code !== undefined && code === written.current) return;
@@ -38,9 +39,10 @@ export function useDraft() {
               take(api.GET("/api/v1/experiments/{id}", { params: { path: { id: from } }, signal })),
           }),
         );
-      if (plan === undefined) return newDraft(DEFAULT_SPEC);
+      const begun = (body: JsonObject) => withEngine(newDraft(body), engine ?? "flow");
+      if (plan === undefined) return begun(engine ? SMALL_PLAN : DEFAULT_SPEC);
       const { id, spec } = await resolveRef(plan);
-      return newDraft((id ? { id } : spec!) as JsonObject);
+      return begun((id ? { id } : spec!) as JsonObject);
     };
     setError(null);
     load().then(
@@ -50,7 +52,7 @@ export function useDraft() {
     return () => {
       stale = true;
     };
-  }, [code, plan, from, client]);
+  }, [code, plan, from, engine, client]);
 
   const change = useCallback((next: Draft) => setDraft(next), []);
   const edited = draft !== null && canonical(draft) !== canonical(newDraft(DEFAULT_SPEC));
@@ -65,7 +67,7 @@ export function useDraft() {
       void navigate({
         from: "/experiments",
         to: ".",
-        search: ({ plan: _, from: __, ...rest }) => ({ ...rest, draft: next }),
+        search: ({ plan: _, from: __, engine: ___, ...rest }) => ({ ...rest, draft: next }),
         replace: true,
       });
     }, URL_QUIET_MS);

@@ -20,6 +20,7 @@ interface Actions {
   share: () => Promise<void>;
   compare: () => Promise<void>;
   predict: () => Promise<void>;
+  emulate: () => Promise<void>;
   fit: () => void;
   /** Saves the picture on screen, all of it. */
   picture: (kind: "svg" | "png") => Promise<void>;
@@ -36,7 +37,7 @@ export function usePlanCommands(
   const [, setSearch] = usePlanSearch();
   const navigate = useNavigate();
   const openSpec = useOpenSpec();
-  const { save, share, compare, predict, fit, picture, exportAs, formats } = actions;
+  const { save, share, compare, predict, emulate, fit, picture, exportAs, formats } = actions;
 
   const commands = useMemo<Command[]>(() => {
     const plan = usePlan.getState();
@@ -72,6 +73,14 @@ export function usePlanCommands(
         icon: "play",
         hint: "throughput and what is left under failures",
         run: () => void predict(),
+      },
+      {
+        id: "emulate",
+        title: "Run it with real packets",
+        group: "Plan",
+        icon: "pulse",
+        hint: "servers as containers or namespaces, faults while traffic flows",
+        run: () => void emulate(),
       },
       {
         id: "print",
@@ -186,7 +195,21 @@ export function usePlanCommands(
         run: () => void navigate({ to: "/api" }),
       },
     ];
-  }, [save, share, compare, predict, fit, picture, exportAs, formats, select, setSearch, navigate, openSpec]);
+  }, [
+    save,
+    share,
+    compare,
+    predict,
+    emulate,
+    fit,
+    picture,
+    exportAs,
+    formats,
+    select,
+    setSearch,
+    navigate,
+    openSpec,
+  ]);
 
   const search = useCallback(
     (query: string): Command[] => {

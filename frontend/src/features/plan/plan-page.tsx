@@ -116,12 +116,17 @@ export default function PlanPage() {
     );
     await navigate({ to: "/compare", search: { plans: [self, ...others].join(",") } });
   }, [navigate]);
-  const predict = useCallback(async () => {
-    const state = usePlan.getState();
-    const plan =
-      state.saved && !isDirty(state) ? state.saved.id : `z.${await encodeSpec(state.history.present)}`;
-    await navigate({ to: "/experiments", search: { plan } });
-  }, [navigate]);
+  const ask = useCallback(
+    async (engine?: "emulation") => {
+      const state = usePlan.getState();
+      const plan =
+        state.saved && !isDirty(state) ? state.saved.id : `z.${await encodeSpec(state.history.present)}`;
+      await navigate({ to: "/experiments", search: { plan, engine } });
+    },
+    [navigate],
+  );
+  const predict = useCallback(() => ask(), [ask]);
+  const emulate = useCallback(() => ask("emulation"), [ask]);
   const fit = useCallback(() => canvas.current?.fit(), []);
   const hash = computed?.summary.plan_hash.slice(0, 12);
   const picture = useCallback(
@@ -141,6 +146,7 @@ export default function PlanPage() {
     share,
     compare,
     predict,
+    emulate,
     fit,
     picture,
     exportAs: exporter.start,
@@ -171,6 +177,12 @@ export default function PlanPage() {
           <Button icon="play" onClick={() => void predict()} title="Predict what this plan carries">
             <span className={styles.word}>Predict</span>
           </Button>
+          <IconButton
+            icon="pulse"
+            label="Run it with real packets"
+            look="plain"
+            onClick={() => void emulate()}
+          />
           <Button icon="share" onClick={() => void share()}>
             <span className={styles.word}>Share</span>
           </Button>

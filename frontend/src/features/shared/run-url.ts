@@ -8,6 +8,8 @@ export interface ExperimentsSearch {
   plan?: string;
   /** An experiment to begin from. */
   from?: string;
+  /** Real packets instead of a prediction, for a draft that begins. */
+  engine?: "emulation";
   /** What of the right side is shown. */
   as?: "json";
   /** Words of the names in the list. */
@@ -19,6 +21,7 @@ export function readExperimentsSearch(search: Record<string, unknown>): Experime
     draft: text(search.draft, 64_000),
     plan: text(search.plan, 64_000),
     from: text(search.from, 40),
+    engine: oneOf(["emulation"] as const, search.engine),
     as: oneOf(["json"] as const, search.as),
     q: text(search.q, 200),
   });

@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { newDraft, withFailures, withFaults, withSeeds } from "./draft";
+import { engineOf, SMALL_PLAN, withEmulation, withEngine } from "./engine";
+
+const plan = { topology: { family: "bcube", n: 8, k: 3 } };
+
+test("real packets take one plan, one seed and no sweep", () => {
+  const sweep = withSeeds(withFailures(newDraft(plan), ["switch"], [0, 0.1]), [3, 4]);
+  const draft = withEngine({ ...sweep, link_gbps: 10, flow_gigabits: 1, max_min: true }, "emulation");
+  expect(draft).toEqual({
+    plan,
+    workload: { kind: "all-to-all" },
+    engine: "emulation",
+    emulation: {},
+    seeds: [3],
+  });
+  expect(withEngine(draft, "emulation")).toBe(draft);
+});
+
+test("back at the flow engine nothing is left that only packets know", () => {
+  const faults = [
+    { target: { names: ["00/<0,0>"] }, kind: "link-rate", rate_bits_per_sec: 1e7, at_secs: 2, flap_secs: 1 },
+  ];
+  const packets = withEmulation(
+    withFaults(withEngine(newDraft(SMALL_PLAN), "emulation"), faults),
+    "seconds",
+    5,
+  );
+  expect(packets.emulation).toEqual({ seconds: 5 });
+  const flow = withEngine(packets, "flow");
+  expect(engineOf(flow)).toBe("flow");
+  expect(flow).not.toHaveProperty("emulation");
+  expect(flow.faults).toEqual([{ target: { names: ["00/<0,0>"] }, at_secs: 2 }]);
+});
+
+test("a setting that goes back to its default leaves the draft one of real packets", () => {
+  const draft = withEmulation(withEngine(newDraft(SMALL_PLAN), "emulation"), "timers.hello_secs", 0.5);
+  const back = withEmulation(draft, "timers.hello_secs", undefined);
+  expect(back.emulation).toEqual({});
+  expect(engineOf(back)).toBe("emulation");
+});

@@ -1,0 +1,43 @@
+/** Which engine answers a draft, and what of the draft each engine knows. */
+import { isObject, type JsonObject, setIn } from "../shared/spec";
+import { type Draft, faultsOf, plansOf, seedsOf, withFaults } from "./draft";
+
+export type Engine = "flow" | "emulation";
+
+/** Sixteen servers: what any machine carries with real packets. */
+export const SMALL_PLAN: JsonObject = { topology: { family: "bcube", n: 4, k: 1 } };
+/** What the server takes for the rate of a link when none is given. */
+export const DEFAULT_LINK_GBPS = 0.1;
+
+export const engineOf = (draft: Draft): Engine => (draft.engine === "emulation" ? "emulation" : "flow");
+
+/**
+ * The same question to the other engine. Real packets are sent once, over one plan and with one seed; only they know
+ * how things break. A rate that suits one engine is none for the other, so it goes.
+ */
+export function withEngine(draft: Draft, engine: Engine): Draft {
+  if (engine === engineOf(draft)) return draft;
+  const { axes: _, link_gbps: __, link_load: ___, max_min: ____, flow_gigabits: _____, ...kept } = draft;
+  if (engine === "emulation")
+    return {
+      ...kept,
+      plan: plansOf(draft)[0]!,
+      engine,
+      emulation: {},
+      seeds: seedsOf(draft).slice(0, 1),
+    } as Draft;
+  const { engine: ______, emulation: _______, ...flow } = kept;
+  const plain = faultsOf(draft).map(({ target, at_secs, until_secs }) => ({
+    target: target!,
+    ...(at_secs !== undefined && { at_secs }),
+    ...(until_secs !== undefined && { until_secs }),
+  }));
+  return { ...withFaults(flow as Draft, plain), link_load: true } as Draft;
+}
+
+export const emulationOf = (draft: Draft): JsonObject => (isObject(draft.emulation) ? draft.emulation : {});
+
+/** An empty object is all defaults: it stays, so that the draft is still one of real packets. */
+export function withEmulation(draft: Draft, path: string, value: Parameters<typeof setIn>[2]): Draft {
+  return { ...draft, emulation: setIn(emulationOf(draft), path, value) };
+}
