@@ -34,6 +34,8 @@ const CELLS_A_SIDE = 64;
 export class HitIndex {
   private readonly entries: Entry[] = [];
   private cells: number[][] | null = null;
+  /** The first mark of every item, made when one is first looked for. */
+  private firsts: Map<string, Entry> | null = null;
   private box: Box = { x: 0, y: 0, width: 1, height: 1 };
 
   get size(): number {
@@ -101,7 +103,14 @@ export class HitIndex {
 
   /** The mark of an item, for keyboard focus; the first one when it has several. */
   find(kind: SelectionKind, id: number): Hit | null {
-    const entry = this.entries.find((e) => e.kind === kind && e.id === id);
+    if (!this.firsts) {
+      this.firsts = new Map();
+      for (const e of this.entries) {
+        const key = keyOf(e.kind, e.id);
+        if (!this.firsts.has(key)) this.firsts.set(key, e);
+      }
+    }
+    const entry = this.firsts.get(keyOf(kind, id));
     return entry ? hitOf(entry) : null;
   }
 
@@ -125,6 +134,7 @@ export class HitIndex {
   ): void {
     this.entries.push({ ...item, x0, y0, x1, y1, segment, polygon, minScale, maxScale });
     this.cells = null;
+    this.firsts = null;
   }
 
   private cellOf(x: number, y: number): [column: number, row: number] {
@@ -155,6 +165,8 @@ export class HitIndex {
     return cells;
   }
 }
+
+const keyOf = (kind: SelectionKind, id: number) => `${kind} ${id}`;
 
 function hitOf(e: Entry): Hit {
   const item: HitItem =
