@@ -325,7 +325,7 @@ impl Actor {
             }
             FromNode::Inspected(known) => {
                 if let Some(reply) = self.nodes[server].inspections.pop_front() {
-                    let _ = reply.send(Ok(Value::Object(known)));
+                    let _ = reply.send(self.with_counts(server, known));
                 }
                 Ok(())
             }

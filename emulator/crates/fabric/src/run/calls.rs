@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use cubeyard_dataplane::address::{Nha, is_virtual, server_of};
 use cubeyard_dataplane::maps::Path;
 use cubeyard_dataplane::route::SourceRoute;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::actor::{Actor, PendingWire, Reply, monotonic_nanos};
+use super::forwarder::Forwarder;
 use super::messages::FiveTuple;
 use super::workload::Workload;
 use super::{Homes, Request};
@@ -341,6 +342,13 @@ impl Actor {
         node.inspections.push_back(reply.clone());
         self.watch_room(server);
         Ok(())
+    }
+
+    /// What a node knows, and what forwards for it has counted.
+    pub(super) fn with_counts(&self, server: usize, mut known: Map<String, Value>) -> Result<Value> {
+        let forwarder = Forwarder::of(self.kernels[server].as_ref(), &self.nodes[server]);
+        known.extend(forwarder.describe()?);
+        Ok(Value::Object(known))
     }
 
     /// Removes everything the run has made. What fails is reported, and the journal kept for another try.

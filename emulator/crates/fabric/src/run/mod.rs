@@ -3,6 +3,7 @@
 mod actor;
 mod calls;
 mod conditions;
+mod forwarder;
 mod messages;
 mod node_socket;
 mod poller;

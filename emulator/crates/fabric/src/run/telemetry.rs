@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::actor::Node;
+use super::forwarder::{Carried, Forwarder};
 use super::workload::FlowColumns;
 use crate::assembly::{ServerKernel, SwitchKernel};
 use crate::error::Result;
@@ -84,8 +85,7 @@ struct EndCounts {
 
 #[derive(Debug, Default)]
 struct ServerCounts {
-    relayed: u64,
-    own: u64,
+    carried: Carried,
     drops: [u64; DropReason::COUNT],
     cpu_ticks: u64,
     cpu_at: Option<Instant>,
@@ -185,24 +185,15 @@ impl Telemetry {
         let mut columns = ServerColumns::default();
         let mut drops = BTreeMap::new();
         for (at, (kernel, last)) in kernels.iter().zip(&mut self.servers).enumerate() {
-            let fast_path = kernel.as_ref().and_then(|kernel| kernel.fast_path.as_ref());
-            let (own, relayed) = match (fast_path, &nodes[at].software) {
-                (Some(fast_path), _) => {
-                    let traffic = fast_path.traffic()?;
-                    (traffic.own_bytes, traffic.relayed_bytes)
-                }
-                (None, Some(counts)) => (counts.own_bytes, counts.relayed_bytes),
-                (None, None) => (0, 0),
-            };
-            columns.relayed.push(since(last.relayed, relayed));
-            columns.own.push(since(last.own, own));
-            (last.relayed, last.own) = (relayed, own);
+            let forwarder = Forwarder::of(kernel.as_ref(), &nodes[at]);
+            let carried = forwarder.carried()?;
+            columns
+                .relayed
+                .push(since(last.carried.relayed_bytes, carried.relayed_bytes));
+            columns.own.push(since(last.carried.own_bytes, carried.own_bytes));
+            last.carried = carried;
             if (tick + at as u64).is_multiple_of(DROPS_EVERY) {
-                let now = match (fast_path, &nodes[at].software) {
-                    (Some(fast_path), _) => fast_path.drops()?,
-                    (None, Some(counts)) => counts.drops_by_reason(),
-                    (None, None) => [0; DropReason::COUNT],
-                };
+                let now = forwarder.drops()?;
                 for (reason, (now, last)) in DropReason::ALL.iter().zip(now.iter().zip(&last.drops)) {
                     let count = since(*last, *now);
                     if count > 0 {
