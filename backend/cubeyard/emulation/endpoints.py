@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Path, Request
 
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.emulation import schemas
+from cubeyard.emulation.place import Place
 from cubeyard.emulation.probe import probe
 from cubeyard.emulation.service import SessionService
 from cubeyard.kit.db import UnitOfWork
@@ -19,6 +20,8 @@ router = APIRouter(tags=["emulation"])
 FaultId = Annotated[
     str, Path(pattern="^[fl][0-9]{1,6}$", description="As the list of faults names it.", examples=["f1"])
 ]
+
+ServerName = Annotated[str, Path(max_length=64, description="As the plan names it.", examples=["00"])]
 
 
 def get_service(session: UnitOfWork, engine: EngineOf) -> SessionService:
@@ -87,3 +90,14 @@ def recover_fault(service: Service, id: Id, fault: FaultId) -> schemas.Order:
 def stop_all(service: Service, id: Id) -> schemas.Order:
     """The traffic goes on. A `stop-all` frame confirms that everything is mended."""
     return service.stop_all(id)
+
+
+@router.get(
+    "/runs/{id}/servers/{name}",
+    operation_id="inspect_server",
+    summary="What one server knows while its packets flow",
+    responses=responses(404, 409, 503),
+)
+def inspect_server(service: Service, request: Request, id: Id, name: ServerName) -> schemas.ServerState:
+    """Its neighbours, the paths of its flows, links it was told are down, and what it dropped and relayed."""
+    return service.server(id, name, Place.of(request.app.state.settings))

@@ -102,6 +102,12 @@ def address(server: int) -> str:
     return f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
 
 
+def server_at(address: str) -> int:
+    """The server of an address that `address` gave; -1 for an address outside."""
+    number = int.from_bytes(bytes(int(part) for part in address.split(".")))
+    return (number & 0xFFFFFF) - 1 if number >> 24 == 10 else -1
+
+
 def topology_of(spec: Mapping[str, Any]) -> Json:
     """The topology within a plan spec, or the spec itself."""
     inner = spec.get("topology")

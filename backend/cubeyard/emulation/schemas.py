@@ -59,6 +59,58 @@ class Order(BaseModel):
     created_at: datetime
 
 
+class NeighbourState(BaseModel):
+    """A row of a server's neighbour status table. `[bcube §7.2]`"""
+
+    server: str
+    port: int
+    up: bool
+    silent_secs: float | None = Field(description="Since its last hello; null before the first.")
+
+
+class CachedPath(BaseModel):
+    """One of the paths that a flow's last probing found."""
+
+    servers: list[str] = Field(description="Both ends included.")
+    available_bits_per_sec: float | None = Field(description="As the probe brought it back.")
+    used: bool
+
+
+class FlowState(BaseModel):
+    """A flow that begins at the server, and its paths."""
+
+    flow: int | None = Field(description="Its row in the workload; null for another application's and for answers.")
+    destination: str = Field(description="A server's name, or an address outside.")
+    protocol: int = Field(description="As IP numbers them: 6 is TCP, 17 UDP.", examples=[6])
+    source_port: int
+    destination_port: int
+    paths: list[CachedPath]
+    probings: int
+    switches: int
+
+
+class FailedLink(BaseModel):
+    """What a server has been told of a link that is down. It is forgotten after a time."""
+
+    servers: list[str] = Field(description="The two that it joins.")
+    expires_in_secs: float
+
+
+class ServerState(BaseModel):
+    """What one server of a run that is under way knows and has done."""
+
+    run_id: str
+    server: str
+    id: int
+    neighbours: list[NeighbourState]
+    flows: list[FlowState] = Field(description="At most the first hundred.")
+    failed_links: list[FailedLink]
+    drops: dict[str, int] = Field(description="Packets dropped since it was wired, by reason.")
+    own_bytes: int = Field(description="Sent by its own applications since it was wired.")
+    relayed_bytes: int = Field(description="Passed on for others since it was wired.")
+    refused: dict[str, int] = Field(description="Messages of others that its protocol did not accept, by reason.")
+
+
 class Capability(BaseModel):
     """One thing that emulation needs or can use."""
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from cubeyard.emulation.events import Events
 from cubeyard.emulation.fidelity import Calibration, judge
 from cubeyard.emulation.guard import Guard, Reading, Window
+from cubeyard.emulation.network import address, server_at
 from cubeyard.emulation.recorder import Recorder
 from cubeyard.emulation.report import consequences
 from cubeyard.engine import Engine
@@ -104,6 +105,12 @@ def chosen(row: int, kind: str = "path_selected") -> Json:
         "from_path_id": 3,
         "reason": "failure",
     }
+
+
+def test_an_address_is_its_servers_alone() -> None:
+    for server in (0, 5, 255, 256, 65_533):
+        assert server_at(address(server)) == server
+    assert server_at("192.0.2.1") == -1
 
 
 def test_a_flow_is_told_by_its_number_too() -> None:

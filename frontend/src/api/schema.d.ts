@@ -734,6 +734,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/servers/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What one server knows while its packets flow
+         * @description Its neighbours, the paths of its flows, links it was told are down, and what it dropped and relayed.
+         */
+        get: operations["inspect_server"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/figures": {
         parameters: {
             query?: never;
@@ -1244,6 +1264,24 @@ export interface components {
             colours: string[];
             /** Parts */
             parts: components["schemas"]["ScenePart"][];
+        };
+        /**
+         * CachedPath
+         * @description One of the paths that a flow's last probing found.
+         */
+        CachedPath: {
+            /**
+             * Servers
+             * @description Both ends included.
+             */
+            servers: string[];
+            /**
+             * Available Bits Per Sec
+             * @description As the probe brought it back.
+             */
+            available_bits_per_sec: number | null;
+            /** Used */
+            used: boolean;
         };
         /**
          * Capability
@@ -2075,6 +2113,19 @@ export interface components {
             /** Links */
             links: number;
         };
+        /**
+         * FailedLink
+         * @description What a server has been told of a link that is down. It is forgotten after a time.
+         */
+        FailedLink: {
+            /**
+             * Servers
+             * @description The two that it joins.
+             */
+            servers: string[];
+            /** Expires In Secs */
+            expires_in_secs: number;
+        };
         /** FailureAxis */
         FailureAxis: {
             /**
@@ -2287,6 +2338,12 @@ export interface components {
              * @description Where it was published.
              */
             source: string;
+            /**
+             * Basis
+             * @description `modelled`: computed by the engine; `measured`: with real packets, which needs a host that can.
+             * @enum {string}
+             */
+            basis: "modelled" | "measured";
             /** @description Null: not run yet. */
             latest_run: components["schemas"]["Run"] | null;
             /**
@@ -2398,6 +2455,12 @@ export interface components {
              * @description Where it was published.
              */
             source: string;
+            /**
+             * Basis
+             * @description `modelled`: computed by the engine; `measured`: with real packets, which needs a host that can.
+             * @enum {string}
+             */
+            basis: "modelled" | "measured";
             /** @description Null: not run yet. */
             latest_run: components["schemas"]["Run"] | null;
             /**
@@ -2452,6 +2515,38 @@ export interface components {
              * @description A JSON merge patch on the plan spec that mends it, or null.
              */
             fix?: unknown;
+        };
+        /**
+         * FlowState
+         * @description A flow that begins at the server, and its paths.
+         */
+        FlowState: {
+            /**
+             * Flow
+             * @description Its row in the workload; null for another application's and for answers.
+             */
+            flow: number | null;
+            /**
+             * Destination
+             * @description A server's name, or an address outside.
+             */
+            destination: string;
+            /**
+             * Protocol
+             * @description As IP numbers them: 6 is TCP, 17 UDP.
+             * @example 6
+             */
+            protocol: number;
+            /** Source Port */
+            source_port: number;
+            /** Destination Port */
+            destination_port: number;
+            /** Paths */
+            paths: components["schemas"]["CachedPath"][];
+            /** Probings */
+            probings: number;
+            /** Switches */
+            switches: number;
         };
         /** Format */
         Format: {
@@ -2704,6 +2799,23 @@ export interface components {
              *     ]
              */
             names: string[];
+        };
+        /**
+         * NeighbourState
+         * @description A row of a server's neighbour status table. `[bcube §7.2]`
+         */
+        NeighbourState: {
+            /** Server */
+            server: string;
+            /** Port */
+            port: number;
+            /** Up */
+            up: boolean;
+            /**
+             * Silent Secs
+             * @description Since its last hello; null before the first.
+             */
+            silent_secs: number | null;
         };
         /** NewToken */
         NewToken: {
@@ -3640,6 +3752,51 @@ export interface components {
              * @example 10% of level-1 switches
              */
             selector: string;
+        };
+        /**
+         * ServerState
+         * @description What one server of a run that is under way knows and has done.
+         */
+        ServerState: {
+            /** Run Id */
+            run_id: string;
+            /** Server */
+            server: string;
+            /** Id */
+            id: number;
+            /** Neighbours */
+            neighbours: components["schemas"]["NeighbourState"][];
+            /**
+             * Flows
+             * @description At most the first hundred.
+             */
+            flows: components["schemas"]["FlowState"][];
+            /** Failed Links */
+            failed_links: components["schemas"]["FailedLink"][];
+            /**
+             * Drops
+             * @description Packets dropped since it was wired, by reason.
+             */
+            drops: {
+                [key: string]: number;
+            };
+            /**
+             * Own Bytes
+             * @description Sent by its own applications since it was wired.
+             */
+            own_bytes: number;
+            /**
+             * Relayed Bytes
+             * @description Passed on for others since it was wired.
+             */
+            relayed_bytes: number;
+            /**
+             * Refused
+             * @description Messages of others that its protocol did not accept, by reason.
+             */
+            refused: {
+                [key: string]: number;
+            };
         };
         /**
          * ShareTarget
@@ -5799,6 +5956,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Order"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    inspect_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerState"];
                 };
             };
             400: components["responses"]["Problem400"];

@@ -67,7 +67,9 @@ class Traces:
         found = {
             "namespaces": set(_lines("ip", "netns", "list")),
             "links": {line.split(":")[1] for line in _lines("ip", "-o", "link") if ": cy" in line},
-            "folders": {str(path) for path in Path("/run/cubeyard").glob("*/state/*")},
+            "folders": {
+                str(path) for part in ("runs", "journal") for path in Path("/run/cubeyard").glob(f"*/state/{part}/*")
+            },
             "processes": set(_processes()),
         }
         if self._docker is not None:

@@ -1,0 +1,150 @@
+"""A session through the API while its packets flow: servers inspected, faults by order, Stop-all, and ends at bad moments."""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cubeyard.kit.embedded import EmbeddedPostgres
+from tests.processes import Server
+
+Json = dict[str, Any]
+API = "/api/v1"
+TINY = {"family": "bcube", "n": 2, "k": 1}
+FINISHED = ("done", "failed", "cancelled")
+Left = Callable[[], dict[str, set[str]]]
+
+
+class Live(Server):
+    """A server with a home of its own; it ends as it does on Ctrl-C."""
+
+    def start(self, **emulation: Any) -> str:
+        """The id of a new run."""
+        asked = {
+            "plan": TINY,
+            "workload": {"kind": "all-to-all"},
+            "engine": "emulation",
+            "link_gbps": 0.02,
+            "seeds": [7],
+            "emulation": {
+                "mode": "namespaces",
+                "seconds": 120,
+                "settle_secs": 0.5,
+                "calibrate_secs": 0,
+                **emulation,
+            },
+        }
+        status, experiment = self.call("POST", f"{API}/experiments", asked)
+        assert status == 201, experiment
+        status, run = self.call("POST", f"{API}/experiments/{experiment['id']}/runs", {})
+        assert status in (201, 202), run
+        return run["id"]
+
+    def wait(self, what: str, until: Callable[[], Any], secs: float = 40) -> Any:
+        deadline = time.monotonic() + secs
+        while not (found := until()):
+            assert time.monotonic() < deadline, (what, self.said()[-3000:])
+            time.sleep(0.05)
+        return found
+
+    def inspect(self, run: str, server: str) -> tuple[int, Any]:
+        return self.call("GET", f"{API}/runs/{run}/servers/{server}")
+
+    def flowing(self, run: str) -> Json:
+        """A server once its three flows have paths."""
+
+        def found() -> Json | None:
+            status, state = self.inspect(run, "00")
+            if status != 200:
+                return None
+            found = [one for one in state["flows"] if one["flow"] is not None and one["paths"]]
+            return state if len(found) == 3 else None
+
+        return self.wait("flows with paths", found)
+
+    def ended(self, run: str) -> Json:
+        def found() -> Json | None:
+            row = self.call("GET", f"{API}/runs/{run}")[1]
+            return row if row["state"] in FINISHED else None
+
+        return self.wait("the end of the run", found)
+
+    def __exit__(self, *failed: object) -> None:
+        """As Ctrl-C ends it: what it has is removed, also when the test has failed."""
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            code = self.process.wait(40)
+            assert failed[0] is not None or code == 0, self.said()[-3000:]
+        finally:
+            super().__exit__(*failed)
+
+
+@pytest.fixture(scope="module")
+def home() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="cubeyard-live-") as folder:
+        yield Path(folder)
+        last = EmbeddedPostgres(Path(folder))
+        last.start()
+        last.stop()
+
+
+def test_a_server_tells_what_it_knows_while_packets_flow(home: Path, nothing_left: Left) -> None:
+    with Live(home) as server:
+        run = server.start()
+        state = server.flowing(run)
+        assert {one["server"] for one in state["neighbours"]} == {"01", "10"}
+        assert all(one["up"] for one in state["neighbours"])
+        rows = {one["flow"]: one for one in state["flows"] if one["flow"] is not None}
+        assert len(rows) == 3, "one to each other server"
+        for flow in rows.values():
+            assert flow["destination"] in ("01", "10", "11")
+            for path in flow["paths"]:
+                assert (path["servers"][0], path["servers"][-1]) == ("00", flow["destination"])
+            assert sum(path["used"] for path in flow["paths"]) == 1
+        assert state["failed_links"] == []
+        assert state["own_bytes"] > 0
+
+        fault = {"kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}}
+        status, order = server.call("POST", f"{API}/runs/{run}/faults", fault)
+        assert status == 202, order
+
+        def down() -> bool:
+            neighbours = server.inspect(run, "00")[1]["neighbours"]
+            return [one["server"] for one in neighbours if not one["up"]] == ["01"]
+
+        server.wait("the neighbour behind the pulled cable to be dead", down)
+        assert server.inspect(run, "nobody")[0] == 404
+
+        killed = {"kind": "server-killed", "target": {"names": ["11"]}}
+        assert server.call("POST", f"{API}/runs/{run}/faults", killed)[0] == 202
+        server.wait("the killed server to be silent", lambda: server.inspect(run, "11")[0] == 409)
+
+        assert server.call("POST", f"{API}/runs/{run}/stop-all")[0] == 202
+
+        def healed() -> bool:
+            status, one = server.inspect(run, "11")
+            return status == 200 and all(each["up"] for each in one["neighbours"])
+
+        server.wait("everything to be mended", healed)
+        assert server.call("POST", f"{API}/runs/{run}/cancel")[0] in (200, 202)
+        assert server.ended(run)["state"] == "cancelled"
+        assert server.inspect(run, "00")[0] == 409
+
+
+@pytest.mark.parametrize("mode", ["containers", "namespaces"])
+def test_a_run_deleted_while_it_starts_leaves_nothing(home: Path, nothing_left: Left, docker: Any, mode: str) -> None:
+    with Live(home, **{key: one for key, one in docker.environment.items() if key.startswith("DOCKER_")}) as server:
+        for wait_secs in (0.1, 0.5, 1.0):
+            run = server.start(mode=mode)
+            time.sleep(wait_secs)
+            assert server.call("DELETE", f"{API}/runs/{run}")[0] == 204
+            assert server.call("GET", f"{API}/runs/{run}")[0] == 404
+        last = server.start(mode=mode, seconds=1)
+        row = server.ended(last)
+        assert row["state"] == "done", row
