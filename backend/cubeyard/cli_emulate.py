@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import shutil
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Annotated, Any
 
 import orjson
@@ -17,6 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from cubeyard.cli_place import command_place, quiet_logs, stoppable
 from cubeyard.engine import Engine, Json
 from cubeyard.settings import Settings
 
@@ -109,7 +108,7 @@ def register(app: typer.Typer, read_spec: Callable[[str], Json], explained: Expl
             "link_gbps": _rate(link_rate, refuse) / 1e9,
             "seeds": [seed],
         }
-        with explained(), _stoppable() as interrupted:
+        with explained(), stoppable() as interrupted:
             try:
                 document = _run(question, interrupted, refuse)
             except StoppedError:
@@ -162,13 +161,11 @@ def _run(question: Json, interrupted: Callable[[], bool], refuse: Refuse) -> Jso
     from cubeyard.emulation.reaper import reap_left_alone
     from cubeyard.emulation.session import Session
     from cubeyard.experiments.schemas import ExperimentCreate
-    from cubeyard.kit import logs
     from cubeyard.kit.ids import new_id
     from cubeyard.plans.service import normal_spec
 
     settings = Settings()
-    asked_for_more = "log_level" in settings.model_fields_set
-    logs.configure(settings.log_level if asked_for_more else "warning", "console")
+    quiet_logs(settings)
     try:
         asked = ExperimentCreate.model_validate(question)
     except ValidationError as error:
@@ -179,7 +176,7 @@ def _run(question: Json, interrupted: Callable[[], bool], refuse: Refuse) -> Jso
     engine = Engine(settings)
     ready = read(engine, document)
     reap_left_alone(settings)
-    with _place(settings) as place:
+    with command_place(settings) as place:
         fabric = FabricProcess(settings, place)
         run_id, sink = new_id(), _Sink(interrupted)
         try:
@@ -189,43 +186,6 @@ def _run(question: Json, interrupted: Callable[[], bool], refuse: Refuse) -> Jso
         finally:
             fabric.stop()
     return {"run": run_id, "plan": document["plan"], "engine_version": engine.version, **report, "events": sink.events}
-
-
-@contextmanager
-def _place(settings: Settings) -> Iterator[Any]:
-    """A place of this process's own for root, who can start a fabric; for others the one where a fabric may run."""
-    import os
-
-    from cubeyard.emulation.place import Place
-
-    if os.geteuid() != 0 or settings.fabric_dir is not None:
-        yield Place.of(settings)
-        return
-    place = Place.own()
-    try:
-        with place.held("owner"):
-            yield place
-    finally:
-        # By its journal the next start removes what a fabric that died has left.
-        if not any(place.state.glob("journal/*")):
-            shutil.rmtree(place.folder, ignore_errors=True)
-
-
-@contextmanager
-def _stoppable() -> Iterator[Callable[[], bool]]:
-    """Ctrl-C and SIGTERM end the session at its next step, which removes everything."""
-    told = False
-
-    def tell(*_: object) -> None:
-        nonlocal told
-        told = True
-
-    before = {one: signal.signal(one, tell) for one in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield lambda: told
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
 
 
 def _json(text: str, where: str, refuse: Refuse) -> Any:

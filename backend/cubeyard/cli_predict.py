@@ -17,9 +17,12 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from cubeyard.engine import Engine, Json, OnProgress
+from cubeyard.cli_place import own_lab
+from cubeyard.engine import CancelledError, Engine, Json, OnProgress
+from cubeyard.figures.catalog import FigureCatalog
 from cubeyard.settings import Settings
 
+EXIT_INTERRUPTED = 130
 WORKLOADS = "all-to-all, one-to-one, one-to-several, one-to-all, permutation, random-pairs, incast, shuffle, hot-racks or matrix"
 FAULT_KINDS = {"servers": "server", "switches": "switch", "links": "link", "racks": "rack"}
 VERDICT_STYLES = {"matches": "green", "within band": "cyan", "differs": "yellow"}
@@ -78,14 +81,15 @@ def register(app: typer.Typer, read_spec: Callable[[str], Json], explained: Expl
     def figures(
         as_json: Annotated[bool, typer.Option("--json", help="Print the ids as a JSON list.")] = False,
     ) -> None:
-        """List the papers' figures and tables that can be recomputed."""
-        found = Engine(Settings()).figures
+        """List the papers' figures and tables that can be recomputed or measured."""
+        settings = Settings()
+        found = FigureCatalog(Engine(settings), settings).entries
         if as_json:
             _write(orjson.dumps([one["id"] for one in found]) + b"\n")
             return
-        table = Table("Figure", "What it shows", "Published in", box=None)
+        table = Table("Figure", "What it shows", "Published in", "Ours is", box=None)
         for one in found:
-            table.add_row(one["id"], one["title"], escape(one["source"]))
+            table.add_row(one["id"], one["title"], escape(one["source"]), one["basis"])
         Console().print(table)
 
     @app.command()
@@ -93,12 +97,21 @@ def register(app: typer.Typer, read_spec: Callable[[str], Json], explained: Expl
         figure_id: Annotated[str, typer.Argument(metavar="ID", help="One of those that `cubeyard figures` lists.")],
         seeds: Annotated[int | None, typer.Option(min=1, help="Seeds of everything drawn; 3 when left out.")] = None,
         as_json: Annotated[bool, typer.Option("--json", help="Print the figure as JSON.")] = False,
+        brevity: Annotated[
+            float,
+            typer.Option(min=0.1, max=1.0, help="Of a measured one: share of its data and time; rougher below 1."),
+        ] = 1.0,
     ) -> None:
-        """Recompute a figure or table: the paper's numbers beside ours."""
+        """Recompute or measure a figure or table: the paper's numbers beside ours."""
         with explained():
-            engine = Engine(Settings())
-            with _progress(figure_id) as told:
-                document = engine.figure_json(figure_id, seeds, told)
+            settings = Settings()
+            engine = Engine(settings)
+            try:
+                with _progress(figure_id) as told, own_lab(settings, engine, brevity) as lab:
+                    document = FigureCatalog(engine, settings, lab).figure_json(figure_id, seeds, told)
+            except CancelledError:
+                Console(stderr=True).print("Stopped; everything was removed.")
+                raise typer.Exit(EXIT_INTERRUPTED) from None
             if as_json:
                 _write(document + b"\n")
             else:
@@ -242,6 +255,10 @@ def _print_prediction(console: Console, document: Json) -> None:
     console.print(levels)
 
 
+def _number_text(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.6g}"
+
+
 def _print_figure(console: Console, document: Json) -> None:
     console.print(
         f"[bold]{escape(document['title'])}[/bold]  {escape(document['provenance']['source'])}", highlight=False
@@ -250,14 +267,16 @@ def _print_figure(console: Console, document: Json) -> None:
     for column in (1, 2):
         table.columns[column].justify = "right"
     for row in document["rows"]:
-        ours = f"{row['ours']:,.6g}"
+        ours = _number_text(row["ours"])
         if row.get("deviation"):
             ours += f" ± {row['deviation']:.2g}"
         verdict = row["verdict"]
         if reason := row.get("reason"):
             verdict += f": {reason}"
         style = VERDICT_STYLES[row["verdict"]]
-        table.add_row(escape(row["name"]), f"{row['paper']:,.6g}", ours, row["unit"], f"[{style}]{escape(verdict)}[/]")
+        table.add_row(
+            escape(row["name"]), _number_text(row["paper"]), ours, row["unit"], f"[{style}]{escape(verdict)}[/]"
+        )
     console.print(table)
     for choice in document["choices"]:
         console.print(f"  - {escape(choice)}", style="dim", highlight=False)

@@ -22,6 +22,7 @@ from starlette.concurrency import run_in_threadpool
 from cubeyard.emulation.runner import EmulationRunner
 from cubeyard.engine import Engine
 from cubeyard.exports import render
+from cubeyard.figures.catalog import FigureCatalog
 from cubeyard.jobs.models import JobRow
 from cubeyard.jobs.queue import QUEUE, Queue, make_app
 from cubeyard.jobs.repository import JobRepository
@@ -228,7 +229,9 @@ async def run_worker(settings: Settings, database: Database, engine: Engine, sto
     emulations = EmulationRunner(settings, database, engine)
     does = {
         "run_export": ExportRunner(settings, database, engine),
-        "do_run": RunRunner(database, engine, stopping.is_set, emulations),
+        "do_run": RunRunner(
+            database, engine, stopping.is_set, emulations, FigureCatalog(engine, settings, emulations.lab)
+        ),
     }
 
     def work(queue: str, concurrency: int) -> asyncio.Task[None]:

@@ -29,6 +29,10 @@ class Events:
     """Everything heard, short."""
     switches: int = 0
     """How often a flow took another path."""
+    probings: int = 0
+    """How often a flow's paths were probed."""
+    probing_nanos: int = 0
+    """How long all of that took."""
     _waiting: deque[Json] = field(default_factory=deque)
     _routes: deque[tuple[int, list[int]]] = field(default_factory=deque)
     _counts: dict[str, int] = field(default_factory=dict)
@@ -41,6 +45,9 @@ class Events:
             row = self._row(event.get("flow"))
             if kind == "path_switched":
                 self.switches += 1
+            if kind == "probe":
+                self.probings += 1
+                self.probing_nanos += int(event.get("took_nanos", 0))
             if kind in ROUTES and row is not None:
                 self._routes.append((row, list(event["path"]["servers"])))
             if kind in COUNTED:

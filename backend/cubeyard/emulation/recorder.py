@@ -141,6 +141,7 @@ class Recorder:
         self._source = np.array([self._row[flow.source] for flow in self.question.flows])
         self._window = Window(len(self.question.flows))
         self._last_secs: float | None = None
+        self._received = np.zeros(len(self.question.flows), np.int64)
         self.total = self._sums()
         self.reading = Reading(0.0, 0.0, 0)
 
@@ -155,7 +156,14 @@ class Recorder:
         tick = Tick.of(frame, len(self._servers), len(network.links), len(self.question.flows))
         secs = tick.at_secs - self._last_secs if self._last_secs is not None else 0.1
         self._last_secs = tick.at_secs
+        self._received += tick.flows
         return tick, max(secs, 0.0)
+
+    @property
+    def all_received(self) -> bool:
+        """Whether every flow that has an end has come to it."""
+        size = self.question.settings.flow_bytes
+        return size is not None and bool((self._received >= size).all())
 
     def count(self, tick: Tick, secs: float, at_secs: float, part: Part) -> Reading:
         """Add a tick of the measured time, which is at `at_secs` of it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from cubeyard.emulation.events import Events
 from cubeyard.emulation.fidelity import Calibration, judge
 from cubeyard.emulation.guard import Guard
 from cubeyard.emulation.recorder import Recorder
@@ -43,6 +44,7 @@ def make(
         "fidelity": judge(calibration, achieved, cpu, question.network.header_efficiency),
         "faults": [{**fault, **consequences(fault, recorder)} for fault in faults],
         "path_switches": recorder.events.switches,
+        "probing": probing(recorder.events),
         "per_server": recorder.per_server(),
         "per_link": recorder.per_link(),
         "per_flow": recorder.per_flow(),
@@ -53,6 +55,12 @@ def make(
         },
         "timings": timings,
     }
+
+
+def probing(events: Events) -> Json:
+    """How often BSR probed the paths of a flow, and how long that took on average."""
+    mean_secs = events.probing_nanos / events.probings / 1e9 if events.probings else 0.0
+    return {"rounds": events.probings, "mean_secs": round(mean_secs, 6)}
 
 
 def consequences(fault: Json, recorder: Recorder) -> Json:

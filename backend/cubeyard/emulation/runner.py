@@ -7,6 +7,7 @@ import threading
 import structlog
 
 from cubeyard.emulation.fabric_process import FabricProcess
+from cubeyard.emulation.figures.lab import Lab
 from cubeyard.emulation.orders import Order
 from cubeyard.emulation.place import Place
 from cubeyard.emulation.question import Question, read
@@ -14,7 +15,7 @@ from cubeyard.emulation.reaper import reap, reap_left_alone
 from cubeyard.emulation.repository import OrderRepository
 from cubeyard.emulation.service import resolve_live
 from cubeyard.emulation.session import Session
-from cubeyard.engine import Engine
+from cubeyard.engine import Engine, OnProgress
 from cubeyard.experiments.points import Json
 from cubeyard.kit.db import Database
 from cubeyard.kit.errors import ProblemError
@@ -90,6 +91,10 @@ class EmulationRunner:
         report = Session(self._settings, self._place, run_id, question, sink).run()
         frames.lease.check()
         frames.write("report", {"point": 0, **report}, 0)
+
+    def lab(self, told: OnProgress | None) -> Lab:
+        """Where a figure is measured, over the same fabric."""
+        return Lab(self._settings, self._engine, self._place, self.ready, told)
 
     def ready(self) -> None:
         """There is a fabric. Raises with what to do if there is none and none may be started."""

@@ -166,6 +166,8 @@ class Session:
             if counted and self._guard.watch(self._at_secs, secs, reading):
                 self._stop_all("the hypothesis is broken")
                 return "aborted"
+            if counted and self._recorder.all_received:
+                break
             self._act(counted)
             watched_at = self._watch_docker(watched_at)
         return "done"

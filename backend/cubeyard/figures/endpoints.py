@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Path, Request, Response
 
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.figures import schemas
+from cubeyard.figures.catalog import FigureCatalog
 from cubeyard.figures.service import FigureService
 from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
@@ -20,7 +21,8 @@ FigureId = Annotated[str, Path(pattern="^[a-z0-9-]{1,64}$", examples=["bcube-tab
 
 
 def get_service(request: Request, session: UnitOfWork, engine: EngineOf) -> FigureService:
-    return FigureService(session, engine, request.app.state.run_queue)
+    catalog = FigureCatalog(engine, request.app.state.settings)
+    return FigureService(session, catalog, request.app.state.run_queue)
 
 
 Service = Annotated[FigureService, Depends(get_service)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, Field
 
 from cubeyard.plans.schemas import Request
@@ -45,6 +47,9 @@ class FigureSummary(BaseModel):
     id: str = Field(examples=["bcube-table2"])
     title: str
     source: str = Field(description="Where it was published.")
+    basis: Literal["modelled", "measured"] = Field(
+        description="`modelled`: computed by the engine; `measured`: with real packets, which needs a host that can."
+    )
     latest_run: Run | None = Field(description="Null: not run yet.")
     result_run: str | None = Field(description="The latest run that succeeded: the result is its.")
     verdicts: dict[str, int] = Field(description="How many rows of the result have each verdict.")

@@ -1,4 +1,4 @@
-"""What runs ask of the engine."""
+"""What runs ask of the engine, and of whoever makes figures."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Protocol
 from cubeyard.engine import Json, OnProgress
 
 
-class Predictor(Protocol):
+class FigureMaker(Protocol):
+    def figure_json(self, figure_id: str, seeds: int | None = None, on_progress: OnProgress | None = None) -> bytes: ...
+
+
+class Predictor(FigureMaker, Protocol):
     @property
     def version(self) -> str: ...
 
     def predict_json(self, spec: Json, experiment: Json, on_progress: OnProgress | None = None) -> bytes: ...
-
-    def figure_json(self, figure_id: str, seeds: int | None = None, on_progress: OnProgress | None = None) -> bytes: ...

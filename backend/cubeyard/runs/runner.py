@@ -22,7 +22,7 @@ from cubeyard.kit.db import Database
 from cubeyard.kit.errors import ProblemError
 from cubeyard.runs.frames import Frames, Lease, OverError, own
 from cubeyard.runs.models import RunRow
-from cubeyard.runs.predictor import Predictor
+from cubeyard.runs.predictor import FigureMaker, Predictor
 from cubeyard.runs.queue import RunQueue
 from cubeyard.runs.repository import RunRepository
 from cubeyard.runs.service import enter
@@ -63,10 +63,12 @@ class RunRunner:
         engine: Predictor,
         stopping: Callable[[], bool] | None = None,
         emulator: Emulator | None = None,
+        figures: FigureMaker | None = None,
     ) -> None:
         self._database = database
         self._engine = engine
         self._emulator = emulator
+        self._figures: FigureMaker = figures or engine
         self._queue = RunQueue()
         self._stopping = stopping or (lambda: False)
 
@@ -149,7 +151,7 @@ class RunRunner:
     def _figure(self, run: RunRow, frames: Frames) -> None:
         assert run.figure is not None
         if run.points_done == 0:
-            result = orjson.loads(self._engine.figure_json(run.figure, run.seeds, _reporter(frames.lease, 0, 1)))
+            result = orjson.loads(self._figures.figure_json(run.figure, run.seeds, _reporter(frames.lease, 0, 1)))
             frames.lease.check()
             frames.write("figure", result, 0)
 

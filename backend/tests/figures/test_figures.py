@@ -31,9 +31,8 @@ def working_client(settings: Settings, database: Database) -> Iterator[TestClien
 
 def test_every_figure_is_listed_before_it_is_run(client: TestClient, engine: Engine) -> None:
     items = client.get(f"{API}/figures").json()["items"]
-    assert [(one["id"], one["title"], one["source"]) for one in items] == [
-        (one["id"], one["title"], one["source"]) for one in engine.figures
-    ]
+    computed = [(one["id"], one["title"], one["source"]) for one in items if one["basis"] == "modelled"]
+    assert computed == [(one["id"], one["title"], one["source"]) for one in engine.figures]
     assert QUICK in {one["id"] for one in items}
     assert all((one["latest_run"], one["result_run"], one["verdicts"]) == (None, None, {}) for one in items)
     assert client.get(f"{API}/figures/{QUICK}").json()["result"] is None

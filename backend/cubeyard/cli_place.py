@@ -1,0 +1,74 @@
+"""Real packets from the command line: a place of the command's own, its end by Ctrl-C, and a lab for figures."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+
+from cubeyard.emulation.fabric_process import FabricProcess
+from cubeyard.emulation.figures.lab import Lab
+from cubeyard.emulation.place import Place
+from cubeyard.emulation.reaper import reap_left_alone
+from cubeyard.engine import Engine, OnProgress
+from cubeyard.kit import logs
+from cubeyard.settings import Settings
+
+
+@contextmanager
+def command_place(settings: Settings) -> Iterator[Place]:
+    """A place of this process's own for root, who can start a fabric; for others the one where a fabric may run."""
+    if os.geteuid() != 0 or settings.fabric_dir is not None:
+        yield Place.of(settings)
+        return
+    place = Place.own()
+    with place.held("owner"):
+        yield place
+    shutil.rmtree(place.folder, ignore_errors=True)
+
+
+@contextmanager
+def stoppable() -> Iterator[Callable[[], bool]]:
+    """Ctrl-C and SIGTERM end the session at its next step, which removes everything."""
+    told = False
+
+    def tell(*_: object) -> None:
+        nonlocal told
+        told = True
+
+    before = {one: signal.signal(one, tell) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: told
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+@contextmanager
+def own_lab(settings: Settings, engine: Engine, brevity: float) -> Iterator[Callable[[OnProgress | None], Lab]]:
+    """Makes labs that belong to this process alone. Their fabric starts with the first measurement, and goes at the end."""
+    with ExitStack() as held:
+
+        def lab(told: OnProgress | None) -> Lab:
+            quiet_logs(settings)
+            reap_left_alone(settings)
+            interrupted = held.enter_context(stoppable())
+            place = held.enter_context(command_place(settings))
+            fabric = FabricProcess(settings, place)
+            held.callback(fabric.stop)
+
+            def tell(done: int, total: int) -> bool:
+                return not interrupted() and (told is None or told(done, total) is not False)
+
+            ready = fabric.ensure if settings.fabric_start else lambda: None
+            return Lab(settings, engine, place, ready, tell, brevity)
+
+        yield lab
+
+
+def quiet_logs(settings: Settings) -> None:
+    """Warnings only, unless more was asked for: the answer is what the command prints."""
+    asked_for_more = "log_level" in settings.model_fields_set
+    logs.configure(settings.log_level if asked_for_more else "warning", "console")

@@ -1,0 +1,62 @@
+"""Which figures are measured here, and measuring one of them. A new one is a module with `measure` and a line below."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cubeyard.emulation.figures import balance, failover, fig9, fig10, fig11
+from cubeyard.emulation.figures.lab import Json, Lab
+from cubeyard.emulation.figures.rows import Outcome
+from cubeyard.emulation.probe import probe
+from cubeyard.kit.errors import ProblemError
+from cubeyard.settings import Settings
+
+
+@dataclass(frozen=True)
+class MeasuredFigure:
+    """A published experiment with real packets."""
+
+    id: str
+    title: str
+    source: str
+    measure: Callable[[Lab], Outcome]
+
+    def document(self, lab: Lab) -> Json:
+        """Measured now, in the shape of the engine's own figures. Raises CancelledError."""
+        outcome = self.measure(lab)
+        rows = [row.document() for row in outcome.rows]
+        verdicts = Counter(row["verdict"] for row in rows)
+        found: Json = {
+            "id": self.id,
+            "title": self.title,
+            "source": self.source,
+            "rows": rows,
+            "verdicts": {one: verdicts[one] for one in ("matches", "within band", "differs")},
+            "choices": outcome.choices,
+            "series": outcome.series,
+            "provenance": {"source": self.source, **lab.provenance()},
+        }
+        if outcome.axes is not None:
+            found["axes"] = dict(zip(("x", "y"), outcome.axes, strict=True))
+        return found
+
+
+FIGURES = (
+    MeasuredFigure("bcube-fig9", "Forwarding by MTU, eBPF and user space", "[bcube §7.4, Fig. 9]", fig9.measure),
+    MeasuredFigure(
+        "bcube-fig10-measured", "Throughput of traffic patterns, measured", "[bcube §7.5, Fig. 10]", fig10.measure
+    ),
+    MeasuredFigure("bcube-fig11-measured", "All-to-all in time, measured", "[bcube §7.5, Fig. 11]", fig11.measure),
+    MeasuredFigure("bcube-failover", "A server on the path goes off", "[bcube §7.5]", failover.measure),
+    MeasuredFigure("bcube-balance", "Load of the links and what balances it", "[bcube §7.5]", balance.measure),
+)
+
+
+def refuse_unable(settings: Settings) -> None:
+    """Raise, naming each thing that this host lacks, if no real packets can be sent here."""
+    missing = [one for one in probe(settings).capabilities if one.needed and not one.available]
+    if missing:
+        said = "; ".join(f"{one.title}: {one.reason.rstrip('.')}. {one.fix.rstrip('.')}" for one in missing)
+        raise ProblemError(503, "cannot-measure", f"This host cannot measure with real packets. {said}.")

@@ -1,0 +1,120 @@
+"""One server forwards for four others, by MTU: in the kernel by eBPF, and in user space. `[bcube §7.4, Fig. 9]`
+
+CPU of the user-space engine is its process's own. The kernel forwards in whatever context a packet arrives, so its CPU is what the
+machine takes more when the same data crosses the server than when it ends there. [ours]
+"""
+
+from __future__ import annotations
+
+import os
+
+from cubeyard.emulation.figures.lab import Json, Lab, Measured, Trial
+from cubeyard.emulation.figures.rows import Outcome, line, near
+
+SPEC: Json = {"family": "bcube", "n": 2, "k": 3}
+CENTRE = "0000"
+SERVERS = [CENTRE, "0001", "0010", "0100", "1000"]
+ACROSS = [("0001", "0100"), ("0100", "0001"), ("0010", "1000"), ("1000", "0010")]
+BESIDE = [("0001", CENTRE), (CENTRE, "0001"), ("0010", CENTRE), (CENTRE, "0010")]
+MTUS = (1500, 3000, 6000, 9000)
+LINK_BITS_PER_SEC = 1e9
+PACED_BITS_PER_SEC = 200e6
+PAPER_GBPS, PAPER_CORES = 4.0, 2
+PAPER_CPU = {1500: 36.0, 9000: 7.6}
+WHOLE = (
+    "TCP's super-packets cross a server whole: the cost follows bytes, not packets, and hardly falls as the MTU grows"
+)
+OLDER = "another machine: a dual core of 2.0 GHz with four network cards there; here all five servers and both ends share the cores"
+
+
+def _trial(
+    name: str, pairs: list[tuple[str, str]], mtu: int, dataplane: str, brevity: float, pace: float | None
+) -> Trial:
+    emulation = {
+        "slice": {"servers": SERVERS},
+        "seconds": max(3.0 * brevity, 1.0),
+        "settle_secs": 0.7,
+        "calibrate_secs": 0.0,
+        "mtu": mtu,
+        "dataplane": dataplane,
+        "flow_bits_per_sec": pace,
+    }
+    entries = [[source, destination, 1.0] for source, destination in pairs]
+    return Trial(name, SPEC, {"kind": "matrix", "entries": entries}, LINK_BITS_PER_SEC, emulation)
+
+
+def trials(brevity: float) -> list[Trial]:
+    mtus = MTUS if brevity >= 1 else (MTUS[0], MTUS[-1])
+    found = []
+    for mtu in mtus:
+        found += [
+            _trial(f"eBPF {mtu}", ACROSS, mtu, "kernel", brevity, None),
+            _trial(f"eBPF {mtu}, paced", ACROSS, mtu, "kernel", brevity, PACED_BITS_PER_SEC),
+            _trial(f"eBPF {mtu}, not relayed", BESIDE, mtu, "kernel", brevity, PACED_BITS_PER_SEC),
+            _trial(f"user space {mtu}", ACROSS, mtu, "software", brevity, None),
+        ]
+    return found
+
+
+def measure(lab: Lab) -> Outcome:
+    every = trials(lab.brevity)
+    found = lab.measure(every)
+    mtus = sorted({trial.emulation["mtu"] for trial in every})
+    gbps = {kind: [_forwarded(found[f"{kind} {mtu}"]) / 1e9 for mtu in mtus] for kind in ("eBPF", "user space")}
+    cpu = {
+        "eBPF": [_kernel_cpu(found[f"eBPF {mtu}, paced"], found[f"eBPF {mtu}, not relayed"]) for mtu in mtus],
+        "user space": [_process_cpu(found[f"user space {mtu}"]) for mtu in mtus],
+    }
+    rows = []
+    for kind in ("eBPF", "user space"):
+        for mtu, paper in PAPER_CPU.items():
+            at = mtus.index(mtu)
+            rows += [
+                near(f"forwards at MTU {mtu}, {kind}", "Gb/s", PAPER_GBPS, gbps[kind][at], 0.1, OLDER),
+                near(f"CPU for 4 Gb/s at MTU {mtu}, {kind}", "% of two cores", paper, cpu[kind][at], 0.5, OLDER),
+            ]
+        least, most = cpu[kind][-1], cpu[kind][0]
+        ratio = most / least if least and most else None
+        reason = WHOLE if kind == "eBPF" else OLDER
+        rows.append(near(f"CPU at MTU 1500 over CPU at 9000, {kind}", "times", 4.7, ratio, 0.35, reason))
+    return Outcome(
+        rows=rows,
+        series=[
+            *(line(f"forwards, {kind} (Gb/s)", mtus, values) for kind, values in gbps.items()),
+            *(
+                line(f"CPU for 4 Gb/s, {kind} (tenths of two cores)", mtus, [(one or 0.0) / 10 for one in values])
+                for kind, values in cpu.items()
+            ),
+            line("paper: forwards (Gb/s)", list(PAPER_CPU), [PAPER_GBPS] * 2, paper=True),
+            line("paper: CPU (tenths)", list(PAPER_CPU), [one / 10 for one in PAPER_CPU.values()], paper=True),
+        ],
+        axes=("MTU (bytes)", "forwarded (Gb/s), CPU (tenths)"),
+        choices=[
+            f"links of 1 Gb/s, as there; {' '.join(SERVERS)} of a BCube_3, four TCP connections across {CENTRE}",
+            "CPU is told for 4 Gb/s on two cores: cores for each Gb/s forwarded, times four, over two",
+            f"eBPF: what the machine takes more when four flows of {PACED_BITS_PER_SEC / 1e6:g} Mb/s cross {CENTRE} than when they end there",
+            f"user space: the CPU of {CENTRE}'s own process while it forwards as fast as it can",
+        ],
+    )
+
+
+def _forwarded(measured: Measured) -> float:
+    """Bits per second that the server in the middle relayed."""
+    return float(next(one["relayed_bits_per_sec"] for one in measured.report["per_server"] if one["server"] == CENTRE))
+
+
+def _percent(cores: float, forwarded_bits_per_sec: float) -> float | None:
+    if forwarded_bits_per_sec <= 0:
+        return None
+    return 100 * cores * (PAPER_GBPS * 1e9 / forwarded_bits_per_sec) / PAPER_CORES
+
+
+def _kernel_cpu(across: Measured, beside: Measured) -> float | None:
+    """None where the machine's noise hides the difference."""
+    shares = [one.report["total"]["cpu"] for one in (across, beside)]
+    cores = (shares[0] - shares[1]) * (os.cpu_count() or 1)
+    return _percent(cores, _forwarded(across)) if cores > 0 else None
+
+
+def _process_cpu(measured: Measured) -> float | None:
+    return _percent(measured.node_cpu(CENTRE), _forwarded(measured))

@@ -1,0 +1,261 @@
+"""Where figures are measured: one network after the other comes up, is measured and goes, on this machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cubeyard.emulation.place import Place
+from cubeyard.emulation.question import read
+from cubeyard.emulation.session import Session
+from cubeyard.engine import CancelledError, Engine, OnProgress
+from cubeyard.experiments.schemas import ExperimentCreate
+from cubeyard.kit.ids import new_id
+from cubeyard.plans.service import normal_spec
+from cubeyard.settings import Settings
+
+Json = dict[str, Any]
+
+MODE = "namespaces"
+"""Same kernel, same packets as with containers, and a network is up within a second."""
+SEED = 7
+OVERHEAD_SECS = 1.0
+"""To bring a network of the testbed up and down."""
+VERDICTS = ("faithful", "unknown", "emulator-limited")
+"""From the best to the worst."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One network and what it is asked."""
+
+    name: str
+    spec: Json
+    workload: Json
+    link_bits_per_sec: float
+    emulation: Json
+    """Fields of `Emulation`; with `flow_bytes`, `seconds` is the most it may take."""
+    faults: list[Json] = field(default_factory=list)
+    expect_secs: float | None = None
+    """How long it is likely to take, where that is less than `seconds`."""
+
+    @property
+    def secs(self) -> float:
+        measured = self.expect_secs if self.expect_secs is not None else self.emulation["seconds"]
+        return OVERHEAD_SECS + measured + sum(self.emulation.get(f"{one}_secs", 0.0) for one in ("settle", "calibrate"))
+
+    def document(self) -> Json:
+        """As an experiment: anybody can repeat it with `cubeyard emulate` or as a run."""
+        question = {
+            "plan": self.spec,
+            "workload": self.workload,
+            "faults": self.faults,
+            "engine": "emulation",
+            "emulation": {"mode": MODE, **self.emulation},
+            "link_gbps": self.link_bits_per_sec / 1e9,
+            "seeds": [SEED],
+        }
+        asked = ExperimentCreate.model_validate(question)
+        return {**asked.model_dump(mode="json"), "plan": {"spec": normal_spec(self.spec)}}
+
+
+@dataclass
+class Measured:
+    """A trial's report, and its ticks in columns."""
+
+    trial: Trial
+    report: Json = field(default_factory=dict)
+    network: Json = field(default_factory=dict)
+    """The frame that names the columns."""
+    at_secs: list[float] = field(default_factory=list)
+    flows: list[list[int]] = field(default_factory=list)
+    """Goodput bytes [tick][flow]."""
+    cpu: list[list[float]] = field(default_factory=list)
+    """Share of a core [tick][server]: of the node's process, not of the kernel."""
+    events: list[Json] = field(default_factory=list)
+
+    @cached_property
+    def received(self) -> np.ndarray:
+        """Bytes [tick, flow] since the start."""
+        return np.cumsum(np.array(self.flows, dtype=np.int64), axis=0)
+
+    @property
+    def goodput_bits_per_sec(self) -> float:
+        return float(self.report["aggregate_goodput_bits_per_sec"])
+
+    @property
+    def ends_secs(self) -> np.ndarray:
+        """When each flow had received all that it was to; of a flow that had not: never."""
+        there = self.received >= int(self.trial.emulation["flow_bytes"])
+        first = np.argmax(there, axis=0)
+        return np.where(there[-1], np.array(self.at_secs)[first], np.inf)
+
+    @property
+    def end_secs(self) -> float | None:
+        last = float(self.ends_secs.max())
+        return last if np.isfinite(last) else None
+
+    def curve(self, window_secs: float) -> tuple[list[float], list[float]]:
+        """Total goodput in bits per second, each point the mean of the time since the one before."""
+        total = self.received.sum(axis=1)
+        x, y = [], []
+        began, had = 0.0, 0
+        for at_secs, now in zip(self.at_secs, total.tolist(), strict=True):
+            if at_secs - began >= window_secs:
+                x.append(round((began + at_secs) / 2, 3))
+                y.append((now - had) * 8 / (at_secs - began))
+                began, had = at_secs, now
+        return x, y
+
+    def between(self, from_secs: float, to_secs: float) -> float:
+        """Total goodput in that time, bits per second."""
+        times = np.array(self.at_secs)
+        inside = np.flatnonzero((times >= from_secs) & (times <= to_secs))
+        if inside.size < 2:
+            return 0.0
+        first, last = int(inside[0]), int(inside[-1])
+        total = self.received.sum(axis=1)
+        return float(total[last] - total[first]) * 8 / (self.at_secs[last] - self.at_secs[first])
+
+    def node_cpu(self, server: str) -> float:
+        """Mean share of a core that a server's process took."""
+        row = self.network["servers"]["name"].index(server)
+        return float(np.mean([one[row] for one in self.cpu])) if self.cpu else 0.0
+
+
+class Lab:
+    """Measures trials. `told(done, total)` counts tenths of a second; its `False` ends the measurement."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        engine: Engine,
+        place: Place,
+        ready: Callable[[], None],
+        told: OnProgress | None = None,
+        brevity: float = 1.0,
+    ) -> None:
+        self.engine = engine
+        self.brevity = brevity
+        """Share of the data and of the seconds that a figure takes; below 1 the numbers are rougher."""
+        self._settings = settings
+        self._place = place
+        self._ready = ready
+        self._told = told
+        self._total_secs = 0.0
+        self._done_secs = 0.0
+        self._load_before = _load()
+        self._parts: list[Measured] = []
+
+    def measure(self, trials: list[Trial]) -> dict[str, Measured]:
+        """Each trial by its name, one after the other: two at a time would share the machine."""
+        self._ready()
+        self._total_secs = sum(trial.secs for trial in trials)
+        found = {}
+        for trial in trials:
+            found[trial.name] = self._measure(trial)
+            self._done_secs += trial.secs
+        return found
+
+    def tell(self, share: float, trial: Trial) -> None:
+        """Raises CancelledError when nobody waits any longer."""
+        done = round(10 * (self._done_secs + share * trial.secs))
+        if self._told is not None and self._told(done, round(10 * self._total_secs)) is False:
+            raise CancelledError
+
+    def _measure(self, trial: Trial) -> Measured:
+        measured = Measured(trial)
+        question = read(self.engine, trial.document())
+        sink = _Sink(self, measured)
+        measured.report = Session(self._settings, self._place, new_id(), question, sink).run()
+        self._parts.append(measured)
+        return measured
+
+    def provenance(self) -> Json:
+        """What the numbers were measured on and with, and whether they can be trusted."""
+        worst = max((part.report["fidelity"]["verdict"] for part in self._parts), key=VERDICTS.index, default="unknown")
+        reasons = [
+            f"{part.trial.name}: {part.report['fidelity']['reason']}"
+            for part in self._parts
+            if part.report["fidelity"]["verdict"] == worst
+        ]
+        return {
+            "engine": "emulation",
+            "engine_version": self.engine.version,
+            "basis": "measured",
+            "seeds": [SEED],
+            "mode": MODE,
+            "host": {
+                "cpu": _cpu_model(),
+                "cores": os.cpu_count() or 1,
+                "kernel": platform.release(),
+                "load_before": self._load_before,
+                "load_after": _load(),
+            },
+            "measured_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "fidelity": {"verdict": worst, "reason": reasons[0] if reasons else "Nothing was measured."},
+            "parts": [_part(part) for part in self._parts],
+        }
+
+
+class _Sink:
+    """A session's frames, kept in columns."""
+
+    def __init__(self, lab: Lab, measured: Measured) -> None:
+        self._lab = lab
+        self._measured = measured
+        self._share = 0.0
+
+    def frame(self, kind: str, payload: Json) -> None:
+        if kind == "network":
+            self._measured.network = payload
+        elif kind == "tick" and payload["at_secs"] >= 0:
+            self._measured.at_secs.append(payload["at_secs"])
+            self._measured.flows.append(payload["flows"]["bytes"])
+            self._measured.cpu.append(payload["servers"]["cpu"])
+            self._measured.events += payload.get("events", [])
+
+    def progress(self, share: float) -> None:
+        self._share = share
+
+    def check(self) -> None:
+        self._lab.tell(self._share, self._measured.trial)
+
+    def orders(self) -> list[Any]:
+        return []
+
+    def done(self, order: Any, outcome: Json) -> None:
+        _ = order, outcome
+
+
+def _part(measured: Measured) -> Json:
+    report, trial = measured.report, measured.trial
+    return {
+        "name": trial.name,
+        "secs": report["total"]["secs"],
+        "cpu": report["total"]["cpu"],
+        "goodput_bits_per_sec": report["aggregate_goodput_bits_per_sec"],
+        "retransmits": report["total"]["retransmits"],
+        "fidelity": report["fidelity"],
+        "experiment": trial.document(),
+    }
+
+
+def _load() -> float:
+    """Of the last minute: how many processes wanted a core."""
+    return round(os.getloadavg()[0], 2)
+
+
+def _cpu_model() -> str:
+    for text in Path("/proc/cpuinfo").read_text().splitlines():
+        if text.startswith("model name"):
+            return text.partition(":")[2].strip()
+    return platform.machine()

@@ -1,0 +1,73 @@
+"""All published figures: those that the engine computes and those that are measured with real packets, in one list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, TypedDict
+
+import orjson
+
+from cubeyard.emulation.figures.catalog import FIGURES, refuse_unable
+from cubeyard.emulation.figures.lab import Lab
+from cubeyard.engine import Engine, OnProgress
+from cubeyard.kit.errors import ProblemError
+from cubeyard.settings import Settings
+
+Basis = Literal["modelled", "measured"]
+
+
+class Entry(TypedDict):
+    id: str
+    title: str
+    source: str
+    basis: Basis
+
+
+class FigureCatalog:
+    """Knows every figure; makes one where there is a lab or the engine is enough."""
+
+    def __init__(
+        self, engine: Engine, settings: Settings, lab: Callable[[OnProgress | None], Lab] | None = None
+    ) -> None:
+        self._engine = engine
+        self._settings = settings
+        self._lab = lab
+
+    @property
+    def entries(self) -> list[Entry]:
+        """Those of a paper together, in its own order; what is measured after what is computed of the same figure."""
+        computed: list[Entry] = [_entry(**one, basis="modelled") for one in self._engine.figures]
+        for one in FIGURES:
+            entry = _entry(one.id, one.title, one.source, "measured")
+            paper = one.source.split()[0]
+            same = [i for i, other in enumerate(computed) if other["source"].split()[0] == paper]
+            computed.insert(same[-1] + 1 if same else len(computed), entry)
+        return computed
+
+    def find(self, figure_id: str) -> Entry | None:
+        return next((one for one in self.entries if one["id"] == figure_id), None)
+
+    def known(self, figure_id: str) -> Entry:
+        """Raises a 404 that names the figures that there are."""
+        found = self.find(figure_id)
+        if found is None:
+            ids = ", ".join(one["id"] for one in self.entries)
+            raise ProblemError(404, "not-found", f"There is no figure {figure_id}. There are: {ids}.")
+        return found
+
+    def figure_json(self, figure_id: str, seeds: int | None = None, on_progress: OnProgress | None = None) -> bytes:
+        """A figure, made now. Raises a 503 that names what is missing where it cannot be measured.
+
+        A measured one takes no seeds: packets are not drawn.
+        """
+        measured = next((one for one in FIGURES if one.id == figure_id), None)
+        if measured is None:
+            return self._engine.figure_json(figure_id, seeds, on_progress)
+        refuse_unable(self._settings)
+        if self._lab is None:
+            raise ProblemError(503, "cannot-measure", "Figures are not measured by this process; its worker does.")
+        return orjson.dumps(measured.document(self._lab(on_progress)))
+
+
+def _entry(id: str, title: str, source: str, basis: Basis) -> Entry:
+    return {"id": id, "title": title, "source": source, "basis": basis}
