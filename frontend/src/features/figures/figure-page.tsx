@@ -29,6 +29,7 @@ import {
   valueText,
 } from "./figures";
 import styles from "./figures.module.css";
+import { FidelityNote, HostNote } from "./measured";
 import { useRun } from "./use-run";
 import { VerdictMark, VerdictSummary } from "./verdict-mark";
 
@@ -145,7 +146,8 @@ function FigureView({ id }: { id: string }) {
                 </p>
                 <h1>{figure.title}</h1>
               </div>
-              <BasisBadge basis="modelled" />
+              <BasisBadge basis={figure.basis} />
+              {figure.result && <FidelityNote result={figure.result} />}
               <VerdictSummary figure={figure} />
               <span className={styles.space} />
               <form
@@ -155,19 +157,23 @@ function FigureView({ id }: { id: string }) {
                   if (!busy) start.mutate();
                 }}
               >
-                <label htmlFor={seedsId}>Seeds</label>
-                <span className={styles.seeds}>
-                  <NumberInput
-                    id={seedsId}
-                    value={seeds}
-                    onChange={setSeeds}
-                    integer
-                    optional
-                    min={1}
-                    max={1000}
-                    placeholder={String(seedsOf(figure.result) ?? DEFAULT_SEEDS)}
-                  />
-                </span>
+                {figure.basis === "modelled" && (
+                  <>
+                    <label htmlFor={seedsId}>Seeds</label>
+                    <span className={styles.seeds}>
+                      <NumberInput
+                        id={seedsId}
+                        value={seeds}
+                        onChange={setSeeds}
+                        integer
+                        optional
+                        min={1}
+                        max={1000}
+                        placeholder={String(seedsOf(figure.result) ?? DEFAULT_SEEDS)}
+                      />
+                    </span>
+                  </>
+                )}
                 <Button type="submit" look="primary" icon="play" disabled={busy}>
                   {figure.result ? "Re-run" : "Run"}
                 </Button>
@@ -178,12 +184,17 @@ function FigureView({ id }: { id: string }) {
                 )}
               </form>
             </div>
+            {figure.basis === "measured" && <HostNote />}
             <RunLine run={now} busy={busy} />
             {problem !== null && problem !== undefined && <ProblemView error={problem} />}
             {figure.result ? (
               <ResultView figure={figure} result={figure.result} />
             ) : (
-              <Empty title={busy ? "Being computed" : "Not run yet"}>
+              <Empty
+                title={
+                  busy ? `Being ${figure.basis === "measured" ? "measured" : "computed"}` : "Not run yet"
+                }
+              >
                 <p>
                   {busy
                     ? "The paper’s numbers stand here beside ours once it is done; you may leave the page meanwhile."

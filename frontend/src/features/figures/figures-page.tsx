@@ -54,7 +54,8 @@ export default function FiguresPage() {
         <div className={styles.head}>
           <h1>Figures</h1>
           <p>
-            What the papers printed beside what the engine computes. <BasisBadge basis="modelled" />
+            What the papers printed beside what the engine computes <BasisBadge basis="modelled" /> and what
+            real packets do on this machine <BasisBadge basis="measured" />
           </p>
         </div>
         {figures.isError ? (
@@ -92,7 +93,8 @@ export default function FiguresPage() {
                       <th scope="row">
                         <Link to="/figures/$id" params={{ id: figure.id }}>
                           {figure.title}
-                        </Link>
+                        </Link>{" "}
+                        {figure.basis === "measured" && <BasisBadge basis="measured" />}
                       </th>
                       <td>{sourceParts(figure.source).place}</td>
                       <td>

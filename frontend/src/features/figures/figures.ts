@@ -101,11 +101,26 @@ export function bandText(low: Maybe, high: Maybe): string {
 export const unitText = (unit: string): string =>
   unit.replace(/([a-z])2\b/g, "$1²").replace(/([a-z])3\b/g, "$1³");
 
-/** The engine adds fields to its document that the schema leaves open. */
+/** Whether measured numbers are the network's or the machine's. */
+export interface Fidelity {
+  verdict: "faithful" | "emulator-limited" | "unknown";
+  reason: string;
+}
+
+interface Provenance {
+  engine?: string;
+  engine_version?: string;
+  seeds?: number[];
+  /** Of a measured figure, with what follows. */
+  host?: { cpu: string; cores: number; kernel: string; load_before: number; load_after: number };
+  fidelity?: Fidelity;
+}
+
+/** Whoever makes a figure adds fields to its document that the schema leaves open. */
 interface Document {
   axes?: { x: string; y: string };
   choices?: string[];
-  provenance?: { engine?: string; engine_version?: string; seeds?: number[] };
+  provenance?: Provenance;
 }
 
 const documentOf = (result: FigureResult) => result as FigureResult & Document;
@@ -115,14 +130,40 @@ export const choicesOf = (result: FigureResult): string[] => documentOf(result).
 export const seedsOf = (result: FigureResult | null): number | null =>
   (result && documentOf(result).provenance?.seeds?.length) || null;
 
+export const fidelityOf = (result: FigureResult): Fidelity | null =>
+  documentOf(result).provenance?.fidelity ?? null;
+
+const FIDELITY_TEXT: Record<Fidelity["verdict"], string> = {
+  faithful: "faithful",
+  "emulator-limited": "limited by the machine",
+  unknown: "fidelity unknown",
+};
+
+export const fidelityText = ({ verdict }: Fidelity): string => FIDELITY_TEXT[verdict];
+
+/** Where the numbers were measured; nothing for computed ones. */
+function hostTexts({ host, fidelity }: Provenance): string[] {
+  return [
+    ...(host
+      ? [
+          `${host.cores} cores ${host.cpu}`,
+          `kernel ${host.kernel}`,
+          `load ${host.load_before} before, ${host.load_after} after`,
+        ]
+      : []),
+    ...(fidelity ? [fidelityText(fidelity)] : []),
+  ];
+}
+
 export function provenanceText(figure: Figure): string {
   const from = figure.result ? documentOf(figure.result).provenance : undefined;
   const seeds = from?.seeds ?? [];
   return [
-    "modelled",
+    figure.basis,
     from?.engine && `engine ${from.engine} ${from.engine_version ?? ""}`.trim(),
     seeds.length === 1 && `seed ${seeds[0]}`,
     seeds.length > 1 && `seeds ${seeds.length > 4 ? `${seeds[0]} to ${seeds.at(-1)}` : seeds.join(", ")}`,
+    ...(from ? hostTexts(from) : []),
     `paper ${figure.source}`,
     figure.result_run && `run ${figure.result_run}`,
   ]

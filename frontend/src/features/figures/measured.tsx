@@ -1,0 +1,40 @@
+/** What a figure with real packets says beside its numbers: whether to trust them, and whether this machine can measure. */
+import { useQuery } from "@tanstack/react-query";
+import { api, take } from "@/api/client";
+import type { FigureResult } from "@/api/types";
+import { Icon } from "@/ui/icon";
+import { fidelityOf, fidelityText } from "./figures";
+import styles from "./figures.module.css";
+
+export function FidelityNote({ result }: { result: FigureResult }) {
+  const fidelity = fidelityOf(result);
+  if (fidelity === null) return null;
+  const good = fidelity.verdict === "faithful";
+  return (
+    <span className={good ? styles.verdict : `${styles.verdict} ${styles.differs}`} title={fidelity.reason}>
+      <Icon name={good ? "check" : "warning"} size={14} />
+      {fidelityText(fidelity)}
+    </span>
+  );
+}
+
+/** What this machine lacks; nothing where it can measure. */
+export function HostNote() {
+  const machine = useQuery({
+    queryKey: ["emulation"],
+    queryFn: ({ signal }) => take(api.GET("/api/v1/emulation", { signal })),
+  }).data;
+  if (machine === undefined || machine.ready) return null;
+  return (
+    <section className={styles.block} aria-label="What this machine lacks">
+      <p>Real packets cannot be sent from this machine; earlier results stay.</p>
+      <ul className={styles.choices}>
+        {machine.capabilities
+          .filter(({ needed, available }) => needed && !available)
+          .map(({ name, title, reason, fix }) => (
+            <li key={name}>{`${title}: ${reason} ${fix}`}</li>
+          ))}
+      </ul>
+    </section>
+  );
+}
