@@ -54,3 +54,23 @@ test("every example opens and is drawn", async ({ page }) => {
     await expect.poll(() => colours(page)).toBeGreaterThan(3);
   }
 });
+
+test("whoever has run nothing yet is led from the plan to a prediction, and then back to that run", async ({
+  page,
+}) => {
+  await openPlan(page);
+  const steps = page.getByRole("list", { name: "First steps" });
+  await expect(steps.getByRole("listitem")).toHaveCount(3);
+  await page.getByLabel("Start from").getByRole("button", { name: "Tree", exact: true }).click();
+  await drawn(page);
+  await steps.getByRole("button", { name: "Predict" }).click();
+  const form = page.getByRole("form", { name: "New experiment" });
+  await expect(form.getByRole("button", { name: /tree/i }).first()).toBeVisible();
+  await form.getByLabel("Name of the experiment").fill("My first question");
+  await form.getByRole("button", { name: "Run", exact: true }).click();
+  await expect(page.getByTestId("feed")).toHaveAttribute("data-feed", "over", { timeout: 40_000 });
+  await openPlan(page);
+  await expect(steps).toHaveCount(0);
+  await page.getByLabel("Start from").getByRole("link", { name: "My first question" }).click();
+  await expect(page.getByRole("heading", { level: 1, name: "My first question" })).toBeVisible();
+});

@@ -12,6 +12,7 @@ import { curlOf } from "../shared/curl";
 import { fileNameOf } from "../shared/download";
 import type { Json, PlanSpec } from "../shared/spec";
 import styles from "./header.module.css";
+import page from "./plan-page.module.css";
 
 interface Running {
   format: string;
@@ -96,7 +97,7 @@ export function ExportMenu({
     <DialogTrigger>
       <TriggerButton className={buttonClass()}>
         <Icon name="export" />
-        Export
+        <span className={page.word}>Export</span>
         <Icon name="chevron" size={12} />
       </TriggerButton>
       <PopoverPanel label="Export the plan" width={400}>

@@ -1,7 +1,10 @@
-import { Link } from "@tanstack/react-router";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
+import { api, take } from "@/api/client";
 import { IconButton } from "@/ui/button";
 import { EXAMPLES } from "../shared/examples";
+import { encodeSpec } from "../shared/share";
 import { canonical, type PlanSpec } from "../shared/spec";
 import { useOpenSpec, useRecentPlans } from "./plan-menu";
 import styles from "./start-strip.module.css";
@@ -25,59 +28,109 @@ function rememberHidden() {
   }
 }
 
-/** For a plan that is not saved: what to start from. The plan below it is drawn already. */
+/** For a plan that is not saved: what to start from, what to go on with. The plan below it is drawn already. */
 export function StartStrip({ spec }: { spec: PlanSpec }) {
   const [open, setOpen] = useState(() => !hiddenBefore());
   const openSpec = useOpenSpec();
-  const recent = useRecentPlans(3);
+  const recent = useRecentPlans(2);
+  const runs = useQuery({
+    queryKey: ["runs", "latest"],
+    queryFn: ({ signal }) => take(api.GET("/api/v1/runs", { params: { query: { limit: 1 } }, signal })),
+    refetchOnMount: "always",
+  });
   if (!open) return null;
   const plans = recent.data?.items ?? [];
+  const done = runs.data?.items ?? [];
   return (
-    <nav className={styles.strip} aria-label="Start from">
-      <span className={styles.title}>2,048 servers as</span>
-      <ul>
-        {EXAMPLES.map((example) => {
-          const shown = canonical(example.spec.topology) === canonical(spec.topology);
-          return (
-            <li key={example.slug}>
-              <button
-                type="button"
-                className={styles.chip}
-                aria-current={shown || undefined}
-                title={`${example.title}: ${example.detail}`}
-                onClick={() => void openSpec(example.spec)}
-              >
-                <TopologyIcon family={example.spec.topology.family} />
-                {example.short}
-              </button>
-            </li>
-          );
-        })}
-      </ul>
-      {plans.length > 0 && (
-        <>
-          <span className={styles.title}>Saved</span>
+    <>
+      {runs.isSuccess && done.length === 0 && <FirstSteps spec={spec} />}
+      <nav className={styles.strip} aria-label="Start from">
+        <div className={styles.choices} data-recent={plans.length + done.length > 0 || undefined}>
+          <span className={styles.title}>2,048 servers as</span>
           <ul>
-            {plans.map((plan) => (
-              <li key={plan.id}>
-                <Link to="/plans/$id" params={{ id: plan.id }} className={styles.chip} title={plan.title}>
-                  {plan.name}
-                </Link>
-              </li>
-            ))}
+            {EXAMPLES.map((example) => {
+              const shown = canonical(example.spec.topology) === canonical(spec.topology);
+              return (
+                <li key={example.slug}>
+                  <button
+                    type="button"
+                    className={styles.chip}
+                    aria-current={shown || undefined}
+                    title={`${example.title}: ${example.detail}`}
+                    onClick={() => void openSpec(example.spec)}
+                  >
+                    <TopologyIcon family={example.spec.topology.family} />
+                    {example.short}
+                  </button>
+                </li>
+              );
+            })}
           </ul>
-        </>
-      )}
-      <span className={styles.space} />
-      <IconButton
-        small
-        icon="close"
-        label="Hide the examples"
-        onClick={() => {
-          setOpen(false);
-          rememberHidden();
-        }}
-      />
-    </nav>
+          {plans.length > 0 && (
+            <>
+              <span className={styles.title}>Saved</span>
+              <ul>
+                {plans.map((plan) => (
+                  <li key={plan.id}>
+                    <Link to="/plans/$id" params={{ id: plan.id }} className={styles.chip} title={plan.title}>
+                      {plan.name}
+                    </Link>
+                  </li>
+                ))}
+              </ul>
+            </>
+          )}
+          {done.length > 0 && (
+            <>
+              <span className={styles.title}>Last run</span>
+              <ul>
+                {done.map((run) => (
+                  <li key={run.id}>
+                    <Link to="/runs/$id" params={{ id: run.id }} className={styles.chip} title={run.title}>
+                      <span className={styles.name}>{run.title}</span>
+                    </Link>
+                  </li>
+                ))}
+              </ul>
+            </>
+          )}
+        </div>
+        <IconButton
+          small
+          icon="close"
+          label="Hide the examples"
+          onClick={() => {
+            setOpen(false);
+            rememberHidden();
+          }}
+        />
+      </nav>
+    </>
+  );
+}
+
+/** What Cubeyard is for, in three steps, for somebody who has run nothing yet. */
+function FirstSteps({ spec }: { spec: PlanSpec }) {
+  const navigate = useNavigate();
+  const ask = async (engine?: "emulation") =>
+    navigate({ to: "/experiments", search: { plan: `z.${await encodeSpec(spec)}`, engine } });
+  return (
+    <ol className={styles.steps} aria-label="First steps">
+      <li>
+        <b>Plan:</b> change this one at the left.
+      </li>
+      <li>
+        <button type="button" className={styles.step} onClick={() => void ask()}>
+          Predict
+        </button>{" "}
+        what it carries when parts fail.
+      </li>
+      <li>
+        <button type="button" className={styles.step} onClick={() => void ask("emulation")}>
+          Emulate
+        </button>{" "}
+        it with real packets, and break it.
+      </li>
+    </ol>
   );
 }
