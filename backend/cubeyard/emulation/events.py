@@ -13,8 +13,8 @@ Json = dict[str, Any]
 
 FIRST_PORT = 5201
 """The fabric gives flow i the port FIRST_PORT + i."""
-EVENTS_A_TICK = 24
-ROUTES_A_TICK = 120
+EVENTS_A_TICK = 20
+ROUTES_A_TICK = 100
 ROUTES = frozenset({"path_selected", "path_switched"})
 COUNTED = frozenset({"probe", "path_selected"})
 """Kinds that are told as a number: there are hundreds, and one says what all say."""

@@ -304,6 +304,7 @@ function Cockpit({
           >
             {side === "inspect" && (
               <Inspector
+                liveRun={flowing ? run.id : null}
                 session={session}
                 network={network}
                 item={selection}

@@ -30,7 +30,7 @@ const KIND_WORDS: Record<string, string> = {
   failed: "Fault failed",
   "stop-all": "Stop all",
   next_hop_dead: "Next hop dead",
-  node_lost: "Node lost",
+  "node-lost": "Node lost",
 };
 
 export const kindWords = (kind: string): string =>
@@ -43,14 +43,14 @@ const BAD = new Set([
   "injected",
   "failed",
   "next_hop_dead",
-  "node_lost",
+  "node-lost",
 ]);
 const GOOD = new Set(["neighbour_alive", "recovered", "stop-all"]);
 const toneOf = (kind: string): LogEntry["tone"] =>
   BAD.has(kind) ? "bad" : GOOD.has(kind) ? "good" : "plain";
 
 /** The fabric's own word of what `fault` frames tell with their targets. */
-const TOLD_TWICE = new Set(["fault_injected", "fault_recovered"]);
+const TOLD_TWICE = new Set(["fault-injected", "fault-recovered"]);
 
 /** All that the log shows, the newest first. */
 export function logOf(session: Session): LogEntry[] {

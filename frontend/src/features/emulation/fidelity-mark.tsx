@@ -19,7 +19,7 @@ export function FidelityMark({ fidelity }: { fidelity: Fidelity | null }) {
       title={fidelity?.reason ?? "Judged when the run ends, by a pair measured alone, the ideal and the CPU."}
     >
       <Icon name={fidelity ? icon : "history"} size={12} />
-      {fidelity ? text : "not judged yet"}
+      <span>{fidelity ? text : "not judged yet"}</span>
     </span>
   );
 }

@@ -8,9 +8,12 @@ import { FidelityMark } from "./fidelity-mark";
 import type { Tick } from "./frames";
 import { type Item, itemName, itemOfNode, type Network, nodeName } from "./network";
 import { secsText } from "./series";
+import { ServerAccount } from "./server-account";
 import { routeAt, type Session } from "./session";
 
 interface Props {
+  /** The run, while its servers can be asked; null afterwards and in the past. */
+  liveRun: string | null;
   session: Session;
   network: Network;
   item: Item | null;
@@ -89,13 +92,8 @@ function Facts({ rows }: { rows: [string, ReactNode][] }) {
   );
 }
 
-function ServerView({ session, network, tick, at, row, onSelect }: Props & { row: number }) {
-  const neighbours = useMemo(() => neighboursOf(session, network, row, at), [session, network, row, at]);
-  const flows = useMemo(() => {
-    const own: number[] = [];
-    for (let flow = 0; flow < network.flows; flow++) if (network.flowSource[flow] === row) own.push(flow);
-    return own;
-  }, [network, row]);
+function ServerView(props: Props & { row: number }) {
+  const { network, tick, row, liveRun } = props;
   const retransmits = (tick?.retransmits ?? [])
     .filter(([flow]) => network.flowSource[flow] === row)
     .reduce((sum, [, count]) => sum + count, 0);
@@ -110,6 +108,25 @@ function ServerView({ session, network, tick, at, row, onSelect }: Props & { row
           ["Drops now, whole network", dropsText(tick)],
         ]}
       />
+      {liveRun ? (
+        <ServerAccount run={liveRun} network={network} row={row} onSelect={props.onSelect} />
+      ) : (
+        <ServerRecord {...props} />
+      )}
+    </>
+  );
+}
+
+/** What was recorded of a server: for the past, where it can no longer be asked. */
+function ServerRecord({ session, network, tick, at, row, onSelect }: Props & { row: number }) {
+  const neighbours = useMemo(() => neighboursOf(session, network, row, at), [session, network, row, at]);
+  const flows = useMemo(() => {
+    const own: number[] = [];
+    for (let flow = 0; flow < network.flows; flow++) if (network.flowSource[flow] === row) own.push(flow);
+    return own;
+  }, [network, row]);
+  return (
+    <>
       <Section title="Neighbours, as this server sees them">
         <table className={styles.table}>
           <thead>

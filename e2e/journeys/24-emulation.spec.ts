@@ -1,0 +1,206 @@
+import { readFileSync } from "node:fs";
+import type { Locator, Page } from "@playwright/test";
+import { accessible, expect, openPlan, test } from "./page";
+
+/** Whether this machine sends real packets, and how. */
+async function machine(page: Page): Promise<{ ready: boolean; modes: string[] }> {
+  return (await page.request.get("/api/v1/emulation")).json() as Promise<{ ready: boolean; modes: string[] }>;
+}
+
+const form = (page: Page): Locator => page.getByRole("form", { name: "New experiment" });
+const canvas = (page: Page): Locator => page.getByTestId("live-canvas");
+const picture = (page: Page): Promise<string> =>
+  canvas(page).evaluate((element) => (element as HTMLCanvasElement).toDataURL());
+const clock = async (page: Page): Promise<number> =>
+  Number.parseFloat(((await page.getByTestId("clock").textContent()) ?? "").replace("−", "-"));
+
+/** The page's main thread per tick, in milliseconds of its own CPU time. */
+async function costOfTick(page: Page, ticks: number): Promise<number> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  const spent = async () =>
+    (await session.send("Performance.getMetrics")).metrics.find(({ name }) => name === "TaskDuration")!.value;
+  const before = await spent();
+  await page.waitForTimeout(ticks * 100);
+  const cost = ((await spent()) - before) * (1000 / ticks);
+  await session.detach();
+  return cost;
+}
+
+async function looks(page: Page, path: (name: string) => string, name: string): Promise<void> {
+  for (const theme of ["dark", "light"] as const) {
+    await page.emulateMedia({ colorScheme: theme });
+    await expect(page.locator("html")).toHaveAttribute("data-theme", theme);
+    await page.waitForTimeout(600);
+    await page.screenshot({ path: path(`${name}-${theme}.png`) });
+    await accessible(page);
+  }
+}
+
+test("sixteen servers send real packets: a cable is pulled by a click, flows move, all is stopped, replayed and reported", async ({
+  page,
+}, info) => {
+  const { ready, modes } = await machine(page);
+  test.skip(!ready, "This machine cannot send real packets: GET /api/v1/emulation says what is missing.");
+  test.setTimeout(180_000);
+
+  // Composed in the page.
+  await page.goto("/experiments?engine=emulation");
+  const fields = form(page);
+  await expect(page.getByTestId("machine")).toContainText("This machine runs up to");
+  await fields
+    .getByLabel("Servers are")
+    .selectOption(modes.includes("namespaces") ? "namespaces" : modes[0]!);
+  await fields.getByLabel("Every link’s rate").fill("20");
+  // Longer than needed: the hypothesis ends it once it is broken, however slow the machine is.
+  await fields.getByLabel("Measured for").fill("100");
+  await fields.getByLabel("After settling for").fill("1");
+  await fields.getByLabel("The run is to say whether something held").check();
+  await fields.getByLabel("Stays at least").fill("30");
+  await fields.getByLabel("Or is back within").fill("1");
+  await fields.getByLabel("Abort the run once it is broken").check();
+  await expect(page.getByRole("region", { name: "Estimate" })).toContainText("240");
+  // What is being asked again stands back until the answer is there.
+  await expect(page.locator("[data-stale=true]")).toHaveCount(0);
+  await accessible(page);
+  await fields.getByRole("button", { name: "Run", exact: true }).click();
+
+  // Live: the phases go by, and the picture changes with every tick.
+  await expect(page).toHaveURL(/\/runs\/\w+$/);
+  const id = /runs\/(\w+)/.exec(page.url())![1]!;
+  const phases = page.getByRole("list", { name: "Phases of the session" });
+  await expect(phases.locator("[aria-current=step]")).toHaveText("Measuring", { timeout: 40_000 });
+  const stop = page.getByRole("button", { name: "Stop all" });
+  await expect(stop).toBeEnabled();
+  await expect.poll(() => clock(page)).toBeGreaterThan(1);
+  const before = await picture(page);
+  await expect.poll(() => picture(page)).not.toBe(before);
+  const cost = await costOfTick(page, 20);
+  console.log(`a tick takes ${cost.toFixed(1)} ms of the main thread`);
+  expect(cost).toBeLessThan(20);
+
+  // Inject mode is a mode: a click chooses, the blast radius is said, and nothing breaks before it is confirmed.
+  await page.getByLabel("Inject faults").check();
+  const box = (await canvas(page).boundingBox())!;
+  await page.mouse.click(box.x + box.width * 0.112, box.y + box.height * 0.61);
+  const breaking = page.getByRole("form", { name: "Break something" });
+  await expect(breaking.getByLabel("What")).toHaveValue("00/<0,0>");
+  await expect(breaking.getByLabel("How")).toHaveValue("cable-pulled");
+  await expect(page.getByTestId("blast")).toContainText("Every flow keeps a path");
+  await expect(page.getByTestId("blast")).toContainText("Predicted ABT");
+  await expect(page.getByRole("button", { name: /^Recover/ })).toHaveCount(0);
+  await page.screenshot({ path: info.outputPath("inject.png") });
+  await breaking.getByRole("button", { name: "Inject it" }).click();
+  const faults = page.getByRole("region", { name: "Faults" });
+  await expect(faults).toContainText("Cable pulled 00/<0,0>");
+  await page.screenshot({ path: info.outputPath("broken.png") });
+
+  // The servers say what they noticed; a flow that moved shows its ways.
+  await page.getByLabel("Inject faults").uncheck();
+  await page.getByRole("tab", { name: /^Events/ }).click();
+  await page.getByLabel("Kind of event").selectOption("neighbour_dead");
+  await expect(page.getByRole("log", { name: "Events" })).toContainText("at 00");
+  await page.getByLabel("Kind of event").selectOption("path_switched");
+  await page
+    .getByRole("log", { name: "Events" })
+    .getByRole("button", { name: /^\d\d → \d\d goes/ })
+    .first()
+    .click();
+  await expect(page).toHaveURL(/sel=flow:\d+/);
+  await expect.poll(() => page.getByTestId("routes").getByRole("listitem").count()).toBeGreaterThan(1);
+  await page.screenshot({ path: info.outputPath("flow.png") });
+
+  // Mended one by one, then a switch by its name, and all at once.
+  await page.getByRole("tab", { name: /^Break/ }).click();
+  await faults.getByRole("button", { name: "Recover l1" }).click();
+  await expect(faults).toContainText("recovered");
+  await page.getByLabel("Inject faults").check();
+  await breaking.getByLabel("What").fill("<1,2>");
+  await expect(page.getByTestId("blast")).toContainText("<1,2>");
+  await breaking.getByRole("button", { name: "Inject it" }).click();
+  await expect(faults.getByRole("button", { name: "Recover l2" })).toBeVisible();
+  await stop.click();
+  await expect(page.getByTestId("stop-state")).toContainText("All recovered at");
+  await expect(faults.getByRole("button", { name: /^Recover/ })).toHaveCount(0);
+
+  // The end: what nothing survives breaks the hypothesis, and the run aborts itself and mends all.
+  await breaking.getByLabel("What").fill("100% of switches");
+  await expect(page.getByTestId("blast")).toContainText("Strikes 8 things");
+  await breaking.getByRole("button", { name: "Inject it" }).click();
+  await expect(page.getByTestId("feed")).toHaveAttribute("data-feed", "over", { timeout: 60_000 });
+  await expect(page.getByTestId("verdict")).toContainText("The hypothesis broke");
+  await expect(page.getByTestId("verdict")).toContainText(/faithful|limited by the machine/);
+  const report = page.getByRole("region", { name: "Report" });
+  for (const window of ["before", "during", "after"])
+    await expect(report.getByRole("columnheader", { name: window, exact: true })).toBeVisible();
+  await expect(report).toContainText("l1 Cable pulled: 00/<0,0>");
+  await expect(stop).toBeDisabled();
+  await looks(page, (name) => info.outputPath(name), "over");
+
+  // Replay is the same screen at another time, by keys, by playing and by its address.
+  const slider = page.getByRole("slider", { name: "Time of the session" });
+  await slider.focus();
+  await page.keyboard.press("Home");
+  await expect(page.getByTestId("mode")).toHaveText("Replay");
+  expect(await clock(page)).toBeLessThanOrEqual(0);
+  const begin = await picture(page);
+  for (let i = 0; i < 5; i++) await page.keyboard.press("PageUp");
+  await expect.poll(() => clock(page)).toBeGreaterThan(3);
+  await expect.poll(() => picture(page)).not.toBe(begin);
+  await expect(page).toHaveURL(/mode=replay&at=/);
+  const at = await clock(page);
+  await page.reload();
+  await expect(page.getByTestId("feed")).toHaveAttribute("data-feed", "over");
+  await expect.poll(() => clock(page)).toBeCloseTo(at, 0);
+  await page.getByLabel("Speed").selectOption("10");
+  await page.getByRole("button", { name: "Play" }).click();
+  await expect(page.getByTestId("mode")).toHaveText("At the end", { timeout: 20_000 });
+
+  // What is kept is what was sent, in small frames; and it is downloaded as it is on the server.
+  const stream = await (await page.request.get(`/api/v1/runs/${id}/events`)).text();
+  const sizes = [...stream.matchAll(/event: tick\ndata: (.*)/g)].map(([, data]) => data!.length);
+  expect(sizes.length).toBeGreaterThan(50);
+  console.log(`a tick is ${Math.max(...sizes)} bytes at most, ${sizes.length} ticks`);
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(9 * 1024);
+  await page.getByRole("button", { name: "Download" }).click();
+  const download = page.waitForEvent("download");
+  await page.getByRole("menuitem", { name: "Report, HTML" }).click();
+  expect(readFileSync(await (await download).path()).toString()).toContain("<html");
+});
+
+test("a plan too large for the machine is refused with a slice to take, from the plan's own page", async ({
+  page,
+  quiet,
+}) => {
+  // A refused estimate is a 422, which the browser writes into its console.
+  quiet.expectErrors();
+  await openPlan(page);
+  await page.getByRole("button", { name: "Run it with real packets" }).click();
+  await expect(page).toHaveURL(/engine=emulation|draft=/);
+  const fields = form(page);
+  await expect(fields.getByRole("radio", { name: "Real packets" })).toBeChecked();
+  await fields.getByRole("button", { name: "Take a slice of it" }).click();
+  await expect(fields.getByLabel("Around server")).toHaveValue("0000");
+  await fields.getByLabel("Workload").selectOption("permutation");
+  await expect(page.getByRole("region", { name: "Estimate" })).toContainText("64");
+  await expect(fields.getByRole("button", { name: "Run", exact: true })).toBeEnabled();
+
+  // What only packets know is refused at its field, and goes when the engine changes.
+  await fields.getByRole("button", { name: "Add a fault" }).click();
+  await fields.getByLabel("Fault 1, how it is chosen").selectOption("names");
+  await fields.getByLabel("Fault 1, names").fill("nowhere");
+  await fields.getByLabel("Fault 1, how it breaks").selectOption("cable-pulled");
+  await expect(fields.getByRole("group", { name: "Fault 1" })).toContainText("nowhere");
+  await expect(fields.getByRole("button", { name: "Run", exact: true })).toBeDisabled();
+  await accessible(page);
+  await fields.getByRole("radio", { name: "Flow engine" }).click();
+  await expect(fields.getByLabel("Fault 1, how it breaks")).toHaveCount(0);
+  await expect(fields.getByRole("group", { name: "A slice of the plan" })).toHaveCount(0);
+
+  // The same by the palette.
+  await openPlan(page);
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Search or run a command" }).fill("real packets");
+  await page.keyboard.press("Enter");
+  await expect(fields.getByRole("radio", { name: "Real packets" })).toBeChecked();
+});
