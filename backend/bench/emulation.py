@@ -1,0 +1,192 @@
+"""Networks of real servers: how fast they come and go beside bare containers and Mininet, and what watching them costs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bench.table import Row
+from cubeyard.emulation import images
+from cubeyard.emulation.containers import AT_A_TIME, Containers, DockerGoneError
+from cubeyard.emulation.deploy import Deployment
+from cubeyard.emulation.fabric_client import FabricClient
+from cubeyard.emulation.fabric_process import FABRIC, NODE, FabricProcess, program
+from cubeyard.emulation.place import Place
+from cubeyard.emulation.question import read
+from cubeyard.engine import Engine
+from cubeyard.kit.ids import new_id
+from cubeyard.settings import Settings
+
+SIZES = {16: {"family": "bcube", "n": 4, "k": 1}, 64: {"family": "bcube", "n": 8, "k": 1}}
+OF_BARE = 1 / 1.15
+"""Promised: at most 1.15 times as long as bare containers."""
+OF_MININET = 4.0
+CORE_SHARE = 0.05
+WATCH_SECS = 10.0
+MININET_PYTHON = "/usr/bin/python3"
+MININET = """
+import sys, time
+from mininet.net import Mininet
+from mininet.nodelib import LinuxBridge
+from mininet.link import TCLink
+from mininet.log import setLogLevel
+setLogLevel("error")
+n = int(sys.argv[1])
+began = time.monotonic()
+net = Mininet(switch=LinuxBridge, link=TCLink, controller=None)
+servers = [net.addHost(f"h{i}") for i in range(n * n)]
+for level in range(2):
+    for digit in range(n):
+        switch = net.addSwitch(f"s{level * n + digit + 1}")
+        for other in range(n):
+            server = servers[digit * n + other] if level == 0 else servers[other * n + digit]
+            net.addLink(server, switch, bw=100)
+net.start()
+up = time.monotonic()
+net.stop()
+print(up - began, time.monotonic() - up)
+"""
+
+
+def rows() -> list[Row]:
+    """Those that this machine can measure; the others are said not to be."""
+    settings = Settings()
+    if os.geteuid() != 0 or any(program(settings, name) is None for name in (FABRIC, NODE)):
+        print("emulation: not measured, it needs root and the programs of `make setup`", file=sys.stderr)
+        return []
+    with _place(settings) as place:
+        return [*_containers(settings, place), *_namespaces(settings, place), *_telemetry(settings, place)]
+
+
+@contextmanager
+def _place(settings: Settings) -> Iterator[Place]:
+    with tempfile.TemporaryDirectory(prefix="cybench", dir="/run") as folder:
+        place = Place(Path(folder))
+        fabric = FabricProcess(settings, place)
+        fabric.ensure()
+        try:
+            yield place
+        finally:
+            fabric.stop()
+
+
+def _deployment(settings: Settings, place: Place, servers: int, mode: str) -> Deployment:
+    document = {
+        "plan": {"spec": SIZES[servers]},
+        "workload": {"kind": "permutation"},
+        "link_gbps": 0.1,
+        "seeds": [7],
+        "faults": [],
+        "emulation": {"mode": mode},
+    }
+    return Deployment(settings, place, new_id(), read(Engine(settings), document))
+
+
+def _unseen(done: int, total: int) -> None:
+    """Nobody watches the servers come."""
+    _ = done, total
+
+
+def _up_and_down(deployment: Deployment) -> tuple[float, float]:
+    """Seconds until every node has its network and says so, and until nothing is left."""
+    try:
+        up_secs = deployment.up(_unseen)["up_secs"]
+    finally:
+        down = deployment.down()
+    assert not down["kept"], down
+    return up_secs, down["down_secs"]
+
+
+def _containers(settings: Settings, place: Place) -> list[Row]:
+    docker = Containers(place.name)
+    binary = program(settings, NODE)
+    assert binary is not None
+    try:
+        image = images.ensure(docker.api, binary)
+    except DockerGoneError as error:
+        print(f"containers: not measured. {error.detail}", file=sys.stderr)
+        return []
+    _bare(docker, image, 4)
+    found = []
+    for servers in SIZES:
+        bare_up, bare_down = _bare(docker, image, servers)
+        up, down = _up_and_down(_deployment(settings, place, servers, "containers"))
+        against = "bare containers"
+        found.append(Row(f"{servers} servers in containers, up", up, bare_up, against, "s", OF_BARE, "wall clock"))
+        found.append(
+            Row(f"{servers} servers in containers, gone", down, bare_down, against, "s", OF_BARE, "wall clock")
+        )
+    docker.close()
+    return found
+
+
+def _bare(docker: Containers, image: str, servers: int) -> tuple[float, float]:
+    """The same image and the same number at a time, without a network."""
+
+    def create(_: int) -> str:
+        made = docker.api.create_container(image, host_config=docker.api.create_host_config(network_mode="none"))["Id"]
+        docker.api.start(made)
+        return made
+
+    def remove(one: str) -> None:
+        docker.api.remove_container(one, force=True, v=True)
+
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        made, up_secs = _timed(lambda: list(pool.map(create, range(servers))))
+        _, down_secs = _timed(lambda: list(pool.map(remove, made)))
+    return up_secs, down_secs
+
+
+def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    began = time.monotonic()
+    found = work()
+    return found, time.monotonic() - began
+
+
+def _namespaces(settings: Settings, place: Place) -> list[Row]:
+    has_mininet = subprocess.run([MININET_PYTHON, "-c", "import mininet"], capture_output=True, check=False)
+    if has_mininet.returncode != 0:
+        print("Mininet: not measured, `apt-get install mininet` brings it", file=sys.stderr)
+        return []
+    found = []
+    for servers, spec in SIZES.items():
+        # In a namespace of its own: its bridges meet nobody's.
+        command = ["unshare", "--net", "--mount", MININET_PYTHON, "-c", MININET, str(spec["n"])]
+        said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
+        their_up, their_down = (float(one) for one in said.split())
+        up, down = _up_and_down(_deployment(settings, place, servers, "namespaces"))
+        promised = OF_MININET if servers == max(SIZES) else 1.0
+        found.append(Row(f"{servers} plain namespaces, up", up, their_up, "Mininet", "s", promised, "wall clock"))
+        found.append(Row(f"{servers} plain namespaces, gone", down, their_down, "Mininet", "s", 1.0, "wall clock"))
+    return found
+
+
+def _telemetry(settings: Settings, place: Place) -> list[Row]:
+    """The fabric's processor time while it reads every counter of 64 servers ten times a second and somebody listens."""
+    deployment = _deployment(settings, place, max(SIZES), "namespaces")
+    deployment.up(_unseen)
+    try:
+        with FabricClient(place.socket) as fabric, FabricClient(place.socket) as stream:
+            (run,) = fabric.call("runs")["runs"]
+            frames = stream.frames(run["run"], 5.0)
+            next(frames)
+            began, before = time.monotonic(), _cpu_secs(fabric.pid)
+            while time.monotonic() - began < WATCH_SECS:
+                assert next(frames) is not None
+            share = (_cpu_secs(fabric.pid) - before) / (time.monotonic() - began)
+    finally:
+        deployment.down()
+    return [Row("10 Hz telemetry of 64 servers", share, CORE_SHARE, "a ceiling", "of a core")]
+
+
+def _cpu_secs(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
