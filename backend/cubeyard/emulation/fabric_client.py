@@ -85,9 +85,12 @@ class FabricClient:
                 raise FabricError(answer["error"])
             return answer.get("result") or {}
 
-    def frames(self, run_id: str, wait_secs: float) -> Iterator[Json | None]:
-        """Subscribe, and yield each frame; None when none came for so long."""
+    def subscribe(self, run_id: str) -> None:
+        """From here on the run's frames come by this connection."""
         self.call("subscribe", run=run_id)
+
+    def frames(self, wait_secs: float) -> Iterator[Json | None]:
+        """Each frame of what was subscribed to; None when none came for so long."""
         while True:
             message = self._message(wait_secs)
             if message is None:

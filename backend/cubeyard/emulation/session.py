@@ -177,9 +177,11 @@ class Session:
         fabric = self._deployment.fabric
         assert fabric is not None
         fabric.call("workload", run=self._run, flows=flows)
-        fabric.call("start", run=self._run)
         with FabricClient(self._place.socket) as stream:
-            for frame in stream.frames(self._run, SILENT_SECS):
+            # Frames hold differences: one that is missed is missing in every sum.
+            stream.subscribe(self._run)
+            fabric.call("start", run=self._run)
+            for frame in stream.frames(SILENT_SECS):
                 self._sink.check()
                 if frame is None:
                     raise FabricGoneError(f"cubeyard-fabric has sent nothing for {SILENT_SECS:g} s.")
