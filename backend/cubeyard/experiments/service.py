@@ -199,17 +199,9 @@ def _rounded(secs: float) -> float:
 
 
 def as_experiment(row: ExperimentRow) -> schemas.Experiment:
-    fields: dict[str, Any] = {key: row.document.get(key) for key in QUESTION_FIELDS}
-    return schemas.Experiment(
-        id=row.id,
-        name=row.name,
-        kind=row.kind,  # pyright: ignore[reportArgumentType] - pydantic checks it
-        content_hash=row.content_hash,
-        plan=row.document["plan"],
-        seeds=row.document["seeds"],
-        axes=row.document["axes"],
-        topologies=[schemas.ExperimentTopology(**one) for one in row.topologies],
-        points=row.points,
-        created_at=row.created_at,
-        **fields,
-    )
+    """What was kept, whichever version kept it: a field that is no longer known must not hide the experiment."""
+    fields: dict[str, Any] = {key: row.document.get(key) for key in (*QUESTION_FIELDS, "plan", "seeds", "axes")}
+    columns = {
+        key: getattr(row, key) for key in ("id", "name", "kind", "content_hash", "topologies", "points", "created_at")
+    }
+    return schemas.Experiment.model_validate(fields | columns, extra="ignore")

@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
+from cubeyard.experiments.models import ExperimentRow
 from cubeyard.experiments.points import count, points
+from cubeyard.experiments.service import as_experiment
 from cubeyard.kit.db import Database
 from tests.conftest import PAPER, SMALL
 
@@ -182,6 +184,19 @@ def test_what_was_asked_cannot_be_changed(client: TestClient, database: Database
     create(client)
     with pytest.raises(Exception, match="immutable"), database.engine.begin() as connection:
         connection.execute(text("UPDATE experiments SET name = 'x'"))
+
+
+def test_what_another_version_kept_is_shown_without_what_is_not_known(client: TestClient, database: Database) -> None:
+    made = create(client)
+    with database.session() as session:
+        row = session.get_one(ExperimentRow, made["id"])
+        session.expunge(row)
+    timers = {"hello_secs": 0.5, "once_known_secs": 30.0}
+    row.document = {**row.document, "engine": "emulation", "emulation": {"timers": timers}}
+    shown = as_experiment(row)
+    assert shown.emulation is not None
+    assert shown.emulation.timers.hello_secs == 0.5
+    assert "once_known_secs" not in shown.model_dump_json()
 
 
 RATIOS = st.lists(st.floats(0, 1), min_size=1, max_size=5)
