@@ -8,6 +8,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::thread::{
+    CapabilitiesSecureBits, CapabilitySet, CapabilitySets, capabilities, configure_capability_in_ambient_set,
+    set_capabilities, set_capabilities_secure_bits,
+};
 
 use crate::error::{During, FabricError, Result};
 use crate::names::RunId;
@@ -42,14 +46,14 @@ impl Process {
         })
     }
 
-    /// Starts a node inside a namespace, without privilege unless it has to forward packets itself. Its socket
-    /// is `fabric.sock` in `folder`.
+    /// Starts a node inside a namespace as nobody, with no capability, or with NET_RAW alone where it forwards packets
+    /// itself (`raw_sockets`). Its socket is `fabric.sock` in `folder`.
     pub fn start_node(
         program: &Path,
         run: &RunId,
         namespace: &Namespace,
         folder: &Path,
-        unprivileged: bool,
+        raw_sockets: bool,
     ) -> Result<Process> {
         let failed = || format!("starting {}", program.display());
         // Reached by descriptor: nobody may not pass through the folders of whoever installed us.
@@ -65,15 +69,18 @@ impl Process {
             .env_clear()
             .env(MARK, run.as_str());
         command.current_dir(by_descriptor(&place)).process_group(0);
-        if unprivileged {
-            command.uid(NOBODY).gid(NOBODY);
-        }
+        command.uid(NOBODY).gid(NOBODY);
         command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         // A child has the namespace of the thread that makes it.
-        let child = namespace.run(|| command.spawn().during(failed))?;
+        let child = namespace.run(|| {
+            if raw_sockets {
+                hand_down_raw_sockets().during(failed)?;
+            }
+            command.spawn().during(failed)
+        })?;
         let mut process = Process::watch(child.id())?;
         process.child = Some(child);
         Ok(process)
@@ -96,6 +103,16 @@ impl Process {
             let _ = child.wait();
         }
     }
+}
+
+/// Has the programs that the calling thread starts keep NET_RAW, whoever they run as.
+fn hand_down_raw_sockets() -> rustix::io::Result<()> {
+    let own = capabilities(None)?;
+    let inheritable = own.inheritable | CapabilitySet::NET_RAW;
+    set_capabilities(None, CapabilitySets { inheritable, ..own })?;
+    // Otherwise the change from root to nobody would take what is handed down.
+    set_capabilities_secure_bits(CapabilitiesSecureBits::NO_SETUID_FIXUP)?;
+    configure_capability_in_ambient_set(CapabilitySet::NET_RAW, true)
 }
 
 impl AsFd for Process {

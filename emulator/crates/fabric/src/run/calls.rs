@@ -224,8 +224,8 @@ impl Actor {
         };
         let folder = &self.nodes[server].folder;
         let run = &self.network.network.run;
-        let unprivileged = self.network.network.dataplane != Dataplane::Software;
-        let process = Process::start_node(&self.node_program, run, &kernel.namespace, folder, unprivileged)?;
+        let raw_sockets = self.network.network.dataplane == Dataplane::Software;
+        let process = Process::start_node(&self.node_program, run, &kernel.namespace, folder, raw_sockets)?;
         self.adopt(server, process)
     }
 
