@@ -14,6 +14,7 @@ pub mod names;
 pub mod namespace;
 pub mod netlink;
 pub mod network;
+pub mod outside;
 pub mod parallel;
 pub mod probe;
 pub mod process;

@@ -19,6 +19,10 @@ pub const VIRTUAL_NIC_PEER: &str = "cy0x";
 pub const VIRTUAL_NIC_INDEX: u32 = 1001;
 /// Interface number of [`VIRTUAL_NIC_PEER`].
 pub const VIRTUAL_NIC_PEER_INDEX: u32 = 1002;
+/// Name of the interface by which a gateway is joined to the outside.
+pub const OUTER_NIC: &str = "out0";
+/// Its interface number.
+pub const OUTER_NIC_INDEX: u32 = 1003;
 const PORT_INDEX: u32 = 1010;
 const SWITCH_SIDE_INDEX: u32 = 1_000;
 /// Largest id of a server, switch or link: three bytes of a hardware address.
@@ -43,6 +47,11 @@ impl RunId {
     /// Name of the namespace of the run's switches.
     pub fn switch_namespace(&self) -> String {
         format!("cy-{}-sw", self.short())
+    }
+
+    /// Name of the namespace of what lies outside the virtual network.
+    pub fn outside_namespace(&self) -> String {
+        format!("cy-{}-out", self.short())
     }
 
     /// Name of a server's namespace where the run has no containers.
@@ -104,9 +113,24 @@ pub fn switch_port_mac(link: u32, end: usize) -> Mac {
     mac(0xf4 + end as u8, link)
 }
 
+/// Hardware address of an end of the cable from a gateway to the outside (0 outside, 1 the gateway's).
+pub fn outer_mac(gateway: u32, end: usize) -> Mac {
+    mac(0xf6 + end as u8, gateway)
+}
+
 fn mac(kind: u8, id: u32) -> Mac {
     let [_, high, middle, low] = id.to_be_bytes();
     [0x02, 0xcb, kind, high, middle, low]
+}
+
+/// Name of the outer end of a gateway's cable to the outside.
+pub fn outer_cable_name(gateway: u32) -> String {
+    format!("g{gateway}")
+}
+
+/// Interface number of the outer end of a gateway's cable to the outside.
+pub fn outer_cable_index(gateway: u32) -> u32 {
+    SWITCH_SIDE_INDEX + gateway
 }
 
 /// Name of a server's port.
@@ -159,7 +183,8 @@ mod tests {
             prop_assert!(port_name(port).len() < 16 && switch_port_name(server, 0).len() < 16);
             prop_assert!(switch_name(server).len() < 16);
             let macs = [port_mac(server, port as u8), vnic_mac(server), virtual_nic_peer_mac(server),
-                switch_mac(server), switch_port_mac(server, 0), switch_port_mac(server, 1)];
+                switch_mac(server), switch_port_mac(server, 0), switch_port_mac(server, 1), outer_mac(server, 0),
+                outer_mac(server, 1)];
             for (at, mac) in macs.iter().enumerate() {
                 prop_assert!(!macs[..at].contains(mac));
                 prop_assert_eq!(mac[0] & 3, 2, "locally administered, one receiver");

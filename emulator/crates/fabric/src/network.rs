@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{FabricError, Result};
 use crate::names::{ID_LIMIT, RunId};
+use crate::outside;
 
 /// Most servers of one run on one host.
 pub const MAX_SERVERS: usize = 1024;
@@ -54,6 +55,9 @@ pub struct Network {
     pub settings: Map<String, Value>,
     /// The servers.
     pub servers: Vec<Server>,
+    /// Ids of the servers that are gateways to an external network. `[bcube §5.3]`
+    #[serde(default)]
+    pub gateways: Vec<u32>,
     /// The switches.
     #[serde(default)]
     pub switches: Vec<Switch>,
@@ -197,6 +201,7 @@ impl Checked {
         };
         checked.place_links()?;
         checked.find_neighbours()?;
+        outside::check(&checked)?;
         Ok(checked)
     }
 
@@ -243,6 +248,11 @@ impl Checked {
             Some(bytes) => bytes as u32,
             None => (self.rate_bits_per_sec(link) / 8.0 * QUEUE_SECS).clamp(131_072.0, 16_777_216.0) as u32,
         }
+    }
+
+    /// Whether a server is a gateway.
+    pub fn is_gateway(&self, server: usize) -> bool {
+        self.network.gateways.contains(&self.network.servers[server].id)
     }
 
     /// The virtual address of a server.

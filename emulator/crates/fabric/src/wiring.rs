@@ -4,7 +4,7 @@ use std::os::fd::BorrowedFd;
 
 use cubeyard_dataplane::address::{PORT_PREFIX_BITS, VIRTUAL_PREFIX_BITS, port_ip, port_mac, vnic_mac};
 use cubeyard_dataplane::header::HEADER_BYTES;
-use cubeyard_dataplane::maps::{Config, NextHop};
+use cubeyard_dataplane::maps::{Config, GATEWAY, NextHop};
 
 use crate::names;
 use crate::netlink::{
@@ -218,7 +218,7 @@ pub fn config(network: &Checked, server: usize) -> Config {
         ip: network.address(server).octets(),
         vnic_ifindex: names::VIRTUAL_NIC_INDEX,
         vnic_mac: vnic_mac(network.network.servers[server].id),
-        flags: 0,
+        flags: if network.is_gateway(server) { GATEWAY } else { 0 },
         mtu: network.network.mtu,
     }
 }

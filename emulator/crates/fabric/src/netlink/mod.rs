@@ -4,6 +4,7 @@
 mod link;
 mod message;
 mod queue;
+mod route;
 mod socket;
 
 pub use link::{
@@ -15,4 +16,5 @@ pub use queue::{
     Hook, Impairment, QueueStats, Shape, attach_program, leaf_kind_probe, queue_dump, read_queue_stats,
     replace_leaf_with_fifo, replace_leaf_with_impairment, set_rate, shape,
 };
+pub use route::{Route, add_route};
 pub use socket::{Excuse, Netlink, gone_already, no_excuse};

@@ -26,6 +26,7 @@ use crate::journal::{self, Entry, State};
 use crate::names::{self, RunId};
 use crate::netlink::read_link_state;
 use crate::network::Checked;
+use crate::outside::Outside;
 use crate::process::Process;
 use crate::wiring::{self, PortEnd};
 
@@ -74,6 +75,7 @@ pub(super) struct Actor {
     pub poller: Poller,
     pub plain: bool,
     pub switches: Option<SwitchKernel>,
+    pub outside: Option<Outside>,
     pub kernels: Vec<Option<ServerKernel>>,
     pub nodes: Vec<Node>,
     pub faults: Vec<Fault>,
@@ -131,6 +133,7 @@ impl Actor {
             poller,
             plain: false,
             switches: None,
+            outside: None,
             nodes,
             faults: Vec::new(),
             workload: Workload::default(),
@@ -292,6 +295,11 @@ impl Actor {
             }
             FromNode::SetNst { nha, up } => self.set_next_hop(server, nha, up),
             FromNode::SetRoute { dst, nha, path_id } => self.set_route(server, dst, &nha, path_id),
+            FromNode::SetGateway {
+                gateway,
+                nha,
+                path_id,
+            } => self.set_gateway(server, gateway, &nha, path_id),
             FromNode::SetFlow { flow, nha, path_id } => self.set_flow(server, flow, &nha, path_id),
             FromNode::RemoveFlow { flow } => {
                 if let Some(fast_path) = self.kernels[server]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use cubeyard_dataplane::address::{Nha, is_virtual, server_of};
-use cubeyard_dataplane::maps::Path;
+use cubeyard_dataplane::maps::{DEFAULT_ROUTE, Path};
 use cubeyard_dataplane::route::SourceRoute;
 use serde_json::{Map, Value, json};
 
@@ -19,6 +19,7 @@ use crate::faults::{Conditions, ServerCondition};
 use crate::journal::{self, Container};
 use crate::namespace::{self, Namespace};
 use crate::network::Dataplane;
+use crate::outside::Outside;
 use crate::process::{self, Process};
 use crate::routes::end_of;
 use crate::{parallel, wiring};
@@ -96,7 +97,10 @@ impl Actor {
         }
         let mut switches = match self.switches.take() {
             Some(switches) => switches,
-            None => assembly::make_switches(&self.network)?,
+            None => {
+                self.outside = Outside::make(&self.network)?;
+                assembly::make_switches(&self.network)?
+            }
         };
         let stale: Vec<usize> = fresh.iter().map(|(server, _)| *server).collect();
         let result = assembly::remove_links(
@@ -117,6 +121,13 @@ impl Actor {
         });
         self.switches = Some(switches);
         result?;
+        if let Some(outside) = &mut self.outside {
+            for server in &stale {
+                if let Some(kernel) = &mut self.kernels[*server] {
+                    outside.join(&self.network, *server, kernel)?;
+                }
+            }
+        }
         self.forget_applied(&stale);
         self.apply_conditions()?;
         for (server, home) in &fresh {
@@ -145,7 +156,7 @@ impl Actor {
         self.plain = true;
         let run = &self.network.network.run;
         let servers = self.network.network.servers.iter();
-        let mut names = vec![run.switch_namespace()];
+        let mut names = self.common_namespaces();
         names.extend(servers.map(|server| run.server_namespace(server.id)));
         self.own_namespaces(names)?;
         for node in &self.nodes {
@@ -197,11 +208,18 @@ impl Actor {
                     "add it",
                 ));
             }
-            self.own_namespaces(vec![self.network.network.run.switch_namespace()])?;
+            self.own_namespaces(self.common_namespaces())?;
         } else {
             self.state.write(&self.entry)?;
         }
         Ok(fresh)
+    }
+
+    /// Names of the namespaces that are no server's.
+    fn common_namespaces(&self) -> Vec<String> {
+        let run = &self.network.network.run;
+        let outside = (!self.network.network.gateways.is_empty()).then(|| run.outside_namespace());
+        std::iter::once(run.switch_namespace()).chain(outside).collect()
     }
 
     /// Writes down that namespaces of these names are ours, unless one of them is there and so somebody else's.
@@ -384,6 +402,7 @@ impl Actor {
         }
         self.kernels.fill_with(|| None);
         self.switches = None;
+        self.outside = None;
         for name in &self.entry.namespaces {
             namespace::remove_name(name)?;
         }
@@ -431,6 +450,30 @@ impl Actor {
         let address = self.network.address(destination);
         match self.fast_path(server) {
             Some(fast_path) => fast_path.set_route(address, Path::new(address, path_id, &route)),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn set_gateway(
+        &mut self,
+        server: usize,
+        gateway: u32,
+        nha: &[u8],
+        path_id: u32,
+    ) -> Result<()> {
+        let end = self.network.server(gateway)?;
+        if !self.network.is_gateway(end) {
+            return Err(FabricError::not_found(
+                "gateway",
+                gateway,
+                "use those of configure",
+            ));
+        }
+        let route = self.checked_route(server, nha)?;
+        self.check_end(server, &route, end)?;
+        let path = Path::new(self.network.address(end), path_id, &route);
+        match self.fast_path(server) {
+            Some(fast_path) => fast_path.set_route(DEFAULT_ROUTE.into(), path),
             None => Ok(()),
         }
     }

@@ -91,6 +91,7 @@ impl Actor {
             }
         }
         self.apply_links(&applied, &wanted)?;
+        self.apply_outside(&applied, &wanted)?;
         self.tell_rates(&applied, &wanted);
         for (server, (was, is)) in applied.servers.iter().zip(&wanted.servers).enumerate() {
             if was != is && *is == ServerCondition::Running {
@@ -134,6 +135,21 @@ impl Actor {
             // A server that is not there has no ports; it gets its condition when it is wired again.
             if let Some(kernel) = &mut self.kernels[server] {
                 kernel.netlink.run(&mut batch, no_excuse)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A gateway that is off has no cable to the outside either.
+    fn apply_outside(&mut self, applied: &Conditions, wanted: &Conditions) -> Result<()> {
+        let Some(outside) = &mut self.outside else {
+            return Ok(());
+        };
+        for (server, (was, is)) in applied.servers.iter().zip(&wanted.servers).enumerate() {
+            let (was, is) = (*was != ServerCondition::Killed, *is != ServerCondition::Killed);
+            // Of a container that is gone the cable is too; it comes back when the server is wired again.
+            if was != is && self.kernels[server].is_some() {
+                outside.set_joined(&self.network, server, is)?;
             }
         }
         Ok(())

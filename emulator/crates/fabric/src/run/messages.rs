@@ -70,6 +70,15 @@ pub enum FromNode {
         /// The path's number.
         path_id: u32,
     },
+    /// The path to what is outside.
+    SetGateway {
+        /// The gateway's id.
+        gateway: u32,
+        /// The hops.
+        nha: Vec<u8>,
+        /// The path's number.
+        path_id: u32,
+    },
     /// The path of a flow.
     SetFlow {
         /// The flow.
@@ -171,7 +180,8 @@ pub fn configure(network: &Checked, server: usize, ports: &[PortEnd]) -> Value {
     json!({"t": "configure", "server": id, "family": description.family, "spec": description.spec,
         "rate_bits_per_sec": description.rate_bits_per_sec, "mtu": description.mtu,
         "dataplane": dataplane_name(description.dataplane), "seed": description.seed,
-        "ip": network.address(server), "ports": ports, "servers": servers, "settings": settings})
+        "ip": network.address(server), "ports": ports, "servers": servers, "gateways": description.gateways,
+        "settings": settings})
 }
 
 /// Tells a node what a port's link carries from now on.
