@@ -6,7 +6,7 @@ Ids stay the plan's own, in a slice too: every frame, event and fault speaks of 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -49,6 +49,8 @@ class Network:
     mtu: int
     outside: list[str] = field(default_factory=list)
     """Names of the servers that a slice leaves out."""
+    gateways: list[int] = field(default_factory=list)
+    """Ids of the servers that join it to an external network. `[bcube §5.3]`"""
 
     @property
     def family(self) -> str:
@@ -81,6 +83,7 @@ class Network:
             "dataplane": dataplane if self.family != "tree" else "none",
             "seed": seed,
             "settings": settings,
+            "gateways": self.gateways,
             "servers": [{"id": one, "name": name, "ip": address(one)} for one, name in self.servers.items()],
             "switches": [{"id": one, "name": name} for one, name in self.switches.items()],
             "links": [
@@ -134,6 +137,31 @@ def build(engine: Engine, spec: Mapping[str, Any], rate_bits_per_sec: float, mtu
         mtu=mtu,
     )
     return every if part is None else _sliced(every, part)
+
+
+def with_gateways(network: Network, names: list[str]) -> Network:
+    """The network with some of its servers as gateways. Raises a 422 that names the one that cannot be."""
+    if names and network.family != "bcube":
+        raise field_error(
+            "body.emulation.gateways",
+            names,
+            f"Servers of a {network.family} forward nothing, so none of them can be a gateway.",
+            hint="Leave gateways out, or take a BCube.",
+        )
+    ids = [_server(network, f"body.emulation.gateways.{i}", name) for i, name in enumerate(names)]
+    for i, name in enumerate(names):
+        if ids[i] in ids[:i]:
+            raise field_error(f"body.emulation.gateways.{i}", name, f"{name} is named twice.", hint="Name it once.")
+    return replace(network, gateways=ids)
+
+
+def outside_namespace(run_id: str) -> str:
+    """Name of the namespace that stands for the external network, as `ip netns` shows it."""
+    return f"cy-{run_id[:8]}-out"
+
+
+OUTSIDE_ADDRESS = "198.18.0.1"
+"""Of a network kept for tests of networks. `[RFC 2544]`"""
 
 
 def _server_count(raw: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -143,6 +144,8 @@ class Recorder:
         self._last_secs: float | None = None
         self._received = np.zeros(len(self.question.flows), np.int64)
         self.total = self._sums()
+        self.drops: Counter[str] = Counter()
+        """Packets that servers dropped, by reason."""
         self.reading = Reading(0.0, 0.0, 0)
 
     def _sums(self) -> Sums:
@@ -170,6 +173,7 @@ class Recorder:
         self.reading = self._window.add(secs, tick.flows.tolist())
         self.parts.setdefault(part, self._sums()).add(secs, tick, self.reading)
         self.total.add(secs, tick, self.reading)
+        self.drops.update(tick.drops)
         if int(at_secs) >= len(self.series):
             now = self.reading
             self.series.append((round(at_secs, 1), round(now.goodput_bits_per_sec), round(now.abt_bits_per_sec)))

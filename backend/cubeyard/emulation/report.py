@@ -45,6 +45,7 @@ def make(
         "faults": [{**fault, **consequences(fault, recorder)} for fault in faults],
         "path_switches": recorder.events.switches,
         "probing": probing(recorder.events),
+        "drops": dict(sorted(recorder.drops.items())),
         "per_server": recorder.per_server(),
         "per_link": recorder.per_link(),
         "per_flow": recorder.per_flow(),

@@ -21,6 +21,7 @@ from cubeyard.emulation.fidelity import Calibration
 from cubeyard.emulation.flows import for_fabric
 from cubeyard.emulation.guard import Guard
 from cubeyard.emulation.injector import Injector
+from cubeyard.emulation.network import OUTSIDE_ADDRESS, outside_namespace
 from cubeyard.emulation.orders import Order
 from cubeyard.emulation.place import Place
 from cubeyard.emulation.question import Question
@@ -106,8 +107,14 @@ class Session:
 
         self._sink.frame("phase", {"phase": "deploying", "servers": len(self._question.network.servers)})
         timings = self._deployment.up(told)
-        self._sink.frame("phase", {"phase": "up", **timings})
+        self._sink.frame("phase", {"phase": "up", **timings, **self._outside()})
         return timings
+
+    def _outside(self) -> Json:
+        """Where the external network is, if the run has gateways to one."""
+        if not self._question.network.gateways:
+            return {}
+        return {"outside": {"namespace": outside_namespace(self._run), "address": OUTSIDE_ADDRESS}}
 
     def _calibrate(self) -> Calibration | None:
         """What one connection reaches alone between two servers that share a switch."""
@@ -294,6 +301,7 @@ def described(question: Question) -> Json:
         "family": network.family,
         "spec": network.spec,
         "whole": network.whole,
+        "gateways": network.gateways,
         "mode": question.settings.mode,
         "dataplane": question.settings.dataplane,
         "rate_bits_per_sec": network.rate_bits_per_sec,

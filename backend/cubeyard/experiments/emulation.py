@@ -114,6 +114,13 @@ class Emulation(Request):
     )
     timers: Timers = Field(default_factory=Timers)
     slice: Slice | None = None
+    gateways: list[ServerName] = Field(
+        default_factory=list,
+        max_length=64,
+        description="Servers that join the network to an external one, which is a namespace of the run's own; from the others "
+        "each reaches it by its nearest gateway. `[bcube §5.3]`",
+        examples=[["00", "11"]],
+    )
     hypothesis: Hypothesis | None = None
 
     @model_validator(mode="after")

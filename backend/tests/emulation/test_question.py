@@ -99,6 +99,9 @@ def test_connections_share_their_flow_s_ideal(engine: Engine) -> None:
         ({"spec": {"family": "bcube", "n": 8, "k": 1}}, "4,032 connections"),
         ({"emulation": {"slice": {"servers": ["00", "99"]}}}, "no server 99"),
         ({"emulation": {"slice": {"servers": ["00", "00"]}}}, "at least two servers"),
+        ({"emulation": {"gateways": ["00", "99"]}}, "no server 99"),
+        ({"emulation": {"gateways": ["00", "01", "00"]}}, "00 is named twice"),
+        ({"emulation": {"gateways": ["00"], "slice": {"servers": ["10", "11"]}}}, "no server 00"),
         ({"faults": [{"target": {"names": ["00/<0,1>"]}}]}, "No link joins"),
         ({"faults": [{"kind": "cable-pulled", "target": {"names": ["00"]}}]}, "is not a link"),
         ({"faults": [{"kind": "server-off", "target": {"names": ["<0,1>"]}}]}, "is not a server"),
@@ -110,6 +113,13 @@ def test_what_cannot_be_run_is_refused_with_the_reason(engine: Engine, fields: J
     with pytest.raises((ProblemError, PlanRejectedError)) as refused:
         question(engine, **fields)
     assert said in f"{refused.value.detail} {refused.value.errors}"
+
+
+def test_gateways_are_named_to_the_fabric_by_id(engine: Engine) -> None:
+    found = question(engine, emulation={"gateways": ["11", "00"]})
+    assert found.network.for_fabric("run", 7, "kernel", {})["gateways"] == [
+        found.network.id_of[one] for one in ("11", "00")
+    ]
 
 
 def test_what_is_too_large_is_offered_a_slice_that_fits(engine: Engine) -> None:

@@ -1854,6 +1854,15 @@ export interface components {
             delivery: "unicast" | "complete-graph" | "spanning-trees" | "pipeline";
             timers?: components["schemas"]["Timers"];
             slice?: components["schemas"]["Slice"] | null;
+            /**
+             * Gateways
+             * @description Servers that join the network to an external one, which is a namespace of the run's own; from the others each reaches it by its nearest gateway. `[bcube §5.3]`
+             * @example [
+             *       "00",
+             *       "11"
+             *     ]
+             */
+            gateways?: string[];
             hypothesis?: components["schemas"]["Hypothesis"] | null;
         };
         /** Enclosure */

@@ -127,7 +127,10 @@ class Command:
         )
 
     def run(self, *arguments: str, code: int = 0) -> Json:
-        process = self.start(*arguments)
+        return self.finish(self.start(*arguments), code)
+
+    def finish(self, process: subprocess.Popen[str], code: int = 0) -> Json:
+        """What it printed when it ended; it must end with this code."""
         out, said = process.communicate(timeout=180)
         assert process.returncode == code, (process.returncode, said)
         return json.loads(out) if out else {"said": said}

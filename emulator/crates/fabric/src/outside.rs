@@ -142,10 +142,19 @@ impl Outside {
         })
     }
 
-    /// The routes to all servers by one gateway.
+    /// The routes to a gateway's own end of its cable, and by it to all servers.
     fn routes_by(&mut self, network: &Checked, gateway: usize) -> Result<()> {
         let id = network.network.servers[gateway].id;
+        let index = names::outer_cable_index(id);
         let mut batch = Batch::new();
+        let own_end = Route {
+            to: address_of(id),
+            prefix_bits: HOST_BITS,
+            index,
+            via: None,
+            metric: 0,
+        };
+        add_route(&mut batch, &own_end);
         for (server, ways) in self.ways.iter().enumerate() {
             let Some(place) = ways.iter().position(|&way| way == id) else {
                 continue;
@@ -153,7 +162,7 @@ impl Outside {
             let route = Route {
                 to: network.address(server),
                 prefix_bits: HOST_BITS,
-                index: names::outer_cable_index(id),
+                index,
                 via: Some(address_of(id)),
                 metric: place as u32 + 1,
             };

@@ -1,0 +1,31 @@
+"""An image of this machine's own programs, just as they are, with the libraries they need and nothing else."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+from tests.deployment.engine import Docker
+
+
+def image_of(docker: Docker, folder: Path, *programs: str) -> str:
+    """The image's name. Its programs are on PATH, as they are here."""
+    files: set[str] = set()
+    for program in programs:
+        file = shutil.which(program)
+        assert file is not None, f"this machine has no {program}: make setup-test installs it"
+        listed = subprocess.run(["ldd", file], capture_output=True, text=True, check=False).stdout
+        files |= {file, *re.findall(r"(/\S+) \(0x", listed)}
+    layer = folder / "programs.tar"
+    with tarfile.open(layer, "w", dereference=True) as tar:
+        for file in sorted(files):
+            tar.add(file)
+        scratch = tarfile.TarInfo("tmp")
+        scratch.type, scratch.mode = tarfile.DIRTYPE, 0o1777
+        tar.addfile(scratch)
+    name = "cubeyard-test-programs"
+    docker.run("import", str(layer), name)
+    return name

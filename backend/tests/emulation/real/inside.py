@@ -1,0 +1,100 @@
+"""Acting inside a run's namespaces: frames as nobody's stack would send them, and unmodified programs."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tests.deployment.engine import Docker
+
+T = TypeVar("T")
+
+SEND = """
+import contextlib, socket, sys, time
+out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+out.bind((sys.argv[1], 0))
+for line in sys.stdin:
+    with contextlib.suppress(OSError):  # what is dropped on its way out is an error at once
+        out.send(bytes.fromhex(line))
+    time.sleep(0.002)
+"""
+
+
+def _vectors() -> Any:
+    """The writer of the dataplane's test vectors: it builds frames with nothing of the engines' own code."""
+    file = Path(__file__).parents[4] / "emulator" / "crates" / "dataplane" / "vectors" / "make.py"
+    spec = importlib.util.spec_from_file_location("vectors", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+frames = _vectors()
+
+
+def namespaces() -> set[str]:
+    listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
+    return {line.split()[0] for line in listed.splitlines() if line.startswith("cy-")}
+
+
+def wait_for_server(before: set[str], server: int) -> str:
+    """The file of the namespace of a server of a run that starts now, once its flows are under way. Raises after 30 s."""
+
+    def found() -> str | None:
+        ours = (named(one) for one in namespaces() - before if one.endswith(f"-{server}"))
+        return next((one for one in ours if is_busy(one)), None)
+
+    return wait_for(found)
+
+
+def wait_for(found: Callable[[], T | None]) -> T:
+    """What is there in the end. Raises after 30 s."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if (one := found()) is not None:
+            return one
+        time.sleep(0.1)
+    raise AssertionError("it has not come in 30 s")
+
+
+def named(namespace: str) -> str:
+    """The file of a namespace that has a name."""
+    return f"/run/netns/{namespace}"
+
+
+def is_busy(file: str) -> bool:
+    """Whether TCP is under way in a namespace."""
+    return "ESTAB" in enter(file, "ss", "-Htan", check=False).stdout
+
+
+def busy_servers(docker: Docker, count: int) -> list[tuple[str, str]] | None:
+    """The servers' containers in their order, each with the file of its namespace, once all have flows under way."""
+    listed = docker.run("ps", "--format", '{{.Label "cubeyard.server"}} {{.ID}}', "--filter", "label=cubeyard.server")
+    ids = [line.split()[1] for line in sorted(listed.stdout.splitlines())]
+    if len(ids) < count:
+        return None
+    pids = docker.run("inspect", "--format", "{{.State.Pid}}", *ids).stdout.split()
+    files = [f"/proc/{pid}/ns/net" for pid in pids]
+    return list(zip(ids, files, strict=True)) if all(is_busy(file) for file in files) else None
+
+
+def inside(file: str, *command: str) -> list[str]:
+    """A command that runs another one inside a namespace, given by its file."""
+    return ["nsenter", f"--net={file}", *command]
+
+
+def enter(file: str, *command: str, text: str | None = None, check: bool = True) -> Any:
+    """Run a program inside a namespace to its end."""
+    return subprocess.run(inside(file, *command), capture_output=True, text=True, check=check, input=text, timeout=30)
+
+
+def send(file: str, interface: str, raw: Iterable[bytes]) -> None:
+    """Put frames on an interface, just as they are."""
+    enter(file, sys.executable, "-c", SEND, interface, text="\n".join(one.hex() for one in raw))

@@ -1,0 +1,46 @@
+"""Servers that forward in user space: the same network, the same counts, and one capability each. `[serverswitch §5.1]`"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.deployment.engine import Docker
+
+from .conftest import Command
+from .inside import busy_servers, wait_for
+
+Left = Callable[[], dict[str, set[str]]]
+SMALL = '{"family":"bcube","n":4,"k":1}'
+TINY = '{"family":"bcube","n":2,"k":1}'
+NET_RAW = 1 << 13
+"""CAP_NET_RAW. `[linux/capability.h]`"""
+
+
+def test_sixteen_servers_forward_in_user_space(emulate: Command, nothing_left: Left) -> None:
+    found = emulate.run(
+        "--spec", SMALL, "--dataplane", "software", "--mode", "namespaces", "--workload", "permutation",
+        "--link-rate", "5M", "--seconds", "4", "--settle", "1", "--calibrate", "0",
+    )  # fmt: skip
+    assert found["aggregate_goodput_bits_per_sec"] > 0.7 * found["ideal_bits_per_sec"]
+    assert sum(one["relayed_bits_per_sec"] for one in found["per_server"]) > 5e6, "through relays, not past them"
+    assert found["drops"] == {}
+
+
+@pytest.mark.parametrize(("dataplane", "capabilities"), [("kernel", 0), ("software", NET_RAW)])
+def test_a_container_holds_no_capability_but_that_to_forward(
+    emulate: Command, docker: Docker, nothing_left: Left, dataplane: str, capabilities: int
+) -> None:
+    process = emulate.start(
+        "--spec", TINY, "--dataplane", dataplane, "--workload", "permutation", "--link-rate", "5M", "--seconds", "2",
+        "--settle", "0", "--calibrate", "0",
+    )  # fmt: skip
+    servers = wait_for(lambda: busy_servers(docker, 4))
+    for _, namespace in servers:
+        status = (Path(namespace).parents[1] / "status").read_text()
+        held = dict(line.split(":\t", 1) for line in status.splitlines() if line.startswith(("Cap", "NoNewPrivs")))
+        assert {int(held[name], 16) for name in ("CapPrm", "CapEff", "CapBnd")} == {capabilities}
+        assert held["NoNewPrivs"] == "1"
+    emulate.finish(process)
