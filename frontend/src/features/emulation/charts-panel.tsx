@@ -42,7 +42,11 @@ export const ChartsPanel = memo(function ChartsPanel({
       faults
         .filter(({ state }) => state === "injected")
         .slice(-12)
-        .map(({ id, at_secs }) => ({ x: at_secs, label: id })),
+        // One that flaps is named once.
+        .map(({ id, at_secs }, i, all) => ({
+          x: at_secs,
+          label: all.findIndex((other) => other.id === id) === i ? id : "",
+        })),
     [faults],
   );
   const goodput = useMemo<LineSeries[]>(() => {
@@ -53,7 +57,7 @@ export const ChartsPanel = memo(function ChartsPanel({
       { id: "measured", label: "measured", points: seriesOf(measured, (tick) => megabits(tick.goodput)) },
       {
         id: "predicted",
-        label: "predicted, with what is broken",
+        label: "predicted",
         steps: true,
         points: predicted.map(({ x, goodput: value }) => ({ x, y: megabits(value) })),
       },
@@ -72,7 +76,7 @@ export const ChartsPanel = memo(function ChartsPanel({
       { id: "measured", label: "measured", points: seriesOf(measured, (tick) => megabits(tick.abt)) },
       {
         id: "predicted",
-        label: "predicted, with what is broken",
+        label: "predicted",
         steps: true,
         points: predicted.map(({ x, abt: value }) => ({ x, y: megabits(value) })),
       },

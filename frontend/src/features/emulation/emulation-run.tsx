@@ -274,7 +274,7 @@ function Cockpit({
               handleRef={handle}
             />
           </div>
-          <LiveLegend network={network} theme={theme} />
+          {view === "logical" && <LiveLegend network={network} theme={theme} />}
           <Timeline
             session={session}
             over={over}

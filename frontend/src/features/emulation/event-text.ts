@@ -116,6 +116,8 @@ function textOf(network: Network, event: SessionEvent): string {
       return `${flow} goes ${(event.path ?? []).map(name).join(" · ")} (${event.reason ?? ""})`;
     case "path_failed":
       return `${name(event.reporter)} cannot reach ${(event.unreachable ?? []).map(name).join(", ")}`;
+    case "carrier":
+      return `port ${event.port} ${event.up ? "has its carrier again" : "lost its carrier"}`;
     case "no_path":
       return `${flow} has none`;
     default:

@@ -62,6 +62,11 @@ export function FloorView({
         <PlanCanvas model={model} view="floor" heat={heat} theme={theme} onSelect={select} />
       </div>
       <HeatLegend heat={heat} theme={theme} />
+      {model.racks.count === 1 && (
+        <p className={styles.doc}>
+          Everything stands in one rack, so no cable crosses the floor: the logical view shows them all.
+        </p>
+      )}
     </>
   );
 }

@@ -75,6 +75,8 @@ export interface SessionEvent {
   server?: number;
   neighbour?: number;
   port?: number;
+  /** Of a carrier. */
+  up?: boolean;
   cause?: string;
   flow?: number;
   tuple?: { src: string; dst: string; proto: number; sport: number; dport: number };

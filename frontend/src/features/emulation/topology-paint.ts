@@ -195,7 +195,6 @@ function paintNodes(context: Context, state: PictureState, palette: Palette, zoo
   const { network, layout, tick, broken } = state;
   const { tokens } = palette;
   const onPath = new Set<Node>(state.path.flatMap(({ link }) => [network.a[link]!, network.b[link]!]));
-  const rate = network.frame.rate_bits_per_sec;
   context.textAlign = "center";
   context.textBaseline = "middle";
   // Names keep their size whatever the zoom, so that zooming in shows more of them.
@@ -232,24 +231,7 @@ function paintNodes(context: Context, state: PictureState, palette: Palette, zoo
     context.setLineDash(dead ? [4, 3] : []);
     context.stroke();
     context.setLineDash([]);
-    if (level < 0 && tick && !dead) {
-      // What it receives, and above that what it relays, of what its links could bring it.
-      const most = rate * Math.max(1, network.linksOf[node]!.length) * tick.secs;
-      const [received, relayed] = [tick.received[node]! * 8, tick.relayed[node]! * 8];
-      const inner = Math.max(0, width - 8);
-      const [wide, further] = [
-        inner * Math.min(1, received / most),
-        inner * Math.min(1, (received + relayed) / most),
-      ];
-      if (inner > 6) {
-        context.fillStyle = tokens.border;
-        context.fillRect(x + 4, y + height - 9, inner, 4);
-        context.fillStyle = withAlpha(tokens.accent, 0.45);
-        context.fillRect(x + 4, y + height - 9, further, 4);
-        context.fillStyle = tokens.accent;
-        context.fillRect(x + 4, y + height - 9, wide, 4);
-      }
-    }
+    if (level < 0 && tick && !dead) paintMeter(context, state, tick, node, tokens);
     const name = nodeName(network, node);
     if (width * zoom > name.length * 6.4 + 2) {
       context.font = `${level < 0 ? 600 : 500} ${namePx}px ${FONT_FAMILY}`;
@@ -263,4 +245,31 @@ function paintNodes(context: Context, state: PictureState, palette: Palette, zoo
     }
   }
   context.globalAlpha = 1;
+}
+
+/** What a server receives, and above that what it relays, of what its links could bring it. */
+function paintMeter(
+  context: Context,
+  { network, layout }: PictureState,
+  tick: Tick,
+  node: Node,
+  tokens: Palette["tokens"],
+): void {
+  const { x, y, width, height } = boxOf(layout, node);
+  const most = network.frame.rate_bits_per_sec * Math.max(1, network.linksOf[node]!.length) * tick.secs;
+  const received = Math.min(1, (tick.received[node]! * 8) / most);
+  const both = Math.min(1, received + (tick.relayed[node]! * 8) / most);
+  const lying = width > 18;
+  const bar = (share: number) => {
+    if (lying) context.fillRect(x + 4, y + height - 9, (width - 8) * share, 4);
+    else context.fillRect(x + 1.5, y + height - 2 - (height - 4) * share, width - 3, (height - 4) * share);
+  };
+  if (lying) {
+    context.fillStyle = tokens.border;
+    bar(1);
+  }
+  context.fillStyle = withAlpha(tokens.accent, 0.45);
+  bar(both);
+  context.fillStyle = tokens.accent;
+  bar(received);
 }

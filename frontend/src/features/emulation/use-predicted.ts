@@ -88,7 +88,10 @@ export function usePredicted(session: Session, experiment: Experiment): Predicte
       if (!answer) return [];
       return [{ x: from, goodput: answer.total * header_efficiency, abt: answer.abt * header_efficiency }];
     });
-    const last = steps.at(-1);
-    return last ? [...steps, { ...last, x: end }] : [];
+    const changes = steps.filter(
+      ({ goodput, abt }, i) => i === 0 || goodput !== steps[i - 1]!.goodput || abt !== steps[i - 1]!.abt,
+    );
+    const last = changes.at(-1);
+    return last ? [...changes, { ...last, x: end }] : [];
   }, [network, stretches, sets, end, ...answers]);
 }

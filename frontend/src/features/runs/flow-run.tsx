@@ -1,13 +1,13 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
 import { Empty, Skeleton } from "@/ui/marks";
+import { Downloads } from "../shared/run-downloads";
 import { useRunFeed } from "../shared/run-feed";
 import { RunFrame, type RunViewProps } from "../shared/run-frame";
 import { emptyLog, metricsOf, reduceLog, shownPoint } from "../shared/run-points";
 import type { RunSearch } from "../shared/run-url";
 import { isOver } from "../shared/runs";
 import { CurvesPanel } from "./curves-panel";
-import { Downloads } from "../shared/run-downloads";
 import { HeatPanel } from "./heat-panel";
 import { NumbersPanel } from "./numbers-panel";
 import { PointsTable } from "./points-table";

@@ -20,10 +20,10 @@ import { ProblemView } from "../shared/problem";
 import { fullerDirection, type LinkLoad, type Point, specOfTopology } from "../shared/run-points";
 import { useTheme } from "../shared/theme";
 import { readSelection, writeSelection } from "../shared/url-state";
+import { usePicture } from "../shared/use-picture";
 import { linkColumns } from "./link-columns";
 import { pointText } from "./numbers-panel";
 import styles from "./runs.module.css";
-import { usePicture } from "../shared/use-picture";
 
 const VIEWS = [
   { id: "floor", label: "Floor" },
