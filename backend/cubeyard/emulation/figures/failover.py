@@ -13,13 +13,13 @@ from cubeyard.emulation.figures.testbed import BCUBE, LINK_BITS_PER_SEC, MTU, pa
 
 AT_SECS = 5.0
 SECONDS = 22.0
-LAST_SECS = 4.0
-"""The new rate is that of the end."""
+AGAIN_SECS = 2.0
+"""From the move to the new path until TCP has grown again; the new rate is that of all the time after it."""
 WINDOW_SECS = 0.5
 NAME = "one-to-one, 03 off"
 
 
-def trial(brevity: float) -> Trial:
+def _trial(brevity: float) -> Trial:
     seconds = max(SECONDS * brevity, 14.0)
     return Trial(
         NAME,
@@ -32,13 +32,13 @@ def trial(brevity: float) -> Trial:
 
 
 def measure(lab: Lab) -> Outcome:
-    found = lab.measure([trial(lab.brevity)])[NAME]
+    found = lab.measure([_trial(lab.brevity)])[NAME]
     fault = found.report["faults"][0]
     struck_secs = fault["injected_at_secs"]
     moved, anew = _switch(found, "failure"), _switch(found, "adaptation")
     before = paper_gbps(found.between(0.0, struck_secs))
     end = found.at_secs[-1]
-    after = paper_gbps(found.between(end - LAST_SECS * min(lab.brevity * 2, 1.0), end))
+    after = paper_gbps(found.between(anew["at_secs"] + AGAIN_SECS, end)) if anew else None
     x, y = found.curve(WINDOW_SECS)
     shared = [
         paper_gbps(rate)
