@@ -24,14 +24,15 @@ from cubeyard.engine import Engine
 from cubeyard.exports import render
 from cubeyard.figures.catalog import FigureCatalog
 from cubeyard.jobs.models import JobRow
-from cubeyard.jobs.queue import QUEUE, Queue, make_app
+from cubeyard.jobs.queue import EXPORTS, Queue
 from cubeyard.jobs.repository import JobRepository
 from cubeyard.jobs.service import FINISHED
 from cubeyard.kit.db import Database
 from cubeyard.kit.errors import ProblemError
+from cubeyard.kit.queue import make_app
 from cubeyard.plans.service import PlanService
 from cubeyard.plans.view import PlanView
-from cubeyard.runs import queue as run_queue
+from cubeyard.runs.queue import RUNS
 from cubeyard.runs.reaper import RunReaper
 from cubeyard.runs.runner import RunRunner
 from cubeyard.settings import Settings
@@ -165,7 +166,9 @@ class Reaper:
 
     async def once(self) -> None:
         manager = self._app.job_manager
-        for job in await manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=self._settings.job_lease_secs):
+        for job in await manager.get_stalled_jobs(
+            queue=EXPORTS.queue, seconds_since_heartbeat=self._settings.job_lease_secs
+        ):
             job_id = str(job.task_kwargs["job_id"])
             verdict = await run_in_threadpool(self._take_back, job_id)
             try:
@@ -182,7 +185,7 @@ class Reaper:
         """A run has its own lease and is put into the queue anew: what a dead worker held there means nothing."""
         manager = self._app.job_manager
         lease_secs = self._settings.job_lease_secs
-        for job in await manager.get_stalled_jobs(queue=run_queue.RUN_QUEUE, seconds_since_heartbeat=lease_secs):
+        for job in await manager.get_stalled_jobs(queue=RUNS.queue, seconds_since_heartbeat=lease_secs):
             try:
                 await manager.finish_job(job, Status.FAILED, delete_job=True)
             except ProcrastinateException as error:
@@ -224,8 +227,7 @@ class Reaper:
 
 async def run_worker(settings: Settings, database: Database, engine: Engine, stopping: asyncio.Event) -> None:
     """Work until told to stop. Raises if the database goes away for good."""
-    app = make_app(database.conninfo, workers=settings.worker_concurrency + settings.run_concurrency)
-    app.add_tasks_from(run_queue.tasks(), namespace=run_queue.NAMESPACE)
+    app = make_app(database.conninfo, EXPORTS, RUNS, workers=settings.worker_concurrency + settings.run_concurrency)
     emulations = EmulationRunner(settings, database, engine)
     does = {
         "run_export": ExportRunner(settings, database, engine),
@@ -252,7 +254,7 @@ async def run_worker(settings: Settings, database: Database, engine: Engine, sto
 
     async with app.open_async():
         reaper = asyncio.create_task(Reaper(settings, database, app, emulations).run(stopping))
-        workers = (work(QUEUE, settings.worker_concurrency), work(run_queue.RUN_QUEUE, settings.run_concurrency))
+        workers = (work(EXPORTS.queue, settings.worker_concurrency), work(RUNS.queue, settings.run_concurrency))
         stop = asyncio.create_task(stopping.wait())
         try:
             await asyncio.wait({reaper, *workers, stop}, return_when=asyncio.FIRST_COMPLETED)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from sqlalchemy import CursorResult, Text, cast, column, delete, func, insert, select, table, update
-from sqlalchemy.orm import Session
 
 from cubeyard.jobs.models import ChunkRow, JobRow
+from cubeyard.kit.db import Repository
 
 
-class JobRepository:
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
+class JobRepository(Repository):
     def job(self, job_id: str, *, lock: bool = False) -> JobRow | None:
         query = select(JobRow).where(JobRow.id == job_id).execution_options(populate_existing=True)
         return self._session.scalars(query.with_for_update() if lock else query).one_or_none()
@@ -22,18 +19,6 @@ class JobRepository:
     def jobs_of(self, plan_id: str, limit: int = 50) -> Sequence[JobRow]:
         query = select(JobRow).where(JobRow.plan_id == plan_id).order_by(JobRow.created_at.desc(), JobRow.id.desc())
         return self._session.scalars(query.limit(limit)).all()
-
-    def add(self, row: JobRow) -> JobRow:
-        self._session.add(row)
-        self._session.flush()
-        self._session.refresh(row)
-        return row
-
-    def flush(self) -> None:
-        self._session.flush()
-
-    def now(self) -> datetime:
-        return self._session.scalars(select(func.clock_timestamp())).one()
 
     def report(self, job_id: str, attempt: int, progress: float, doing: str) -> bool:
         """False if the attempt is over: cancelled, or another worker's by now."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from datetime import datetime
+from typing import Annotated, TypeVar
 
 import psycopg
 import structlog
 from fastapi import Depends, Request
-from sqlalchemy import MetaData, create_engine, make_url, text
+from sqlalchemy import MetaData, create_engine, func, make_url, select, text
 from sqlalchemy.engine import URL
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 
@@ -38,6 +39,30 @@ class Base(DeclarativeBase):
             "pk": "pk_%(table_name)s",
         }
     )
+
+
+Row = TypeVar("Row", bound=Base)
+
+
+class Repository:
+    """What repositories of rows that workers hold share; SQL on the caller's transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def add(self, row: Row) -> Row:
+        """The row as the database has it, defaults and all."""
+        self._session.add(row)
+        self._session.flush()
+        self._session.refresh(row)
+        return row
+
+    def flush(self) -> None:
+        self._session.flush()
+
+    def now(self) -> datetime:
+        """By the database's clock: that of workers may differ."""
+        return self._session.scalars(select(func.clock_timestamp())).one()
 
 
 class Database:

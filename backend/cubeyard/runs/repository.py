@@ -23,8 +23,9 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.dialects.postgresql import distinct_on
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import aliased
 
+from cubeyard.kit.db import Repository
 from cubeyard.runs.models import FrameRow, RunRow
 
 CHANNEL = "cubeyard_runs"
@@ -41,10 +42,7 @@ class Frame:
     """JSON text, as it was written."""
 
 
-class RunRepository:
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
+class RunRepository(Repository):
     def run(self, run_id: str, *, lock: bool = False) -> RunRow | None:
         query = select(RunRow).where(RunRow.id == run_id).execution_options(populate_existing=True)
         return self._session.scalars(query.with_for_update() if lock else query).one_or_none()
@@ -113,18 +111,6 @@ class RunRepository:
             query = query.where(RunRow.state == "succeeded")
         rows = self._session.scalars(query.order_by(RunRow.figure, RunRow.created_at.desc(), RunRow.id.desc()))
         return {row.figure: row for row in rows if row.figure is not None}
-
-    def add(self, row: RunRow) -> RunRow:
-        self._session.add(row)
-        self._session.flush()
-        self._session.refresh(row)
-        return row
-
-    def flush(self) -> None:
-        self._session.flush()
-
-    def now(self) -> datetime:
-        return self._session.scalars(select(func.clock_timestamp())).one()
 
     def append(
         self, row: RunRow, kind: str, payload: dict[str, Any], size_bytes: int, point: int | None = None
