@@ -10,18 +10,25 @@ import orjson
 from cubeyard.experiments.models import ExperimentRow
 from cubeyard.experiments.points import failures_of, seeds_of
 from cubeyard.kit.db import Database
-from cubeyard.reports import figure, points
+from cubeyard.reports import figure, points, session
 from cubeyard.reports.content import Report, shown
 from cubeyard.runs.results import frames_of
 from cubeyard.runs.schemas import Run
 
 Json = dict[str, Any]
-KINDS = {"prediction": "Prediction", "sweep": "Sweep", "figure": "Published figure"}
+KINDS = {
+    "prediction": "Prediction",
+    "sweep": "Sweep",
+    "emulation": "Session with real packets",
+    "figure": "Published figure",
+}
 MAX_WORDS_CHARACTERS = 400
 
 
 def of_experiment(database: Database, run: Run, experiment: ExperimentRow) -> Report:
-    """The report of a prediction or a sweep, complete or not."""
+    """The report of a prediction, a sweep or a session, complete or not."""
+    if run.kind == "emulation":
+        return _of_session(database, run, experiment)
     found = points.gather(_payloads(database, run.id, "point"))
     titles = [_title(one) for one in experiment.topologies]
     return Report(
@@ -33,6 +40,29 @@ def of_experiment(database: Database, run: Run, experiment: ExperimentRow) -> Re
         sections=points.sections(found, titles) if found.count else [],
         provenance=[*_plans(experiment), ("question", experiment.content_hash[:12]), *_seeds(seeds_of(experiment.document)), *_made(run)],
     )  # fmt: skip
+
+
+def _of_session(database: Database, run: Run, experiment: ExperimentRow) -> Report:
+    """Without numbers as long as the session has not ended."""
+    document = next(_payloads(database, run.id, "report"), None)
+    worth = session.provenance(document) if document is not None else []
+    made = [one for one in _made(run) if one[0] not in {"engine", "numbers"}]
+    return Report(
+        title=run.title,
+        kind=KINDS[run.kind],
+        state=_state(run),
+        findings=session.findings(document) if document is not None else [],
+        question=[*_question(experiment), *_settings(experiment.document)],
+        sections=session.sections(document) if document is not None else [],
+        provenance=[*_plans(experiment), ("question", experiment.content_hash[:12]), *_seeds(seeds_of(experiment.document)), *worth, *made],
+    )  # fmt: skip
+
+
+def _settings(document: Json) -> list[tuple[str, str]]:
+    emulation = document.get("emulation") or {}
+    kept = {name: value for name, value in emulation.items() if not isinstance(value, dict)}
+    parts = [(name, emulation[name]) for name in ("slice", "hypothesis") if emulation.get(name)]
+    return [("Real packets", _words(kept)), *((name.capitalize(), _words(value)) for name, value in parts)]
 
 
 def of_figure(database: Database, run: Run) -> Report:

@@ -1,0 +1,111 @@
+"""The report of a session with real packets: what held, what it is worth, and how each fault was survived."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cubeyard.reports.content import Cell, Chart, Column, Line, Section, Table, shown
+
+Json = dict[str, Any]
+MEGA = 1e6
+WINDOWS = ("before", "during", "after")
+WINDOW_COLUMNS = (
+    Column("Faults"), Column("Length (s)", number=True), Column("Goodput (Mb/s)", number=True),
+    Column("Least goodput (Mb/s)", number=True), Column("ABT (Mb/s)", number=True), Column("Least ABT (Mb/s)", number=True),
+    Column("Stalled flows", number=True), Column("Retransmits", number=True), Column("Drops", number=True),
+    Column("Host CPU", number=True, share=True), Column("Fidelity"),
+)  # fmt: skip
+FAULT_COLUMNS = (
+    Column("Fault"), Column("Kind"), Column("Struck"), Column("From (s)", number=True), Column("To (s)", number=True),
+    Column("Noticed after (ms)", number=True), Column("First flow moved after (ms)", number=True),
+    Column("Last (ms)", number=True), Column("Moves", number=True), Column("Goodput back after (s)", number=True),
+    Column("Fidelity"),
+)  # fmt: skip
+SERVER_COLUMNS = (
+    Column("Server"), Column("Sent (Mb/s)", number=True), Column("Received (Mb/s)", number=True),
+    Column("Relayed (Mb/s)", number=True), Column("Fidelity"),
+)  # fmt: skip
+LINK_COLUMNS = (
+    Column("Link"), Column("Level", number=True), Column("Forth (Mb/s)", number=True), Column("Back (Mb/s)", number=True),
+    Column("Fidelity"),
+)  # fmt: skip
+
+
+def findings(report: Json) -> list[str]:
+    """The verdict, whether it can be trusted, and the sums beside what was expected."""
+    fidelity, verdict = report["fidelity"], report["verdict"]
+    outcome = {"held": "The hypothesis held: ", "broken": "The hypothesis broke: "}.get(verdict["outcome"], "")
+    ideal = report["ideal_bits_per_sec"] * report["header_efficiency"]
+    share = f", {shown(report['aggregate_goodput_bits_per_sec'] / ideal, share=True)} of it" if ideal > 0 else ""
+    return [
+        f"{outcome}{verdict['sentence']}",
+        f"Fidelity: {fidelity['verdict']}. {fidelity['reason']}",
+        f"Aggregate goodput {_mega(report['aggregate_goodput_bits_per_sec'])}; headers leave {_mega(ideal)} of the ideal{share}.",
+        f"ABT {_mega(report['abt_bits_per_sec'])}; the flow engine predicts {_mega(report['predicted']['abt_bits_per_sec'])}.",
+        *(["The run ended before its time: it was aborted."] if report["ended"] == "aborted" else []),
+    ]
+
+
+def sections(report: Json) -> list[Section]:
+    """Every table says beside each row what its numbers are worth."""
+    worth = report["fidelity"]["verdict"]
+    windows = [(name, report["windows"][name]) for name in WINDOWS if name in report["windows"]]
+    made = [
+        Section(
+            "Before, during and after the faults",
+            charts=_charts(report["series"]),
+            tables=[
+                Table("Windows", WINDOW_COLUMNS, [_window(name, one, worth) for name, one in [*windows, ("in all", report["total"])]])
+            ],
+        )
+    ]  # fmt: skip
+    if report["faults"]:
+        rows = [_fault(one, worth) for one in report["faults"]]
+        made.append(Section("How each fault was survived", tables=[Table("Faults", FAULT_COLUMNS, rows)]))
+    servers: list[list[Cell]] = [
+        [one["server"], *(one[f"{what}_bits_per_sec"] / MEGA for what in ("sent", "received", "relayed")), worth]
+        for one in report["per_server"]
+    ]
+    links: list[list[Cell]] = [
+        [one["link"], one["level"], one["ab_bits_per_sec"] / MEGA, one["ba_bits_per_sec"] / MEGA, worth]
+        for one in report["per_link"]
+    ]
+    made.append(Section("Every server", tables=[Table("Servers", SERVER_COLUMNS, servers)]))
+    made.append(Section("Every link", tables=[Table("Links", LINK_COLUMNS, links)]))
+    return made
+
+
+def provenance(report: Json) -> list[tuple[str, str]]:
+    return [("numbers", "measured"), ("fidelity", report["fidelity"]["verdict"])]
+
+
+def _charts(series: Json) -> list[Chart]:
+    at = [float(one) for one in series["at_secs"]]
+    if len(at) < 2:
+        return []
+    lines = [
+        Line(name, at, [one / MEGA for one in series[f"{key}_bits_per_sec"]])
+        for name, key in (("goodput", "goodput"), ("ABT", "abt"))
+    ]
+    return [Chart("Throughput over time", "time (s)", "Mb/s", lines)]
+
+
+def _window(name: str, one: Json, worth: str) -> list[Cell]:
+    rates = (one[key] / MEGA for key in (
+        "goodput_bits_per_sec", "least_goodput_bits_per_sec", "abt_bits_per_sec", "least_abt_bits_per_sec"
+    ))  # fmt: skip
+    return [name, one["secs"], *rates, one["stalled_flows"], one["retransmits"], one["drops"], one["cpu"], worth]
+
+
+def _fault(one: Json, worth: str) -> list[Cell]:
+    millis = (
+        None if one[key] is None else one[key] * 1e3 for key in ("detected_secs", "first_move_secs", "last_move_secs")
+    )
+    return [
+        one["id"], one["kind"].replace("-", " "), ", ".join(one["targets"]), one["injected_at_secs"],
+        one["recovered_at_secs"], *millis, one["moves"], one["recovered_secs"], worth,
+    ]  # fmt: skip
+
+
+def _mega(bits_per_sec: float) -> str:
+    return f"{shown(bits_per_sec / MEGA)} Mb/s"

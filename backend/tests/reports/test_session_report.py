@@ -1,0 +1,98 @@
+"""The report of a session: its verdict, what it is worth beside every number, and how each fault was survived."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pypdf
+
+from cubeyard.reports import session
+from cubeyard.reports.content import Report
+from cubeyard.reports.html import html
+from cubeyard.reports.pdf import pdf
+from tests.reports.test_reports import Page
+
+Json = dict[str, Any]
+WINDOW: Json = {
+    "secs": 6.1, "goodput_bits_per_sec": 1_234_500_000, "least_goodput_bits_per_sec": 987_000_000, "abt_bits_per_sec": 543_000_000,
+    "least_abt_bits_per_sec": 321_000_000, "stalled_flows": 0, "retransmits": 77, "drops": 3, "cpu": 0.415,
+}  # fmt: skip
+FAULT: Json = {
+    "id": "f1", "kind": "cable-pulled", "targets": ["00/<0,0>"], "injected_at_secs": 6.0, "recovered_at_secs": None,
+    "detected_secs": 0.0019, "first_move_secs": 0.0021, "last_move_secs": None, "moves": 49, "recovered_secs": 1.5,
+}  # fmt: skip
+DOCUMENT: Json = {
+    "ended": "aborted",
+    "verdict": {"outcome": "broken", "sentence": "goodput-share was not at least 0.6."},
+    "aggregate_goodput_bits_per_sec": 1_234_500_000,
+    "ideal_bits_per_sec": 2_000_000_000,
+    "header_efficiency": 0.98,
+    "abt_bits_per_sec": 543_000_000,
+    "predicted": {"abt_bits_per_sec": 1_710_000_000},
+    "total": WINDOW,
+    "windows": {"before": WINDOW, "during": WINDOW},
+    "fidelity": {"verdict": "emulator-limited", "reason": "The machine was busy."},
+    "faults": [FAULT],
+    "per_server": [
+        {"server": "00", "sent_bits_per_sec": 1e8, "received_bits_per_sec": 9e7, "relayed_bits_per_sec": 1.5e7},
+    ],
+    "per_link": [{"link": "00/<0,0>", "level": 0, "ab_bits_per_sec": 8.8e7, "ba_bits_per_sec": 0}],
+    "series": {
+        "at_secs": [0, 1, 2],
+        "goodput_bits_per_sec": [1e9, 1.1e9, 4e8],
+        "abt_bits_per_sec": [5e8, 5e8, 0],
+    },
+}
+
+
+def report(document: Json) -> Report:
+    return Report(
+        "BCube(4,1)", "Session with real packets", "Complete.", session.findings(document), [], session.sections(document),
+        session.provenance(document),
+    )  # fmt: skip
+
+
+def test_the_page_says_the_verdict_what_it_is_worth_and_every_number() -> None:
+    page = Page(b"".join(html(report(DOCUMENT))).decode())
+    words = " ".join(page.words)
+    for said in (
+        "The hypothesis broke",
+        "emulator-limited",
+        "The machine was busy",
+        "1,710 Mb/s",
+        "it was aborted",
+        "numbers measured",
+    ):
+        assert said in words
+    for cell in ("1,234", "41.5 %", "f1", "cable pulled", "1.9", "49", "90", "88"):
+        assert cell in page.cells
+    # A session that struck no "after" has no such row, and what is not known is left empty.
+    assert "after" not in page.cells
+    assert page.fetched == []
+    rows = sum(len(table.rows) for section in session.sections(DOCUMENT) for table in section.tables)
+    assert page.cells.count("emulator-limited") == rows
+
+
+def test_the_same_is_typeset() -> None:
+    text = " ".join(one.extract_text() for one in pypdf.PdfReader(io.BytesIO(b"".join(pdf(report(DOCUMENT))))).pages)
+    assert "The hypothesis broke" in text
+    assert "00/<0,0>" in text
+
+
+def test_a_session_without_faults_or_time_has_less_to_say() -> None:
+    short = {
+        **DOCUMENT,
+        "faults": [],
+        "windows": {},
+        "series": {"at_secs": [], "goodput_bits_per_sec": [], "abt_bits_per_sec": []},
+    }
+    short |= {
+        "verdict": {"outcome": "none", "sentence": "The run had no hypothesis."},
+        "ideal_bits_per_sec": 0,
+        "ended": "done",
+    }
+    made = session.sections(short)
+    assert [one.title for one in made] == ["Before, during and after the faults", "Every server", "Every link"]
+    assert made[0].charts == []
+    assert session.findings(short)[0] == "The run had no hypothesis."
