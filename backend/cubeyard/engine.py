@@ -38,6 +38,7 @@ CABLE_COLUMNS = (
 
 Json = dict[str, Any]
 OnProgress = Callable[[int, int], object]
+OnPartial = Callable[[str], object]
 """Told units of work done and in all (0: not yet known); an answer of `False` cancels."""
 
 
@@ -293,10 +294,17 @@ class Engine:
         """The published figures: id, title and source."""
         return orjson.loads(_binding().figures_json())
 
-    def figure_json(self, figure_id: str, seeds: int | None = None, on_progress: OnProgress | None = None) -> bytes:
-        """A published figure, recomputed. `on_progress` as in `predict_json`."""
+    def figure_json(
+        self,
+        figure_id: str,
+        seeds: int | None = None,
+        on_progress: OnProgress | None = None,
+        on_partial: OnPartial | None = None,
+    ) -> bytes:
+        """A published figure, recomputed. `on_progress` as in `predict_json`; `on_partial` gets what there is of a slow one
+        so far: the same document with `partial: true`."""
         with _findings():
-            return _bytes(_binding().figure(figure_id, seeds, on_progress))
+            return _bytes(_binding().figure(figure_id, seeds, on_progress, on_partial))
 
     def remembered(self, plan_hash: str) -> BuiltPlan | None:
         """A plan computed lately, by its hash."""

@@ -9,7 +9,7 @@ import orjson
 
 from cubeyard.emulation.figures.catalog import FIGURES, refuse_unable
 from cubeyard.emulation.figures.lab import Lab
-from cubeyard.engine import Engine, OnProgress
+from cubeyard.engine import Engine, OnPartial, OnProgress
 from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import Settings
 
@@ -55,14 +55,20 @@ class FigureCatalog:
             raise ProblemError(404, "not-found", f"There is no figure {figure_id}. There are: {ids}.")
         return found
 
-    def figure_json(self, figure_id: str, seeds: int | None = None, on_progress: OnProgress | None = None) -> bytes:
+    def figure_json(
+        self,
+        figure_id: str,
+        seeds: int | None = None,
+        on_progress: OnProgress | None = None,
+        on_partial: OnPartial | None = None,
+    ) -> bytes:
         """A figure, made now. Raises a 503 that names what is missing where it cannot be measured.
 
         A measured one takes no seeds: packets are not drawn.
         """
         measured = next((one for one in FIGURES if one.id == figure_id), None)
         if measured is None:
-            return self._engine.figure_json(figure_id, seeds, on_progress)
+            return self._engine.figure_json(figure_id, seeds, on_progress, on_partial)
         refuse_unable(self._settings)
         if self._lab is None:
             raise ProblemError(503, "cannot-measure", "Figures are not measured by this process; its worker does.")

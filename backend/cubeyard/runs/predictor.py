@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from cubeyard.engine import Json, OnProgress
+from cubeyard.engine import Json, OnPartial, OnProgress
 
 
 class FigureMaker(Protocol):
-    def figure_json(self, figure_id: str, seeds: int | None = None, on_progress: OnProgress | None = None) -> bytes: ...
+    def figure_json(
+        self,
+        figure_id: str,
+        seeds: int | None = None,
+        on_progress: OnProgress | None = None,
+        on_partial: OnPartial | None = None,
+    ) -> bytes: ...
 
 
 class Predictor(FigureMaker, Protocol):

@@ -29,6 +29,10 @@ from cubeyard.runs.service import enter
 
 log = structlog.get_logger(__name__)
 
+LEAST_BETWEEN_PARTIALS_SECS = 0.25
+SHARE_BETWEEN_PARTIALS = 0.05
+"""Of the time that a figure has taken so far."""
+
 
 class Emulator(Protocol):
     """What sends real packets."""
@@ -151,7 +155,8 @@ class RunRunner:
     def _figure(self, run: RunRow, frames: Frames) -> None:
         assert run.figure is not None
         if run.points_done == 0:
-            result = orjson.loads(self._figures.figure_json(run.figure, run.seeds, _reporter(frames.lease, 0, 1)))
+            told = _reporter(frames.lease, 0, 1)
+            result = orjson.loads(self._figures.figure_json(run.figure, run.seeds, told, _shower(frames)))
             frames.lease.check()
             frames.write("figure", result, 0)
 
@@ -174,6 +179,23 @@ class RunRunner:
         except OverError:
             return False
         return True
+
+
+def _shower(frames: Frames) -> Callable[[str], None]:
+    """Writes what there is of a figure so far as frames without a point: soon at first, then ever more seldom, so that a
+    long run keeps a hundred of them and not thousands."""
+    began = time.monotonic()
+    wrote: float | None = None
+
+    def show(document: str) -> None:
+        nonlocal wrote
+        now = time.monotonic()
+        if wrote is None or now - wrote >= max(LEAST_BETWEEN_PARTIALS_SECS, SHARE_BETWEEN_PARTIALS * (now - began)):
+            wrote = now
+            frames.lease.check()
+            frames.write("figure", orjson.loads(document))
+
+    return show
 
 
 def _reporter(lease: Lease, done: int, total: int) -> Callable[[int, int], bool]:

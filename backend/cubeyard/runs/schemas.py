@@ -62,7 +62,7 @@ class RunEvent(BaseModel):
     id: str | None = Field(default=None, description="The frame's number, to resume after; `progress` has none.")
     event: Literal["state", "point", "figure", "progress", "network", "phase", "tick", "fault", "stop-all", "report"]
     data: str = Field(
-        description="JSON. `state`: {state, attempt, reason}. `point`: a `PointFrame`. `figure`: the figure's document. "
+        description="JSON. `state`: {state, attempt, reason}. `point`: a `PointFrame`. `figure`: the figure's document, with `partial: true` while it grows. "
         "`progress`: {state, progress, points_done, points_total, remaining_secs}. Of emulations: `network` begins an attempt and says what the columns of "
         "each `tick` are; `report` ends it."
     )

@@ -9,7 +9,9 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
+import orjson
 import pytest
 from fastapi.testclient import TestClient
 from pyarrow import parquet
@@ -17,6 +19,7 @@ from pyarrow import parquet
 from cubeyard.app import create_app
 from cubeyard.engine import CancelledError, Engine
 from cubeyard.kit.db import Database
+from cubeyard.runs.repository import RunRepository
 from cubeyard.settings import Settings
 from tests.runs.conftest import API, ended, wait_for
 
@@ -71,6 +74,28 @@ def test_a_figure_s_run_becomes_its_result(working_client: TestClient) -> None:
     assert again["latest_run"]["id"] == later["id"]
     assert again["result"] == figure["result"]
     assert [one["id"] for one in working_client.get(f"{API}/runs", params={"figure": QUICK}).json()["items"]] == [later["id"], run["id"]]  # fmt: skip
+
+
+def test_a_slow_figure_grows_while_it_is_computed(working_client: TestClient, database: Database) -> None:
+    run = working_client.post(f"{API}/figures/bcube-fig8-switch/runs", json={"seeds": 20}).json()["id"]
+
+    def partials() -> list[Any]:
+        with database.session() as session:
+            frames = RunRepository(session).frames(run, 0)
+        return [orjson.loads(frame.payload) for frame in frames if frame.kind == "figure"]
+
+    deadline = time.monotonic() + 60
+    while len(seen := partials()) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert working_client.post(f"{API}/runs/{run}/cancel").status_code == 200
+    first, second = (next(line for line in one["series"] if line["name"] == "BCube") for one in seen[:2])
+    assert first["x"][0] == 0
+    assert len(first["x"]) < len(second["x"])
+    assert second["y"][: len(first["y"])] == first["y"], "what is there stays"
+    assert all(one["partial"] for one in seen)
+    # Only the whole figure is a result.
+    assert working_client.get(f"{API}/runs/{run}/results").json()["figure"] is None
+    assert working_client.get(f"{API}/figures/bcube-fig8-switch").json()["result"] is None
 
 
 @pytest.mark.parametrize("figure", [one["id"] for one in Engine(Settings()).figures])

@@ -89,6 +89,7 @@ def diff_plans(before: Plan, after: Plan) -> str:
     """The work order that turns one plan's cabling into the other's, as JSON."""
 
 Progress = Callable[[int, int], object]
+Partial = Callable[[str], object]
 """Called at least every 50 ms with units of work done and in all (0: not yet known); `False` cancels."""
 
 def predict(spec_json: str, experiment_json: str, on_progress: Progress | None = None) -> str:
@@ -104,8 +105,11 @@ def fault_targets(spec_json: str, faults_json: str, seed: int) -> str:
 def figures_json() -> str:
     """The published figures: `[{id, title, source}]`."""
 
-def figure(figure_id: str, seeds: int | None = None, on_progress: Progress | None = None) -> str:
-    """A published figure recomputed: `{id, title, rows, series, axes, choices, provenance}`. Raises EngineError."""
+def figure(
+    figure_id: str, seeds: int | None = None, on_progress: Progress | None = None, on_partial: Partial | None = None
+) -> str:
+    """A published figure recomputed: `{id, title, rows, verdicts, series, axes, choices, provenance}`. Where it takes long,
+    `on_partial` gets what there is so far, the same document with `partial: true`. Raises EngineError, EngineCancelled."""
 
 def routings_json(spec_json: str) -> str:
     """Routing schemes that serve a plan, its paper's own first: `[{name, summary}]`. Raises EngineError."""

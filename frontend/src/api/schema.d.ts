@@ -5643,7 +5643,7 @@ export interface operations {
                         event: "state" | "point" | "figure" | "progress" | "network" | "phase" | "tick" | "fault" | "stop-all" | "report";
                         /**
                          * Data
-                         * @description JSON. `state`: {state, attempt, reason}. `point`: a `PointFrame`. `figure`: the figure's document. `progress`: {state, progress, points_done, points_total, remaining_secs}. Of emulations: `network` begins an attempt and says what the columns of each `tick` are; `report` ends it.
+                         * @description JSON. `state`: {state, attempt, reason}. `point`: a `PointFrame`. `figure`: the figure's document, with `partial: true` while it grows. `progress`: {state, progress, points_done, points_total, remaining_secs}. Of emulations: `network` begins an attempt and says what the columns of each `tick` are; `report` ends it.
                          */
                         data: string;
                     };

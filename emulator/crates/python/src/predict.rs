@@ -15,15 +15,24 @@ use crate::{EngineCancelled, engine_error};
 /// How often whoever waits is told, and asked.
 const TELL_EVERY: Duration = Duration::from_millis(50);
 
-/// Runs `work` beside the interpreter. `on_progress(done, total)` is called at least every 50 ms while it runs; once
-/// it returns `False` or raises, and on a signal such as Ctrl-C, the work is cancelled.
-fn watched<F>(py: Python<'_>, on_progress: Option<&Py<PyAny>>, work: F) -> PyResult<String>
+/// Runs `work` beside the interpreter. `on_progress(done, total)` is called at least every 50 ms while it runs, and
+/// `on_partial(document)` whenever there is more to show; once the first returns `False` or either raises, and on a signal
+/// such as Ctrl-C, the work is cancelled.
+fn watched<F>(
+    py: Python<'_>,
+    on_progress: Option<&Py<PyAny>>,
+    on_partial: Option<&Py<PyAny>>,
+    work: F,
+) -> PyResult<String>
 where
     F: FnOnce(&Progress) -> Result<String, PredictError> + Send,
 {
     let progress = Progress::default();
     let tell = |py: Python<'_>| -> PyResult<bool> {
         py.check_signals()?;
+        if let (Some(callback), Some(document)) = (on_partial, progress.take_partial()) {
+            callback.bind(py).call1((document,))?;
+        }
         let Some(callback) = on_progress else {
             return Ok(true);
         };
@@ -82,7 +91,7 @@ pub fn predict(
     experiment_json: &str,
     on_progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    watched(py, on_progress.as_ref(), |progress| {
+    watched(py, on_progress.as_ref(), None, |progress| {
         let network = Network::open(spec_json).map_err(|error| PredictError::Findings(error.findings))?;
         let experiment = Experiment::from_json(experiment_json)?;
         Ok(cubeyard_sim::predict(&network, &experiment, progress)?.to_string())
@@ -150,16 +159,17 @@ pub fn figures_json() -> String {
     figures::figures_json()
 }
 
-/// A published figure recomputed beside the paper's values, as JSON.
+/// A published figure recomputed beside the paper's values, as JSON; what there is of it so far goes to `on_partial`.
 #[pyfunction]
-#[pyo3(signature = (figure_id, seeds=None, on_progress=None))]
+#[pyo3(signature = (figure_id, seeds=None, on_progress=None, on_partial=None))]
 pub fn figure(
     py: Python<'_>,
     figure_id: &str,
     seeds: Option<u64>,
     on_progress: Option<Py<PyAny>>,
+    on_partial: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    watched(py, on_progress.as_ref(), |progress| {
+    watched(py, on_progress.as_ref(), on_partial.as_ref(), |progress| {
         Ok(figures::figure(figure_id, seeds, progress)?.to_string())
     })
 }

@@ -1,5 +1,6 @@
 //! How many flows cross each link: all that the aggregate bottleneck throughput needs.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use cubeyard_routing::{DirectedLink, NoPath, Routed, Router};
@@ -19,6 +20,26 @@ pub struct Progress {
     pub total: AtomicU64,
     /// Set from outside to stop soon.
     pub cancelled: AtomicBool,
+    /// What can be shown already, as a JSON document, until somebody takes it; a later one replaces it.
+    pub partial: Mutex<Option<String>>,
+}
+
+impl Progress {
+    /// Takes what can be shown already, if that is news.
+    pub fn take_partial(&self) -> Option<String> {
+        self.slot().take()
+    }
+
+    pub(crate) fn show(&self, document: String) {
+        *self.slot() = Some(document);
+    }
+
+    fn slot(&self) -> std::sync::MutexGuard<'_, Option<String>> {
+        // A whole document is put in at once: one that panicked elsewhere spoils nothing here.
+        self.partial
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
 }
 
 /// The work was cancelled from outside.

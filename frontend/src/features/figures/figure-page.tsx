@@ -67,7 +67,11 @@ function FigureView({ id }: { id: string }) {
     onSuccess: setRun,
   });
   const latest = figure?.latest_run ?? null;
-  const { live, error: lost } = useRun(latest && !isOver(latest.state) ? latest.id : null, () => {
+  const {
+    live,
+    partial,
+    error: lost,
+  } = useRun(latest && !isOver(latest.state) ? latest.id : null, () => {
     void client.invalidateQueries({ queryKey: ["figure", id] });
     void client.invalidateQueries({ queryKey: ["figures"] });
   });
@@ -78,6 +82,12 @@ function FigureView({ id }: { id: string }) {
   });
   const now: LiveRun | null = latest && { ...latest, ...live };
   const busy = start.isPending || (now !== null && !isOver(now.state) && lost === null);
+  // While a run has something to show, that; the last good result is back if the run does not end well.
+  const shown = useMemo(
+    () =>
+      figure && busy && partial ? { ...figure, result: partial, result_run: latest?.id ?? null } : figure,
+    [figure, busy, partial, latest?.id],
+  );
   const problem = start.error ?? cancel.error ?? lost;
 
   useEffect(() => {
@@ -187,8 +197,8 @@ function FigureView({ id }: { id: string }) {
             {figure.basis === "measured" && <HostNote />}
             <RunLine run={now} busy={busy} />
             {problem !== null && problem !== undefined && <ProblemView error={problem} />}
-            {figure.result ? (
-              <ResultView figure={figure} result={figure.result} />
+            {shown?.result ? (
+              <ResultView figure={shown} result={shown.result} />
             ) : (
               <Empty
                 title={

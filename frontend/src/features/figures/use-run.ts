@@ -1,22 +1,35 @@
 import { useEffect, useRef } from "react";
+import type { FigureResult } from "@/api/types";
 import { useRunFeed } from "../shared/run-feed";
 import { isOver, type LiveRun, liveRun } from "../shared/runs";
 
-/** A run as it goes, and why it cannot be followed. `onOver` is called once, when the run is in its last state. */
-export function useRun(
-  id: string | null,
-  onOver: () => void,
-): { live: Partial<LiveRun> | null; error: unknown } {
-  const { value, feed, error } = useRunFeed<Partial<LiveRun> | null>(
+interface Followed {
+  live: Partial<LiveRun> | null;
+  /** What there is of the figure so far. */
+  partial: FigureResult | null;
+}
+
+const NOTHING: Followed = { live: null, partial: null };
+
+/** A run as it goes, what it has to show, and why it cannot be followed. `onOver` is called once, when the run is in its last state. */
+export function useRun(id: string | null, onOver: () => void): Followed & { error: unknown } {
+  const { value, feed, error } = useRunFeed<Followed>(
     id === null ? null : `/api/v1/runs/${id}/events`,
-    null,
-    (run, events) => events.reduce(liveRun, run ?? {}),
+    NOTHING,
+    ({ live, partial }, events) => {
+      const last = events.findLast((event) => event.event === "figure");
+      return {
+        live: events.reduce(liveRun, live ?? {}),
+        partial: last ? (JSON.parse(last.data) as FigureResult) : partial,
+      };
+    },
   );
   const over = useRef(onOver);
   over.current = onOver;
-  const ended = value?.state !== undefined && isOver(value.state);
+  const state = value.live?.state;
+  const ended = state !== undefined && isOver(state);
   useEffect(() => {
     if (ended) over.current();
   }, [ended]);
-  return { live: value, error: feed === "refused" ? error : null };
+  return { ...value, error: feed === "refused" ? error : null };
 }

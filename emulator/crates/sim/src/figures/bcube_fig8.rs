@@ -1,6 +1,7 @@
 //! ABT of BCube, fat-tree and DCell of 2,048 servers as servers or switches fail. `[bcube §6, Fig. 8]`
 
 use cubeyard_routing::{FailureKind, Failures};
+use cubeyard_topology::Topology;
 use serde_json::json;
 
 use super::{Axes, Context, Outcome, Row, Series, built, mean_and_deviation};
@@ -83,7 +84,33 @@ fn published(structure: &str, kind: FailureKind) -> Vec<Printed> {
 
 fn compute(context: &Context<'_>, kind: FailureKind) -> Result<Outcome, PredictError> {
     let flows = Flows::new((0..2048).collect(), Pattern::AllToAll);
-    context.expect(3 * RATIOS.len() as u64 * context.seeds * flows.len());
+    let structures = structures();
+    context.expect((structures.len() * RATIOS.len()) as u64 * context.seeds * flows.len());
+    let topologies: Vec<Topology> = structures
+        .iter()
+        .map(|(_, spec, _)| built(spec))
+        .collect::<Result<_, _>>()?;
+    // [structure][ratio]: seeds. A seed's three curves are whole before the next seed begins, so that there is something
+    // to see soon.
+    let mut samples = vec![vec![Vec::new(); RATIOS.len()]; structures.len()];
+    for seed in 0..context.seeds {
+        for (s, topology) in topologies.iter().enumerate() {
+            let directed_links = topology.links().len() * 2;
+            let capacity = vec![1.0; directed_links];
+            for (r, &ratio) in RATIOS.iter().enumerate() {
+                let failures = Failures::random(topology, kind, ratio, seed);
+                let scheme = Scheme::new(Some(structures[s].2), topology, failures)?;
+                let load = scheme.count_links(&flows, directed_links, &[], seed, context.progress)?;
+                samples[s][r].push(aggregate_bottleneck(&load, &capacity));
+                context.show(&outcome(kind, &samples));
+            }
+        }
+    }
+    Ok(outcome(kind, &samples))
+}
+
+/// The figure from the samples that there are, by structure and ratio.
+fn outcome(kind: FailureKind, samples: &[Vec<Vec<f64>>]) -> Outcome {
     let mut outcome = Outcome {
         axes: Some(Axes {
             x: match kind {
@@ -100,33 +127,25 @@ fn compute(context: &Context<'_>, kind: FailureKind) -> Result<Outcome, PredictE
         ],
         ..Outcome::default()
     };
-    for (name, spec, routing) in structures() {
-        let topology = built(&spec)?;
-        let directed_links = topology.links().len() * 2;
-        let capacity = vec![1.0; directed_links];
+    for ((name, _, _), by_ratio) in structures().iter().zip(samples) {
         let mut line = Series {
-            name: name.to_owned(),
+            name: (*name).to_owned(),
             ..Series::default()
         };
-        let mut samples = Vec::with_capacity(RATIOS.len());
-        for ratio in RATIOS {
-            let mut sample = Vec::with_capacity(context.seeds as usize);
-            for seed in 0..context.seeds {
-                let failures = Failures::random(&topology, kind, ratio, seed);
-                let scheme = Scheme::new(Some(routing), &topology, failures)?;
-                let load = scheme.count_links(&flows, directed_links, &[], seed, context.progress)?;
-                sample.push(aggregate_bottleneck(&load, &capacity));
-            }
-            let (mean, deviation) = mean_and_deviation(&sample);
-            line.x.push(ratio);
+        for (ratio, sample) in RATIOS
+            .iter()
+            .zip(by_ratio)
+            .filter(|(_, sample)| !sample.is_empty())
+        {
+            let (mean, deviation) = mean_and_deviation(sample);
+            line.x.push(*ratio);
             line.y.push(mean);
             line.deviation.push(deviation);
-            samples.push(sample);
         }
         let printed = published(name, kind);
         let points = printed.iter().map(|value| (RATIOS[value.ratio], value.abt_gbps));
         let paper = Series::paper(format!("paper: {name}"), points);
-        for value in printed {
+        for value in printed.iter().filter(|value| !by_ratio[value.ratio].is_empty()) {
             let label = format!("{name}, {:.0} %", RATIOS[value.ratio] * 100.0);
             let mut row = Row::printed(label, "Gb/s", value.abt_gbps, 1.0, 0.0);
             if value.share > 0.0 {
@@ -134,9 +153,9 @@ fn compute(context: &Context<'_>, kind: FailureKind) -> Result<Outcome, PredictE
             }
             outcome
                 .rows
-                .push(row.because(value.reason).over_seeds(&samples[value.ratio]));
+                .push(row.because(value.reason).over_seeds(&by_ratio[value.ratio]));
         }
         outcome.series.extend([line, paper]);
     }
-    Ok(outcome)
+    outcome
 }

@@ -213,15 +213,22 @@ pub struct Outcome {
 }
 
 /// What a figure is computed with.
-#[derive(Debug)]
 pub struct Context<'a> {
     /// Seeds `0..seeds` of everything drawn.
     pub seeds: u64,
     /// Whoever waits.
     pub progress: &'a Progress,
+    entry: &'static Entry,
 }
 
 impl Context<'_> {
+    /// Shows what there is of the figure so far: lines that grow, and the numbers already reached.
+    pub fn show(&self, outcome: &Outcome) {
+        let mut document = document(self.entry, outcome, self.seeds);
+        document.insert("partial".to_owned(), json!(true));
+        self.progress.show(Value::Object(document).to_string());
+    }
+
     /// Says how much work there is.
     pub fn expect(&self, units: u64) {
         self.progress.total.store(units, Ordering::Relaxed);
@@ -437,7 +444,8 @@ pub fn figures_json() -> String {
     Value::Array(figures).to_string()
 }
 
-/// Computes a figure: `{id, title, source, rows, series, axes, choices, provenance}`.
+/// Computes a figure: `{id, title, rows, verdicts, series, axes, choices, provenance}`. Where it takes long, what there is
+/// so far is shown in `progress.partial`: the same with `partial: true`.
 ///
 /// # Errors
 /// A finding for an id that there is not, or for seeds out of range; cancellation.
@@ -466,7 +474,16 @@ pub fn figure(id: &str, seeds: Option<u64>, progress: &Progress) -> Result<Value
             .with_limit(MAX_SEEDS),
         ]));
     }
-    let outcome = (entry.compute)(&Context { seeds, progress })?;
+    let context = Context {
+        seeds,
+        progress,
+        entry,
+    };
+    let outcome = (entry.compute)(&context)?;
+    Ok(Value::Object(document(entry, &outcome, seeds)))
+}
+
+fn document(entry: &Entry, outcome: &Outcome, seeds: u64) -> Map<String, Value> {
     let count = |verdict| outcome.rows.iter().filter(|row| row.verdict() == verdict).count();
     let mut document = Map::new();
     let mut put = |name: &str, value: Value| {
@@ -502,7 +519,7 @@ pub fn figure(id: &str, seeds: Option<u64>, progress: &Progress) -> Result<Value
             "seeds": (0..seeds).collect::<Vec<u64>>(),
         }),
     );
-    Ok(Value::Object(document))
+    document
 }
 
 /// Mean and standard deviation (of the sample; 0 for one value).
