@@ -13,24 +13,36 @@ const DCELL: &str = r#"{"family":"dcell","n":8,"k":2,"servers":2048}"#;
 const FAT_TREE: &str = r#"{"family":"fat_tree","ports":8,"layers":5,"servers":2048}"#;
 const TORUS: &str = r#"{"family":"torus3d","x":16,"y":16,"z":8}"#;
 
-/// Topology, scheme, ratio of failed switches.
-const CASES: &[(&str, &str, f64)] = &[
-    (BCUBE, "bcube-fixed", 0.0),
-    (BCUBE, "bsr", 0.0),
-    (BCUBE, "bsr", 0.02),
-    (BCUBE, "bsr", 0.1),
-    (BCUBE, "bsr", 0.2),
-    (BCUBE, "shortest", 0.0),
-    (DCELL, "dcell", 0.0),
-    (DCELL, "dfr", 0.0),
-    (DCELL, "dfr", 0.1),
-    (DCELL, "dfr", 0.2),
-    (FAT_TREE, "fat-tree", 0.0),
-    (FAT_TREE, "fat-tree", 0.1),
-    (TORUS, "torus-multipath", 0.0),
+/// Topology, scheme, what has failed and how much of it.
+const CASES: &[(&str, &str, FailureKind, f64)] = &[
+    (BCUBE, "bcube-fixed", FailureKind::Switch, 0.0),
+    (BCUBE, "bsr", FailureKind::Switch, 0.0),
+    (BCUBE, "bsr", FailureKind::Switch, 0.02),
+    (BCUBE, "bsr", FailureKind::Switch, 0.1),
+    (BCUBE, "bsr", FailureKind::Switch, 0.2),
+    (BCUBE, "bsr", FailureKind::Server, 0.1),
+    (BCUBE, "bsr", FailureKind::Server, 0.2),
+    (BCUBE, "shortest", FailureKind::Switch, 0.0),
+    (DCELL, "dcell", FailureKind::Switch, 0.0),
+    (DCELL, "dfr", FailureKind::Switch, 0.0),
+    (DCELL, "dfr", FailureKind::Switch, 0.1),
+    (DCELL, "dfr", FailureKind::Switch, 0.2),
+    (FAT_TREE, "fat-tree", FailureKind::Switch, 0.0),
+    (FAT_TREE, "fat-tree", FailureKind::Switch, 0.1),
+    (TORUS, "torus-multipath", FailureKind::Switch, 0.0),
     // How it grows with the number of servers.
-    (r#"{"family":"bcube","n":8,"k":2}"#, "bsr", 0.0),
-    (r#"{"family":"bcube","n":8,"k":3}"#, "bsr", 0.0),
+    (
+        r#"{"family":"bcube","n":8,"k":2}"#,
+        "bsr",
+        FailureKind::Switch,
+        0.0,
+    ),
+    (
+        r#"{"family":"bcube","n":8,"k":3}"#,
+        "bsr",
+        FailureKind::Switch,
+        0.0,
+    ),
 ];
 
 /// CPU time of this thread so far: other work on the machine makes wall-clock time longer but hardly this.
@@ -82,10 +94,10 @@ fn main() {
         "{:<10} {:<16} {:>8} {:>9} {:>11} {:>11} {:>11} {:>7}",
         "family", "routing", "failed", "flows", "hops/flow", "bare ns", "route ns", "ratio"
     );
-    for &(json, name, ratio) in CASES {
+    for &(json, name, kind, ratio) in CASES {
         let spec: TopologySpec = serde_json::from_str(json).expect("a valid specification");
         let topology = Topology::build(&spec).expect("a buildable specification");
-        let failures = Failures::random(&topology, FailureKind::Switch, ratio, 1);
+        let failures = Failures::random(&topology, kind, ratio, 1);
         let router = router(name, &topology, failures).expect("a scheme of this family");
         let servers = topology.server_count();
         let directed = topology.link_count() * 2;

@@ -50,8 +50,8 @@ pub fn max_min_rates(paths: &Paths, capacity: &[f64]) -> Vec<f64> {
     rates
 }
 
-/// The flows on every directed link, in compressed rows, by counting.
-fn flows_by_link(paths: &Paths, links: usize) -> (Vec<u32>, Vec<u32>) {
+/// The flows on every directed link in compressed rows (row starts, flows), by counting.
+pub fn flows_by_link(paths: &Paths, links: usize) -> (Vec<u32>, Vec<u32>) {
     let mut starts = vec![0u32; links + 1];
     for &link in &paths.links {
         starts[link as usize + 1] += 1;

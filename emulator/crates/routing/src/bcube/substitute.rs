@@ -143,11 +143,28 @@ impl<'a, P: Fn(NodeId) -> u32> Search<'a, P> {
             if self.extend(self.source, exits, wrong, bound) {
                 return true;
             }
+            // All that failed so far may lie in one end's neighbours: seen here, it saves a search of the whole network.
+            if self.is_cut_off(self.source) || self.is_cut_off(self.destination) {
+                return false;
+            }
         }
         let usable = &self.usable;
         let open = |from, to, level: usize| usable(from) & usable(to) & 1 << level != 0;
         let ends = [self.source, self.destination];
         breadth_first(self.shape, ends, self.rotation, open, self.hops)
+    }
+
+    /// Whether an end has no neighbour that it could send to or hear from.
+    fn is_cut_off(&self, end: NodeId) -> bool {
+        let shape = self.shape;
+        let ports = (self.usable)(end);
+        let near = |level: usize| {
+            let others = (0..shape.radix[level]).map(move |digit| shape.with_digit(end, level, digit));
+            others
+                .filter(move |&other| other != end)
+                .any(|other| (self.usable)(other) >> level & 1 == 1)
+        };
+        !(0..shape.levels).any(|level| ports >> level & 1 == 1 && near(level))
     }
 
     /// The levels at which a server's digits are not the destination's, a bit each.
