@@ -26,7 +26,10 @@ def make(
     before = recorder.parts.get("before")
     ideal = question.prediction.ideal_bits_per_sec
     quiet = before if before is not None and before.secs >= 1.0 else None
-    achieved = quiet.goodput_bits_per_sec / ideal if quiet is not None and ideal > 0 else None
+    # Flows at a pace of their own are not meant to reach the ideal.
+    pace = question.settings.flow_bits_per_sec or float("inf")
+    meant = sum(min(flow.ideal_bits_per_sec, pace) for flow in question.flows)
+    achieved = quiet.goodput_bits_per_sec / meant if quiet is not None and meant > 0 else None
     cpu = quiet.cpu / quiet.secs if quiet is not None else None
     total = recorder.total.document()
     return {

@@ -1,0 +1,89 @@
+"""Closed form, flow engine and real packets give the same loads where all three answer: paced flows whose ways are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+
+from cubeyard.cli_place import own_lab
+from cubeyard.emulation.figures.lab import Measured, Trial
+from cubeyard.emulation.figures.testbed import BCUBE, TREE
+from cubeyard.engine import Engine
+from cubeyard.settings import Settings
+
+Json = dict[str, Any]
+LINK_BITS_PER_SEC = 40e6
+TOLERANCE = 0.06
+"""Headers, acknowledgements (which go the other way), hellos and probes are on the wire beside the payload."""
+
+
+def measure(engine: Engine, spec: Json, workload: Json, flow_bits_per_sec: float) -> Measured:
+    emulation = {
+        "flow_bits_per_sec": flow_bits_per_sec,
+        "seconds": 3.0,
+        "settle_secs": 1.0,
+        "calibrate_secs": 0.0,
+    }
+    trial = Trial("agreement", spec, workload, LINK_BITS_PER_SEC, emulation)
+    with own_lab(Settings(), engine, 1.0) as lab:
+        return lab(None).measure([trial])["agreement"]
+
+
+def flows_on_links(engine: Engine, spec: Json, workload: Json, routing: str | None = None) -> np.ndarray:
+    """[link, direction], by the flow engine."""
+    asked = {"workload": workload, "routing": routing, "link_load": True, "seeds": [7]}
+    load = orjson.loads(engine.predict_json(spec, asked))["link_load"]
+    return np.array([load["a_to_b"], load["b_to_a"]]).T
+
+
+def bits_on_links(measured: Measured) -> np.ndarray:
+    return np.array([[one["ab_bits_per_sec"], one["ba_bits_per_sec"]] for one in measured.report["per_link"]])
+
+
+def test_in_a_tree_every_link_carries_what_its_cut_says(nothing_left: Callable[[], Any]) -> None:
+    engine, pace, workload = Engine(Settings()), 0.5e6, {"kind": "all-to-all"}
+    # Closed form: below a server 15 flows each way; below an edge switch 4 x 12.
+    counted = flows_on_links(engine, TREE, workload)
+    assert sorted(set(counted.ravel().tolist())) == [15, 48]
+    assert (counted == 48).sum() == 8
+    measured = measure(engine, TREE, workload, pace)
+    assert measured.goodput_bits_per_sec == pytest.approx(240 * pace, rel=TOLERANCE)
+    per_flow = bits_on_links(measured) / counted
+    assert per_flow.min() > pace * (1 - TOLERANCE)
+    assert per_flow.max() < pace * (1 + 2 * TOLERANCE)
+
+
+def test_in_a_bcube_all_links_together_carry_every_flow_s_hops(nothing_left: Callable[[], Any]) -> None:
+    engine, workload = Engine(Settings()), {"kind": "all-to-all"}
+    # Closed form: ABT of a BCube_1 is n/(n-1) (N-1) links; a pace of 60 % of its share must be carried by everyone.
+    abt = 4 / 3 * 15 * LINK_BITS_PER_SEC
+    pace = 0.6 * abt / 240
+    # Of 15 others 6 are one hop away and 9 two: 24 links up and 24 down for each server.
+    counted = flows_on_links(engine, BCUBE, workload, "bcube-fixed")
+    assert counted.sum() == 16 * 24 * 2
+    measured = measure(engine, BCUBE, workload, pace)
+    flows = np.array([one["goodput_bits_per_sec"] for one in measured.report["per_flow"]])
+    assert flows.sum() == pytest.approx(240 * pace, rel=TOLERANCE)
+    assert flows.min() > 0.8 * pace
+    # BSR may take the longer of two parallel ways, as the flow engine's own draws do, never a shorter.
+    links = bits_on_links(measured)
+    assert links.sum() > counted.sum() * pace * (1 - TOLERANCE)
+    assert links.sum() < counted.sum() * pace * 1.45
+    # Both levels and all servers share the load, as the closed form's symmetry says.
+    shares = links.sum(axis=1) / links.sum()
+    assert shares.max() < 1.5 / 32
+    assert shares.min() > 0.5 / 32
+
+
+def test_one_to_one_takes_one_path_alone(nothing_left: Callable[[], Any]) -> None:
+    engine, pace = Engine(Settings()), 10e6
+    workload = {"kind": "one-to-one", "source": "0.0", "destination": "3.3"}
+    counted = flows_on_links(engine, TREE, workload)
+    assert counted.sum() == 4, "up to the root and down again"
+    links = bits_on_links(measure(engine, TREE, workload, pace))
+    assert links[counted == 1] == pytest.approx(pace, rel=TOLERANCE)
+    assert links[counted == 0].max() < 0.05 * pace, "acknowledgements alone go the other way"

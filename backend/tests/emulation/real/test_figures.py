@@ -1,0 +1,87 @@
+"""Published experiments with real packets, shortened: the same trials with less data, so numbers are rougher, not made up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from cubeyard.cli_place import own_lab
+from cubeyard.emulation.figures import fig9
+from cubeyard.emulation.figures.catalog import FIGURES
+from cubeyard.emulation.figures.fig10 import trials
+from cubeyard.emulation.figures.lab import Lab
+from cubeyard.engine import CancelledError, Engine, OnProgress
+from cubeyard.settings import Settings
+
+Json = dict[str, Any]
+Left = Callable[[], dict[str, set[str]]]
+
+
+@contextmanager
+def lab(brevity: float, told: OnProgress | None = None) -> Iterator[Lab]:
+    settings = Settings()
+    with own_lab(settings, Engine(settings), brevity) as made:
+        yield made(told)
+
+
+def measured(figure: str, brevity: float) -> tuple[dict[str, Json], Json]:
+    """Its rows by name, and the whole document."""
+    with lab(brevity) as made:
+        document = next(one for one in FIGURES if one.id == figure).document(made)
+    assert document["provenance"]["basis"] == "measured"
+    assert {"host", "fidelity", "parts"} <= set(document["provenance"])
+    return {row["name"]: row for row in document["rows"]}, document
+
+
+def test_a_server_on_the_path_goes_off_and_a_new_path_is_found(nothing_left: Left) -> None:
+    rows, document = measured("bcube-failover", 0.6)
+    assert rows["both connections before"]["ours"] > 1.6, "two parallel paths"
+    assert 1.5 < rows["00 finds 03 dead"]["ours"] < 5.0
+    assert rows["the flow is on the cached path"]["ours"] < 5.5
+    assert rows["hops of the new parallel path"]["ours"] == 4.0
+    assert document["series"][0]["x"] == sorted(document["series"][0]["x"])
+
+
+def test_one_source_reaches_all_twice_as_fast_as_in_the_tree(nothing_left: Left) -> None:
+    wanted = [one for one in trials(0.2) if one.name.startswith("one-to-one")]
+    with lab(0.2) as made:
+        found = made.measure(wanted)
+    secs = [found[f"one-to-one, {name}"].end_secs for name in ("BCube", "tree")]
+    assert all(secs), found["one-to-one, tree"].report["total"]
+    assert 1.5 < (secs[1] or 0) / (secs[0] or 1) < 2.3
+
+
+def test_an_all_to_all_loads_the_links_evenly(nothing_left: Left) -> None:
+    rows, document = measured("bcube-balance", 0.25)
+    assert rows["mean throughput of a link"]["ours"] > 200
+    assert rows["deviation over mean"]["ours"] < 0.25
+    assert rows["probings of a connection"]["ours"] >= 1
+    assert len(document["series"][0]["x"]) == 32
+
+
+def test_one_server_forwards_in_the_kernel_and_in_user_space(nothing_left: Left) -> None:
+    kinds = ("eBPF 9000, paced", "user space 9000")
+    with lab(0.3) as made:
+        found = made.measure([one for one in fig9.trials(0.3) if one.name in kinds])
+    for name in kinds:
+        relayed = {one["server"]: one["relayed_bits_per_sec"] for one in found[name].report["per_server"]}
+        assert relayed[fig9.CENTRE] > 50e6, (name, relayed)
+        assert all(not rate for server, rate in relayed.items() if server != fig9.CENTRE), "no other way around"
+    assert found["user space 9000"].node_cpu(fig9.CENTRE) > 0.0
+
+
+def test_a_measurement_that_nobody_waits_for_ends_and_leaves_nothing(nothing_left: Left) -> None:
+    calls = 0
+
+    def told(done: int, total: int) -> bool:
+        nonlocal calls
+        calls += 1
+        assert 0 <= done <= total
+        return calls < 12
+
+    with lab(1.0, told) as made, pytest.raises(CancelledError):
+        made.measure(trials(1.0)[:1])
+    assert nothing_left() == {}
