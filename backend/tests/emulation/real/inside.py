@@ -85,6 +85,16 @@ def busy_servers(docker: Docker, count: int) -> list[tuple[str, str]] | None:
     return list(zip(ids, files, strict=True)) if all(is_busy(file) for file in files) else None
 
 
+def capabilities(file: str) -> int:
+    """What the process of `/proc/PID/ns/net` may do or come to hold: it must be one set, and grow by no program."""
+    status = (Path(file).parents[1] / "status").read_text()
+    held = dict(line.split(":\t", 1) for line in status.splitlines() if line.startswith(("Cap", "NoNewPrivs")))
+    sets = {int(held[name], 16) for name in ("CapPrm", "CapEff", "CapBnd")}
+    assert len(sets) == 1, held
+    assert held["NoNewPrivs"] == "1"
+    return sets.pop()
+
+
 def inside(file: str, *command: str) -> list[str]:
     """A command that runs another one inside a namespace, given by its file."""
     return ["nsenter", f"--net={file}", *command]

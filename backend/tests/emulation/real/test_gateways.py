@@ -18,7 +18,7 @@ from tests.deployment.engine import Docker
 
 from .conftest import Command
 from .images import image_of
-from .inside import busy_servers, enter, frames, inside, named, namespaces, wait_for, wait_for_server
+from .inside import busy_servers, capabilities, enter, frames, inside, named, namespaces, wait_for, wait_for_server
 
 Left = Callable[[], dict[str, set[str]]]
 TINY = '{"family":"bcube","n":2,"k":1}'
@@ -78,6 +78,7 @@ def test_unmodified_programs_of_any_image_talk_over_the_network(
 ) -> None:
     process = emulate.start("--spec", TINY, "--seconds", "60", "--set", 'gateways=["00"]', *QUIET)
     servers = wait_for(lambda: busy_servers(docker, 4))
+    assert {capabilities(namespace) for _, namespace in servers} == {0}
 
     def join(server: int, *words: str, how: str = "--rm") -> str:
         return docker.run("run", how, f"--network=container:{servers[server][0]}", program_image, *words).stdout
