@@ -10,6 +10,7 @@ import { type FaultKind, faultKind, kindsFor } from "../shared/fault-kinds";
 import { useSettled } from "../shared/use-settled";
 import styles from "./emulation.module.css";
 import { type Item, itemName, type Network } from "./network";
+import side from "./side.module.css";
 
 type LiveFault = components["schemas"]["LiveFault"];
 
@@ -116,7 +117,7 @@ export function BreakPanel({
   const error = inject.error ?? (settled === asked ? preview.error : null);
   return (
     <form
-      className={styles.break}
+      className={side.break}
       aria-label="Break something"
       onSubmit={(event) => {
         event.preventDefault();
@@ -185,7 +186,7 @@ export function BreakPanel({
           />
         )}
       </Field>
-      <div className={styles.blast} role="status" data-testid="blast">
+      <div className={side.blast} role="status" data-testid="blast">
         {!enabled ? (
           "Faults can be injected while the traffic flows."
         ) : asked === null ? (
@@ -219,10 +220,10 @@ export function BreakPanel({
           "Working out what it would cut…"
         )}
       </div>
-      {error && <p className={styles.message}>{problemText(error)}</p>}
+      {error && <p className={side.message}>{problemText(error)}</p>}
       <Button
         type="submit"
-        className={styles.injectButton}
+        className={side.injectButton}
         disabled={!enabled || asked === null || inject.isPending || preview.isError}
       >
         {inject.isPending ? "Injecting…" : "Inject it"}

@@ -27,6 +27,7 @@ import { CALM_MS, CalmSession, LiveSession, useCalmSession } from "./live-sessio
 import { brokenItems, type Item, itemName, type Network, nodeOf, readItem, writeItem } from "./network";
 import { ReportPanel, Verdict } from "./report-panel";
 import { brokenAt, emptySession, lastIndexAt, reduceSession, type Session } from "./session";
+import panel from "./side.module.css";
 import { StopAll, useStopAll } from "./stop-all";
 import { Numbers, Phases } from "./summary";
 import { Timeline, usePlayback } from "./timeline";
@@ -317,7 +318,7 @@ function Cockpit({
             {side === "break" && (
               <>
                 {!over && (
-                  <div className={styles.breakHead}>
+                  <div className={panel.breakHead}>
                     <Icon name={injecting ? "warning" : "info"} size={14} />
                     {injecting
                       ? "Inject mode: a click in the picture chooses what to break. Nothing breaks before you confirm."

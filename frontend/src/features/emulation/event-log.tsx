@@ -6,10 +6,10 @@ import { saveFile } from "@/ui/clipboard";
 import { Select, TextInput } from "@/ui/form";
 import { csvOf } from "@/ui/table-order";
 import { formatNumber } from "@/units";
-import styles from "./emulation.module.css";
 import { kindWords, type LogEntry, logOf } from "./event-text";
 import type { Item } from "./network";
 import type { Session } from "./session";
+import side from "./side.module.css";
 
 const ROW_PX = 40;
 
@@ -50,8 +50,8 @@ export function EventLog({
     else if (entry.row !== null) onSelect({ kind: "server", row: entry.row });
   };
   return (
-    <section className={styles.log} aria-label="Event log">
-      <div className={styles.bar}>
+    <section className={side.log} aria-label="Event log">
+      <div className={side.logBar}>
         <Select
           aria-label="Kind of event"
           width={128}
@@ -63,7 +63,7 @@ export function EventLog({
           onChange={setKind}
         />
         <TextInput
-          className={styles.filter}
+          className={side.filter}
           aria-label="Filter events by server or words"
           placeholder="Server or words"
           value={words}
@@ -91,7 +91,7 @@ export function EventLog({
       </div>
       <div
         ref={scroll}
-        className={styles.logScroll}
+        className={side.logScroll}
         role="log"
         aria-live="off"
         aria-label="Events"
@@ -101,9 +101,7 @@ export function EventLog({
         tabIndex={0}
       >
         {shown.length === 0 && (
-          <p className={styles.none}>
-            {all.length === 0 ? "Nothing was told yet." : "No event is like that."}
-          </p>
+          <p className={side.none}>{all.length === 0 ? "Nothing was told yet." : "No event is like that."}</p>
         )}
         <div style={{ height: virtual.getTotalSize(), position: "relative" }}>
           {virtual.getVirtualItems().map(({ index, start }) => {
@@ -112,26 +110,26 @@ export function EventLog({
             return (
               <div
                 key={index}
-                className={styles.entry}
+                className={side.entry}
                 data-tone={entry.tone}
                 style={{ transform: `translateY(${start}px)` }}
               >
-                <span className={styles.entryHead}>
-                  <span className={styles.entryTime}>{`${formatNumber(entry.at, 2)}\u00a0s`}</span>
-                  <span className={styles.entryKind}>{kindWords(entry.kind)}</span>
-                  {entry.server && <span className={styles.entryServer}>{`at ${entry.server}`}</span>}
+                <span className={side.entryHead}>
+                  <span className={side.entryTime}>{`${formatNumber(entry.at, 2)}\u00a0s`}</span>
+                  <span className={side.entryKind}>{kindWords(entry.kind)}</span>
+                  {entry.server && <span className={side.entryServer}>{`at ${entry.server}`}</span>}
                 </span>
                 {opens ? (
                   <button
                     type="button"
-                    className={styles.entryText}
+                    className={side.entryText}
                     title={entry.text}
                     onClick={() => open(entry)}
                   >
                     {entry.text || "open"}
                   </button>
                 ) : (
-                  <span className={styles.entryText} title={entry.text}>
+                  <span className={side.entryText} title={entry.text}>
                     {entry.text}
                   </span>
                 )}

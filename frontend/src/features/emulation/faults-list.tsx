@@ -8,6 +8,7 @@ import styles from "./emulation.module.css";
 import { secsText } from "./series";
 import type { Session } from "./session";
 import { spansOf } from "./session";
+import side from "./side.module.css";
 
 export function FaultsList({ session, runId, over }: { session: Session; runId: string; over: boolean }) {
   const recover = useMutation({
@@ -19,14 +20,14 @@ export function FaultsList({ session, runId, over }: { session: Session; runId: 
   const latest = [...new Map(spans.map((span) => [span.id, span])).values()].reverse();
   const failed = session.faults.filter(({ state }) => state === "failed");
   return (
-    <section className={styles.faults} aria-label="Faults">
-      {latest.length === 0 && failed.length === 0 && <p className={styles.none}>Nothing was broken.</p>}
+    <section className={side.faults} aria-label="Faults">
+      {latest.length === 0 && failed.length === 0 && <p className={side.none}>Nothing was broken.</p>}
       <ul>
         {latest.map(({ id, kind, targets, from, to, waiting }) => {
           const active = !waiting && to === null;
           return (
             <li key={id} data-active={active || undefined}>
-              <span className={styles.faultId}>{id}</span>
+              <span className={side.faultId}>{id}</span>
               <span>
                 <strong>{faultKind(kind).title}</strong> {targets.slice(0, 4).join(", ")}
                 {targets.length > 4 && ` and ${targets.length - 4} more`}
@@ -52,12 +53,12 @@ export function FaultsList({ session, runId, over }: { session: Session; runId: 
         })}
         {failed.map(({ id, reason, at_secs }) => (
           <li key={`${id} ${at_secs}`}>
-            <span className={styles.faultId}>{id}</span>
-            <span className={styles.message}>{`failed at ${secsText(at_secs)}. ${reason ?? ""}`}</span>
+            <span className={side.faultId}>{id}</span>
+            <span className={side.message}>{`failed at ${secsText(at_secs)}. ${reason ?? ""}`}</span>
           </li>
         ))}
       </ul>
-      {recover.error && <p className={styles.message}>{problemText(recover.error)}</p>}
+      {recover.error && <p className={side.message}>{problemText(recover.error)}</p>}
     </section>
   );
 }

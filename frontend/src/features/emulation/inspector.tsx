@@ -10,6 +10,7 @@ import { type Item, itemName, itemOfNode, type Network, nodeName } from "./netwo
 import { secsText } from "./series";
 import { ServerAccount } from "./server-account";
 import { routeAt, type Session } from "./session";
+import side from "./side.module.css";
 
 interface Props {
   /** The run, while its servers can be asked; null afterwards and in the past. */
@@ -27,18 +28,18 @@ export function Inspector(props: Props) {
   const { network, item, session, broken, onSelect } = props;
   if (!item)
     return (
-      <div className={styles.hint}>
+      <div className={side.hint}>
         <p>Choose a server, a switch or a link in the picture, or a flow from the log, to look into it.</p>
         <FlowPicker network={network} onSelect={onSelect} />
       </div>
     );
   return (
-    <div className={styles.inspector} data-testid="inspector">
-      <div className={styles.itemHead}>
+    <div className={side.inspector} data-testid="inspector">
+      <div className={side.itemHead}>
         <h3>
           <span className={styles.muted}>{item.kind}</span> {itemName(network, item)}
         </h3>
-        {broken && <span className={styles.brokenMark}>broken</span>}
+        {broken && <span className={side.brokenMark}>broken</span>}
         <span className={styles.space} />
         <FidelityMark fidelity={session.report?.fidelity ?? null} />
         <Button small look="quiet" icon="close" onClick={() => onSelect(null)}>
@@ -56,10 +57,10 @@ export function Inspector(props: Props) {
 function FlowPicker({ network, onSelect }: { network: Network; onSelect: (item: Item) => void }) {
   const shown = Math.min(network.flows, 400);
   return (
-    <label className={styles.pick}>
+    <label className={side.pick}>
       Follow a flow
       <select
-        className={styles.select}
+        className={side.select}
         value=""
         onChange={(event) =>
           event.target.value !== "" && onSelect({ kind: "flow", row: Number(event.target.value) })
@@ -81,7 +82,7 @@ const rateText = (bytes: number | undefined, tick: Tick | null) =>
 
 function Facts({ rows }: { rows: [string, ReactNode][] }) {
   return (
-    <dl className={styles.facts}>
+    <dl className={side.facts}>
       {rows.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
@@ -142,7 +143,7 @@ function ServerRecord({ session, network, tick, at, row, onSelect }: Props & { r
                 <td>
                   <button
                     type="button"
-                    className={styles.link}
+                    className={side.link}
                     onClick={() => onSelect({ kind: "server", row: server })}
                   >
                     {nodeName(network, server)}
@@ -159,7 +160,7 @@ function ServerRecord({ session, network, tick, at, row, onSelect }: Props & { r
         </table>
       </Section>
       <Section title={`Paths of its ${plural(flows.length, "flow")}`}>
-        <div className={styles.scrollTable}>
+        <div className={side.scrollTable}>
           <table className={styles.table}>
             <thead>
               <tr>
@@ -176,7 +177,7 @@ function ServerRecord({ session, network, tick, at, row, onSelect }: Props & { r
                   <td>
                     <button
                       type="button"
-                      className={styles.link}
+                      className={side.link}
                       onClick={() => onSelect({ kind: "flow", row: flow })}
                     >
                       {nodeName(network, network.flowDestination[flow]!)}
@@ -241,7 +242,7 @@ function LinksTable({
               <td>
                 <button
                   type="button"
-                  className={styles.link}
+                  className={side.link}
                   onClick={() => onSelect({ kind: "link", row: link })}
                 >
                   {nodeName(network, forth ? network.b[link]! : network.a[link]!)}
@@ -270,7 +271,7 @@ function LinkView({ session, network, tick, at, row, onSelect }: Props & { row: 
     return { bytes, drops };
   }, [session.ticks, row, at]);
   const end = (node: number) => (
-    <button type="button" className={styles.link} onClick={() => onSelect(itemOfNode(network, node))}>
+    <button type="button" className={side.link} onClick={() => onSelect(itemOfNode(network, node))}>
       {nodeName(network, node)}
     </button>
   );
@@ -309,17 +310,17 @@ function FlowView({ session, network, tick, at, row, onSelect }: Props & { row: 
         ]}
       />
       <Section title={`Ways it took (${routes.length})`}>
-        <ol className={styles.routes} data-testid="routes">
+        <ol className={side.routes} data-testid="routes">
           {[...routes].reverse().map((route) => (
             <li key={`${route.at} ${route.path.join("-")}`} data-now={route === now || undefined}>
-              <span className={styles.entryTime}>{secsText(route.at)}</span>
+              <span className={side.entryTime}>{secsText(route.at)}</span>
               <span>
                 {route.path.map((server, hop) => (
                   <span key={server}>
                     {hop > 0 && " → "}
                     <button
                       type="button"
-                      className={styles.link}
+                      className={side.link}
                       onClick={() => onSelect({ kind: "server", row: server })}
                     >
                       {nodeName(network, server)}

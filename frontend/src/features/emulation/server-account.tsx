@@ -8,6 +8,7 @@ import { problemText } from "./break-panel";
 import styles from "./emulation.module.css";
 import { type Item, type Network, nodeName } from "./network";
 import { secsText } from "./series";
+import side from "./side.module.css";
 
 const ASK_MS = 1000;
 
@@ -34,7 +35,7 @@ export function ServerAccount({
   // One that is frozen or dead does not answer: what it said before is of no use.
   if (asked.error)
     return (
-      <p className={styles.silent} role="status">
+      <p className={side.silent} role="status">
         {problemText(asked.error)}
       </p>
     );
@@ -42,7 +43,7 @@ export function ServerAccount({
   const named = (server: string) => {
     const item = network.byName.get(server);
     return item ? (
-      <button type="button" className={styles.link} onClick={() => onSelect(item)}>
+      <button type="button" className={side.link} onClick={() => onSelect(item)}>
         {server}
       </button>
     ) : (
@@ -97,7 +98,7 @@ export function ServerAccount({
                   ) : (
                     <button
                       type="button"
-                      className={styles.link}
+                      className={side.link}
                       onClick={() => onSelect({ kind: "flow", row: flow })}
                     >
                       {destination}
@@ -106,7 +107,7 @@ export function ServerAccount({
                 </td>
                 <td>
                   {paths.map((path) => (
-                    <div key={path.servers.join(" ")} className={path.used ? styles.used : undefined}>
+                    <div key={path.servers.join(" ")} className={path.used ? side.used : undefined}>
                       {path.servers.join(" · ")}
                       {path.available_bits_per_sec !== null && (
                         <span className={styles.muted}>
@@ -124,7 +125,7 @@ export function ServerAccount({
         </table>
       </Section>
       <Section title="Told and dropped">
-        <dl className={styles.plainFacts}>
+        <dl className={side.plainFacts}>
           <dt>Links it was told are down</dt>
           <dd>
             {data.failed_links.length === 0
