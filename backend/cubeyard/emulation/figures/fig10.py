@@ -68,7 +68,7 @@ def measure(lab: Lab) -> Outcome:
             _ratio("all-to-all", 2.9, gbps, 2.5, 3.8),
         ],
         series=[
-            line(f"{name}, measured", range(1, 5), [gbps[f"{one}, {name}"] or 0.0 for one in PATTERNS])
+            line(f"{name}, measured", range(1, 5), [gbps[f"{one}, {name}"] for one in PATTERNS])
             for name in ("BCube", "tree")
         ]
         + [

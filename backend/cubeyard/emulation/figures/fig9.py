@@ -83,7 +83,11 @@ def measure(lab: Lab) -> Outcome:
         series=[
             *(line(f"forwards, {kind} (Gb/s)", mtus, values) for kind, values in gbps.items()),
             *(
-                line(f"CPU for 4 Gb/s, {kind} (tenths of two cores)", mtus, [(one or 0.0) / 10 for one in values])
+                line(
+                    f"CPU for 4 Gb/s, {kind} (tenths of two cores)",
+                    mtus,
+                    [None if one is None else one / 10 for one in values],
+                )
                 for kind, values in cpu.items()
             ),
             line("paper: forwards (Gb/s)", list(PAPER_CPU), [PAPER_GBPS] * 2, paper=True),

@@ -61,6 +61,6 @@ class Outcome:
     choices: list[str] = field(default_factory=list)
 
 
-def line(name: str, x: Sequence[float], y: Sequence[float], *, paper: bool = False) -> Json:
-    """A line of the chart; of the paper's own numbers: single points."""
+def line(name: str, x: Sequence[float], y: Sequence[float | None], *, paper: bool = False) -> Json:
+    """A line of the chart, without the points that are not known; of the paper's own numbers: single points."""
     return {"name": name, "x": list(x), "y": list(y), "deviation": [], "paper": paper}
