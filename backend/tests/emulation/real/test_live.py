@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import tempfile
 import time
@@ -11,13 +12,16 @@ from typing import Any
 
 import pytest
 
+from cubeyard.emulation.fabric_client import FabricClient
+from cubeyard.emulation.place import Place
 from cubeyard.kit.embedded import EmbeddedPostgres
+from cubeyard.settings import Settings
 from tests.processes import Server
 
 Json = dict[str, Any]
 API = "/api/v1"
 TINY = {"family": "bcube", "n": 2, "k": 1}
-FINISHED = ("done", "failed", "cancelled")
+FINISHED = ("succeeded", "failed", "cancelled")
 Left = Callable[[], dict[str, set[str]]]
 
 
@@ -77,10 +81,11 @@ class Live(Server):
 
     def __exit__(self, *failed: object) -> None:
         """As Ctrl-C ends it: what it has is removed, also when the test has failed."""
-        self.process.send_signal(signal.SIGTERM)
         try:
-            code = self.process.wait(40)
-            assert failed[0] is not None or code == 0, self.said()[-3000:]
+            if self.process.poll() is None:
+                self.process.send_signal(signal.SIGTERM)
+                code = self.process.wait(40)
+                assert failed[0] is not None or code == 0, self.said()[-3000:]
         finally:
             super().__exit__(*failed)
 
@@ -140,11 +145,41 @@ def test_a_server_tells_what_it_knows_while_packets_flow(home: Path, nothing_lef
 @pytest.mark.parametrize("mode", ["containers", "namespaces"])
 def test_a_run_deleted_while_it_starts_leaves_nothing(home: Path, nothing_left: Left, docker: Any, mode: str) -> None:
     with Live(home, **{key: one for key, one in docker.environment.items() if key.startswith("DOCKER_")}) as server:
-        for wait_secs in (0.1, 0.5, 1.0):
+        for wait_secs in (0.2, 0.8):
             run = server.start(mode=mode)
             time.sleep(wait_secs)
-            assert server.call("DELETE", f"{API}/runs/{run}")[0] == 204
+            status, said = server.call("DELETE", f"{API}/runs/{run}")
+            if status == 409:  # a worker has it: it is cancelled first
+                assert server.call("POST", f"{API}/runs/{run}/cancel")[0] in (200, 202), said
+                row = server.ended(run)
+                assert row["state"] == "cancelled", (row["reason"], server.said()[-2500:])
+                status, said = server.call("DELETE", f"{API}/runs/{run}")
+            assert status == 204, said
             assert server.call("GET", f"{API}/runs/{run}")[0] == 404
         last = server.start(mode=mode, seconds=1)
         row = server.ended(last)
-        assert row["state"] == "done", row
+        assert row["state"] == "succeeded", row
+
+
+def test_a_killed_service_does_its_run_again(home: Path, nothing_left: Left) -> None:
+    with Live(home, CUBEYARD_JOB_LEASE_SECS="2") as server:
+        run = server.start(seconds=6)
+        server.flowing(run)
+        server.process.kill()
+        server.process.wait()
+    with Live(home, CUBEYARD_JOB_LEASE_SECS="2") as server:
+        row = server.ended(run)
+        assert row["state"] == "succeeded", row
+
+
+def test_a_run_whose_fabric_is_killed_fails_and_says_so(home: Path, nothing_left: Left) -> None:
+    place = Place.of(Settings(home=home))
+    with Live(home) as server:
+        run = server.start()
+        server.flowing(run)
+        with FabricClient(place.socket) as fabric:
+            os.kill(fabric.pid, signal.SIGKILL)
+        row = server.ended(run)
+        assert row["state"] == "failed", row
+        assert "cubeyard-fabric" in str(row["reason"]), row
+        assert server.ended(server.start(seconds=1))["state"] == "succeeded", "the next run starts another"
