@@ -18,7 +18,6 @@ ACROSS = [("0001", "0100"), ("0100", "0001"), ("0010", "1000"), ("1000", "0010")
 BESIDE = [("0001", CENTRE), (CENTRE, "0001"), ("0010", CENTRE), (CENTRE, "0010")]
 MTUS = (1500, 3000, 6000, 9000)
 LINK_BITS_PER_SEC = 1e9
-PACED_BITS_PER_SEC = 200e6
 PAPER_GBPS, PAPER_CORES = 4.0, 2
 PAPER_CPU = {1500: 36.0, 9000: 7.6}
 WHOLE = (
@@ -28,9 +27,7 @@ BUSY = "the machine was too busy with other work for the difference to be seen: 
 OLDER = "another machine: a dual core of 2.0 GHz with four network cards there; here all five servers and both ends share the cores"
 
 
-def _trial(
-    name: str, pairs: list[tuple[str, str]], mtu: int, dataplane: str, brevity: float, pace: float | None
-) -> Trial:
+def _trial(name: str, pairs: list[tuple[str, str]], mtu: int, dataplane: str, brevity: float) -> Trial:
     emulation = {
         "slice": {"servers": SERVERS},
         "seconds": max(3.0 * brevity, 1.0),
@@ -38,7 +35,6 @@ def _trial(
         "calibrate_secs": 0.0,
         "mtu": mtu,
         "dataplane": dataplane,
-        "flow_bits_per_sec": pace,
     }
     entries = [[source, destination, 1.0] for source, destination in pairs]
     return Trial(name, SPEC, {"kind": "matrix", "entries": entries}, LINK_BITS_PER_SEC, emulation)
@@ -49,10 +45,9 @@ def trials(brevity: float) -> list[Trial]:
     found = []
     for mtu in mtus:
         found += [
-            _trial(f"eBPF {mtu}", ACROSS, mtu, "kernel", brevity, None),
-            _trial(f"eBPF {mtu}, paced", ACROSS, mtu, "kernel", brevity, PACED_BITS_PER_SEC),
-            _trial(f"eBPF {mtu}, not relayed", BESIDE, mtu, "kernel", brevity, PACED_BITS_PER_SEC),
-            _trial(f"user space {mtu}", ACROSS, mtu, "software", brevity, None),
+            _trial(f"eBPF {mtu}", ACROSS, mtu, "kernel", brevity),
+            _trial(f"eBPF {mtu}, not relayed", BESIDE, mtu, "kernel", brevity),
+            _trial(f"user space {mtu}", ACROSS, mtu, "software", brevity),
         ]
     return found
 
@@ -63,7 +58,7 @@ def measure(lab: Lab) -> Outcome:
     mtus = sorted({trial.emulation["mtu"] for trial in every})
     gbps = {kind: [_forwarded(found[f"{kind} {mtu}"]) / 1e9 for mtu in mtus] for kind in ("eBPF", "user space")}
     cpu = {
-        "eBPF": [_kernel_cpu(found[f"eBPF {mtu}, paced"], found[f"eBPF {mtu}, not relayed"]) for mtu in mtus],
+        "eBPF": [_kernel_cpu(found[f"eBPF {mtu}"], found[f"eBPF {mtu}, not relayed"]) for mtu in mtus],
         "user space": [_process_cpu(found[f"user space {mtu}"]) for mtu in mtus],
     }
     rows = []
@@ -97,7 +92,7 @@ def measure(lab: Lab) -> Outcome:
         choices=[
             f"links of 1 Gb/s, as there; {' '.join(SERVERS)} of a BCube_3, four TCP connections across {CENTRE}",
             "CPU is told for 4 Gb/s on two cores: cores for each Gb/s forwarded, times four, over two",
-            f"eBPF: what the machine takes more when four flows of {PACED_BITS_PER_SEC / 1e6:g} Mb/s cross {CENTRE} than when they end there",
+            f"eBPF: what the machine takes more when the four connections cross {CENTRE} than when they end there",
             f"user space: the CPU of {CENTRE}'s own process while it forwards as fast as it can",
         ],
     )
