@@ -176,7 +176,8 @@ def _telemetry(settings: Settings, place: Place) -> list[Row]:
     try:
         with FabricClient(place.socket) as fabric, FabricClient(place.socket) as stream:
             (run,) = fabric.call("runs")["runs"]
-            frames = stream.frames(run["run"], 5.0)
+            stream.subscribe(run["run"])
+            frames = stream.frames(5.0)
             next(frames)
             began, before = time.monotonic(), _cpu_secs(fabric.pid)
             while time.monotonic() - began < WATCH_SECS:
