@@ -41,7 +41,7 @@ test("sixteen servers send real packets: a cable is pulled by a click, flows mov
   page,
 }, info) => {
   const { ready, modes } = await machine(page);
-  test.skip(!ready, "This machine cannot send real packets: GET /api/v1/emulation says what is missing.");
+  test.skip(!ready && !process.env["CI"], "This machine cannot send real packets: GET /api/v1/emulation says what is missing.");
   test.setTimeout(180_000);
 
   // Composed in the page.

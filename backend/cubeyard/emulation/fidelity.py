@@ -14,6 +14,8 @@ Verdict = Literal["faithful", "emulator-limited", "unknown"]
 
 GOOD_SHARE = 0.95
 """Of what headers leave of the ideal: at or above it nothing was missing."""
+MORE_THAN_FAIR = 1.03
+"""Above it goodput passes the sum of max-min fair shares by more than measuring explains: TCP does not share so."""
 BUSY_CPU = 0.90
 """Of all cores: above it the machine may have been what was missing."""
 
@@ -41,9 +43,12 @@ def judge(
     achieved_over_ideal: float | None,
     cpu: float | None,
     header_efficiency: float,
+    stalled_flows: int = 0,
 ) -> Json:
-    """The verdict. `achieved_over_ideal` is of the time before the first fault, headers not taken off the ideal."""
-    verdict, reason = _verdict(calibration, achieved_over_ideal, cpu, header_efficiency)
+    """The verdict. All is of the time before the first fault: `achieved_over_ideal` with headers not taken off the ideal,
+    and how many flows carried nothing.
+    """
+    verdict, reason = _verdict(calibration, achieved_over_ideal, cpu, header_efficiency, stalled_flows)
     return {
         "verdict": verdict,
         "reason": reason,
@@ -55,17 +60,27 @@ def judge(
 
 
 def _verdict(
-    calibration: Calibration | None, achieved: float | None, cpu: float | None, efficiency: float
+    calibration: Calibration | None, achieved: float | None, cpu: float | None, efficiency: float, stalled_flows: int
 ) -> tuple[Verdict, str]:
-    if achieved is None or cpu is None:
-        return (
-            "unknown",
-            "Nothing was measured before the first fault." if achieved is None else "The CPU is not known.",
-        )
+    if achieved is None:
+        return "unknown", "Nothing was measured before the first fault."
+    if cpu is None:
+        return "unknown", "The CPU is not known."
     of_possible = achieved / efficiency
     told = f"{of_possible:.0%} of what headers leave of the ideal was reached at {cpu:.0%} CPU"
+    if stalled_flows and cpu >= BUSY_CPU:
+        return (
+            "emulator-limited",
+            f"{told}, and {stalled_flows} flows carried nothing: take slower links or fewer flows.",
+        )
     if of_possible >= GOOD_SHARE:
-        return "faithful", f"{told}: nothing is missing."
+        more = "more than fair shares add up to, because TCP gives more to flows with shorter paths."
+        return "faithful", f"{told}: {more if of_possible > MORE_THAN_FAIR else 'nothing is missing.'}"
+    return _why_missing(calibration, cpu, efficiency, told)
+
+
+def _why_missing(calibration: Calibration | None, cpu: float, efficiency: float, told: str) -> tuple[Verdict, str]:
+    """A pair alone tells whether the network or the machine lost it."""
     if calibration is None:
         return "unknown", f"{told}, and no pair was measured alone."
     pair = calibration.share / efficiency

@@ -31,6 +31,7 @@ def make(
     meant = sum(min(flow.ideal_bits_per_sec, pace) for flow in question.flows)
     achieved = quiet.goodput_bits_per_sec / meant if quiet is not None and meant > 0 else None
     cpu = quiet.cpu / quiet.secs if quiet is not None else None
+    stalled = quiet.document()["stalled_flows"] if quiet is not None else 0
     total = recorder.total.document()
     return {
         "ended": ended,
@@ -44,7 +45,7 @@ def make(
         "windows": {
             name: recorder.parts[name].document() for name in ("before", "during", "after") if name in recorder.parts
         },
-        "fidelity": judge(calibration, achieved, cpu, question.network.header_efficiency),
+        "fidelity": judge(calibration, achieved, cpu, question.network.header_efficiency, stalled),
         "faults": [{**fault, **consequences(fault, recorder)} for fault in faults],
         "path_switches": recorder.events.switches,
         "probing": probing(recorder.events),

@@ -79,6 +79,12 @@ def test_the_fidelity_verdict(pair: float | None, achieved: float | None, cpu: f
     assert found["reason"]
 
 
+def test_flows_that_carried_nothing_on_a_busy_machine_are_the_machines() -> None:
+    pair = Calibration("00", "01", 0.98e8, 1e8)
+    assert judge(pair, 1.1, 0.99, 0.99, stalled_flows=3)["verdict"] == "emulator-limited"
+    assert judge(pair, 1.1, 0.50, 0.99, stalled_flows=3)["verdict"] == "faithful"
+
+
 def busy_frame(number: int, servers: int, links: int, flows: int) -> Json:
     """A frame with large numbers in every column."""
     return {
