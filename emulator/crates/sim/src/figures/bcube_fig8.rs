@@ -82,6 +82,9 @@ fn published(structure: &str, kind: FailureKind) -> Vec<Printed> {
     values
 }
 
+/// Structures by what a curve takes: the fat-tree's is there within two seconds.
+const SOONEST_FIRST: [usize; 3] = [1, 0, 2];
+
 fn compute(context: &Context<'_>, kind: FailureKind) -> Result<Outcome, PredictError> {
     let flows = Flows::new((0..2048).collect(), Pattern::AllToAll);
     let structures = structures();
@@ -94,7 +97,8 @@ fn compute(context: &Context<'_>, kind: FailureKind) -> Result<Outcome, PredictE
     // to see soon.
     let mut samples = vec![vec![Vec::new(); RATIOS.len()]; structures.len()];
     for seed in 0..context.seeds {
-        for (s, topology) in topologies.iter().enumerate() {
+        for s in SOONEST_FIRST {
+            let topology = &topologies[s];
             let directed_links = topology.links().len() * 2;
             let capacity = vec![1.0; directed_links];
             for (r, &ratio) in RATIOS.iter().enumerate() {
