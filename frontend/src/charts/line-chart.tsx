@@ -44,6 +44,9 @@ export interface LineChartProps extends ChartCommon {
   onAt?: (x: number | null) => void;
 }
 
+/** Width of a mean character of the readout, and room for the axis' unit, in px. */
+const CHARACTER_PX = 6.2;
+const UNIT_PX = 90;
 const MARGIN = { top: 26, right: 16, bottom: 40, left: 56 };
 
 export function LineChart(props: LineChartProps) {
@@ -180,6 +183,8 @@ function LinePlot(props: PlotProps) {
   const spoken = readout
     ? `${props.xLabel} ${xFormat(at!)}: ${readout.map(({ s, point }) => `${s.label} ${yFormat(point!.y)}`).join(", ")}`
     : "";
+  // A long readout takes the whole line above the plot; its numbers name the unit themselves.
+  const unitHasRoom = spoken.length * CHARACTER_PX < width - MARGIN.right - UNIT_PX;
   return (
     <>
       <svg
@@ -199,7 +204,7 @@ function LinePlot(props: PlotProps) {
           ticks={4}
           format={props.yTick ?? yFormat}
           tokens={tokens}
-          label={props.yLabel}
+          label={unitHasRoom ? props.yLabel : ""}
           x={MARGIN.left}
           right={width - MARGIN.right}
         />
