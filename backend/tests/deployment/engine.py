@@ -12,7 +12,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,6 +63,29 @@ def plain_environment() -> dict[str, str]:
     return environment
 
 
+class OwnEngine:
+    """An engine started here. It can be killed, and started again on what it has."""
+
+    def __init__(self, docker: Docker, start: Callable[[], subprocess.Popen[bytes]], folder: Path) -> None:
+        self.docker = docker
+        self._start = start
+        self._folder = folder
+        self._process = start()
+
+    def kill(self) -> None:
+        """As `kill -9` does: its containers stay as they are."""
+        _signal(signal.SIGKILL, self._process, self._folder)
+        self._process.wait(STOP_LIMIT_SECS)
+
+    def start(self) -> None:
+        """Start it again after a kill."""
+        self._process = self._start()
+
+    def stop(self) -> None:
+        """End it, and its containers with it."""
+        _stop(self._process, self._folder)
+
+
 @contextmanager
 def docker_engine(folder: Path) -> Iterator[Docker]:
     """The engine that `docker info` finds, else one started here with its state under `folder`."""
@@ -70,6 +93,14 @@ def docker_engine(folder: Path) -> Iterator[Docker]:
     if _answers(environment):
         yield Docker(environment, ours=False)
         return
+    with own_engine(folder) as engine:
+        yield engine.docker
+
+
+@contextmanager
+def own_engine(folder: Path) -> Iterator[OwnEngine]:
+    """An engine started here with its state under `folder`, whether another one runs or not."""
+    environment = plain_environment()
     if shutil.which("dockerd", path=environment["PATH"]) is None:
         raise EngineUnavailableError("no Docker engine runs and there is no dockerd to start: install docker.io")
     environment["DOCKER_HOST"] = f"unix://{folder}/docker.sock"
@@ -80,11 +111,12 @@ def docker_engine(folder: Path) -> Iterator[Docker]:
     call(as_root("ip", "link", "add", bridge, "type", "bridge"), environment=environment)
     try:
         call(as_root("ip", "address", "add", address, "dev", bridge), environment=environment)
-        process = _start(folder, bridge, pool, environment, log)
+        docker = Docker(environment, ours=True, log=log)
+        engine = OwnEngine(docker, lambda: _start(folder, bridge, pool, environment, log), folder)
         try:
-            yield Docker(environment, ours=True, log=log)
+            yield engine
         finally:
-            _stop(process, folder)
+            engine.stop()
     finally:
         call(as_root("ip", "link", "delete", bridge), environment=environment, check=False)
         _restore_firewall(rules, forwarding)
@@ -127,16 +159,20 @@ def _start(
 
 def _stop(process: subprocess.Popen[bytes], folder: Path) -> None:
     """Ends dockerd by its own process id: kindly, then for good. It takes its containerd along."""
-    pidfile = folder / "dockerd.pid"
-    pid = int(pidfile.read_text()) if pidfile.exists() else process.pid
     for number in (signal.SIGTERM, signal.SIGKILL):
         if process.poll() is not None:
             return
-        subprocess.run(as_root("kill", f"-{int(number)}", str(pid)), check=False, capture_output=True)
+        _signal(number, process, folder)
         try:
             process.wait(timeout=STOP_LIMIT_SECS)
         except subprocess.TimeoutExpired:
             continue
+
+
+def _signal(number: signal.Signals, process: subprocess.Popen[bytes], folder: Path) -> None:
+    pidfile = folder / "dockerd.pid"
+    pid = int(pidfile.read_text()) if pidfile.exists() else process.pid
+    subprocess.run(as_root("kill", f"-{int(number)}", str(pid)), check=False, capture_output=True)
 
 
 def _free_network() -> tuple[str, str, ipaddress.IPv4Network]:
@@ -153,7 +189,7 @@ def _free_network() -> tuple[str, str, ipaddress.IPv4Network]:
     for block in ipaddress.IPv4Network("172.16.0.0/12").subnets(new_prefix=20):
         if not any(block.overlaps(network) for network in taken):
             halves = list(block.subnets(new_prefix=21))
-            bridge = f"cyb{os.getpid()}"[:15]
+            bridge = f"cyb{os.getpid()}-{block.network_address.packed[2]:x}"[:15]
             return bridge, f"{next(halves[0].hosts())}/24", halves[1]
     raise EngineUnavailableError("no free private address block for Docker's networks on this machine")
 
