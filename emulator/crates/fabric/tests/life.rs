@@ -71,3 +71,26 @@ fn a_pulled_cable_is_seen_at_once_and_put_back() {
         );
     }
 }
+
+#[test]
+fn a_node_that_floods_its_socket_is_named_and_holds_nobody_up() {
+    if !can_emulate("a_node_that_floods_its_socket_is_named_and_holds_nobody_up") {
+        return;
+    }
+    let mut host = Host::start();
+    let mut network = bcube_16();
+    network["seed"] = json!(666);
+    let run = host.build(&network);
+    host.ask("subscribe", json!({"run": run}));
+    let flood = host.wait_for_event(|event| event["kind"] == "node-flooding");
+    assert_eq!(flood["server"], 0);
+    assert!(flood["messages"].as_u64() > Some(0), "{flood}");
+    let first = host.next_frame()["tick"].as_u64();
+    let known = host.ask("inspect", json!({"run": run, "server": 3}));
+    assert_eq!(known["neighbours"], json!([]), "others are still heard");
+    for later in 1..=10 {
+        let tick = host.frames.pop().unwrap_or_else(|| host.next_frame())["tick"].as_u64();
+        assert!(tick > first, "frame {later} of {first:?}: {tick:?}");
+    }
+    assert_eq!(host.ask("destroy", json!({"run": run}))["removed"], 17);
+}

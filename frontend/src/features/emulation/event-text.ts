@@ -31,6 +31,7 @@ const KIND_WORDS: Record<string, string> = {
   "stop-all": "Stop all",
   next_hop_dead: "Next hop dead",
   "node-lost": "Node lost",
+  "node-flooding": "Node floods",
 };
 
 export const kindWords = (kind: string): string =>
@@ -44,6 +45,7 @@ const BAD = new Set([
   "failed",
   "next_hop_dead",
   "node-lost",
+  "node-flooding",
 ]);
 const GOOD = new Set(["neighbour_alive", "recovered", "stop-all"]);
 const toneOf = (kind: string): LogEntry["tone"] =>

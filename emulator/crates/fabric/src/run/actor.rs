@@ -429,6 +429,7 @@ impl Actor {
         if lost > 0 {
             events.push(json!({"kind": "events-lost", "count": lost, "at_nanos": monotonic_nanos()}));
         }
+        events.extend(self.floods());
         let since_start = |start: u64| monotonic_nanos().saturating_sub(start) as f64 / 1e9;
         let frame = Frame {
             tick: self.tick,
@@ -452,6 +453,19 @@ impl Actor {
             )
         });
         Ok(())
+    }
+
+    /// One event for each node that sent more than it may since the last frame.
+    fn floods(&mut self) -> Vec<Value> {
+        let network = &self.network.network;
+        let sockets = self.nodes.iter_mut().map(|node| node.socket.as_mut());
+        let refused = sockets.map(|socket| socket.map_or(0, NodeSocket::take_refused));
+        let counted = refused.zip(&network.servers).filter(|&(refused, _)| refused > 0);
+        counted
+            .map(|(refused, server)| {
+                json!({"kind": "node-flooding", "server": server.id, "messages": refused, "at_nanos": monotonic_nanos()})
+            })
+            .collect()
     }
 
     fn tell_flow_rates(&mut self) {

@@ -44,7 +44,7 @@ pub struct NodeSocket {
     allowance: f64,
     refilled_at: Instant,
     /// Datagrams thrown away unread because there were too many.
-    pub refused: u64,
+    refused: u64,
 }
 
 /// What reading gave.
@@ -88,6 +88,11 @@ impl NodeSocket {
             Err(Errno::AGAIN | Errno::INTR) => Received::Nothing,
             Err(_) => Received::Closed,
         }
+    }
+
+    /// How many datagrams were thrown away since this was last asked.
+    pub fn take_refused(&mut self) -> u64 {
+        std::mem::take(&mut self.refused)
     }
 
     fn allow(&mut self) -> bool {

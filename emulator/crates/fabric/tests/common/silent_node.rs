@@ -10,6 +10,9 @@ use rustix::net::{
 };
 use serde_json::{Value, json};
 
+/// A run of this seed has a first server that never stops talking once it is ready.
+const FLOODING_SEED: u64 = 666;
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let path = match (arguments.next().as_deref(), arguments.next()) {
@@ -36,5 +39,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             told => json!({"t": "event", "kind": "told", "what": told, "message": message}),
         };
         send(&socket, answer.to_string().as_bytes(), SendFlags::NOSIGNAL)?;
+        if message["seed"] == FLOODING_SEED && message["server"] == 0 {
+            loop {
+                let noise = json!({"t": "event", "kind": "noise"});
+                send(&socket, noise.to_string().as_bytes(), SendFlags::NOSIGNAL)?;
+            }
+        }
     }
 }
