@@ -88,7 +88,7 @@ def test_a_slow_figure_grows_while_it_is_computed(working_client: TestClient, da
     while len(seen := partials()) < 2 and time.monotonic() < deadline:
         time.sleep(0.05)
     assert working_client.post(f"{API}/runs/{run}/cancel").status_code == 200
-    first, second = (next(line for line in one["series"] if line["name"] == "BCube") for one in seen[:2])
+    first, second = (next(line for line in one["series"] if line["name"] == "Fat-tree") for one in seen[:2])
     assert first["x"][0] == 0
     assert len(first["x"]) < len(second["x"])
     assert second["y"][: len(first["y"])] == first["y"], "what is there stays"
