@@ -102,7 +102,7 @@ test("a sweep is composed in the form: two plans overlaid, two kinds of failure"
   await page.getByRole("radio", { name: "Estimate" }).click();
   await expect(form.getByRole("button", { name: /BCube\(4,2\)/ })).toBeVisible();
   await form.getByRole("button", { name: "Overlay another plan" }).click();
-  await page.getByRole("menuitem", { name: /Two-level tree/ }).click();
+  await page.getByRole("menuitem", { name: /^Two-level tree 48-port/ }).click();
   await form.getByLabel("servers", { exact: true }).check();
   await form.getByLabel("links", { exact: true }).check();
   await form.getByLabel("Shares, %").fill("0, 20");
