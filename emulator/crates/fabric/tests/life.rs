@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{Host, can_emulate, describe, fresh_run};
+use std::io::Write;
+
+use common::{Host, can_emulate, connect, describe, fresh_run};
 use cubeyard_fabric::namespace;
 use serde_json::{Value, json};
 
@@ -93,4 +95,24 @@ fn a_node_that_floods_its_socket_is_named_and_holds_nobody_up() {
         assert!(tick > first, "frame {later} of {first:?}: {tick:?}");
     }
     assert_eq!(host.ask("destroy", json!({"run": run}))["removed"], 17);
+}
+
+#[test]
+fn an_inspection_that_is_never_answered_does_not_delay_later_ones() {
+    if !can_emulate("an_inspection_that_is_never_answered_does_not_delay_later_ones") {
+        return;
+    }
+    let mut host = Host::start();
+    let mut network = bcube_16();
+    network["seed"] = json!(667);
+    let run = host.build(&network);
+    let asked = json!({"id": 1, "method": "inspect", "params": {"run": run, "server": 3}});
+    let mut impatient = connect(host.folder());
+    writeln!(impatient, "{asked}").expect("the fabric reads");
+    host.ask("subscribe", json!({"run": run}));
+    host.next_frame();
+    for _ in 0..2 {
+        let known = host.ask("inspect", json!({"run": run, "server": 3}));
+        assert_eq!(known["neighbours"], json!([]));
+    }
 }

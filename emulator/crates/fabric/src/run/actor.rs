@@ -332,8 +332,9 @@ impl Actor {
                 Ok(())
             }
             FromNode::Inspected(known) => {
-                if let Some(reply) = self.nodes[server].inspections.pop_front() {
-                    let _ = reply.send(self.with_counts(server, known));
+                // What a node was asked before it was configured it never answers: one answer is for all who wait.
+                for reply in std::mem::take(&mut self.nodes[server].inspections) {
+                    let _ = reply.send(self.with_counts(server, known.clone()));
                 }
                 Ok(())
             }

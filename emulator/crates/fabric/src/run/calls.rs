@@ -26,7 +26,7 @@ use crate::{parallel, wiring};
 
 /// How long nodes may take to say that they are ready.
 const READY_WITHIN: Duration = Duration::from_secs(20);
-/// Most inspections that wait for one node.
+/// Most inspections that wait for one node; the oldest gives way.
 const MOST_INSPECTIONS: usize = 16;
 
 impl Actor {
@@ -351,11 +351,14 @@ impl Actor {
             let message = format!("the node of server {id} does not answer");
             return Err(FabricError::state(message, "recover the server first"));
         };
-        if node.inspections.len() >= MOST_INSPECTIONS || !socket.announce(&json!({"t": "inspect"})) {
+        if !socket.announce(&json!({"t": "inspect"})) {
             return Err(FabricError::state(
                 format!("server {id} has too many inspections"),
                 "wait for answers",
             ));
+        }
+        if node.inspections.len() == MOST_INSPECTIONS {
+            node.inspections.pop_front();
         }
         node.inspections.push_back(reply.clone());
         self.watch_room(server);
