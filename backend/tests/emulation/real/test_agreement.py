@@ -24,8 +24,8 @@ TOLERANCE = 0.06
 def measure(engine: Engine, spec: Json, workload: Json, flow_bits_per_sec: float) -> Measured:
     emulation = {
         "flow_bits_per_sec": flow_bits_per_sec,
-        "seconds": 3.0,
-        "settle_secs": 1.0,
+        "seconds": 4.0,
+        "settle_secs": 2.5,
         "calibrate_secs": 0.0,
     }
     trial = Trial("agreement", spec, workload, LINK_BITS_PER_SEC, emulation)
