@@ -76,7 +76,9 @@ def program_image(docker: Docker, tmp_path: Path) -> Iterator[str]:
 def test_unmodified_programs_of_any_image_talk_over_the_network(
     emulate: Command, docker: Docker, nothing_left: Left, program_image: str, tmp_path: Path
 ) -> None:
-    process = emulate.start("--spec", TINY, "--seconds", "60", "--set", 'gateways=["00"]', *QUIET)
+    # The workload leaves room: beside flows that fill a link's queue a newcomer may wait for seconds.
+    paced = ("--set", "flow_bits_per_sec=1000000")
+    process = emulate.start("--spec", TINY, "--seconds", "60", "--set", 'gateways=["00"]', *paced, *QUIET)
     servers = wait_for(lambda: busy_servers(docker, 4))
     assert {capabilities(namespace) for _, namespace in servers} == {0}
 
@@ -86,10 +88,9 @@ def test_unmodified_programs_of_any_image_talk_over_the_network(
     assert answered(join(3, *PING, "-c", "3", frames.ip(0))) == 3
     assert answered(join(3, *PING, "-c", "3", OUTSIDE_ADDRESS)) == 3
     listener = join(0, "iperf3", "--server", how="--detach").strip()
-    carried = json.loads(join(3, "iperf3", "--client", frames.ip(0), "--time", "4", "--json"))
+    carried = json.loads(join(3, "iperf3", "--client", frames.ip(0), "--time", "2", "--json"))
     docker.run("rm", "--force", listener)
-    # It shares a slow, full link with the workload: some of it is all that can be asked for.
-    assert carried["end"]["sum_received"]["bytes"] > 100_000
+    assert carried["end"]["sum_received"]["bytes"] > 100_000, carried["end"]
     page = tmp_path / "page"
     page.mkdir()
     (page / "index.html").write_text("over BCube")
