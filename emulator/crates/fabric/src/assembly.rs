@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cubeyard_dataplane::maps::Path;
 use cubeyard_dataplane::protocol::path_id;
 
+use crate::ahead::Ahead;
 use crate::error::Result;
 use crate::ethtool;
 use crate::fast_path::{FastPath, Guard};
@@ -89,21 +90,24 @@ fn open_server(network: &Checked, server: usize, home: Home) -> Result<ServerKer
     })
 }
 
-/// Gives a server's ports their addresses and queues, and attaches its programs.
+/// Gives a server's ports their addresses and queues, and attaches its programs: those made ahead, or new ones.
 fn finish_server(
     network: &Checked,
     routes: &Routes<'_>,
     server: usize,
     ports: &[PortEnd],
     mut kernel: ServerKernel,
+    ahead: Option<FastPath>,
 ) -> Result<ServerKernel> {
     let mut batch = Batch::new();
     wiring::server_ports(&mut batch, network, server, ports);
     let mut interfaces: Vec<u32> = ports.iter().map(|port| names::port_index(port.port)).collect();
     match network.network.dataplane {
         Dataplane::Kernel => {
-            let mut fast_path = FastPath::load()?;
-            fill_maps(network, routes, server, &mut fast_path)?;
+            let fast_path = match ahead {
+                Some(fast_path) => fast_path,
+                None => make_fast_path(network, routes, server)?,
+            };
             fast_path.attach(&mut batch, names::VIRTUAL_NIC_INDEX, &interfaces)?;
             kernel.fast_path = Some(fast_path);
         }
@@ -117,6 +121,13 @@ fn finish_server(
     }
     kernel.netlink.run(&mut batch, no_excuse)?;
     Ok(kernel)
+}
+
+/// A server's programs and maps, attached to nothing.
+pub fn make_fast_path(network: &Checked, routes: &Routes<'_>, server: usize) -> Result<FastPath> {
+    let mut fast_path = FastPath::load()?;
+    fill_maps(network, routes, server, &mut fast_path)?;
+    Ok(fast_path)
 }
 
 /// Writes who a server is, its neighbours, all taken to be alive, and its default paths.
@@ -149,6 +160,7 @@ pub fn wire(
     switches: &mut SwitchKernel,
     kernels: &mut [Option<ServerKernel>],
     fresh: &[(usize, Home)],
+    ahead: &mut Ahead,
 ) -> Result<()> {
     let opened = parallel::for_each(fresh.to_vec(), |(server, home)| {
         open_server(network, server, home)
@@ -160,12 +172,12 @@ pub fn wire(
         fresh.iter().any(|(other, _)| *other == server)
     })?;
     let routes = Routes::new(network);
-    let unfinished: Vec<(usize, ServerKernel)> = fresh
+    let unfinished: Vec<(usize, ServerKernel, Option<FastPath>)> = fresh
         .iter()
-        .filter_map(|(server, _)| Some((*server, kernels[*server].take()?)))
+        .filter_map(|&(server, _)| Some((server, kernels[server].take()?, ahead.take(server))))
         .collect();
-    let finished = parallel::for_each(unfinished, |(server, kernel)| {
-        finish_server(network, &routes, server, &ports[server], kernel).map(|kernel| (server, kernel))
+    let finished = parallel::for_each(unfinished, |(server, kernel, ahead)| {
+        finish_server(network, &routes, server, &ports[server], kernel, ahead).map(|kernel| (server, kernel))
     })?;
     for (server, kernel) in finished {
         kernels[server] = Some(kernel);

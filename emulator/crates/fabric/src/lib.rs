@@ -3,6 +3,7 @@
 //!
 //! Callers talk to it over a Unix socket, one JSON document a line; the nodes in the servers over a socket each.
 
+pub mod ahead;
 pub mod api;
 pub mod assembly;
 pub mod error;

@@ -19,6 +19,7 @@ use super::poller::{Poller, Token};
 use super::telemetry::{Frame, Telemetry};
 use super::workload::Workload;
 use super::{Call, Setup};
+use crate::ahead::Ahead;
 use crate::assembly::{ServerKernel, SwitchKernel};
 use crate::error::{During, Result};
 use crate::faults::{Conditions, Fault};
@@ -77,6 +78,7 @@ pub(super) struct Actor {
     pub switches: Option<SwitchKernel>,
     pub outside: Option<Outside>,
     pub kernels: Vec<Option<ServerKernel>>,
+    pub ahead: Ahead,
     pub nodes: Vec<Node>,
     pub faults: Vec<Fault>,
     pub applied: Conditions,
@@ -124,6 +126,7 @@ impl Actor {
         Ok(Actor {
             ports: wiring::ports_by_server(&network),
             kernels: network.network.servers.iter().map(|_| None).collect(),
+            ahead: Ahead::begin(&network),
             applied: Conditions::under(&network, []),
             telemetry: Telemetry::new(&network),
             network,

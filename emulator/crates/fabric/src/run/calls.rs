@@ -117,6 +117,7 @@ impl Actor {
                 &mut switches,
                 &mut self.kernels,
                 &fresh,
+                &mut self.ahead,
             )
         });
         self.switches = Some(switches);
