@@ -26,7 +26,8 @@ def command_place(settings: Settings) -> Iterator[Place]:
     place = Place.own()
     with place.held("owner"):
         yield place
-    shutil.rmtree(place.folder, ignore_errors=True)
+    if not place.locks():
+        shutil.rmtree(place.folder, ignore_errors=True)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Where an owner of runs keeps them on this machine: the fabric's socket and journal, and a lock for each run.
 
-A lock is the kernel's: whoever dies, however suddenly, lets go of it. A run whose lock is free is nobody's, and is removed. [ours]
+A lock is the kernel's: whoever dies, however suddenly, lets go of it. A run whose lock is free is nobody's, and is removed. A
+lock's file is there for as long as there may be something of its run; the folder goes with its last user when no file is. [ours]
 """
 
 from __future__ import annotations
@@ -8,13 +9,17 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterator
+import re
+import shutil
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from cubeyard.settings import Settings
 
+HOME_NAME = re.compile("[0-9a-f]{8}")
+LEAVING = ".gone-"
 SHARED = Path("/run/cubeyard")
 """Short, because a Unix socket's path may have 107 bytes."""
 
@@ -46,6 +51,19 @@ class Place:
             if place.free("owner"):
                 yield place
 
+    @classmethod
+    def of_homes(cls) -> Iterator[Place]:
+        """Those of homes, whoever's they are."""
+        for folder in sorted(_root().glob("*")):
+            if HOME_NAME.fullmatch(folder.name):
+                yield cls(folder)
+
+    @classmethod
+    def sweep(cls) -> None:
+        """Remove what somebody was removing when it was killed."""
+        for folder in _root().glob(f"*{LEAVING}*"):
+            shutil.rmtree(folder, ignore_errors=True)
+
     @property
     def name(self) -> str:
         return self.folder.name
@@ -62,33 +80,92 @@ class Place:
         for folder in (self.folder, self.state, self.folder / "locks"):
             folder.mkdir(mode=0o755, parents=True, exist_ok=True)
 
+    def enter(self) -> int:
+        """Count this process among the users of the folder until `leave`, which takes the answer."""
+        while True:
+            self.make()
+            handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            fcntl.flock(handle, fcntl.LOCK_SH)
+            if _same(handle, self.folder):
+                return handle
+            os.close(handle)  # its last user removed it in between: take the new one
+
+    def leave(self, handle: int, end: Callable[[], None]) -> None:
+        """The last one out ends what is shared, and removes the folder if nothing is left of any run."""
+        try:
+            if self._alone(handle):
+                end()
+                self._remove_unused()
+        finally:
+            os.close(handle)
+
+    def remove_abandoned(self) -> bool:
+        """Remove the folder if its users died, and nothing of theirs is left. Whether it was so."""
+        try:
+            handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        try:
+            return self._alone(handle) and self._remove_unused()
+        finally:
+            os.close(handle)
+
+    def _alone(self, handle: int) -> bool:
+        """Nobody else uses the folder, and nobody can begin to before the handle is closed."""
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return _same(handle, self.folder)
+
+    def _remove_unused(self) -> bool:
+        """With nobody else there."""
+        kept = [path for part in ("journal", "runs") for path in (self.state / part).glob("*")]
+        if self.locks() or kept or not self._fabric_gone():
+            return False
+        # Under another name first: whoever comes now makes a new one.
+        leaving = self.folder.with_name(f"{self.name}{LEAVING}{os.getpid()}")
+        self.folder.rename(leaving)
+        shutil.rmtree(leaving, ignore_errors=True)
+        return True
+
+    def _fabric_gone(self) -> bool:
+        """Whether no fabric, by whomever it was started, has its journal here."""
+        try:
+            handle = _locked(self.state / "lock")
+        except FileNotFoundError:
+            return True
+        except PermissionError:
+            return False  # it is root's, who started one by hand
+        if handle is not None:
+            os.close(handle)
+        return handle is not None
+
     @contextmanager
     def held(self, what: str) -> Iterator[bool]:
         """Hold a lock by name for as long as the context lasts. False: somebody else has it."""
         self.make()
-        handle = self._locked(what)
+        handle = _locked(self._lock(what))
         if handle is None:
             yield False
             return
         try:
             yield True
         finally:
-            self._lock(what).unlink(missing_ok=True)
+            if os.fstat(handle).st_size == 0:
+                self._lock(what).unlink(missing_ok=True)
             os.close(handle)
 
-    def _locked(self, what: str) -> int | None:
-        while True:
-            handle = os.open(self._lock(what), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.fstat(handle).st_ino == self._lock(what).stat().st_ino:
-                    return handle
-            except BlockingIOError:
-                os.close(handle)
-                return None
-            except FileNotFoundError:
-                pass  # its last holder removed it in between: take the new one
-            os.close(handle)
+    def remember(self, run: str) -> None:
+        """While the run is held: it may have containers, which only a Docker engine can say and remove."""
+        self._lock(run).write_text("containers")
+
+    def forget(self, run: str) -> None:
+        """While the run is held: it has no containers any more."""
+        self._lock(run).write_text("")
+
+    def remembered(self, run: str) -> bool:
+        return self._lock(run).stat().st_size > 0
 
     def free(self, what: str) -> bool:
         """Whether nobody holds the lock."""
@@ -109,6 +186,28 @@ class Place:
 
     def _lock(self, what: str) -> Path:
         return self.folder / "locks" / what
+
+
+def _locked(path: Path) -> int | None:
+    """Opened and locked, made if need be; None if somebody has it."""
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            return None
+        if _same(handle, path):
+            return handle
+        os.close(handle)  # its last holder removed it in between: take the new one
+
+
+def _same(handle: int, path: Path) -> bool:
+    """Whether what was opened is still what is there."""
+    try:
+        return os.fstat(handle).st_ino == path.stat().st_ino
+    except FileNotFoundError:
+        return False
 
 
 def _root() -> Path:

@@ -83,6 +83,7 @@ class EmulationRunner:
         self._place = Place.of(settings)
         self._fabric = FabricProcess(settings, self._place)
         self._starting = threading.Lock()
+        self._entered: int | None = None
 
     def run(self, run_id: str, document: Json, frames: Frames) -> None:
         question = read(self._engine, document)
@@ -100,6 +101,8 @@ class EmulationRunner:
         """There is a fabric. Raises with what to do if there is none and none may be started."""
         with self._starting:
             if self._settings.fabric_start:
+                if self._entered is None:
+                    self._entered = self._place.enter()
                 self._fabric.ensure()
 
     def reap(self) -> None:
@@ -120,5 +123,8 @@ class EmulationRunner:
             log.info("no_fabric", error=error.detail)
 
     def close(self) -> None:
-        """The worker stops. A fabric that it started goes, with whatever it still has."""
-        self._fabric.stop()
+        """The worker stops. If it is the last of its home, the fabric that one of them started goes, with whatever it still has."""
+        with self._starting:
+            if self._entered is not None:
+                handle, self._entered = self._entered, None
+                self._place.leave(handle, self._fabric.stop)

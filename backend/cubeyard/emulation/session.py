@@ -80,6 +80,8 @@ class Session:
             if not mine:
                 raise ProblemError(409, "run-held", f"Another process is at run {self._run}.")
             timings: Json = {}
+            if self._deployment.docker is not None:
+                self._place.remember(self._run)
             try:
                 timings = self._up()
                 calibration = self._calibrate()
@@ -87,6 +89,8 @@ class Session:
             finally:
                 self._sink_quietly("phase", {"phase": "removing"})
                 timings.update(self._deployment.down())
+                if not timings["kept"]:
+                    self._place.forget(self._run)
         document = report.make(self._recorder, self._guard, calibration, self._faults, ended=ended, timings=timings)
         self._sink.progress(1.0)
         return document

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tarfile
+import threading
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,63 @@ def test_a_killed_holder_lets_go(tmp_path: Path) -> None:
     with place.held("run1") as mine:
         assert mine
         assert not place.free("run1")
+    assert place.locks() == []
+
+
+def _nothing() -> None:
+    pass
+
+
+def test_the_last_user_out_removes_the_folder(tmp_path: Path) -> None:
+    place = Place(tmp_path / "00c0ffee")
+    first, second = place.enter(), place.enter()
+    ended: list[str] = []
+    place.leave(first, lambda: ended.append("first"))
+    assert place.folder.exists(), "there is another user"
+    place.leave(second, lambda: ended.append("second"))
+    assert ended == ["second"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_who_comes_while_the_last_one_leaves_gets_a_new_folder(tmp_path: Path) -> None:
+    place = Place(tmp_path / "00c0ffee")
+    came: list[int] = []
+    newcomer = threading.Thread(target=lambda: came.append(place.enter()))
+
+    def end() -> None:
+        newcomer.start()
+        newcomer.join(0.2)
+        assert newcomer.is_alive(), "it waits for what is being ended"
+
+    place.leave(place.enter(), end)
+    newcomer.join(5)
+    (handle,) = came
+    assert os.fstat(handle).st_ino == place.folder.stat().st_ino
+    assert not place.remove_abandoned(), "it has a user"
+    place.leave(handle, _nothing)
+    assert not place.folder.exists()
+
+
+@pytest.mark.parametrize("left", ["locks/run1", "state/journal/run1.json", "state/runs/run1"])
+def test_a_folder_stays_while_something_of_a_run_is_left(tmp_path: Path, left: str) -> None:
+    place = Place(tmp_path / "00c0ffee")
+    handle = place.enter()
+    (place.folder / left).parent.mkdir(parents=True, exist_ok=True)
+    (place.folder / left).touch()
+    place.leave(handle, _nothing)
+    assert not place.remove_abandoned()
+    (place.folder / left).unlink()
+    assert place.remove_abandoned()
+
+
+def test_a_run_with_containers_is_remembered_until_they_are_gone(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    with place.held("run1"):
+        place.remember("run1")
+    assert place.locks() == ["run1"]
+    with place.held("run1") as mine:
+        assert mine
+        place.forget("run1")
     assert place.locks() == []
 
 

@@ -70,9 +70,7 @@ class Traces:
         found = {
             "namespaces": set(_lines("ip", "netns", "list")),
             "links": {line.split(":")[1] for line in _lines("ip", "-o", "link") if ": cy" in line},
-            "folders": {
-                str(path) for part in ("runs", "journal") for path in Path("/run/cubeyard").glob(f"*/state/{part}/*")
-            },
+            "folders": {str(path) for path in Path("/run/cubeyard").glob("*")},
             "processes": set(_processes()),
         }
         if self._docker is not None:
