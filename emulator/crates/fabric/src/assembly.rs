@@ -12,7 +12,9 @@ use crate::ethtool;
 use crate::fast_path::{FastPath, Guard};
 use crate::names;
 use crate::namespace::{self, Namespace};
-use crate::netlink::{Batch, Netlink, delete_link, gone_already, no_excuse};
+use crate::netlink::{
+    Batch, LinkState, Netlink, delete_link, gone_already, link_dump, no_excuse, read_link_state,
+};
 use crate::network::{Checked, Dataplane, Place};
 use crate::parallel;
 use crate::routes::Routes;
@@ -50,7 +52,8 @@ pub struct SwitchKernel {
     pub netlink: Netlink,
 }
 
-/// Makes the namespace of the switches, and the switches.
+/// Makes the namespace of the switches, the switches, and the tunnels to their parts on other hosts. The calling thread
+/// must be in this host's own namespace: the tunnels' packets travel in the one where they are made.
 pub fn make_switches(network: &Checked) -> Result<SwitchKernel> {
     let name = network.network.run.switch_namespace();
     let namespace = Namespace::create(&name)?;
@@ -59,7 +62,35 @@ pub fn make_switches(network: &Checked) -> Result<SwitchKernel> {
         Netlink::open()
     })?;
     netlink.run(&mut wiring::switches(network), no_excuse)?;
+    let [mut make, mut join] = wiring::stitches(network, namespace.as_fd());
+    if !make.is_empty() {
+        Netlink::open()?.run(&mut make, no_excuse)?;
+        netlink.run(&mut join, no_excuse)?;
+    }
     Ok(SwitchKernel { namespace, netlink })
+}
+
+/// Removes the tunnels to other hosts at once. With the namespace they would go too, but when the kernel finds the time,
+/// and until then nobody could use their numbers again.
+pub fn unstitch(switches: &mut SwitchKernel) -> Result<()> {
+    delete_where(&mut switches.netlink, is_stitch)
+}
+
+/// Removes the interfaces of a namespace that `is_it` accepts.
+pub fn delete_where(socket: &mut Netlink, is_it: impl Fn(&LinkState) -> bool) -> Result<()> {
+    let mut batch = Batch::new();
+    socket.dump(&mut link_dump(), |answer| {
+        if let Some(link) = read_link_state(answer).filter(&is_it) {
+            delete_link(&mut batch, link.index);
+        }
+    })?;
+    socket.run(&mut batch, gone_already)
+}
+
+/// Whether an interface among the switches has both a name and a number that we give to tunnels.
+pub fn is_stitch(link: &LinkState) -> bool {
+    let switch = link.index.checked_sub(names::stitch_index(0));
+    switch.is_some_and(|switch| link.name == names::stitch_name(switch))
 }
 
 /// Opens or makes a server's namespace and prepares all of it that needs no link. Moves the calling thread.
@@ -222,14 +253,18 @@ fn make_links(
 ) -> Result<()> {
     let mut from_switches = Batch::new();
     let mut from_servers: Vec<(usize, Batch)> = Vec::new();
+    let mut ours = (0..kernels.len()).filter(|server| network.division.has_server(*server));
+    let all_fresh = ours.all(&is_fresh);
     for (link, places) in network.places.iter().enumerate() {
+        if !network.division.has_link(link) {
+            continue;
+        }
         let wanted = places.iter().any(|place| match place {
             Place::Server { server, .. } => is_fresh(*server),
             // A link between switches is made with the run, when every server is fresh.
             Place::Switch { .. } => false,
         });
         let between_switches = places.iter().all(|place| matches!(place, Place::Switch { .. }));
-        let all_fresh = (0..kernels.len()).all(&is_fresh);
         let ends_there = places.iter().all(|place| match place {
             Place::Server { server, .. } => kernels[*server].is_some(),
             Place::Switch { .. } => true,

@@ -131,6 +131,7 @@ fn print_probe(json: bool) -> Result<()> {
             ("htb", probe.htb),
             ("netem", probe.netem),
             ("ebpf", probe.ebpf),
+            ("vxlan", probe.vxlan),
         ] {
             let reason = probe
                 .reasons

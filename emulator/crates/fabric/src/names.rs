@@ -113,6 +113,11 @@ pub fn switch_port_mac(link: u32, end: usize) -> Mac {
     mac(0xf4 + end as u8, link)
 }
 
+/// Hardware address of the interface that joins a switch to its parts on other hosts.
+pub fn stitch_mac(switch: u32) -> Mac {
+    mac(0xf8, switch)
+}
+
 /// Hardware address of an end of the cable from a gateway to the outside (0 outside, 1 the gateway's).
 pub fn outer_mac(gateway: u32, end: usize) -> Mac {
     mac(0xf6 + end as u8, gateway)
@@ -164,6 +169,16 @@ pub fn switch_port_index(link: u32, end: usize) -> u32 {
     SWITCH_SIDE_INDEX + ID_LIMIT + 2 * link + end as u32
 }
 
+/// Name of the interface that joins a switch to its parts on other hosts.
+pub fn stitch_name(switch: u32) -> String {
+    format!("x{switch}")
+}
+
+/// Its interface number, beyond those of all ports of switches.
+pub fn stitch_index(switch: u32) -> u32 {
+    SWITCH_SIDE_INDEX + 3 * ID_LIMIT + switch
+}
+
 #[cfg(test)]
 mod tests {
     use cubeyard_dataplane::address::{port_mac, vnic_mac};
@@ -179,12 +194,26 @@ mod tests {
         }
 
         #[test]
+        fn numbers_of_the_switches_side_differ(a in 0..ID_LIMIT, b in 0..ID_LIMIT) {
+            let of = |id| [switch_index(id), switch_port_index(id, 0), switch_port_index(id, 1), stitch_index(id)];
+            let mut all = of(a).to_vec();
+            if a != b {
+                all.extend(of(b));
+            }
+            let many = all.len();
+            all.sort_unstable();
+            all.dedup();
+            prop_assert_eq!(all.len(), many);
+            prop_assert!(all.iter().all(|index| i32::try_from(*index).is_ok()), "the kernel's are signed");
+        }
+
+        #[test]
         fn names_fit_the_kernel_and_macs_differ(server in 0..ID_LIMIT, port in 0u16..64) {
             prop_assert!(port_name(port).len() < 16 && switch_port_name(server, 0).len() < 16);
-            prop_assert!(switch_name(server).len() < 16);
+            prop_assert!(switch_name(server).len() < 16 && stitch_name(server).len() < 16);
             let macs = [port_mac(server, port as u8), vnic_mac(server), virtual_nic_peer_mac(server),
                 switch_mac(server), switch_port_mac(server, 0), switch_port_mac(server, 1), outer_mac(server, 0),
-                outer_mac(server, 1)];
+                outer_mac(server, 1), stitch_mac(server)];
             for (at, mac) in macs.iter().enumerate() {
                 prop_assert!(!macs[..at].contains(mac));
                 prop_assert_eq!(mac[0] & 3, 2, "locally administered, one receiver");

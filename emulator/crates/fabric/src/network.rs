@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::{FabricError, Result};
+use crate::hosts::{Division, Hosts};
 use crate::names::{ID_LIMIT, RunId};
 use crate::outside;
 
@@ -37,6 +38,12 @@ pub enum Dataplane {
 pub struct Network {
     /// The run it is for.
     pub run: RunId,
+    /// Whose run it is, so that nobody removes another's.
+    #[serde(default)]
+    pub owner: String,
+    /// The hosts it is spread over; absent where this one has all of it.
+    #[serde(default)]
+    pub hosts: Option<Hosts>,
     /// Name of the family.
     pub family: String,
     /// The family's parameters.
@@ -77,6 +84,9 @@ pub struct Server {
     /// The address applications use; follows from the id.
     #[serde(default)]
     pub ip: Option<Ipv4Addr>,
+    /// Which of the hosts it is on.
+    #[serde(default)]
+    pub host: usize,
 }
 
 /// A switch.
@@ -158,6 +168,8 @@ pub struct Checked {
     pub neighbours: Vec<Vec<Neighbour>>,
     /// The structure.
     pub spec: TopologySpec,
+    /// What of it is on which host.
+    pub division: Division,
     server_index: BTreeMap<u32, usize>,
     switch_index: BTreeMap<u32, usize>,
     link_index: BTreeMap<u32, usize>,
@@ -194,6 +206,7 @@ impl Checked {
             places: Vec::with_capacity(network.links.len()),
             neighbours: Vec::new(),
             spec,
+            division: Division::default(),
             link_index: BTreeMap::new(),
             server_index,
             switch_index,
@@ -202,6 +215,7 @@ impl Checked {
         checked.place_links()?;
         checked.find_neighbours()?;
         outside::check(&checked)?;
+        checked.division = Division::of(&checked)?;
         Ok(checked)
     }
 
@@ -248,6 +262,12 @@ impl Checked {
             Some(bytes) => bytes as u32,
             None => (self.rate_bits_per_sec(link) / 8.0 * QUEUE_SECS).clamp(131_072.0, 16_777_216.0) as u32,
         }
+    }
+
+    /// How many of the servers are on this host.
+    pub fn servers_here(&self) -> usize {
+        let servers = 0..self.network.servers.len();
+        servers.filter(|server| self.division.has_server(*server)).count()
     }
 
     /// Whether a server is a gateway.

@@ -1,6 +1,8 @@
 //! What this host can do, tried out in a namespace that nobody sees, each thing with the reason where it cannot.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::os::fd::AsFd;
 use std::sync::OnceLock;
 
 use nix::sched::CloneFlags;
@@ -8,13 +10,16 @@ use serde::Serialize;
 
 use crate::error::{During, Result};
 use crate::fast_path::FastPath;
+use crate::namespace::Namespace;
 use crate::netlink::{
-    Batch, Bridge, End, Netlink, Shape, Veth, add_bridge, add_veth, leaf_kind_probe, no_excuse, shape,
+    Batch, Bridge, End, Netlink, Shape, Veth, Vxlan, add_bridge, add_veth, add_vxlan, leaf_kind_probe,
+    no_excuse, shape,
 };
 
 const NEAR: u32 = 101;
 const FAR: u32 = 102;
 const BRIDGE: u32 = 103;
+const TUNNEL: u32 = 104;
 
 /// What a host can do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -35,6 +40,8 @@ pub struct Probe {
     pub netem: bool,
     /// Forwarding in the kernel.
     pub ebpf: bool,
+    /// Tunnels to other hosts.
+    pub vxlan: bool,
     /// Why something is not possible.
     pub reasons: BTreeMap<&'static str, String>,
 }
@@ -66,6 +73,7 @@ pub fn probe() -> Probe {
         htb: note("htb", in_scratch_namespace(try_shaping)),
         netem: note("netem", in_scratch_namespace(|socket| try_queue(socket, "netem"))),
         ebpf: note("ebpf", in_scratch_namespace(try_fast_path)),
+        vxlan: note("vxlan", in_scratch_namespace(try_tunnel)),
         reasons,
     }
 }
@@ -143,6 +151,24 @@ fn try_shaping(socket: &mut Netlink) -> Result<()> {
 fn try_queue(socket: &mut Netlink, kind: &str) -> Result<()> {
     let mut batch = Batch::new();
     leaf_kind_probe(&mut batch, NEAR, kind);
+    socket.run(&mut batch, no_excuse)
+}
+
+fn try_tunnel(socket: &mut Netlink) -> Result<()> {
+    let namespace = Namespace::current()?;
+    let mut batch = Batch::new();
+    add_vxlan(
+        &mut batch,
+        &Vxlan {
+            name: "tunnel".to_owned(),
+            index: TUNNEL,
+            mac: [2, 0, 0, 0, 0, 1],
+            mtu: 1500,
+            vni: 1,
+            local: Ipv4Addr::LOCALHOST,
+            namespace: namespace.as_fd(),
+        },
+    );
     socket.run(&mut batch, no_excuse)
 }
 

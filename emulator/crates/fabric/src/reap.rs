@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use crate::assembly;
 use crate::error::Result;
 use crate::journal::{Container, Entry, State};
 use crate::names;
 use crate::namespace::{self, Namespace, NamespaceId};
-use crate::netlink::{Batch, LinkState, Netlink, delete_link, gone_already, link_dump, read_link_state};
+use crate::netlink::{LinkState, Netlink};
 use crate::network::MAX_SERVERS;
 use crate::process;
 
@@ -39,6 +40,10 @@ fn reap(state: &State, entry: &Entry) -> Result<()> {
         strip(container)?;
     }
     for name in &entry.namespaces {
+        if *name == entry.run.switch_namespace() && namespace::id_of_name(name).is_some() {
+            let mut socket = Namespace::named(name)?.run(Netlink::open)?;
+            assembly::delete_where(&mut socket, assembly::is_stitch)?;
+        }
         namespace::remove_name(name)?;
     }
     state.forget(&entry.run)
@@ -53,13 +58,7 @@ fn strip(container: &Container) -> Result<()> {
         return Ok(());
     }
     let mut socket = namespace.run(Netlink::open)?;
-    let mut batch = Batch::new();
-    socket.dump(&mut link_dump(), |answer| {
-        if let Some(link) = read_link_state(answer).filter(is_ours) {
-            delete_link(&mut batch, link.index);
-        }
-    })?;
-    socket.run(&mut batch, gone_already)
+    assembly::delete_where(&mut socket, is_ours)
 }
 
 /// Whether an interface in a container has both a name and a number that we give.

@@ -8,7 +8,8 @@ use cubeyard_dataplane::maps::{Config, GATEWAY, NextHop};
 
 use crate::names;
 use crate::netlink::{
-    Batch, Bridge, End, Shape, Veth, add_address, add_bridge, add_neighbour, add_veth, set_up, shape,
+    Batch, Bridge, End, Shape, Veth, Vxlan, add_address, add_bridge, add_far_end, add_neighbour, add_veth,
+    add_vxlan, join_bridge, set_up, shape,
 };
 use crate::network::{Checked, Dataplane, Neighbour, Place};
 
@@ -93,10 +94,11 @@ pub fn server_basics(network: &Checked, server: usize) -> Batch {
     batch
 }
 
-/// All switches.
+/// All switches of which a part is here.
 pub fn switches(network: &Checked) -> Batch {
     let mut batch = Batch::new();
-    for switch in &network.network.switches {
+    let here = network.network.switches.iter().enumerate();
+    for (_, switch) in here.filter(|(at, _)| network.division.has_switch(*at)) {
         let bridge = Bridge {
             name: names::switch_name(switch.id),
             index: names::switch_index(switch.id),
@@ -106,6 +108,37 @@ pub fn switches(network: &Checked) -> Batch {
         add_bridge(&mut batch, &bridge);
     }
     batch
+}
+
+/// The tunnels to other hosts, each a port of a switch with parts there too. The first batch makes them and is for this
+/// host's own namespace, on whose network their packets travel; the second is for the namespace of the switches.
+pub fn stitches(network: &Checked, switches: BorrowedFd<'_>) -> [Batch; 2] {
+    let (mut make, mut join) = (Batch::new(), Batch::new());
+    let Some(hosts) = &network.network.hosts else {
+        return [make, join];
+    };
+    for (at, switch) in network.network.switches.iter().enumerate() {
+        let mut far_ends = network.division.far_ends(at).peekable();
+        if far_ends.peek().is_none() {
+            continue;
+        }
+        let vxlan = Vxlan {
+            name: names::stitch_name(switch.id),
+            index: names::stitch_index(switch.id),
+            mac: names::stitch_mac(switch.id),
+            mtu: network.network.mtu,
+            vni: hosts.first_vni + at as u32,
+            local: hosts.own_address(),
+            namespace: switches,
+        };
+        add_vxlan(&mut make, &vxlan);
+        for host in far_ends {
+            add_far_end(&mut join, vxlan.index, hosts.underlays[host]);
+        }
+        join_bridge(&mut join, vxlan.index, names::switch_index(switch.id));
+        set_up(&mut join, vxlan.index, true);
+    }
+    [make, join]
 }
 
 /// Where a link is made from: the namespace of the switches where it touches one, else that of the server at its near end.

@@ -9,11 +9,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::error::{FabricError, Result};
+use crate::hosts::Hosts;
 use crate::journal::State;
 use crate::names::RunId;
-use crate::network::{Checked, MAX_SERVERS};
-use crate::run::{Homes, Request, Run, Setup};
-use crate::{namespace, probe, reap};
+use crate::network::{Checked, MAX_SERVERS, Network};
+use crate::run::{Homes, Request, Run, Setup, monotonic_nanos};
+use crate::{namespace, probe, reap, underlay};
 
 /// Descriptors one server takes: its sockets, namespace, maps and programs.
 const DESCRIPTORS_A_SERVER: u64 = 26;
@@ -64,9 +65,8 @@ impl Fabric {
     /// Answers one request. `frames` is where a subscription's frames go.
     pub fn call(&self, method: &str, params: Value, frames: &SyncSender<Arc<str>>) -> Result<Value> {
         match method {
-            "probe" => {
-                serde_json::to_value(probe::probe()).map_err(|error| FabricError::system("probing", error))
-            }
+            "probe" => probe_with(&params),
+            "clock" => Ok(json!({"at_nanos": monotonic_nanos()})),
             "prepare" => self.prepare(params),
             "wire" => self.wire(params),
             "workload" => self.ask(&params, Request::Workload(params["flows"].clone())),
@@ -86,7 +86,7 @@ impl Fabric {
             "reap" => self.reap(&params),
             "runs" => self.describe_all(),
             other => {
-                let limit = "probe, prepare, wire, workload, start, stop, inject, recover, subscribe, inspect, \
+                let limit = "probe, clock, prepare, wire, workload, start, stop, inject, recover, subscribe, inspect, \
                              destroy, reap or runs";
                 Err(FabricError::bad(
                     "method",
@@ -134,6 +134,7 @@ impl Fabric {
         let mut runs = self.runs();
         if !runs.contains_key(&id) {
             self.check_room(&runs, &network)?;
+            check_tunnels(&runs, &network)?;
             let setup = Setup {
                 network,
                 state: self.state.clone(),
@@ -146,8 +147,8 @@ impl Fabric {
     }
 
     fn check_room(&self, runs: &BTreeMap<RunId, Arc<Run>>, network: &Checked) -> Result<()> {
-        let taken: usize = runs.values().map(|run| run.network.network.servers.len()).sum();
-        let wanted = network.network.servers.len();
+        let taken: usize = runs.values().map(|run| run.network.servers_here()).sum();
+        let wanted = network.servers_here();
         if taken + wanted > self.most_servers {
             let limit = format!(
                 "at most {} beside the {taken} of other runs",
@@ -214,6 +215,48 @@ impl Fabric {
         let described: Result<Vec<Value>> = runs.iter().map(|run| run.ask(Request::Describe)).collect();
         Ok(json!({"runs": described?}))
     }
+}
+
+/// What this host can do, and, where the caller names hosts, what the network between them carries.
+fn probe_with(params: &Value) -> Result<Value> {
+    let mut said =
+        serde_json::to_value(probe::probe()).map_err(|error| FabricError::system("probing", error))?;
+    if let Some(hosts) = params.get("hosts") {
+        let hosts: Hosts = serde_path_to_error::deserialize(hosts)
+            .map_err(|error| FabricError::malformed(format!("hosts.{}: {}", error.path(), error.inner())))?;
+        hosts.check("hosts", 0)?;
+        match underlay::mtu(&hosts, "hosts") {
+            Ok(mtu) => said["underlay_mtu"] = json!(mtu),
+            Err(error) => said["reasons"]["underlay"] = json!(error.message),
+        }
+    }
+    Ok(said)
+}
+
+/// Refuses a run whose packets do not fit between the hosts, or whose VXLAN numbers another run here has.
+fn check_tunnels(runs: &BTreeMap<RunId, Arc<Run>>, network: &Checked) -> Result<()> {
+    underlay::check(&network.network)?;
+    let numbers_of = |network: &Network| {
+        let hosts = network.hosts.as_ref();
+        hosts.map(|hosts| hosts.vnis(network.switches.len()))
+    };
+    let Some(wanted) = numbers_of(&network.network) else {
+        return Ok(());
+    };
+    for (other, run) in runs {
+        let taken = numbers_of(&run.network.network);
+        if taken.is_some_and(|taken| taken.start < wanted.end && wanted.start < taken.end) {
+            let limit = format!("free of the numbers of run {other}");
+            let fix = "take other numbers, or wait for that run's end";
+            return Err(FabricError::bad(
+                "network.hosts.first_vni",
+                wanted.start,
+                limit,
+                fix,
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn run_of(params: &Value) -> Result<RunId> {

@@ -6,24 +6,24 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use super::message::{Answer, Attributes, Batch, CREATE, DUMP, EXCLUSIVE, REPLACE};
 use crate::names::Mac;
 
-const RTM_NEWLINK: u16 = 16;
+pub(super) const RTM_NEWLINK: u16 = 16;
 const RTM_DELLINK: u16 = 17;
 const RTM_GETLINK: u16 = 18;
 const RTM_NEWADDR: u16 = 20;
-const RTM_NEWNEIGH: u16 = 28;
+pub(super) const RTM_NEWNEIGH: u16 = 28;
 
-const IFLA_ADDRESS: u16 = 1;
-const IFLA_IFNAME: u16 = 3;
-const IFLA_MTU: u16 = 4;
+pub(super) const IFLA_ADDRESS: u16 = 1;
+pub(super) const IFLA_IFNAME: u16 = 3;
+pub(super) const IFLA_MTU: u16 = 4;
 const IFLA_MASTER: u16 = 10;
-const IFLA_LINKINFO: u16 = 18;
-const IFLA_NET_NS_FD: u16 = 28;
+pub(super) const IFLA_LINKINFO: u16 = 18;
+pub(super) const IFLA_NET_NS_FD: u16 = 28;
 const IFLA_NUM_TX_QUEUES: u16 = 31;
 const IFLA_NUM_RX_QUEUES: u16 = 32;
 const IFLA_GSO_MAX_SIZE: u16 = 41;
 const IFLA_GSO_IPV4_MAX_SIZE: u16 = 63;
-const IFLA_INFO_KIND: u16 = 1;
-const IFLA_INFO_DATA: u16 = 2;
+pub(super) const IFLA_INFO_KIND: u16 = 1;
+pub(super) const IFLA_INFO_DATA: u16 = 2;
 const VETH_INFO_PEER: u16 = 1;
 const IFLA_BR_FORWARD_DELAY: u16 = 1;
 const IFLA_BR_STP_STATE: u16 = 5;
@@ -33,11 +33,11 @@ const IFF_UP: u32 = 0x1;
 const IFF_NOARP: u32 = 0x80;
 const IFF_LOWER_UP: u32 = 0x10000;
 const AF_INET: u8 = 2;
-const NUD_PERMANENT: u16 = 0x80;
+pub(super) const NUD_PERMANENT: u16 = 0x80;
 /// A super-packet grows by the header on its way out; below this size it still fits what a packet may be.
 const GSO_MAX_BYTES: u32 = 65_000;
 
-fn link_header(family: u8, index: u32, flags: u32, change: u32) -> [u8; 16] {
+pub(super) fn link_header(family: u8, index: u32, flags: u32, change: u32) -> [u8; 16] {
     let mut header = [0; 16];
     header[0] = family;
     header[4..8].copy_from_slice(&index.to_ne_bytes());
@@ -132,7 +132,7 @@ pub fn add_veth(batch: &mut Batch, veth: &Veth<'_>) {
 }
 
 /// Makes an interface a port of a bridge.
-fn join_bridge(batch: &mut Batch, index: u32, bridge: u32) {
+pub fn join_bridge(batch: &mut Batch, index: u32, bridge: u32) {
     let purpose = format!("joining interface {index} to its switch");
     let header = link_header(0, index, 0, 0);
     batch.request(RTM_NEWLINK, 0, &header, purpose, |attributes| {

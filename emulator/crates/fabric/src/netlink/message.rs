@@ -22,6 +22,8 @@ pub const REPLACE: u16 = 0x100;
 pub const EXCLUSIVE: u16 = 0x200;
 /// Make it.
 pub const CREATE: u16 = 0x400;
+/// Add it to those that are there.
+pub const APPEND: u16 = 0x800;
 
 /// Requests in the order they will be carried out, each with a sentence of what it does.
 #[derive(Debug, Default)]

@@ -6,10 +6,11 @@ mod message;
 mod queue;
 mod route;
 mod socket;
+mod vxlan;
 
 pub use link::{
-    Bridge, End, LinkState, Veth, add_address, add_bridge, add_neighbour, add_veth, delete_link, link_dump,
-    read_link_state, set_up,
+    Bridge, End, LinkState, Veth, add_address, add_bridge, add_neighbour, add_veth, delete_link, join_bridge,
+    link_dump, read_link_state, set_up,
 };
 pub use message::{Answer, Attributes, Batch};
 pub use queue::{
@@ -18,3 +19,4 @@ pub use queue::{
 };
 pub use route::{Route, add_route};
 pub use socket::{Excuse, Netlink, gone_already, no_excuse};
+pub use vxlan::{OUTER_HEADER_BYTES, PORT, Vxlan, add_far_end, add_vxlan};

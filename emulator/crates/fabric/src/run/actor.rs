@@ -58,7 +58,8 @@ pub(super) struct PendingWire {
 #[derive(Debug)]
 pub(super) struct Node {
     pub folder: PathBuf,
-    pub listener: OwnedFd,
+    /// Of a server of another host there is none.
+    pub listener: Option<OwnedFd>,
     pub socket: Option<NodeSocket>,
     pub process: Option<Process>,
     pub carriers: Vec<Option<bool>>,
@@ -98,7 +99,7 @@ pub(super) struct Actor {
 }
 
 /// CLOCK_MONOTONIC.
-pub(super) fn monotonic_nanos() -> u64 {
+pub fn monotonic_nanos() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
@@ -219,7 +220,7 @@ impl Actor {
     }
 
     fn on_connection(&mut self, server: usize) -> Result<()> {
-        let Some(socket) = NodeSocket::accept(&self.nodes[server].listener) else {
+        let Some(socket) = self.nodes[server].listener.as_ref().and_then(NodeSocket::accept) else {
             return Ok(());
         };
         self.poller.add(&socket, Token::Node(server))?;
@@ -558,9 +559,14 @@ fn make_nodes(network: &Checked, state: &State, run: &RunId, poller: &Poller) ->
     let mut nodes = Vec::with_capacity(network.network.servers.len());
     for (at, server) in network.network.servers.iter().enumerate() {
         let folder = folder.join(server.id.to_string());
-        journal::make_folder(&folder, 0o755)?;
-        let listener = listen_at(&folder.join("fabric.sock"))?;
-        poller.add(&listener, Token::Listener(at))?;
+        let listener = if network.division.has_server(at) {
+            journal::make_folder(&folder, 0o755)?;
+            let listener = listen_at(&folder.join("fabric.sock"))?;
+            poller.add(&listener, Token::Listener(at))?;
+            Some(listener)
+        } else {
+            None
+        };
         nodes.push(Node {
             folder,
             listener,

@@ -58,12 +58,13 @@ impl Actor {
     }
 
     fn describe(&self) -> Value {
-        let servers = self.nodes.iter().enumerate().map(|(at, node)| {
+        let servers = self.ours().map(|at| {
+            let node = &self.nodes[at];
             json!({"id": self.id(at), "mount": node.folder, "wired": self.kernels[at].is_some(),
                 "pid": node.process.as_ref().map(|process| process.pid)})
         });
         let faults: Vec<&str> = self.faults.iter().map(|fault| fault.id.as_str()).collect();
-        json!({"run": self.network.network.run, "servers": servers.collect::<Vec<_>>(), "plain": self.plain,
+        json!({"run": self.network.network.run, "owner": self.network.network.owner, "servers": servers.collect::<Vec<_>>(), "plain": self.plain,
             "started": self.started_nanos.is_some(), "flows": self.workload.flow_count(), "faults": faults})
     }
 
@@ -156,16 +157,13 @@ impl Actor {
         }
         self.plain = true;
         let run = &self.network.network.run;
-        let servers = self.network.network.servers.iter();
         let mut names = self.common_namespaces();
-        names.extend(servers.map(|server| run.server_namespace(server.id)));
+        names.extend(self.ours().map(|server| run.server_namespace(self.id(server))));
         self.own_namespaces(names)?;
-        for node in &self.nodes {
-            journal::give_folder(&node.folder, process::NOBODY)?;
+        for server in self.ours() {
+            journal::give_folder(&self.nodes[server].folder, process::NOBODY)?;
         }
-        Ok((0..self.nodes.len())
-            .map(|server| (server, Home::Named))
-            .collect())
+        Ok(self.ours().map(|server| (server, Home::Named)).collect())
     }
 
     fn plan_containers(&mut self, pids: &BTreeMap<u32, u32>) -> Result<Vec<(usize, Home)>> {
@@ -188,6 +186,15 @@ impl Actor {
         }
         for (id, pid) in pids {
             let server = self.network.server(*id)?;
+            if !self.network.division.has_server(server) {
+                let fix = "wire it on the host that network.servers names";
+                return Err(FabricError::bad(
+                    format!("pids.{id}"),
+                    pid,
+                    "of a server of this host",
+                    fix,
+                ));
+            }
             let namespace = Namespace::of_process(*pid)?.id()?;
             if !taken.insert(namespace) {
                 let limit =
@@ -199,7 +206,7 @@ impl Actor {
             fresh.push((server, Home::Process(*pid)));
         }
         if self.switches.is_none() {
-            let missing = (0..self.nodes.len()).find(|server| !pids.contains_key(&self.id(*server)));
+            let missing = self.ours().find(|server| !pids.contains_key(&self.id(*server)));
             if let Some(server) = missing {
                 let limit = "a pid for every server the first time";
                 return Err(FabricError::bad(
@@ -214,6 +221,11 @@ impl Actor {
             self.state.write(&self.entry)?;
         }
         Ok(fresh)
+    }
+
+    /// The servers of this host, by index.
+    fn ours(&self) -> impl Iterator<Item = usize> {
+        (0..self.nodes.len()).filter(|server| self.network.division.has_server(*server))
     }
 
     /// Names of the namespaces that are no server's.
@@ -346,6 +358,13 @@ impl Actor {
 
     fn inspect(&mut self, id: u32, reply: &Reply) -> Result<()> {
         let server = self.network.server(id)?;
+        if !self.network.division.has_server(server) {
+            return Err(FabricError::not_found(
+                "server on this host",
+                id,
+                "ask the host it is on",
+            ));
+        }
         let node = &mut self.nodes[server];
         let frozen = self.applied.servers[server] == ServerCondition::Frozen;
         let (Some(socket), false) = (&mut node.socket, frozen) else {
@@ -405,7 +424,9 @@ impl Actor {
             })?;
         }
         self.kernels.fill_with(|| None);
-        self.switches = None;
+        if let Some(mut switches) = self.switches.take() {
+            assembly::unstitch(&mut switches)?;
+        }
         self.outside = None;
         for name in &self.entry.namespaces {
             namespace::remove_name(name)?;

@@ -104,7 +104,8 @@ impl Actor {
     fn apply_links(&mut self, applied: &Conditions, wanted: &Conditions) -> Result<()> {
         let mut of_switches = Batch::new();
         let mut of_servers: BTreeMap<usize, Batch> = BTreeMap::new();
-        for (link, (was, is)) in applied.ends.iter().zip(&wanted.ends).enumerate() {
+        let links = applied.ends.iter().zip(&wanted.ends).enumerate();
+        for (link, (was, is)) in links.filter(|(link, _)| self.network.division.has_link(*link)) {
             for end in 0..2 {
                 let (was, is) = (&was[end], &is[end]);
                 if was == is {
@@ -123,7 +124,7 @@ impl Actor {
             }
         }
         for (switch, (was, is)) in applied.switches.iter().zip(&wanted.switches).enumerate() {
-            if was != is {
+            if was != is && self.network.division.has_switch(switch) {
                 let id = self.network.network.switches[switch].id;
                 set_up(&mut of_switches, names::switch_index(id), *is);
             }

@@ -23,6 +23,7 @@ use crate::error::{During, FabricError, Result};
 use crate::journal::State;
 use crate::network::Checked;
 
+pub use actor::monotonic_nanos;
 pub use messages::FiveTuple;
 pub use telemetry::Frame;
 

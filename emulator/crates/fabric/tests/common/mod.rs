@@ -39,6 +39,17 @@ pub fn bcube(n: u32, k: u32, run: &str) -> Checked {
     Checked::from_json(describe(&spec, run, "kernel", 1e8)).expect("a network")
 }
 
+/// Starts a program as if on a machine of its own.
+const APART: [&str; 7] = [
+    "unshare",
+    "--net",
+    "--mount",
+    "sh",
+    "-c",
+    "mount -t tmpfs tmpfs /run && ip link set lo up && exec \"$@\"",
+    "apart",
+];
+
 /// A running fabric and a connection to it. Dropping it ends the fabric gently, which removes all it made.
 pub struct Host {
     child: Child,
@@ -88,10 +99,13 @@ pub fn silent_node() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_cubeyard-silent-node"))
 }
 
-/// Starts a fabric on a folder; its socket is in there too.
-pub fn spawn_fabric(folder: &Path, node: &Path) -> Child {
+/// Starts a fabric on a folder; its socket is in there too. `before` are the words of a program that starts it.
+pub fn spawn_fabric(folder: &Path, node: &Path, before: &[&str]) -> Child {
     std::fs::create_dir_all(folder).expect("a folder");
-    Command::new(env!("CARGO_BIN_EXE_cubeyard-fabric"))
+    let fabric = env!("CARGO_BIN_EXE_cubeyard-fabric");
+    let mut words = before.iter().copied().chain([fabric]);
+    Command::new(words.next().expect("the fabric at least"))
+        .args(words)
         .args(["serve", "--socket"])
         .arg(folder.join("socket"))
         .arg("--state")
@@ -122,7 +136,34 @@ impl Host {
 
     /// The same on a folder that may hold what another fabric left.
     pub fn start_in(folder: PathBuf) -> Host {
-        let child = spawn_fabric(&folder, &silent_node());
+        Host::start_with(folder, &[])
+    }
+
+    /// The same as if on a machine of its own: in a network of its own, with its own names of namespaces.
+    pub fn start_apart(folder: PathBuf) -> Host {
+        Host::start_with(folder, &APART)
+    }
+
+    /// Kills the fabric of [`Host::start_apart`] and starts another on what it left, on the same machine.
+    pub fn kill_and_start_again(&mut self) {
+        // Whoever holds the machine's namespaces while its fabric is not there.
+        let mut holder = Command::new("nsenter")
+            .args(["-m", "-n", "-t", &self.pid().to_string(), "sleep", "60"])
+            .spawn()
+            .expect("nsenter starts");
+        std::thread::sleep(Duration::from_millis(200));
+        self.child.kill().expect("it runs");
+        let _ = self.child.wait();
+        let pid = holder.id().to_string();
+        let again = Host::start_with(self.folder.clone(), &["nsenter", "-m", "-n", "-t", &pid]);
+        let mut old = std::mem::replace(self, again);
+        old.folder = PathBuf::new();
+        let _ = holder.kill();
+        let _ = holder.wait();
+    }
+
+    fn start_with(folder: PathBuf, before: &[&str]) -> Host {
+        let child = spawn_fabric(&folder, &silent_node(), before);
         let stream = BufReader::new(connect(&folder));
         Host {
             child,

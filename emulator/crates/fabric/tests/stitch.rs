@@ -1,0 +1,241 @@
+//! One run over two hosts: two fabrics, each in a network of its own, joined by a cable.
+
+mod common;
+
+use std::process::{Command, Output};
+
+use common::{Host, can_emulate, describe, fresh_folder, fresh_run};
+use serde_json::{Value, json};
+
+const UNDERLAY_MTU: u32 = 9100;
+
+/// Runs a program to its end.
+fn output_of(words: &[&str]) -> Output {
+    Command::new(words[0])
+        .args(&words[1..])
+        .output()
+        .expect("the program starts")
+}
+
+fn done(words: &[&str]) -> String {
+    let output = output_of(words);
+    assert!(
+        output.status.success(),
+        "{words:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Two hosts, `10.77.0.1` and `10.77.0.2`, on a network that carries so much.
+fn two_hosts(underlay_mtu: u32) -> [Host; 2] {
+    let hosts = [(); 2].map(|()| Host::start_apart(fresh_folder()));
+    let pids = hosts.each_ref().map(|host| host.pid().to_string());
+    let mtu = underlay_mtu.to_string();
+    done(&[
+        "ip", "link", "add", "under", "mtu", &mtu, "netns", &pids[0], "type", "veth", "peer", "name",
+        "under", "mtu", &mtu, "netns", &pids[1],
+    ]);
+    for (at, pid) in pids.iter().enumerate() {
+        let address = format!("10.77.0.{}/24", at + 1);
+        done(&[
+            "nsenter", "-n", "-t", pid, "ip", "address", "add", &address, "dev", "under",
+        ]);
+        done(&["nsenter", "-n", "-t", pid, "ip", "link", "set", "under", "up"]);
+    }
+    hosts
+}
+
+/// A BCube_1 of four-port switches, its lower half on the first host and the upper one on the second.
+fn halves(run: &str, here: usize) -> Value {
+    let mut network = describe(&json!({"family": "bcube", "n": 4, "k": 1}), run, "kernel", 1e8);
+    for (id, server) in network["servers"]
+        .as_array_mut()
+        .expect("servers")
+        .iter_mut()
+        .enumerate()
+    {
+        server["host"] = json!(id / 8);
+    }
+    network["owner"] = json!("the test");
+    network["hosts"] = json!({"here": here, "underlays": ["10.77.0.1", "10.77.0.2"], "first_vni": 4096});
+    network
+}
+
+fn build(hosts: &mut [Host; 2]) -> String {
+    let run = fresh_run();
+    for (at, host) in hosts.iter_mut().enumerate() {
+        host.build(&halves(&run, at));
+    }
+    run
+}
+
+/// Whether one server hears another.
+fn pings(host: &Host, run: &str, from: u32, to: u32, bytes: u32) -> bool {
+    let (pid, namespace) = (host.pid().to_string(), format!("cy-{}-{from}", &run[..8]));
+    let (bytes, address) = (bytes.to_string(), format!("10.0.0.{}", to + 1));
+    let inside = [
+        "nsenter", "-m", "-n", "-t", &pid, "ip", "netns", "exec", &namespace,
+    ];
+    let ping = ["ping", "-c", "1", "-W", "2", "-M", "do", "-s", &bytes, &address];
+    output_of(&[&inside[..], &ping[..]].concat()).status.success()
+}
+
+fn names_of(host: &Host) -> String {
+    done(&[
+        "nsenter",
+        "-m",
+        "-n",
+        "-t",
+        &host.pid().to_string(),
+        "ip",
+        "netns",
+        "list",
+    ])
+}
+
+/// Whether the host's own network has a tunnel's socket.
+fn has_tunnels(host: &Host) -> bool {
+    let udp = done(&[
+        "nsenter",
+        "-n",
+        "-t",
+        &host.pid().to_string(),
+        "cat",
+        "/proc/net/udp",
+    ]);
+    udp.contains(&format!(":{:04X} ", cubeyard_fabric::netlink::PORT))
+}
+
+#[test]
+fn servers_of_two_hosts_reach_each_other_with_whole_packets() {
+    if !can_emulate("servers_of_two_hosts_reach_each_other_with_whole_packets") {
+        return;
+    }
+    let mut hosts = two_hosts(UNDERLAY_MTU);
+    let run = build(&mut hosts);
+    assert_eq!(
+        names_of(&hosts[0]).lines().count(),
+        9,
+        "8 servers and the switches"
+    );
+    // An echo of the largest packet: IP and ICMP take 28 bytes, BCube's header 36.
+    for (from, to) in [(0, 8), (0, 12), (3, 14), (0, 1), (1, 15)] {
+        assert!(pings(&hosts[0], &run, from, to, 9000 - 36 - 28), "{from} to {to}");
+        assert!(pings(&hosts[1], &run, to.max(8), from, 64), "{to} to {from}");
+    }
+    for host in &mut hosts {
+        host.ask("subscribe", json!({"run": run}));
+    }
+    let length = |value: &Value| value.as_array().map(Vec::len);
+    let frame = hosts[1].next_frame();
+    assert_eq!(
+        (length(&frame["links"]["tx"]), length(&frame["servers"]["own"])),
+        (Some(32), Some(16))
+    );
+    let nobody = hosts[1]
+        .call("inspect", &json!({"run": run, "server": 3}))
+        .unwrap_err();
+    assert_eq!(nobody["code"], "not-found", "{nobody}");
+    for host in &mut hosts {
+        assert!(has_tunnels(host));
+        assert_eq!(host.ask("runs", json!({}))["runs"][0]["owner"], "the test");
+        assert_eq!(host.ask("destroy", json!({"run": run}))["removed"], 9);
+        assert_eq!(names_of(host), "");
+        assert!(!has_tunnels(host), "its numbers are free at once");
+    }
+}
+
+#[test]
+fn a_fault_is_each_hosts_part_of_it() {
+    if !can_emulate("a_fault_is_each_hosts_part_of_it") {
+        return;
+    }
+    let mut hosts = two_hosts(UNDERLAY_MTU);
+    let run = build(&mut hosts);
+    for host in &mut hosts {
+        host.ask("subscribe", json!({"run": run}));
+    }
+    // Switch <1,0> is at port 1 of servers 0, 4, 8 and 12: two on each host.
+    let off = json!({"id": "off", "kind": "switch-off", "target": {"switch": 20}});
+    for host in &mut hosts {
+        host.ask("inject", json!({"run": run, "fault": off}));
+    }
+    for (host, servers) in hosts.iter_mut().zip([[0, 4], [8, 12]]) {
+        let mut lost: Vec<Value> = Vec::new();
+        while lost.len() < 2 {
+            let frame = host.frames.pop().unwrap_or_else(|| host.next_frame());
+            let events = frame["events"].as_array().expect("events").iter();
+            lost.extend(events.filter(|event| event["kind"] == "carrier").cloned());
+        }
+        lost.sort_by_key(|event| event["server"].as_u64());
+        assert_eq!(lost.len(), 2, "{lost:?}");
+        for (event, server) in lost.iter().zip(servers) {
+            assert_eq!(
+                (&event["server"], &event["port"], &event["up"]),
+                (&json!(server), &json!(1), &json!(false))
+            );
+        }
+    }
+    for host in &mut hosts {
+        host.ask("recover", json!({"run": run, "fault": "all"}));
+    }
+    assert!(pings(&hosts[0], &run, 0, 12, 64), "over switch <1,0> again");
+    // A cable of the other host's server is none of ours; the call is taken all the same.
+    let pulled = json!({"id": "cable", "kind": "cable-pulled", "target": {"port": [12, 1]}});
+    for host in &mut hosts {
+        host.ask("inject", json!({"run": run, "fault": pulled}));
+    }
+    let gone = hosts[1].wait_for_event(|event| event["kind"] == "carrier" && event["up"] == false);
+    assert_eq!((&gone["server"], &gone["port"]), (&json!(12), &json!(1)));
+    assert!(
+        !pings(&hosts[0], &run, 0, 12, 64),
+        "nobody moves the flow here: the nodes are silent"
+    );
+}
+
+#[test]
+fn the_next_start_removes_the_tunnels_of_a_fabric_that_was_killed() {
+    if !can_emulate("the_next_start_removes_the_tunnels_of_a_fabric_that_was_killed") {
+        return;
+    }
+    let mut hosts = two_hosts(UNDERLAY_MTU);
+    let run = build(&mut hosts);
+    hosts[1].kill_and_start_again();
+    assert_eq!(names_of(&hosts[1]), "");
+    assert!(!has_tunnels(&hosts[1]));
+    // The same run with the same numbers again.
+    hosts[0].ask("destroy", json!({"run": run}));
+    for (at, host) in hosts.iter_mut().enumerate() {
+        host.build(&halves(&run, at));
+    }
+    assert!(pings(&hosts[0], &run, 0, 15, 64));
+}
+
+#[test]
+fn what_the_underlay_does_not_carry_is_refused() {
+    if !can_emulate("what_the_underlay_does_not_carry_is_refused") {
+        return;
+    }
+    let mut hosts = two_hosts(1500);
+    let mut prepare = |change: &dyn Fn(&mut Value)| {
+        let mut network = halves(&fresh_run(), 0);
+        change(&mut network);
+        hosts[0].call("prepare", &json!({"network": network}))
+    };
+    let refused = prepare(&|_| {}).unwrap_err();
+    assert_eq!(refused["field"], "network.mtu");
+    assert!(
+        refused["limit"]
+            .as_str()
+            .is_some_and(|limit| limit.starts_with("at most 1450")),
+        "{refused}"
+    );
+    assert!(prepare(&|network| network["mtu"] = json!(1450)).is_ok());
+    let twice = prepare(&|network| network["mtu"] = json!(1450)).unwrap_err();
+    assert_eq!(twice["field"], "network.hosts.first_vni", "another run has them");
+    let elsewhere = prepare(&|network| network["hosts"]["underlays"][0] = json!("10.78.0.1")).unwrap_err();
+    assert_eq!(elsewhere["field"], "network.hosts.underlays[0]");
+    let asked = json!({"hosts": {"here": 0, "underlays": ["10.77.0.1", "10.77.0.2"], "first_vni": 1}});
+    assert_eq!(hosts[0].ask("probe", asked)["underlay_mtu"], 1500);
+}
