@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Annotated, TypeVar
 
+import orjson
 import psycopg
 import structlog
 from fastapi import Depends, Request
@@ -65,6 +66,11 @@ class Repository:
         return self._session.scalars(select(func.clock_timestamp())).one()
 
 
+def _compact(value: object) -> str:
+    """JSON as it is kept, and later sent without being read again: without spaces."""
+    return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
+
+
 class Database:
     """Where plans are kept: the configured PostgreSQL, or the embedded one, which is started here."""
 
@@ -84,6 +90,7 @@ class Database:
             max_overflow=MAX_OVERFLOW,
             pool_pre_ping=True,
             pool_recycle=1800,
+            json_serializer=_compact,
             **({"creator": self._connect} if self.embedded is not None else {}),
         )
         self._sessions = sessionmaker(self.engine, expire_on_commit=False)
