@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,8 @@ class Question:
     """Of the whole network, before any fault."""
     schedule: Schedule
     estimate: Estimate
+    predicted_without: Callable[[Sequence[str]], Prediction] | None
+    """What is expected once devices and links have failed, by name; None for data that is relayed: its edges are fixed."""
 
     @property
     def software(self) -> bool:
@@ -46,9 +49,24 @@ def read(engine: Engine, document: Json) -> Question:
     refuse_oversize(network, settings.mode)
     seed = document["seeds"][0]
     schedule = Schedule.read(engine, network, document["faults"], seed)
-    prediction = predict(engine, network, document["workload"], document.get("routing"), seed)
+
+    def predicted_without(failed: Sequence[str]) -> Prediction:
+        return predict(engine, network, document["workload"], document.get("routing"), seed, failed)
+
+    prediction = predicted_without(())
     flows = flows_of(engine, network, prediction, settings, document["workload"])
-    if settings.delivery != "unicast":
+    relayed = settings.delivery != "unicast"
+    if relayed:
         prediction = prediction.relayed(network, [(flow.source, flow.destination) for flow in flows])
     expected = estimate(network, settings, flows)
-    return Question(network, seed, settings, document["workload"], flows, prediction, schedule, expected)
+    return Question(
+        network,
+        seed,
+        settings,
+        document["workload"],
+        flows,
+        prediction,
+        schedule,
+        expected,
+        None if relayed else predicted_without,
+    )

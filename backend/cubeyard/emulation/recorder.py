@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+import orjson
 
+from cubeyard.emulation.columns import FRAME_BYTES, Few, Units, format_of
 from cubeyard.emulation.events import Events
 from cubeyard.emulation.guard import Reading, Window
 from cubeyard.emulation.question import Question
@@ -16,7 +18,7 @@ Json = dict[str, Any]
 Part = Literal["before", "during", "after"]
 
 MAX_FLOW_COLUMNS = 512
-"""A tick with more flows gives them by server only: a frame is to stay below 9 KB."""
+"""A tick with more flows gives them by server only."""
 
 
 @dataclass
@@ -143,6 +145,9 @@ class Recorder:
         self._window = Window(len(self.question.flows))
         self._last_secs: float | None = None
         self._received = np.zeros(len(self.question.flows), np.int64)
+        self.format = format_of(network, len(self.question.flows), MAX_FLOW_COLUMNS)
+        self._few = {name: Few(counts=name != "queues") for name in ("retransmits", "link_drops", "queues")}
+        self._units = {name: Units(self.format.unit_bytes) for name in ("ab", "ba", "received", "relayed", "flows")}
         self.total = self._sums()
         self.drops: Counter[str] = Counter()
         """Packets that servers dropped, by reason."""
@@ -182,29 +187,31 @@ class Recorder:
     def payload(self, tick: Tick, at_secs: float, phase: str) -> Json:
         """The frame that the page draws: deltas in columns, and only what is there."""
         received = np.bincount(self._destination, tick.flows, len(self._servers)).astype(np.int64)
+        units = self._units
         payload: Json = {
             "tick": tick.number,
             "at_secs": round(at_secs, 3),
             "phase": phase,
-            "links": {"ab": tick.links[0].tolist(), "ba": tick.links[1].tolist()},
+            "links": {"ab": units["ab"].of(tick.links[0]), "ba": units["ba"].of(tick.links[1])},
             "servers": {
-                "received": received.tolist(),
-                "relayed": tick.relayed.tolist(),
-                "cpu": [round(one, 3) for one in tick.server_cpu],
+                "received": units["received"].of(received),
+                "relayed": units["relayed"].of(tick.relayed),
+                "cpu": [round(one, self.format.cpu_digits) for one in tick.server_cpu],
             },
             "goodput_bits_per_sec": round(self.reading.goodput_bits_per_sec),
             "abt_bits_per_sec": round(self.reading.abt_bits_per_sec),
             "cpu": round(tick.cpu, 3),
         }
-        if len(tick.flows) <= MAX_FLOW_COLUMNS:
-            payload["flows"] = {"bytes": tick.flows.tolist()}
-        sparse = {
-            "retransmits": [[i, one] for i, one in enumerate(tick.retransmits) if one],
-            "link_drops": [[i, one] for i, one in enumerate(tick.link_drops) if one],
-            "queues": [[i, one] for i, one in enumerate(tick.queue) if one],
-            "drops": {name: one for name, one in tick.drops.items() if one},
-        }
-        return {**payload, **{name: some for name, some in sparse.items() if some}, **self.events.tick()}
+        if self.format.flows:
+            payload["flows"] = {"bytes": units["flows"].of(tick.flows)}
+        if tick.drops:
+            payload["drops"] = {name: one for name, one in tick.drops.items() if one}
+        few = {"retransmits": tick.retransmits, "link_drops": tick.link_drops, "queues": tick.queue}
+        room_bytes = (FRAME_BYTES - len(orjson.dumps(payload))) // 2
+        for name, values in few.items():
+            if pairs := self._few[name].of(values, room_bytes // len(few)):
+                payload[name] = pairs
+        return {**payload, **self.events.tick(FRAME_BYTES - len(orjson.dumps(payload)))}
 
     def per_server(self) -> list[Json]:
         secs = max(self.total.secs, 1e-9)

@@ -49,6 +49,10 @@ def make(
         "faults": [{**fault, **consequences(fault, recorder)} for fault in faults],
         "path_switches": recorder.events.switches,
         "probing": probing(recorder.events),
+        "events_left_out": [
+            {"server": recorder.question.network.servers.get(server, ""), "count": count}
+            for server, count in recorder.events.left_out
+        ],
         "drops": dict(sorted(recorder.drops.items())),
         "per_server": recorder.per_server(),
         "per_link": recorder.per_link(),

@@ -71,6 +71,9 @@ class Session:
         self._faults: list[Json] = []
         """Everything injected, with its times."""
         self._known: dict[str, Fault] = {fault.id: fault for fault in question.schedule.faults}
+        self._failed: list[str] = []
+        self._predicted: list[Json] = []
+        """What was expected from when on, as the frames say it."""
         self._had_fault = False
         self._at_secs = 0.0
 
@@ -92,6 +95,7 @@ class Session:
                 if not timings["kept"]:
                     self._place.forget(self._run)
         document = report.make(self._recorder, self._guard, calibration, self._faults, ended=ended, timings=timings)
+        document["predicted_steps"] = self._predicted
         self._sink.progress(1.0)
         return document
 
@@ -103,7 +107,7 @@ class Session:
             log.info("frame_not_written", run=self._run, kind=kind, error=str(error))
 
     def _up(self) -> Json:
-        self._sink.frame("network", described(self._question))
+        self._sink.frame("network", {**described(self._question), "unit_bytes": self._recorder.format.unit_bytes})
 
         def told(done: int, total: int) -> None:
             self._sink.check()
@@ -257,7 +261,19 @@ class Session:
         state = {"inject": "injected", "recover": "recovered"}[action] if outcome["ok"] else "failed"
         happened = {"state": state, "at_secs": round(self._at_secs, 3)}
         self._sink.frame("fault", {**fault.described(), **happened, **outcome})
+        if outcome["ok"]:
+            self._predict()
         return outcome
+
+    def _predict(self) -> None:
+        """Say what is expected of the network as it is broken now."""
+        failed = sorted({name for fault in self._injector.active.values() for name in fault.failed_names})
+        if self._question.predicted_without is None or failed == self._failed:
+            return
+        self._failed = failed
+        expected = self._question.predicted_without(failed).document()
+        self._predicted.append({"at_secs": round(self._at_secs, 3), "failed": failed, **expected})
+        self._sink.frame("predicted", self._predicted[-1])
 
     def _stop_all(self, why: str) -> Json:
         """Cancel what is to come, mend what is broken, and confirm it."""

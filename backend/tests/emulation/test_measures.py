@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import orjson
 import pytest
 from hypothesis import given
@@ -90,9 +91,14 @@ def busy_frame(number: int, servers: int, links: int, flows: int) -> Json:
     return {
         "tick": number,
         "at_secs": number / 10,
-        "links": {"tx": [1_250_000] * links, "rx": [1_250_000] * links, "drops": [0] * links, "queue": [0] * links},
+        "links": {
+            "tx": [1_250_000] * links,
+            "rx": [1_250_000] * links,
+            "drops": [3] * 2 * links,
+            "queue": [131_072] * 2 * links,
+        },
         "servers": {"relayed": [1_250_000] * servers, "own": [1_250_000] * servers, "cpu": [0.123] * servers},
-        "flows": {"bytes": [125_000] * flows, "retransmits": [0] * flows, "path": [4_000_000_000 - number] * flows},
+        "flows": {"bytes": [125_000] * flows, "retransmits": [12] * flows, "path": [4_000_000_000 - number] * flows},
         "drops": {"next_hop_dead": 12},
         "host": {"cpu": 0.7},
         "events": [],
@@ -141,6 +147,44 @@ def test_a_burst_of_events_is_spread_and_none_is_lost() -> None:
     assert max(len(orjson.dumps(tick)) for tick in ticks) < 6000
 
 
+def told(events: Events) -> list[list[Json]]:
+    """The events of each following tick until there are none."""
+    ticks = []
+    while tick := events.tick():
+        ticks.append(tick.get("events", []))
+    return ticks
+
+
+def test_a_server_that_floods_waits_for_its_turn_and_what_is_left_out_is_counted() -> None:
+    events = Events(4)
+    flood = [{"kind": "hello", "server": 7, "n": i, "at_nanos": 5} for i in range(4000)]
+    events.hear([*flood, {"kind": "neighbour_dead", "server": 3, "neighbour": 1, "at_nanos": 5}], 5, 0.0)
+    events.hear([{"kind": "neighbour_dead", "server": 2, "neighbour": 1, "at_nanos": 5}], 5, 0.1)
+    first, *others = told(events)
+    assert [event["server"] for event in first if event["kind"] == "neighbour_dead"] == [3, 2]
+    (left_out,) = [event for event in first if event["kind"] == "events-left-out"]
+    hellos = [event["n"] for tick in (first, *others) for event in tick if event["kind"] == "hello"]
+    assert hellos == list(range(len(hellos))), "what is told is told in order"
+    assert (left_out["server"], left_out["count"]) == (7, 4000 - len(hellos))
+    assert events.left_out == [(7, 4000 - len(hellos))]
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.text(max_size=2000),
+    lambda inner: st.lists(inner, max_size=300) | st.dictionaries(st.text(max_size=9), inner, max_size=4),
+    max_leaves=20,
+)
+names = st.sampled_from(["kind", "flow", "path", "at_nanos", "took_nanos", "message", "servers", "reason"])
+kinds = st.sampled_from(["path_switched", "path_selected", "probe", "carrier"]) | values
+
+
+@given(st.lists(st.tuples(kinds, st.dictionaries(names, values)), max_size=40))
+def test_whatever_a_node_says_the_session_goes_on_and_frames_stay_small(said: list[tuple[Any, Json]]) -> None:
+    events = Events(4)
+    events.hear([{**fields, "kind": kind, "server": i % 3} for i, (kind, fields) in enumerate(said)], 5, 1.0)
+    assert all(len(orjson.dumps(tick)) < FRAME_BYTES for tick in told(events))
+
+
 def test_an_application_s_own_flow_is_told_by_its_tuple() -> None:
     events = Events(4)
     events.hear([{**chosen(0, "path_switched"), "flow": {"src": "10.0.0.1", "dport": 80}}], 5, 1.0)
@@ -155,6 +199,9 @@ def test_an_application_s_own_flow_is_told_by_its_tuple() -> None:
         ({"family": "bcube", "n": 8, "k": 1}, "permutation"),
         ({"family": "bcube", "n": 8, "k": 1}, "incast"),
         ({"family": "bcube", "n": 4, "k": 2}, "one-to-all"),
+        ({"family": "bcube", "n": 10, "k": 1}, "permutation"),
+        ({"family": "bcube", "n": 16, "k": 1}, "permutation"),
+        ({"family": "bcube", "n": 16, "k": 1}, "incast"),
     ],
 )
 def test_a_tick_is_small(engine: Engine, spec: Json, workload: str) -> None:
@@ -169,6 +216,26 @@ def test_a_tick_is_small(engine: Engine, spec: Json, workload: str) -> None:
         recorder.count(tick, secs, number / 10, "before")
         sizes.append(len(orjson.dumps(recorder.payload(tick, number / 10, "before"))))
     assert max(sizes) <= FRAME_BYTES
+
+
+def test_what_is_told_in_units_adds_up_to_what_was_measured(engine: Engine) -> None:
+    asked = question(engine, {"family": "bcube", "n": 16, "k": 1}, "permutation")
+    recorder = Recorder(asked)
+    unit, links = recorder.format.unit_bytes, len(asked.network.links)
+    assert unit > 1
+    told, drops = np.zeros(links, np.int64), np.zeros(links, np.int64)
+    for number in range(1, 41):
+        frame = busy_frame(number, 256, links, 256)
+        frame["links"]["tx"] = [number * 31_337 + link for link in range(links)]
+        frame["links"]["drops"] = [int(number == 1)] * 2 * links
+        tick, _ = recorder.take(frame)
+        payload = recorder.payload(tick, number / 10, "before")
+        told += np.array(payload["links"]["ab"]) * unit
+        for link, count in payload.get("link_drops", []):
+            drops[link] += count
+    sent = [31_337 * 40 * 41 // 2 + 40 * link for link in range(links)]
+    assert np.all((sent - told >= 0) & (sent - told < unit))
+    assert drops.tolist() == [2] * links, "every drop is told once, if later"
 
 
 def test_rates_come_from_the_ticks_own_times(engine: Engine) -> None:

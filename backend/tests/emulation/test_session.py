@@ -122,6 +122,23 @@ def test_a_scheduled_fault_strikes_and_ends(engine: Engine, place: Place, fabric
     assert report["faults"][0]["injected_at_secs"] == pytest.approx(0.5, abs=0.1)
 
 
+def test_what_is_expected_steps_with_each_fault_and_recovery(engine: Engine, place: Place, fabric: Scripted) -> None:
+    sink = Kept()
+    pulled = {"at_secs": 0.3, "until_secs": 1.2, "kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}}
+    slower = {"at_secs": 0.4, "kind": "link-rate", "rate_bits_per_sec": 1e7, "target": {"names": ["01/<0,0>"]}}
+    part = {"servers": ["00", "01", "02", "10", "11"]}
+    asked = question(engine, faults=[pulled, slower], slice=part)
+    live = resolve_live(engine, asked.network, {"target": {"names": ["11"]}}, 0, asked.seed)
+    sink.asked = [(0.7, Order(1, "inject", fault=live))]
+    report = run(place, asked, sink)
+    assert [frame["failed"] for frame in sink.of("predicted")] == [["00/<0,0>"], ["00/<0,0>", "11"], ["11"]]
+    assert [frame["at_secs"] for frame in sink.of("predicted")] == pytest.approx([0.3, 0.7, 1.2], abs=0.15)
+    lost = [frame["dropped_flows"] for frame in sink.of("predicted")]
+    assert lost == [0, 3, 2], "one to and one from the dead server; without the cable one has no way around it"
+    assert all(frame["ideal_bits_per_sec"] > 0 for frame in sink.of("predicted"))
+    assert report["predicted_steps"] == sink.of("predicted")
+
+
 def test_a_broken_hypothesis_aborts_and_mends(engine: Engine, place: Place, fabric: Scripted) -> None:
     sink = Kept()
     off = {"at_secs": 0.4, "kind": "switch-off", "target": {"selector": "50% of level-1 switches"}}

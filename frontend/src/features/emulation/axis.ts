@@ -7,7 +7,7 @@ export const AXIS_MARGIN_PX = { left: 56, right: 16 } as const;
 export const TIME_AXIS = "session time";
 
 /** From the first tick, or the settling before it, to the end of the measured time or the last tick. */
-export function timeDomain({ network, ticks, report }: Session): [number, number] {
+export function timeDomain({ network, history: ticks, report }: Session): [number, number] {
   if (!network) return [0, 1];
   const { settle_secs, seconds } = network.frame;
   const first = ticks[0]?.at ?? -settle_secs;

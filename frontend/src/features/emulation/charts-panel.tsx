@@ -1,6 +1,6 @@
 /** Over the session's time: goodput with its ideal and what the flow engine predicts, ABT, CPU, and every server. */
 import { memo, useMemo } from "react";
-import type { Experiment, Run } from "@/api/types";
+import type { Run } from "@/api/types";
 import { LineChart, type LineSeries } from "@/charts";
 import { formatBitsPerSec, formatPercent, formatShort } from "@/units";
 import { useCrosshair } from "../shared/crosshair";
@@ -8,10 +8,10 @@ import { useTheme } from "../shared/theme";
 import { TIME_AXIS, timeDomain } from "./axis";
 import styles from "./emulation.module.css";
 import { fidelityText } from "./fidelity-mark";
+import { predictedSteps } from "./predicted";
 import { megabits, secsText, seriesOf } from "./series";
 import { ServerStrip } from "./server-strip";
 import type { Session } from "./session";
-import { usePredicted } from "./use-predicted";
 
 const CHART_PX = 168;
 const mbps = (value: number) => formatBitsPerSec(value * 1e6);
@@ -20,20 +20,23 @@ const tickText = (value: number) => formatShort(value, 1);
 export const ChartsPanel = memo(function ChartsPanel({
   session,
   run,
-  experiment,
   at,
 }: {
   session: Session;
   run: Run;
-  experiment: Experiment;
   /** Where the replay stands; null when it follows. */
   at: number | null;
 }) {
   const theme = useTheme((state) => state.name);
   const crosshair = useCrosshair(TIME_AXIS);
-  const predicted = usePredicted(session, experiment);
-  const { ticks, faults, network } = session;
+  const { history: ticks, faults, network } = session;
   const domain = timeDomain(session);
+  // The lists are new with every batch of frames; their lengths say whether anything came.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: see above
+  const predicted = useMemo(
+    () => predictedSteps(session, domain[0], domain[1]),
+    [network, session.predicted.length, domain[0], domain[1]],
+  );
   // Throughput is counted from the begin of the measured time.
   const measured = useMemo(() => ticks.filter((tick) => tick.at >= 0), [ticks]);
   const provenance = provenanceOf(session, run);

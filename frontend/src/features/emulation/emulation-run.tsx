@@ -127,7 +127,7 @@ function Cockpit({
   const search = useSearch({ strict: false }) as RunSearch;
   const setSearch = useRunSearch();
   const over = isOver(session.live.state);
-  const { ticks } = session;
+  const { history: ticks } = session;
   const [begin] = timeDomain(session);
   const end = ticks.at(-1)?.at ?? begin;
 
@@ -352,7 +352,7 @@ function Cockpit({
           </div>
         </aside>
         {session.report && <ReportPanel report={session.report} />}
-        <ChartsPanel session={session} run={run} experiment={experiment} at={following ? null : at} />
+        <ChartsPanel session={session} run={run} at={following ? null : at} />
       </div>
       <output className="visually-hidden" aria-live="polite">
         {selection ? `${selection.kind} ${itemName(network, selection)} is selected` : ""}

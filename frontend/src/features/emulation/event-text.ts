@@ -1,5 +1,6 @@
 /** The session's log in words: what servers and the fabric told, and what was broken and mended, in order of time. */
 
+import { plural } from "@/units";
 import { faultKind } from "../shared/fault-kinds";
 import type { SessionEvent } from "./frames";
 import { type Network, nodeName } from "./network";
@@ -32,6 +33,8 @@ const KIND_WORDS: Record<string, string> = {
   next_hop_dead: "Next hop dead",
   "node-lost": "Node lost",
   "node-flooding": "Node floods",
+  "node-refused": "Node refused",
+  "events-left-out": "Left out",
 };
 
 export const kindWords = (kind: string): string =>
@@ -46,6 +49,8 @@ const BAD = new Set([
   "next_hop_dead",
   "node-lost",
   "node-flooding",
+  "node-refused",
+  "events-left-out",
 ]);
 const GOOD = new Set(["neighbour_alive", "recovered", "stop-all"]);
 const toneOf = (kind: string): LogEntry["tone"] =>
@@ -122,6 +127,8 @@ function textOf(network: Network, event: SessionEvent): string {
       return `port ${event.port} ${event.up ? "has its carrier again" : "lost its carrier"}`;
     case "no_path":
       return `${flow} has none`;
+    case "events-left-out":
+      return `and ${plural(event.count ?? 0, "more event")} of ${event.server === undefined ? "the session" : name(event.server)}: it tells more than there is room for`;
     default:
       return [
         flow,

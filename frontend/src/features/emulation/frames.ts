@@ -23,6 +23,14 @@ export interface NetworkFrame {
   predicted: Predicted;
   schedule: ScheduledFault[];
   estimate: { servers: number; links: number; flows: number; cpu: number; start_secs: number };
+  /** What ticks count bytes in: 1, or more where a large network's columns would not fit. */
+  unit_bytes?: number;
+}
+
+/** What is expected from a time on, with what is broken then. */
+export interface PredictedFrame extends Predicted {
+  at_secs: number;
+  failed: string[];
 }
 
 export interface Predicted {
@@ -84,6 +92,8 @@ export interface SessionEvent {
   reason?: string;
   reporter?: number;
   unreachable?: number[];
+  /** Of events that were left out. */
+  count?: number;
 }
 
 type Pairs = [row: number, value: number][];
@@ -107,12 +117,19 @@ export interface TickFrame {
   counts?: Record<string, number>;
 }
 
+/** Ten ticks added up: what is told of the time that is long ago. Rates and CPU are means, queues the longest. */
+export interface SecondFrame extends TickFrame {
+  secs: number;
+}
+
 export type TickPhase = "settling" | "before" | "during" | "after";
 
-/** A tick as it is kept: an hour of them fits the page's memory. Bytes since the tick before, unless said otherwise. */
+/** A tick, or a second of them, as it is kept. Bytes since the one before, unless said otherwise. */
 export interface Tick {
+  /** Number of its frame in the run. */
+  id: number;
   at: number;
-  /** Since the tick before. */
+  /** Since the one before. */
   secs: number;
   phase: TickPhase;
   ab: Uint32Array;
@@ -137,18 +154,25 @@ const NOTHING: Readonly<Record<string, number>> = {};
 /** Of the fabric's clock: what a tick stands for when there is none before it. */
 const TICK_SECS = 0.1;
 
-export function keptTick(frame: TickFrame, before: Tick | undefined): Tick {
+/** The time that a tick stands for. */
+export function secsOf(frame: TickFrame, before: Tick | undefined): number {
   const since = before ? frame.at_secs - before.at : TICK_SECS;
+  return since > 0 ? since : TICK_SECS;
+}
+
+export function keptTick(id: number, frame: TickFrame, secs: number, unitBytes: number): Tick {
+  const bytes = (column: number[]) => Uint32Array.from(column, (units) => units * unitBytes);
   return {
+    id,
     at: frame.at_secs,
-    secs: since > 0 ? since : TICK_SECS,
+    secs,
     phase: frame.phase,
-    ab: Uint32Array.from(frame.links.ab),
-    ba: Uint32Array.from(frame.links.ba),
-    received: Uint32Array.from(frame.servers.received),
-    relayed: Uint32Array.from(frame.servers.relayed),
+    ab: bytes(frame.links.ab),
+    ba: bytes(frame.links.ba),
+    received: bytes(frame.servers.received),
+    relayed: bytes(frame.servers.relayed),
     serverCpu: Float32Array.from(frame.servers.cpu),
-    flows: frame.flows ? Uint32Array.from(frame.flows.bytes) : null,
+    flows: frame.flows ? bytes(frame.flows.bytes) : null,
     goodput: frame.goodput_bits_per_sec,
     abt: frame.abt_bits_per_sec,
     cpu: frame.cpu,

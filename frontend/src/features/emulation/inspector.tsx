@@ -263,13 +263,13 @@ function LinkView({ session, network, tick, at, row, onSelect }: Props & { row: 
   const value = (pairs: Tick["queues"] | undefined) => pairs?.find(([link]) => link === row)?.[1] ?? 0;
   const total = useMemo(() => {
     let [bytes, drops] = [0, 0];
-    for (const one of session.ticks) {
+    for (const one of session.history) {
       if (one.at > at) break;
       bytes += one.ab[row]! + one.ba[row]!;
       drops += one.linkDrops.find(([link]) => link === row)?.[1] ?? 0;
     }
     return { bytes, drops };
-  }, [session.ticks, row, at]);
+  }, [session.history, row, at]);
   const end = (node: number) => (
     <button type="button" className={side.link} onClick={() => onSelect(itemOfNode(network, node))}>
       {nodeName(network, node)}

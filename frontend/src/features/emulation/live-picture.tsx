@@ -34,7 +34,7 @@ export const LivePicture = memo(function LivePicture({
 }) {
   const session = useLiveSession();
   const shownAt = at ?? Number.POSITIVE_INFINITY;
-  const { ticks, faults } = session;
+  const { history: ticks, faults } = session;
   // A hair more, for times that went through the address bar.
   const tick = ticks[lastIndexAt(ticks, shownAt + 1e-6)] ?? null;
   // The faults change seldom: a new list each time, so its length stands for it.

@@ -37,7 +37,7 @@ export function ServerStrip({
   at: number | null;
 }) {
   const [quantity, setQuantity] = useState<Quantity>("received");
-  const { ticks } = session;
+  const { history: ticks } = session;
   const [from, to] = domain;
   const strip = useMemo(
     () => stripOf(ticks, network.servers, (tick) => tick[quantity], from, to, COLUMNS),

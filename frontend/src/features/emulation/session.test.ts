@@ -3,8 +3,8 @@ import type { ServerEvent } from "@/api/events";
 import type { Run } from "@/api/types";
 import type { FaultFrame, NetworkFrame, TickFrame } from "./frames";
 import { brokenItems, readItem, stepsOf, writeItem } from "./network";
+import { predictedSteps } from "./predicted";
 import { brokenAt, emptySession, lastIndexAt, reduceSession, routeAt, spansOf, waysAt } from "./session";
-import { stretchesOf } from "./use-predicted";
 
 /** A BCube(2, 1): servers 00, 01, 10, 11 with ids 0 to 3; level-0 switches 4 and 5, level-1 switches 6 and 7. */
 const NETWORK: NetworkFrame = {
@@ -181,18 +181,55 @@ test("names of faults and of the address bar find their items", () => {
   expect([[...broken.nodes], [...broken.links], [...broken.degraded]]).toEqual([[3], [0], [2]]);
 });
 
-test("a prediction is asked for each stretch between faults, and degraded links count as whole", () => {
-  const session = told(
-    fault("injected", 2),
-    fault("injected", 3, { id: "l1", kind: "link-rate", targets: ["11/<0,1>"] }),
-    fault("recovered", 4),
-  );
-  expect(stretchesOf(session, -1)).toEqual([
-    { from: -1, failed: [] },
-    { from: 2, failed: ["00/<0,0>"] },
-    { from: 3, failed: ["00/<0,0>"] },
-    { from: 4, failed: [] },
+test("the predicted curve steps with each fault, once for what happens at the same moment", () => {
+  const step = (at_secs: number, abt_bits_per_sec: number, failed: string[]) =>
+    frame("predicted", { ...NETWORK.predicted, at_secs, abt_bits_per_sec, failed });
+  const session = told(step(2, 1e8, ["00/<0,0>"]), step(4, 2e8, ["11"]), step(4, 3e8, []));
+  expect(predictedSteps(session, -1, 9).map(({ x, abt }) => [x, Math.round(abt / 1e6)])).toEqual([
+    [-1, 294],
+    [2, 98],
+    [4, 294],
+    [9, 294],
   ]);
+  expect(predictedSteps(emptySession(RUN), 0, 1)).toEqual([]);
+});
+
+/** A second that ends with the tick of its time. */
+const second = (at_secs: number, more: Partial<TickFrame> = {}): ServerEvent => {
+  const { data } = tick(at_secs, { links: { ab: [1000, 0, 0, 0, 0, 0, 0, 0], ba: [] }, ...more });
+  return frame("second", { ...(JSON.parse(data) as TickFrame), secs: 1 });
+};
+
+test("what is long ago is kept in seconds, and no byte, event or way is told twice or lost", () => {
+  const [secs, frames] = [1000, [] as ServerEvent[]];
+  for (let at = 1; at <= secs; at++) {
+    const news: Partial<TickFrame> = {
+      events: [{ kind: "no_path", at_secs: at, server: 1 }],
+      routes: [[0, [0, at % 2 ? 1 : 2, 3]]],
+    };
+    for (let tenth = 9; tenth >= 0; tenth--) frames.push(tick(at - tenth / 10, tenth === 4 ? news : {}));
+    frames.push(second(at, news));
+  }
+  const followed = told(...frames);
+  const came = frames.filter(({ event }, i) => event === "second" || i >= frames.length - 11 * 300);
+  const late = told(...came);
+  for (const session of [followed, late]) {
+    expect(session.ticks.length).toBeLessThanOrEqual(3600);
+    expect(session.history.length).toBeLessThan(5000);
+    const at = session.history.map((one) => one.at);
+    expect(at).toEqual([...at].sort((a, b) => a - b));
+    expect(session.history.reduce((sum, one) => sum + one.ab[0]!, 0)).toBe(secs * 1000);
+    expect(session.events.map((one) => one.at_secs)).toEqual(Array.from({ length: secs }, (_, i) => i + 1));
+    expect(session.routes.get(0)!.length).toBe(500);
+  }
+});
+
+test("a large network's bytes come in units", () => {
+  const session = reduceSession(emptySession(RUN), [
+    frame("network", { ...NETWORK, unit_bytes: 1000 }),
+    tick(0),
+  ]);
+  expect(session.ticks[0]!.ab[0]).toBe(100_000);
 });
 
 test("a search in time finds the last that is not later", () => {

@@ -7,9 +7,12 @@ import {
   keptTick,
   type NetworkFrame,
   type PhaseFrame,
+  type PredictedFrame,
   type Report,
+  type SecondFrame,
   type SessionEvent,
   type StopAllFrame,
+  secsOf,
   type Tick,
   type TickFrame,
 } from "./frames";
@@ -27,10 +30,18 @@ export interface Session {
   /** Null until the attempt has begun. */
   network: Network | null;
   phases: readonly PhaseFrame[];
-  /** Ascending in time; negative while the traffic settles. */
+  /** The latest, ascending in time; negative while the traffic settles. */
   ticks: readonly Tick[];
+  /** All that was told in whole seconds. */
+  seconds: readonly Tick[];
+  /** The whole session: seconds as far as there are no ticks, then the ticks. */
+  history: readonly Tick[];
+  /** The fabric's number of the latest tick. */
+  lastTick: number;
   events: readonly SessionEvent[];
   faults: readonly FaultFrame[];
+  /** What is expected, from each time on that something broke or was mended. */
+  predicted: readonly PredictedFrame[];
   stops: readonly StopAllFrame[];
   /** By row of the flow, each as it was chosen, in order of time. */
   routes: ReadonlyMap<number, readonly Route[]>;
@@ -53,8 +64,12 @@ const NOTHING_YET: Omit<Session, "live"> = {
   network: null,
   phases: [],
   ticks: [],
+  seconds: [],
+  history: [],
+  lastTick: -1,
   events: [],
   faults: [],
+  predicted: [],
   stops: [],
   routes: new Map(),
   report: null,
@@ -62,35 +77,62 @@ const NOTHING_YET: Omit<Session, "live"> = {
 
 /** More events than this are not kept: an hour of a flapping cable would fill the page's memory. */
 const KEPT_EVENTS = 20_000;
+/** Five minutes of ticks; what is older is kept in seconds. */
+const KEPT_TICKS = 3000;
+/** So many more may come before the oldest are let go of. */
+const SLACK_TICKS = 600;
+/** Ways of one flow. */
+const KEPT_ROUTES = 500;
 
 export function reduceSession(session: Session, frames: readonly ServerEvent[]): Session {
   let { live, ...told } = session;
   // Copied once a batch, whatever the number of its frames.
-  let [ticks, events, phases] = [[...told.ticks], [...told.events], [...told.phases]];
-  let [faults, stops] = [[...told.faults], [...told.stops]];
-  let routes: Map<number, Route[]> | null = null;
+  let [ticks, seconds, events] = [[...told.ticks], [...told.seconds], [...told.events]];
+  let [phases, faults, predicted, stops] = [
+    [...told.phases],
+    [...told.faults],
+    [...told.predicted],
+    [...told.stops],
+  ];
+  let routes: Map<number, readonly Route[]> | null = null;
+  const hear = (tick: TickFrame) => {
+    told.lastTick = tick.tick;
+    for (const event of tick.events ?? []) events.push(event);
+    if (tick.routes && told.network) {
+      routes ??= new Map(told.routes);
+      addRoutes(routes, told.network, tick);
+    }
+  };
   for (const frame of frames) {
+    const unitBytes = told.network?.frame.unit_bytes ?? 1;
     switch (frame.event) {
       case "network":
         // Another attempt: what an earlier one told is not this one's.
         told = { ...NOTHING_YET, network: networkOf(JSON.parse(frame.data) as NetworkFrame) };
-        [ticks, events, phases, faults, stops, routes] = [[], [], [], [], [], new Map()];
+        [ticks, seconds, events, routes] = [[], [], [], new Map()];
+        [phases, faults, predicted, stops] = [[], [], [], []];
         break;
       case "phase":
         phases.push(JSON.parse(frame.data) as PhaseFrame);
         break;
       case "tick": {
         const tick = JSON.parse(frame.data) as TickFrame;
-        ticks.push(keptTick(tick, ticks.at(-1)));
-        for (const event of tick.events ?? []) events.push(event);
-        if (tick.routes && told.network) {
-          routes ??= copied(told.routes);
-          addRoutes(routes, told.network, tick);
-        }
+        ticks.push(keptTick(Number(frame.id), tick, secsOf(tick, ticks.at(-1)), unitBytes));
+        hear(tick);
+        break;
+      }
+      case "second": {
+        const second = JSON.parse(frame.data) as SecondFrame;
+        seconds.push(keptTick(Number(frame.id), second, second.secs, unitBytes));
+        // Its ticks were told before, or are left out because they are long ago.
+        if (second.tick !== told.lastTick) hear(second);
         break;
       }
       case "fault":
         faults.push(JSON.parse(frame.data) as FaultFrame);
+        break;
+      case "predicted":
+        predicted.push(JSON.parse(frame.data) as PredictedFrame);
         break;
       case "stop-all":
         stops.push(JSON.parse(frame.data) as StopAllFrame);
@@ -103,27 +145,44 @@ export function reduceSession(session: Session, frames: readonly ServerEvent[]):
     }
   }
   if (events.length > KEPT_EVENTS) events = events.slice(-KEPT_EVENTS);
+  if (ticks.length > KEPT_TICKS + SLACK_TICKS) ticks = latest(ticks, seconds);
   if (told.report && live.points_done === 0) live = { ...live, points_done: 1 };
   return {
     ...told,
     live,
     ticks,
+    seconds,
+    history: historyOf(seconds, ticks),
     events,
     phases,
     faults,
+    predicted,
     stops,
     routes: routes ?? told.routes,
   };
 }
 
-const copied = (routes: Session["routes"]) => new Map([...routes].map(([flow, list]) => [flow, [...list]]));
+/** The ticks without those that whole seconds stand for and that are long ago. */
+function latest(ticks: Tick[], seconds: readonly Tick[]): Tick[] {
+  const last = seconds[lastIndexAt(seconds, ticks.at(-KEPT_TICKS)!.at)];
+  return last ? ticks.slice(lastIndexAt(ticks, last.at) + 1) : ticks;
+}
 
-function addRoutes(routes: Map<number, Route[]>, network: Network, { at_secs, routes: chosen }: TickFrame) {
+function historyOf(seconds: readonly Tick[], ticks: readonly Tick[]): readonly Tick[] {
+  const [first] = ticks;
+  if (!first) return seconds;
+  const before = lastIndexAt(seconds, first.at - first.secs / 2) + 1;
+  return before === 0 ? ticks : [...seconds.slice(0, before), ...ticks];
+}
+
+function addRoutes(
+  routes: Map<number, readonly Route[]>,
+  network: Network,
+  { at_secs, routes: chosen }: TickFrame,
+) {
   for (const [flow, servers] of chosen ?? []) {
     const route = { at: at_secs, path: servers.map((id) => network.serverRow.get(id) ?? -1) };
-    const list = routes.get(flow);
-    if (list) list.push(route);
-    else routes.set(flow, [route]);
+    routes.set(flow, [...(routes.get(flow) ?? []).slice(1 - KEPT_ROUTES), route]);
   }
 }
 

@@ -70,7 +70,7 @@ export function Timeline({
   theme: ThemeName;
 }) {
   const [from, to] = timeDomain(session);
-  const end = session.ticks.at(-1)?.at ?? from;
+  const end = session.history.at(-1)?.at ?? from;
   const at = playback.at ?? end;
   const following = playback.at === null;
   const play = () =>
@@ -89,7 +89,7 @@ export function Timeline({
           max={to}
           step={0.1}
           value={Math.min(at, to)}
-          disabled={session.ticks.length === 0}
+          disabled={session.history.length === 0}
           onChange={(event) => setPlayback({ at: Math.min(Number(event.target.value), end), playing: false })}
         />
       </div>
@@ -98,7 +98,7 @@ export function Timeline({
           small
           icon={playback.playing ? undefined : "play"}
           onClick={play}
-          disabled={!session.ticks.length}
+          disabled={!session.history.length}
         >
           {playback.playing ? "Pause" : "Play"}
         </Button>
