@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from pathlib import Path
 from typing import Any, Literal
 
 from cubeyard.emulation.containers import DockerGoneError, engine_version
@@ -14,6 +16,8 @@ from cubeyard.emulation.schemas import Capability, Machine
 from cubeyard.settings import Settings
 
 Json = dict[str, Any]
+
+ENGINE_SOCKET = Path("/var/run/docker.sock")
 
 KERNEL = {
     "namespaces": ("Network namespaces", True, "Run as root on a Linux kernel with namespaces."),
@@ -27,7 +31,7 @@ KERNEL = {
 def probe(settings: Settings) -> Machine:
     place = Place.of(settings)
     fabric, said = _fabric(settings, place)
-    docker = _docker()
+    docker = _docker() if settings.fabric_start else _told(settings, place) or _docker()
     binaries = _binaries(settings)
     kernel = [_kernel(name, said) for name in KERNEL] if said is not None else []
     every = [binaries, fabric, docker, *kernel]
@@ -84,6 +88,34 @@ def _fabric(settings: Settings, place: Place) -> tuple[Capability, Json | None]:
     ), said
 
 
+def tell(settings: Settings) -> None:
+    """Where the API has no Docker engine to ask, the worker leaves word for it of the one that it has."""
+    word = _word(Place.of(settings))
+    draft = word.with_suffix(".draft")
+    draft.write_text(_docker().model_dump_json())
+    draft.rename(word)
+
+
+def take_back(settings: Settings) -> None:
+    """The worker ends."""
+    _word(Place.of(settings)).unlink(missing_ok=True)
+
+
+def _told(settings: Settings, place: Place) -> Capability | None:
+    """The worker's word, unless it is too old to be believed."""
+    word = _word(place)
+    try:
+        if time.time() - word.stat().st_mtime > settings.job_lease_secs:
+            return None
+        return Capability.model_validate_json(word.read_bytes())
+    except OSError:
+        return None
+
+
+def _word(place: Place) -> Path:
+    return place.folder / "docker.json"
+
+
 def _docker() -> Capability:
     title = "A Docker engine"
     try:
@@ -94,7 +126,7 @@ def _docker() -> Capability:
             title=title,
             available=False,
             reason=error.detail,
-            fix="Install docker.io and start dockerd, or set DOCKER_HOST; without it servers are plain namespaces.",
+            fix=_docker_fix(),
             needed=False,
         )
     return Capability(
@@ -105,6 +137,14 @@ def _docker() -> Capability:
         fix="",
         needed=False,
     )
+
+
+def _docker_fix() -> str:
+    without = "without it servers are plain namespaces."
+    if ENGINE_SOCKET.exists() and not os.access(ENGINE_SOCKET, os.W_OK):
+        group = ENGINE_SOCKET.stat().st_gid
+        return f"{ENGINE_SOCKET} belongs to group {group}: add this user to it (DOCKER_GID={group} in .env); {without}"
+    return f"Install docker.io and start dockerd, or set DOCKER_HOST; {without}"
 
 
 def _kernel(name: str, said: Json) -> Capability:

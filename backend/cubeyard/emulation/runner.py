@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
 import structlog
@@ -10,6 +11,7 @@ from cubeyard.emulation.fabric_process import FabricProcess
 from cubeyard.emulation.figures.lab import Lab
 from cubeyard.emulation.orders import Order
 from cubeyard.emulation.place import Place
+from cubeyard.emulation.probe import take_back, tell
 from cubeyard.emulation.question import Question, read
 from cubeyard.emulation.reaper import reap, reap_left_alone
 from cubeyard.emulation.repository import OrderRepository
@@ -112,6 +114,8 @@ class EmulationRunner:
                 self._wake()
                 reap(self._place)
             reap_left_alone(self._settings)
+            if self._tells:
+                tell(self._settings)
         except Exception as error:
             log.warning("emulation_reaper", error=f"{type(error).__name__}: {error}")
 
@@ -128,3 +132,10 @@ class EmulationRunner:
             if self._entered is not None:
                 handle, self._entered = self._entered, None
                 self._place.leave(handle, self._fabric.stop)
+        if self._tells:
+            take_back(self._settings)
+
+    @property
+    def _tells(self) -> bool:
+        """Whether the API may be in a container of its own, without a Docker engine to ask."""
+        return not self._settings.fabric_start and os.access(self._place.folder, os.W_OK)

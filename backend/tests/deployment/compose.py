@@ -10,9 +10,12 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from cubeyard.emulation.containers import RUN
 
 from .engine import Docker, as_root, call
 
@@ -117,6 +120,38 @@ class Deployment:
         except ValueError:
             return Reply(status, content.decode("utf-8", errors="replace"))
 
+    def wait(self, what: str, until: Callable[[], Any], limit_secs: float = 90) -> Any:
+        deadline = time.monotonic() + limit_secs
+        while not (found := until()):
+            if time.monotonic() > deadline:
+                logs = self.compose("logs", "--tail", "40", "worker", "fabric", check=False)
+                raise AssertionError(f"waited {limit_secs} s for {what}\n{logs.stdout}")
+            time.sleep(0.2)
+        return found
+
+    def start_run(self, experiment: dict[str, Any]) -> str:
+        """The id of a run of a new experiment."""
+        made = self.request("POST", "/api/v1/experiments", experiment)
+        assert made.status == 201, made
+        return str(self.request("POST", f"/api/v1/experiments/{made.body['id']}/runs", {}).body["id"])
+
+    def ended(self, run: str) -> dict[str, Any] | None:
+        """The run, once it is over."""
+        row = self.request("GET", f"/api/v1/runs/{run}").body
+        return row if row["state"] in ("succeeded", "failed", "cancelled") else None
+
+    def servers(self, run: str) -> list[str]:
+        """Names of a run's servers that are containers now."""
+        found = self.docker.run("ps", "--all", "--filter", f"label={RUN}={run}", "--format", "{{.Names}}")
+        return found.stdout.split()
+
+    def host_config(self, service: str) -> dict[str, Any]:
+        return json.loads(self.docker.run("inspect", self.container(service)).stdout)[0]["HostConfig"]
+
+    @property
+    def fabric_folder(self) -> Path:
+        return Path(self.environment["CUBEYARD_FABRIC_DIR"])
+
     def left_behind(self) -> dict[str, list[str]]:
         """Names of this project's containers, networks and volumes that the engine still has."""
         return {
@@ -144,5 +179,8 @@ def new_deployment(docker: Docker, variables: dict[str, str]) -> Deployment:
         "CUBEYARD_BIND": "127.0.0.1",
         "CUBEYARD_ALLOWED_HOSTS": "",
         "CUBEYARD_IMAGE": f"{project}:latest",
+        "CUBEYARD_FABRIC_DIR": f"/run/cubeyard/{project}",
+        "DOCKER_SOCKET": str(docker.socket),
+        "DOCKER_GID": str(docker.socket.stat().st_gid),
     }
     return Deployment(docker, project, port, token, environment)

@@ -33,6 +33,11 @@ class Docker:
     ours: bool
     log: Path | None = field(default=None)
 
+    @property
+    def socket(self) -> Path:
+        """Where it listens on this machine."""
+        return Path(self.environment.get("DOCKER_HOST", "").removeprefix("unix://") or "/var/run/docker.sock")
+
     def run(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Runs `docker ARGUMENTS`; raises with its output when it fails and `check` is set."""
         return call(["docker", *arguments], environment=self.environment, check=check)
@@ -117,6 +122,7 @@ def own_engine(folder: Path) -> Iterator[OwnEngine]:
             yield engine
         finally:
             engine.stop()
+            _end_orphans(folder)
     finally:
         call(as_root("ip", "link", "delete", bridge), environment=environment, check=False)
         _restore_firewall(rules, forwarding)
@@ -167,6 +173,23 @@ def _stop(process: subprocess.Popen[bytes], folder: Path) -> None:
             process.wait(timeout=STOP_LIMIT_SECS)
         except subprocess.TimeoutExpired:
             continue
+
+
+def _end_orphans(folder: Path) -> None:
+    """Containers that an engine which was killed, and not started again, has left with the processes that watch over them."""
+    parents: dict[str, str] = {}
+    watchers: set[str] = set()
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            told = (path / "cmdline").read_bytes().split(b"\0")
+            parents[path.name] = (path / "stat").read_text().rpartition(")")[2].split()[1]
+        except OSError:
+            continue
+        if f"{folder}/exec/containerd/containerd.sock".encode() in told and b"-id" in told:
+            watchers.add(path.name)
+    orphans = watchers | {pid for pid, parent in parents.items() if parent in watchers}
+    if orphans:
+        subprocess.run(as_root("kill", "-9", *sorted(orphans)), check=False, capture_output=True)
 
 
 def _signal(number: signal.Signals, process: subprocess.Popen[bytes], folder: Path) -> None:

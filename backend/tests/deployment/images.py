@@ -15,6 +15,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from cubeyard.emulation.fabric_process import FABRIC, NODE, program
+from cubeyard.settings import Settings
+
 from .engine import Docker, as_root, plain_environment
 
 # What the images need from the distribution: Python and a C compiler to build, PostgreSQL for the database's image.
@@ -51,6 +54,7 @@ class Images:
     rust: str
     node: str
     postgres: str
+    programs: str
 
     def arguments(self) -> dict[str, str]:
         """Values for the variables of `docker-compose.yml`."""
@@ -60,15 +64,19 @@ class Images:
             "PYTHON_IMAGE": self.base,
             "RUNTIME_IMAGE": self.base,
             "POSTGRES_IMAGE": self.postgres,
+            "PROGRAMS_IMAGE": self.programs,
         }
 
     def names(self) -> tuple[str, ...]:
-        return (self.postgres, self.node, self.rust, self.base)
+        return (self.programs, self.postgres, self.node, self.rust, self.base)
 
 
 def make_images(docker: Docker, folder: Path, tag: str) -> Images:
-    """Imports the base tree and adds to it the machine's Rust, its Node.js, and an entry point for PostgreSQL."""
-    images = Images(*(f"cubeyard-test-{name}:{tag}" for name in ("base", "rust", "node", "postgres")))
+    """Imports the base tree and adds to it the machine's Rust, its Node.js, and an entry point for PostgreSQL.
+
+    The emulator's programs are those of this checkout, which `make setup` built by the words that the Dockerfile has.
+    """
+    images = Images(*(f"cubeyard-test-{name}:{tag}" for name in ("base", "rust", "node", "postgres", "programs")))
     changes = {f"ENV {name}={BUNDLE}" for name in ("PIP_CERT", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE")}
     changes |= {f'ENV {name}="{os.environ[name]}"' for name in PASSED_ON if os.environ.get(name)}
     flags = [flag for change in sorted(changes) for flag in ("--change", change)]
@@ -83,6 +91,7 @@ def make_images(docker: Docker, folder: Path, tag: str) -> Images:
 
     _derive(docker, folder / "rust", images.base, images.rust, _pack_rust)
     _derive(docker, folder / "node", images.base, images.node, _pack_node)
+    _derive(docker, folder / "programs", "scratch", images.programs, _pack_programs)
     postgres = Path(__file__).with_name("postgres")
     docker.run("build", "--quiet", "--build-arg", f"BASE_IMAGE={images.base}", "--tag", images.postgres, str(postgres))
     return images
@@ -182,6 +191,15 @@ def _pack_node(files: tarfile.TarFile) -> None:
             "libgcc_s",
         }:
             files.add(Path(library).resolve(), f"usr/local/lib/{Path(library).name}", filter=_owned_by_root)
+
+
+def _pack_programs(files: tarfile.TarFile) -> None:
+    """Static, so that they need no base."""
+    for name in (FABRIC, NODE):
+        found = program(Settings(), name)
+        if found is None:
+            raise AssertionError(f"{name} is not built: make setup")
+        files.add(found, f"programs/{name}", filter=_owned_by_root)
 
 
 def _owned_by_root(member: tarfile.TarInfo) -> tarfile.TarInfo:

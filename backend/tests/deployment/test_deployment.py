@@ -3,17 +3,26 @@ processes killed, and everything taken down again."""
 
 from __future__ import annotations
 
+import subprocess
 import time
 from collections.abc import Iterator
 
 import pytest
 
 from .compose import Deployment, new_deployment
-from .engine import Docker
+from .engine import Docker, as_root
 from .images import Images
 
 PAPER_CONTAINER = {"family": "bcube", "n": 8, "k": 3, "servers": 2048}
 NOTHING = {"containers": [], "networks": [], "volumes": []}
+EMULATED = {
+    "plan": {"family": "bcube", "n": 4, "k": 1},
+    "workload": {"kind": "permutation"},
+    "engine": "emulation",
+    "link_gbps": 0.02,
+    "seeds": [7],
+    "emulation": {"mode": "containers", "seconds": 4, "settle_secs": 1, "calibrate_secs": 0.5},
+}
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +36,7 @@ def deployment(docker: Docker, images: Images) -> Iterator[Deployment]:
         yield made
     finally:
         made.compose("down", "--volumes", "--remove-orphans", check=False)
+        subprocess.run(as_root("rm", "-rf", "--one-file-system", str(made.fabric_folder)), check=False)
         if not docker.ours:
             docker.run("image", "rm", "--force", made.environment["CUBEYARD_IMAGE"], check=False)
 
@@ -84,6 +94,36 @@ def test_the_service_has_no_more_rights_than_it_needs(deployment: Deployment, se
     assert rights == {"CapEff": "0" * 16, "NoNewPrivs": "1"}
 
 
+def test_only_the_fabric_has_rights_and_only_the_worker_has_the_engine(deployment: Deployment) -> None:
+    found = {name: deployment.host_config(name) for name in ("api", "worker", "fabric")}
+    assert not [name for name, host in found.items() if host["Privileged"]]
+    assert [name for name, host in found.items() if host["CapAdd"] or host["PidMode"]] == ["fabric"]
+    assert found["fabric"]["NetworkMode"] == "none"
+    with_engine = [name for name, host in found.items() if any("docker.sock" in bind for bind in host["Binds"])]
+    assert with_engine == ["worker"]
+
+
+def test_servers_are_containers_that_send_real_packets(deployment: Deployment) -> None:
+    def ready() -> bool:
+        return deployment.request("GET", "/api/v1/emulation").body["modes"] == ["containers", "namespaces"]
+
+    deployment.wait("the worker to tell of its Docker engine", ready)
+    run = deployment.start_run(EMULATED)
+
+    def all_up() -> bool:
+        return len(deployment.servers(run)) == 16
+
+    deployment.wait("16 servers in `docker ps`", all_up)
+    row = deployment.wait("the run's end", lambda: deployment.ended(run))
+    assert row["state"] == "succeeded", row
+    report = deployment.request("GET", f"/api/v1/runs/{run}/results").body["report"]
+    assert report["aggregate_goodput_bits_per_sec"] > 0.5 * report["ideal_bits_per_sec"], report
+    assert report["fidelity"]["verdict"] in ("faithful", "emulator-limited"), report["fidelity"]
+    assert report["timings"]["kept"] == []
+    assert deployment.servers(run) == []
+    assert deployment.execute("fabric", "ls", "/run/netns").stdout.split() == [], "no namespace of the run is left"
+
+
 def test_the_command_line_works_in_the_image(deployment: Deployment) -> None:
     spec = '{"family":"bcube","n":4,"k":1}'
     image = deployment.environment["CUBEYARD_IMAGE"]
@@ -130,7 +170,12 @@ def test_the_worker_is_killed_and_comes_back(deployment: Deployment) -> None:
         time.sleep(0.5)
 
 
-def test_nothing_is_left_when_it_is_taken_down(deployment: Deployment) -> None:
+def test_nothing_is_left_when_it_is_taken_down_with_a_run_under_way(deployment: Deployment) -> None:
+    run = deployment.start_run({**EMULATED, "plan": {"family": "bcube", "n": 2, "k": 1}})
+    deployment.wait("4 servers in `docker ps`", lambda: len(deployment.servers(run)) == 4)
     assert deployment.left_behind() != NOTHING
     deployment.compose("down", "--volumes", "--remove-orphans")
     assert deployment.left_behind() == NOTHING
+    assert deployment.servers(run) == []
+    left = [path.name for path in deployment.fabric_folder.rglob("*") if not path.is_dir()]
+    assert left == ["lock"], "of the fabric's folder, which the next one opens"
