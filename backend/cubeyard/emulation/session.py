@@ -26,6 +26,7 @@ from cubeyard.emulation.orders import Order
 from cubeyard.emulation.place import Place
 from cubeyard.emulation.question import Question
 from cubeyard.emulation.recorder import Part, Recorder, Tick
+from cubeyard.emulation.seconds import Seconds
 from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import Settings
 
@@ -68,6 +69,7 @@ class Session:
         self._schedule: Schedule = question.schedule.again()
         self._guard = Guard(question.settings.hypothesis)
         self._recorder = Recorder(question)
+        self._seconds = Seconds()
         self._faults: list[Json] = []
         """Everything injected, with its times."""
         self._known: dict[str, Fault] = {fault.id: fault for fault in question.schedule.faults}
@@ -89,6 +91,7 @@ class Session:
                 timings = self._up()
                 calibration = self._calibrate()
                 ended = self._measure()
+                self._tell_second(self._seconds.rest())
             finally:
                 self._sink_quietly("phase", {"phase": "removing"})
                 timings.update(self._deployment.down())
@@ -174,7 +177,7 @@ class Session:
             part = self._part()
             if counted:
                 reading = self._recorder.count(tick, secs, self._at_secs, part)
-            self._sink.frame("tick", self._recorder.payload(tick, self._at_secs, part if counted else "settling"))
+            self._tell(self._recorder.payload(tick, self._at_secs, part if counted else "settling"), secs)
             self._sink.progress(0.15 + 0.85 * min(tick.at_secs / total_secs, 1.0))
             if counted and part == "before":
                 self._guard.before(reading)
@@ -186,6 +189,14 @@ class Session:
             self._act(counted)
             watched_at = self._watch_docker(watched_at)
         return "done"
+
+    def _tell(self, tick: Json, secs: float) -> None:
+        self._sink.frame("tick", tick)
+        self._tell_second(self._seconds.add(tick, secs))
+
+    def _tell_second(self, second: Json | None) -> None:
+        if second is not None:
+            self._sink.frame("second", second)
 
     def _sent(self, flows: list[Json], secs: float) -> Iterator[Json]:
         """Send these flows for so long, and yield the fabric's frames of that time."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from starlette.responses import StreamingResponse
@@ -132,6 +132,10 @@ def follow_run(
     service: Service,
     id: Id,
     after: Annotated[int, Query(ge=0, le=2_147_483_647, description="Begin after this frame.")] = 0,
+    older: Annotated[
+        Literal["ticks", "seconds"],
+        Query(description="What to tell of more than five minutes ago: every tick, or ten of them added up."),
+    ] = "ticks",
     last_event_id: LastEventId = None,
 ) -> Response:
     """Live, reconnect and replay are the same: every frame after the given number, once and in order, until the run is over."""
@@ -139,7 +143,7 @@ def follow_run(
     reached = after if last_event_id is None else last_event_id
     if run.state in FINISHED and reached >= run.last_seq:
         return Response(status_code=204)
-    return EventStream(request.app.state.streams.events(id, reached))
+    return EventStream(request.app.state.streams.events(id, reached, brief=older == "seconds"))
 
 
 @router.get(

@@ -31,6 +31,10 @@ from cubeyard.runs.models import FrameRow, RunRow
 CHANNEL = "cubeyard_runs"
 BATCH_FRAMES = 200
 BATCH_BYTES = 256 * 1024
+TICK, SECOND = "tick", "second"
+"""Kinds of frames of which the second adds up what the ones before it told one by one."""
+RECENT_FRAMES = 3300
+"""Five minutes of ticks, and their seconds."""
 FINISHED = frozenset({"succeeded", "failed", "cancelled"})
 
 
@@ -134,11 +138,22 @@ class RunRepository(Repository):
         query = select(FrameRow.seq).where(FrameRow.run_id == run_id, FrameRow.point == point)
         return self._session.scalars(query).first() is not None
 
-    def frames(self, run_id: str, after: int, *, points_only: bool = False) -> list[Frame]:
-        """The frames after that number, as many as fit a batch, and at least one if there is one."""
+    def long_ago(self, run_id: str) -> int:
+        """Up to this frame, the ticks of a long run are told in seconds as well."""
+        last = select(RunRow.last_seq - RECENT_FRAMES).where(RunRow.id == run_id).scalar_subquery()
+        seconds = select(FrameRow.seq).where(FrameRow.run_id == run_id, FrameRow.kind == SECOND, FrameRow.seq <= last)
+        return self._session.scalars(seconds.order_by(FrameRow.seq.desc()).limit(1)).first() or 0
+
+    def frames(self, run_id: str, after: int, *, points_only: bool = False, ticks_after: int = 0) -> list[Frame]:
+        """The frames after that number, as many as fit a batch, and at least one if there is one.
+
+        Ticks up to `ticks_after` are left out.
+        """
         near = select(FrameRow.seq, FrameRow.size_bytes).where(FrameRow.run_id == run_id, FrameRow.seq > after)
         if points_only:
             near = near.where(FrameRow.point.is_not(None))
+        if ticks_after > after:
+            near = near.where(or_(FrameRow.kind != TICK, FrameRow.seq > ticks_after))
         some = near.order_by(FrameRow.seq).limit(BATCH_FRAMES).subquery()
         before = (func.sum(some.c.size_bytes).over(order_by=some.c.seq) - some.c.size_bytes).label("before")
         fits = select(some.c.seq, before).subquery()

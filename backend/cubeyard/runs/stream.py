@@ -44,14 +44,18 @@ class RunStreams:
     async def close(self) -> None:
         await self.listener.close()
 
-    async def events(self, run_id: str, after: int) -> AsyncGenerator[bytes]:
-        """Every frame after that number, once and in order, and in between how far the run is."""
+    async def events(self, run_id: str, after: int, *, brief: bool = False) -> AsyncGenerator[bytes]:
+        """Every frame after that number, once and in order, and in between how far the run is.
+
+        If it is to be brief, ticks that are long ago by now are told in seconds only.
+        """
         yield b": a run's frames\n\n"
+        ticks_after = await run_sync(self._long_ago, run_id, limiter=self._readers) if brief else 0
         told: dict[str, Any] | None = None
         with self.listener.follow(run_id) as topic:
             while not self.listener.closed:
                 seen, read_at = topic.version, time.monotonic()
-                news = await self._news(topic, run_id, after)
+                news = await self._news(topic, run_id, after, ticks_after)
                 if news is None:
                     return  # it was deleted
                 for frame in news.frames:
@@ -70,16 +74,21 @@ class RunStreams:
                     yield KEEPALIVE
                 await asyncio.sleep(max(0.0, read_at + READ_EVERY_SECS - time.monotonic()))
 
-    async def _news(self, topic: Topic, run_id: str, after: int) -> News | None:
-        return await topic.shared(after, run_sync(self._read, run_id, after, limiter=self._readers))
+    async def _news(self, topic: Topic, run_id: str, after: int, ticks_after: int) -> News | None:
+        read = run_sync(self._read, run_id, after, ticks_after, limiter=self._readers)
+        return await topic.shared((after, max(after, ticks_after)), read)
 
-    def _read(self, run_id: str, after: int) -> News | None:
+    def _long_ago(self, run_id: str) -> int:
+        with self._database.session() as session:
+            return RunRepository(session).long_ago(run_id)
+
+    def _read(self, run_id: str, after: int, ticks_after: int) -> News | None:
         with self._database.session() as session:
             repository = RunRepository(session)
             row = repository.run(run_id)
             if row is None:
                 return None
-            frames = repository.frames(run_id, after)
+            frames = repository.frames(run_id, after, ticks_after=ticks_after)
             reached = frames[-1].seq if frames else after
             run = as_run(row, repository)
             progress = run.model_dump(mode="json", include=set(PROGRESS_FIELDS))

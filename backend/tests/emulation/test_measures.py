@@ -16,6 +16,7 @@ from cubeyard.emulation.guard import Guard, Reading, Window
 from cubeyard.emulation.network import address, server_at
 from cubeyard.emulation.recorder import Recorder
 from cubeyard.emulation.report import consequences
+from cubeyard.emulation.seconds import Seconds
 from cubeyard.engine import Engine
 from cubeyard.experiments.emulation import Hypothesis
 from tests.conftest import SMALL
@@ -236,6 +237,33 @@ def test_what_is_told_in_units_adds_up_to_what_was_measured(engine: Engine) -> N
     sent = [31_337 * 40 * 41 // 2 + 40 * link for link in range(links)]
     assert np.all((sent - told >= 0) & (sent - told < unit))
     assert drops.tolist() == [2] * links, "every drop is told once, if later"
+
+
+def test_a_second_holds_what_its_ticks_told(engine: Engine) -> None:
+    recorder, seconds = Recorder(question(engine)), Seconds()
+    ticks, told = [], []
+    for number in range(1, 26):
+        recorder.events.hear([chosen(number, "path_switched")], 5, number / 10)
+        tick, secs = recorder.take({**busy_frame(number, 16, 32, 240), "drops": {"no_route": number}})
+        recorder.count(tick, secs, number / 10, "before")
+        ticks.append(recorder.payload(tick, number / 10, "before"))
+        told += [second] if (second := seconds.add(ticks[-1], secs)) else []
+    told += [rest] if (rest := seconds.rest()) else []
+    assert seconds.rest() is None
+    assert [second["tick"] for second in told] == [10, 20, 25]
+    assert [second["secs"] for second in told] == [1.0, 1.0, 0.5]
+    assert {*told[0]} == {*ticks[0], "secs"}, "of the same form"
+    for read in (
+        lambda frame: np.array(frame["links"]["ab"] + frame["links"]["ba"]),
+        lambda frame: np.array(frame["servers"]["received"] + frame["servers"]["relayed"]),
+        lambda frame: np.array(frame["flows"]["bytes"]),
+        lambda frame: sum(count for _, count in frame["link_drops"] + frame["retransmits"]),
+        lambda frame: frame["drops"]["no_route"],
+    ):
+        assert np.all(sum(read(one) for one in told) == sum(read(one) for one in ticks))
+    for name in ("events", "routes"):
+        assert [one for second in told for one in second[name]] == [one for tick in ticks for one in tick[name]]
+    assert told[0]["queues"] == ticks[0]["queues"]
 
 
 def test_rates_come_from_the_ticks_own_times(engine: Engine) -> None:

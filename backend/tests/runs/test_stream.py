@@ -7,10 +7,12 @@ import threading
 import time
 from urllib.parse import urlsplit
 
+import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from cubeyard.kit.db import Database
+from cubeyard.runs import repository
 from tests.processes import Server
 from tests.runs.conftest import API, Follower, ended, start, sweep, wait_for
 
@@ -115,3 +117,35 @@ def test_followers_of_a_run_that_waits_hear_of_its_end(client: TestClient, live:
     assert time.monotonic() - asked < 1.0
     assert follower.got[-1][2]["state"] == "cancelled"
     client.post(f"{API}/runs/{busy['id']}/cancel")
+
+
+def test_what_is_long_ago_is_told_in_seconds_if_asked(
+    client: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repository, "RECENT_FRAMES", 33)
+    run = start(client, **sweep(1))["id"]
+    with database.session() as session:
+        runs = repository.RunRepository(session)
+        row = runs.run(run, lock=True)
+        assert row is not None
+        for number in range(10 * 11):
+            runs.append(row, "tick" if (number + 1) % 11 else "second", {"number": number, "text": "0123456789"}, 40)
+    client.post(f"{API}/runs/{run}/cancel")
+
+    def told(query: str) -> list[tuple[int, str, str]]:
+        text = client.get(f"{API}/runs/{run}/events{query}").text
+        lines = [block.splitlines() for block in text.split("\n\n") if "id: " in block]
+        return [(int(_field(one, "id")), _field(one, "event"), _field(one, "data")) for one in lines]
+
+    every, brief = told(""), told("?older=seconds")
+    assert [seq for seq, _, _ in every] == list(range(1, 113)), "the queued state, eleven a second, and the end"
+    assert every[1][2] == '{"number":0,"text":"0123456789"}', "as it was made, without a space"
+    seconds = [one for one in every if one[1] == "second"]
+    begin = brief.index(seconds[6])
+    assert [one for one in brief[:begin] if one[1] != "state"] == seconds[:6]
+    assert brief[begin:] == every[every.index(seconds[6]) :], "the last three seconds are whole"
+    assert told("?older=seconds&after=90") == told("?after=90")
+
+
+def _field(lines: list[str], name: str) -> str:
+    return next(line.removeprefix(f"{name}: ") for line in lines if line.startswith(f"{name}: "))

@@ -5611,6 +5611,8 @@ export interface operations {
             query?: {
                 /** @description Begin after this frame. */
                 after?: number;
+                /** @description What to tell of more than five minutes ago: every tick, or ten of them added up. */
+                older?: "ticks" | "seconds";
             };
             header?: {
                 /** @description The number of the last frame received. */

@@ -26,16 +26,21 @@ import { LivePicture } from "./live-picture";
 import { CALM_MS, CalmSession, LiveSession, useCalmSession } from "./live-session";
 import { brokenItems, type Item, itemName, type Network, nodeOf, readItem, writeItem } from "./network";
 import { ReportPanel, Verdict } from "./report-panel";
-import { brokenAt, emptySession, lastIndexAt, reduceSession, type Session } from "./session";
+import { brokenAt, emptySession, reduceSession, type Session } from "./session";
 import panel from "./side.module.css";
 import { StopAll, useStopAll } from "./stop-all";
 import { Numbers, Phases } from "./summary";
 import { Timeline, usePlayback } from "./timeline";
 import type { TopologyHandle } from "./topology-view";
 import { useThrottled } from "./use-throttled";
+import { tickAt, useWindow } from "./use-window";
 
 export default function EmulationRun({ run, experiment }: RunViewProps) {
-  const { value: session, feed, error } = useRunFeed(run.events_url, emptySession(run), reduceSession);
+  const {
+    value: session,
+    feed,
+    error,
+  } = useRunFeed(`${run.events_url}?older=seconds`, emptySession(run), reduceSession);
   const calm = useThrottled(session, CALM_MS);
   const stop = useStopAll(run.id);
   const { mutate: stopAll, isPending: stopping, isSuccess: stopped } = stop;
@@ -142,7 +147,8 @@ function Cockpit({
   );
   const following = playback.at === null;
   const at = playback.at ?? end;
-  const tick = (following ? ticks.at(-1) : ticks[lastIndexAt(ticks, at + 1e-6)]) ?? null;
+  const window = useWindow(run.events_url, session, playback.at);
+  const tick = (following ? ticks.at(-1) : tickAt(ticks, window, at)) ?? null;
   const shownAt = following ? Number.POSITIVE_INFINITY : at;
   const broken = useMemo(
     () => brokenItems(network, brokenAt(session.faults, shownAt)),
@@ -267,6 +273,7 @@ function Cockpit({
               network={network}
               experiment={experiment}
               at={playback.at}
+              window={window}
               selection={selection}
               targets={targets}
               injecting={injecting}

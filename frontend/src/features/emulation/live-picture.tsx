@@ -3,16 +3,19 @@ import { memo, type Ref, useMemo } from "react";
 import type { Experiment } from "@/api/types";
 import type { ThemeName } from "@/units";
 import { FloorView } from "./floor-view";
+import type { Tick } from "./frames";
 import { useLiveSession } from "./live-session";
 import { brokenItems, type Item, type Network, stepsOf } from "./network";
-import { brokenAt, lastIndexAt, waysAt } from "./session";
+import { brokenAt, waysAt } from "./session";
 import { type TopologyHandle, TopologyView } from "./topology-view";
+import { tickAt } from "./use-window";
 
 export const LivePicture = memo(function LivePicture({
   view,
   network,
   experiment,
   at,
+  window,
   selection,
   targets,
   injecting,
@@ -25,6 +28,8 @@ export const LivePicture = memo(function LivePicture({
   experiment: Experiment;
   /** Null follows the newest tick. */
   at: number | null;
+  /** Ticks around that time, where the session has seconds. */
+  window: readonly Tick[];
   selection: Item | null;
   targets: readonly Item[];
   injecting: boolean;
@@ -34,9 +39,8 @@ export const LivePicture = memo(function LivePicture({
 }) {
   const session = useLiveSession();
   const shownAt = at ?? Number.POSITIVE_INFINITY;
-  const { history: ticks, faults } = session;
-  // A hair more, for times that went through the address bar.
-  const tick = ticks[lastIndexAt(ticks, shownAt + 1e-6)] ?? null;
+  const { history, faults } = session;
+  const tick = tickAt(history, window, shownAt);
   // The faults change seldom: a new list each time, so its length stands for it.
   // biome-ignore lint/correctness/useExhaustiveDependencies: see above
   const broken = useMemo(
