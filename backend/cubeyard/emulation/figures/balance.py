@@ -9,6 +9,10 @@ from cubeyard.emulation.figures.rows import Outcome, Row, line, near
 from cubeyard.emulation.figures.testbed import BCUBE, LINKS_CHOICE, SCALE, all_to_all
 
 NAME = "all-to-all"
+EVEN = (
+    "default paths, taken in turn by address, load every link alike from the start: all links are full, and a flow moves only "
+    "to a path that leaves it a tenth of a link more than what it has"
+)
 RATE = "follows from when it is over: the testbed took 114 s"
 
 
@@ -51,7 +55,7 @@ def measure(lab: Lab) -> Outcome:
                 0.0,
                 4.2,
                 0.1,
-                "by how much better a path must be before a flow moves; the paper does not say",
+                EVEN,
             ),
             Row(
                 "a probing takes",

@@ -120,6 +120,12 @@ impl Settings {
     pub fn dead_interval(&self) -> Duration {
         secs(self.hello_secs) * self.dead_after
     }
+
+    /// What links carried longer ago than this counts for less than a third of what they are taken to carry now: long
+    /// enough that TCP's swings even out, short against the time between two adaptations. `[ours]`
+    pub fn load_memory(&self) -> Duration {
+        secs((self.adapt_secs / 10.0).clamp(0.2, 1.0))
+    }
 }
 
 /// A setting in seconds as a duration; settings that were checked fit.
@@ -174,6 +180,7 @@ mod tests {
         let settings = Settings::default();
         assert_eq!(settings.check(), Ok(()));
         assert_eq!(settings.dead_interval(), Duration::from_secs(3));
+        assert_eq!(settings.load_memory(), Duration::from_secs(1));
     }
 
     #[test]

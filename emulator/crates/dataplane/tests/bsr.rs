@@ -240,6 +240,33 @@ fn adaptation_evens_out_a_load_that_chance_made_uneven() {
 }
 
 #[test]
+fn what_answers_a_transfer_keeps_no_path_from_another() {
+    // The complete graph of 00, 01 and 10: four transfers that can have four disjoint ways, each answered by next to
+    // nothing. [bcube §3.4, Theorem 4]
+    let transfers = [(0, 1), (0, 4), (1, 4), (4, 1)];
+    for seed in 0..12 {
+        let mut network = Network::bcube(4, 1, seed);
+        let sent: Vec<usize> = (0..)
+            .zip(transfers)
+            .map(|(number, (source, destination))| network.begin(source, destination, number))
+            .collect();
+        for (number, (source, destination)) in (4..).zip(transfers) {
+            let answer = network.begin(destination, source, number);
+            network.traffic[answer].most_bits_per_sec = 0.005 * RATE_BITS_PER_SEC;
+        }
+        // Every flow has looked for a better path once.
+        network.run(16.0);
+        for &flow in &sent {
+            let (rate, path) = (network.traffic[flow].rate_bits_per_sec, network.path_of(flow));
+            assert!(
+                rate > 0.95 * RATE_BITS_PER_SEC,
+                "seed {seed}: {rate} along {path:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn lost_control_messages_cost_no_flow_its_path() {
     let mut network = Network::bcube(4, 1, 6);
     network.loss = 0.01;

@@ -7,11 +7,8 @@ use cubeyard_dataplane::protocol::Time;
 
 /// Counters of this process's own network namespace.
 const COUNTERS: &str = "/proc/self/net/dev";
-/// From one look to the next.
-pub const INTERVAL: Duration = Duration::from_millis(200);
-/// What was carried longer ago than this counts for less than a third: long enough that TCP's swings even out, short
-/// against the time between two adaptations. `[ours]`
-const MEMORY: Duration = Duration::from_secs(1);
+/// Looks within the time over which a load is smoothed.
+const LOOKS: u32 = 5;
 
 /// Bytes that an interface has carried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,12 +45,14 @@ pub struct Available {
 #[derive(Clone, Debug)]
 pub struct Meters {
     meters: Vec<Meter>,
+    memory: Duration,
     last_at: Time,
 }
 
 impl Meters {
-    /// Meters of ports whose links have the given rate each way.
-    pub fn new(rate_bits_per_sec: f64, ports: &[(u8, String)], now: Time) -> Meters {
+    /// Meters of ports whose links have the given rate each way. What was carried longer ago than `memory` counts for
+    /// less than a third.
+    pub fn new(rate_bits_per_sec: f64, ports: &[(u8, String)], memory: Duration, now: Time) -> Meters {
         let meter = |(port, name): &(u8, String)| Meter {
             port: *port,
             name: name.clone(),
@@ -64,6 +63,7 @@ impl Meters {
         };
         Meters {
             meters: ports.iter().map(meter).collect(),
+            memory,
             last_at: now,
         }
     }
@@ -91,7 +91,7 @@ impl Meters {
 
     /// When to look again.
     pub fn next_timeout(&self) -> Time {
-        self.last_at + INTERVAL
+        self.last_at + self.memory / LOOKS
     }
 
     /// Looks at the kernel's counters.
@@ -103,7 +103,7 @@ impl Meters {
     fn take(&mut self, now: Time, counters: &BTreeMap<&str, Counters>) -> Vec<Available> {
         let elapsed_secs = now.saturating_sub(self.last_at).as_secs_f64();
         self.last_at = now;
-        let kept = (-elapsed_secs / MEMORY.as_secs_f64()).exp();
+        let kept = (-elapsed_secs / self.memory.as_secs_f64()).exp();
         let mut available = Vec::new();
         for meter in &mut self.meters {
             let Some(&current) = counters.get(meter.name.as_str()) else {
@@ -146,6 +146,8 @@ fn read_counters(text: &str) -> BTreeMap<&str, Counters> {
 mod tests {
     use super::*;
 
+    const MEMORY: Duration = Duration::from_secs(1);
+    const INTERVAL: Duration = Duration::from_millis(200);
     const TABLE: &str = "Inter-|   Receive                                                |  Transmit
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
     lo:     100       1    0    0    0     0          0         0      200       1    0    0    0     0       0          0
@@ -166,7 +168,7 @@ mod tests {
     #[test]
     fn a_steady_load_is_what_is_missing_after_a_few_seconds() {
         let ports = [(0, "p0".to_owned())];
-        let mut meters = Meters::new(100e6, &ports, Duration::ZERO);
+        let mut meters = Meters::new(100e6, &ports, MEMORY, Duration::ZERO);
         let mut available = Vec::new();
         for tick in 1u64..=40 {
             // 1 MB each 200 ms out is 40 Mb/s; in is idle.
@@ -189,7 +191,7 @@ mod tests {
     #[test]
     fn what_comes_after_the_flows_starts_anew() {
         let ports = [(0, "p0".to_owned())];
-        let mut meters = Meters::new(100e6, &ports, Duration::ZERO);
+        let mut meters = Meters::new(100e6, &ports, MEMORY, Duration::ZERO);
         let sent = |sent| BTreeMap::from([("p0", Counters { received: 0, sent })]);
         meters.take(INTERVAL, &sent(0));
         let busy = meters.take(INTERVAL * 2, &sent(2_000_000));
@@ -203,7 +205,7 @@ mod tests {
     fn a_degraded_link_has_less_to_give() {
         let ports = [(0, "p0".to_owned()), (1, "p1".to_owned())];
         let idle = |name| (name, Counters { received: 0, sent: 0 });
-        let mut meters = Meters::new(100e6, &ports, Duration::ZERO);
+        let mut meters = Meters::new(100e6, &ports, MEMORY, Duration::ZERO);
         meters.set_rate(1, 10e6);
         let available = meters.take(INTERVAL, &BTreeMap::from([idle("p0"), idle("p1")]));
         let out: Vec<f64> = available.iter().map(|port| port.out_bits_per_sec).collect();
@@ -213,7 +215,7 @@ mod tests {
     #[test]
     fn a_port_that_is_gone_is_left_out() {
         let ports = [(0, "p0".to_owned()), (1, "p1".to_owned())];
-        let mut meters = Meters::new(100e6, &ports, Duration::ZERO);
+        let mut meters = Meters::new(100e6, &ports, MEMORY, Duration::ZERO);
         assert_eq!(meters.take(INTERVAL, &read_counters(TABLE)).len(), 1);
     }
 }

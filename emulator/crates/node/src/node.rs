@@ -240,7 +240,7 @@ impl Server {
             protocol,
             control,
             carriers,
-            meters: Meters::new(rate, &ports, now),
+            meters: Meters::new(rate, &ports, configure.settings.load_memory(), now),
             ports,
             workload,
             software,

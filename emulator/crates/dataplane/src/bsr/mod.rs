@@ -48,6 +48,9 @@ use crate::protocol::{
 const ROUNDS_PER_SEC: f64 = 500.0;
 /// Time to wait when that is used up.
 const ROUND_PAUSE: Duration = Duration::from_millis(100);
+/// How much more than before a flow may send once it has moved to a free path. What answers a transfer sends next to
+/// nothing on any path, and must not keep the path from those that would use it. `[ours]`
+const GROWTH: f64 = 4.0;
 /// Least time between two failure messages to one source about one next hop.
 const REPORT_PAUSE: Duration = Duration::from_millis(100);
 /// Sources and next hops for which that is remembered.
@@ -302,12 +305,15 @@ impl Bsr {
         };
         let from_path_id = state.path_id();
         let (first, destination) = (state.current.is_none(), state.destination);
+        let will_take = candidate
+            .available_bits_per_sec
+            .min(GROWTH * state.rate_bits_per_sec);
         state.switches += u32::from(!first);
         state.current = Some(candidate.path.clone());
         let moves_to = self.neighbours.with_nha(candidate.path.numbered.route.hops()[0]);
         if let Some(index) = moves_to.filter(|_| !first) {
             let port = self.neighbours.list()[index].port;
-            self.neighbours.claim(now, port, candidate.available_bits_per_sec);
+            self.neighbours.claim(now, port, will_take);
         }
         self.outputs.push_back(Output::SetFlow {
             flow: *flow,

@@ -17,8 +17,6 @@ use crate::protocol::{NeighbourStatus, Time};
 
 /// Messages a second that are taken in from one neighbour on average.
 const MESSAGES_PER_SEC: f64 = 4000.0;
-/// Time after which a measurement shows a flow that has moved.
-const CLAIM: Duration = Duration::from_secs(2);
 /// Least time between two hellos that answer a neighbour out of turn.
 const ANSWER_PAUSE: Duration = Duration::from_millis(20);
 
@@ -77,6 +75,8 @@ pub struct Neighbours {
     ports: Vec<PortState>,
     hello_interval: Duration,
     dead_interval: Duration,
+    /// Time after which a measurement shows a flow that has moved.
+    claim_interval: Duration,
     next_hello: Time,
 }
 
@@ -119,6 +119,7 @@ impl Neighbours {
             ports: ports.collect(),
             hello_interval: secs(configuration.settings.hello_secs),
             dead_interval: configuration.settings.dead_interval(),
+            claim_interval: 2 * configuration.settings.load_memory(),
             next_hello: now,
         }
     }
@@ -168,7 +169,7 @@ impl Neighbours {
     pub fn claim(&mut self, now: Time, port: u8, bits_per_sec: f64) {
         if let Some(state) = self.ports.iter_mut().find(|state| state.port == port) {
             state.claims.retain(|(until, _)| now < *until);
-            state.claims.push((now + CLAIM, bits_per_sec));
+            state.claims.push((now + self.claim_interval, bits_per_sec));
         }
     }
 

@@ -50,6 +50,8 @@ pub struct Traffic {
     pub source: NodeId,
     pub destination: NodeId,
     pub rate_bits_per_sec: f64,
+    /// It never sends more than this.
+    pub most_bits_per_sec: f64,
     /// When its latest packet arrived.
     pub arrived_at: Option<Time>,
     /// Longest time without a packet so far.
@@ -228,6 +230,7 @@ impl Network {
             source,
             destination,
             rate_bits_per_sec: 0.0,
+            most_bits_per_sec: RATE_BITS_PER_SEC,
             arrived_at: None,
             longest_gap: Duration::ZERO,
         });
@@ -477,12 +480,19 @@ impl Network {
             let used = (0..links).filter(|&link| users[link] > 0);
             let tightest = used.min_by(|&a, &b| share(a).total_cmp(&share(b))).unwrap();
             let rate = share(tightest);
-            let (ended, rest): (Vec<usize>, Vec<usize>) = open
-                .iter()
-                .partition(|&&number| paths[number].contains(&tightest));
+            let most = |number: usize| self.traffic[number].most_bits_per_sec / RATE_BITS_PER_SEC;
+            // Whoever wants less than the least share has all it wants; else the tightest link is given away.
+            let modest = open.iter().any(|&number| most(number) < rate);
+            let (ended, rest): (Vec<usize>, Vec<usize>) = open.iter().partition(|&&number| {
+                if modest {
+                    most(number) < rate
+                } else {
+                    paths[number].contains(&tightest)
+                }
+            });
             for number in ended {
-                rates[number] = rate;
-                paths[number].iter().for_each(|&link| left[link] -= rate);
+                rates[number] = rate.min(most(number));
+                paths[number].iter().for_each(|&link| left[link] -= rates[number]);
             }
             open = rest;
         }
