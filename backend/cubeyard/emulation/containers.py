@@ -186,6 +186,11 @@ class Containers:
             found.setdefault(one["Labels"].get(RUN, ""), []).append(one["Id"])
         return found
 
+    def living(self, run_id: str) -> int:
+        """How many of a run's containers run or are paused."""
+        with explained():
+            return len(self.api.containers(filters={"label": [f"{PLACE}={self._place}", f"{RUN}={run_id}"]}))
+
     def remove(self, run_id: str) -> int:
         """Remove every container of a run, and answer how many there were. Harmless to call again."""
         containers = self.runs().get(run_id, [])

@@ -109,6 +109,10 @@ class Deployment:
         pid = self.docker.start(self._containers[server])
         self.fabric.call("wire", run=self._run, pids={str(server): pid})
 
+    def all_ended(self) -> bool:
+        """Whether none of the servers' containers lives."""
+        return self.docker is not None and not self.docker.living(self._run)
+
     def down(self) -> Json:
         """Remove everything, whatever state it is in. Tries again for a while; what cannot be removed now is said.
 

@@ -38,6 +38,9 @@ SILENT_SECS = 5.0
 WATCH_SECS = 2.0
 """How often the Docker engine is asked what it still runs."""
 DOCKER_GONE_SECS = 8.0
+SERVERS_ENDED = (
+    "All servers' containers ended at once: the Docker engine was started again, or something stopped them. Start the run again."
+)
 
 
 class Sink(Protocol):
@@ -310,6 +313,9 @@ class Session:
             if now - watched_at > DOCKER_GONE_SECS:
                 raise
             return watched_at
+        if not self._injector.active and self._deployment.all_ended():
+            # One server that ends is a failure to be watched; an engine that starts again ends them all.
+            raise ProblemError(503, "servers-ended", SERVERS_ENDED)
         return now
 
 

@@ -71,20 +71,32 @@ def plain_environment() -> dict[str, str]:
 class OwnEngine:
     """An engine started here. It can be killed, and started again on what it has."""
 
-    def __init__(self, docker: Docker, start: Callable[[], subprocess.Popen[bytes]], folder: Path) -> None:
+    def __init__(self, docker: Docker, start: Callable[[str], subprocess.Popen[bytes]], folder: Path) -> None:
         self.docker = docker
         self._start = start
         self._folder = folder
-        self._process = start()
+        self._process, self._driver = self._first()
+
+    def _first(self) -> tuple[subprocess.Popen[bytes], str]:
+        """Started with the first storage driver that works here: overlay2, else vfs (which copies whole layers)."""
+        try:
+            return self._start("overlay2"), "overlay2"
+        except EngineUnavailableError:
+            return self._start("vfs"), "vfs"
 
     def kill(self) -> None:
-        """As `kill -9` does: its containers stay as they are."""
+        """As `kill -9` does: its containers stay as they are. Its containerd, which ends with it, has ended too."""
+        below = self._folder / "exec" / "containerd" / "containerd.pid"
+        containerd = Path("/proc") / below.read_text().strip()
         _signal(signal.SIGKILL, self._process, self._folder)
         self._process.wait(STOP_LIMIT_SECS)
+        deadline = time.monotonic() + STOP_LIMIT_SECS
+        while containerd.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
 
     def start(self) -> None:
-        """Start it again after a kill."""
-        self._process = self._start()
+        """Start it again after a kill, with the containers that it had."""
+        self._process = self._start(self._driver)
 
     def stop(self) -> None:
         """End it, and its containers with it."""
@@ -117,7 +129,7 @@ def own_engine(folder: Path) -> Iterator[OwnEngine]:
     try:
         call(as_root("ip", "address", "add", address, "dev", bridge), environment=environment)
         docker = Docker(environment, ours=True, log=log)
-        engine = OwnEngine(docker, lambda: _start(folder, bridge, pool, environment, log), folder)
+        engine = OwnEngine(docker, lambda driver: _start(folder, driver, bridge, pool, environment, log), folder)
         try:
             yield engine
         finally:
@@ -140,26 +152,24 @@ def _answers(environment: dict[str, str]) -> bool:
 
 
 def _start(
-    folder: Path, bridge: str, pool: ipaddress.IPv4Network, environment: dict[str, str], log: Path
+    folder: Path, driver: str, bridge: str, pool: ipaddress.IPv4Network, environment: dict[str, str], log: Path
 ) -> subprocess.Popen[bytes]:
-    """Starts dockerd with the first storage driver that works here: overlay2, else vfs (which copies whole layers)."""
-    for driver in ("overlay2", "vfs"):
-        command = as_root(
-            "dockerd",
-            *("--data-root", f"{folder}/data", "--exec-root", f"{folder}/exec", "--pidfile", f"{folder}/dockerd.pid"),
-            *("--host", environment["DOCKER_HOST"], "--bridge", bridge, "--mtu", str(_mtu())),
-            *("--default-address-pool", f"base={pool},size=26", "--storage-driver", driver),
+    command = as_root(
+        "dockerd",
+        *("--data-root", f"{folder}/data", "--exec-root", f"{folder}/exec", "--pidfile", f"{folder}/dockerd.pid"),
+        *("--host", environment["DOCKER_HOST"], "--bridge", bridge, "--mtu", str(_mtu())),
+        *("--default-address-pool", f"base={pool},size=26", "--storage-driver", driver),
+    )
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
         )
-        with log.open("ab") as output:
-            process = subprocess.Popen(
-                command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
-            )
-        deadline = time.monotonic() + START_LIMIT_SECS
-        while process.poll() is None and time.monotonic() < deadline:
-            if _answers(environment):
-                return process
-            time.sleep(0.3)
-        _stop(process, folder)
+    deadline = time.monotonic() + START_LIMIT_SECS
+    while process.poll() is None and time.monotonic() < deadline:
+        if _answers(environment):
+            return process
+        time.sleep(0.3)
+    _stop(process, folder)
     raise EngineUnavailableError(f"dockerd does not start here; the last it said:\n{log.read_text()[-3000:]}")
 
 

@@ -68,8 +68,8 @@ class Traces:
 
     def now(self) -> dict[str, set[str]]:
         found = {
-            "namespaces": set(_lines("ip", "netns", "list")),
-            "links": {line.split(":")[1] for line in _lines("ip", "-o", "link") if ": cy" in line},
+            "namespaces": set(lines("ip", "netns", "list")),
+            "links": {line.split(":")[1] for line in lines("ip", "-o", "link") if ": cy" in line},
             "folders": {str(path) for path in Path("/run/cubeyard").glob("*")},
             "processes": set(_processes()),
         }
@@ -79,7 +79,7 @@ class Traces:
         return found
 
 
-def _lines(*command: str) -> list[str]:
+def lines(*command: str) -> list[str]:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
