@@ -15,7 +15,8 @@ import orjson
 import psycopg
 import structlog
 from fastapi import Depends, Request
-from sqlalchemy import MetaData, create_engine, func, make_url, select, text
+from psycopg.types.json import set_json_dumps
+from sqlalchemy import MetaData, create_engine, event, func, make_url, select, text
 from sqlalchemy.engine import URL
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 
@@ -90,9 +91,9 @@ class Database:
             max_overflow=MAX_OVERFLOW,
             pool_pre_ping=True,
             pool_recycle=1800,
-            json_serializer=_compact,
             **({"creator": self._connect} if self.embedded is not None else {}),
         )
+        event.listen(self.engine, "connect", lambda connection, _: set_json_dumps(_compact, connection))
         self._sessions = sessionmaker(self.engine, expire_on_commit=False)
 
     @property
