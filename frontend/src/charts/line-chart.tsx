@@ -8,7 +8,7 @@ import { formatShort, THEMES } from "@/units";
 import { AxisBottom, AxisLeft } from "./axis";
 import styles from "./chart.module.css";
 import { ChartFrame } from "./chart-frame";
-import { mergedRows, nearestIndex, seriesLook } from "./series";
+import { mergedRows, nearestIndex, seriesLook, stepAt } from "./series";
 import type { ChartColumn, ChartCommon, Point } from "./types";
 
 export interface LineSeries {
@@ -178,13 +178,15 @@ function LinePlot(props: PlotProps) {
     at === null
       ? null
       : series
-          .map((s) => ({ s, point: s.points[nearestIndex(s.points, at)] }))
+          .map((s) => ({ s, point: s.steps ? stepAt(s.points, at) : s.points[nearestIndex(s.points, at)] }))
           .filter(({ point }) => point !== undefined);
   const spoken = readout
     ? `${props.xLabel} ${xFormat(at!)}: ${readout.map(({ s, point }) => `${s.label} ${yFormat(point!.y)}`).join(", ")}`
     : "";
-  // A long readout takes the whole line above the plot; its numbers name the unit themselves.
-  const unitHasRoom = spoken.length * CHARACTER_PX < width - MARGIN.right - UNIT_PX;
+  const fits = (text: string, free: number) => text.length * CHARACTER_PX < width - MARGIN.right - free;
+  // A long readout takes the whole line above the plot, without the axis' name if need be; its numbers name their units.
+  const unitHasRoom = fits(spoken, UNIT_PX);
+  const shown = fits(spoken, 0) ? spoken : spoken.slice(props.xLabel.length + 1);
   return (
     <>
       <svg
@@ -244,7 +246,7 @@ function LinePlot(props: PlotProps) {
                   strokeDasharray={look.dashPx.join(" ")}
                 />
               )}
-              {(s.pointsOnly || s.points.length <= 24) &&
+              {(s.pointsOnly || (!s.steps && s.points.length <= 24)) &&
                 s.points.map((p) => (
                   <circle
                     key={p.x}
@@ -273,7 +275,7 @@ function LinePlot(props: PlotProps) {
               />
             ))}
             <text x={width - MARGIN.right} y={14} textAnchor="end" fill={tokens.ink}>
-              {spoken}
+              {shown}
             </text>
           </g>
         )}

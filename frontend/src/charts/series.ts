@@ -1,5 +1,6 @@
 /** Look of a series: colour, dash and marker together, so that colour is never the only cue. */
 import { levelColour, levelDashPx, type ThemeTokens } from "@/units";
+import type { Point } from "./types";
 
 export interface SeriesLook {
   colour: string;
@@ -33,4 +34,10 @@ export function nearestIndex(points: readonly { x: number }[], x: number): numbe
     else high = middle;
   }
   return Math.abs(points[low]!.x - x) <= Math.abs(points[high]!.x - x) ? low : high;
+}
+
+/** What a series of steps says at x: its last step that has begun. Points ascend in x. */
+export function stepAt(points: readonly Point[], x: number): Point | undefined {
+  const step = points.findLast((point) => point.x <= x);
+  return step && { x, y: step.y };
 }

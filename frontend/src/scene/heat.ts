@@ -14,6 +14,8 @@ export interface LinkHeat {
   title: string;
   /** By cable. */
   values: ArrayLike<number>;
+  /** What the ramp stands for; from the least to the most of the values if not given. */
+  domain?: readonly [number, number];
   format: (value: number) => string;
 }
 
@@ -44,6 +46,7 @@ export function heatScale(heat: LinkHeat): HeatScale {
     low = Math.min(low, value);
     high = Math.max(high, value);
   }
+  if (heat.domain && low <= high) [low, high] = heat.domain;
   const spread = high - low;
   const scale: HeatScale = {
     domain: low <= high ? [low, high] : null,
@@ -53,7 +56,7 @@ export function heatScale(heat: LinkHeat): HeatScale {
       if (!(value > 0)) return 0;
       // One value everywhere is the middle of the ramp: neither cold nor hot.
       if (spread === 0) return Math.ceil(HEAT_CLASSES / 2);
-      return 1 + Math.min(HEAT_CLASSES - 1, Math.floor(((value - low) / spread) * HEAT_CLASSES));
+      return 1 + Math.min(HEAT_CLASSES - 1, Math.max(0, Math.floor(((value - low) / spread) * HEAT_CLASSES)));
     },
   };
   SCALES.set(heat, scale);

@@ -67,6 +67,7 @@ export const ChartsPanel = memo(function ChartsPanel({
       {
         id: "ideal",
         label: "ideal",
+        steps: true,
         points: [
           { x: domain[0], y: ideal },
           { x: domain[1], y: ideal },

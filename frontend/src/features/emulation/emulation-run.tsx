@@ -21,7 +21,6 @@ import styles from "./emulation.module.css";
 import { EventLog } from "./event-log";
 import { FaultsList } from "./faults-list";
 import { Inspector } from "./inspector";
-import { LiveLegend } from "./live-legend";
 import { LivePicture } from "./live-picture";
 import { CALM_MS, CalmSession, LiveSession, useCalmSession } from "./live-session";
 import { brokenItems, type Item, itemName, type Network, nodeOf, readItem, writeItem } from "./network";
@@ -246,26 +245,17 @@ function Cockpit({
               />
               Inject faults
             </label>
-            {view === "logical" && (
-              <>
-                <IconButton small icon="plus" label="Zoom in" onClick={() => handle.current?.zoomIn()} />
-                <IconButton small icon="minus" label="Zoom out" onClick={() => handle.current?.zoomOut()} />
-                <IconButton
-                  small
-                  icon="fit"
-                  label="Fit to the window"
-                  onClick={() => handle.current?.fit()}
-                />
-                <Button
-                  small
-                  onClick={() =>
-                    void handle.current?.toPngBlob().then((blob) => saveFile(blob, `run-${run.id}.png`))
-                  }
-                >
-                  PNG
-                </Button>
-              </>
-            )}
+            <IconButton small icon="plus" label="Zoom in" onClick={() => handle.current?.zoomIn()} />
+            <IconButton small icon="minus" label="Zoom out" onClick={() => handle.current?.zoomOut()} />
+            <IconButton small icon="fit" label="Fit to the window" onClick={() => handle.current?.fit()} />
+            <Button
+              small
+              onClick={() =>
+                void handle.current?.toPngBlob().then((blob) => saveFile(blob, `run-${run.id}.png`))
+              }
+            >
+              PNG
+            </Button>
           </div>
           <div id={`${id}-view`} role="tabpanel" aria-label={view === "floor" ? "Floor" : "Logical"}>
             <LivePicture
@@ -282,7 +272,6 @@ function Cockpit({
               handleRef={handle}
             />
           </div>
-          {view === "logical" && <LiveLegend network={network} theme={theme} />}
           <Timeline
             session={session}
             over={over}

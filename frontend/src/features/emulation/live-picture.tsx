@@ -1,9 +1,10 @@
 /** The picture at the shown time: it alone follows every tick. */
-import { memo, type Ref, useMemo } from "react";
+import { memo, type RefObject, useMemo } from "react";
 import type { Experiment } from "@/api/types";
 import type { ThemeName } from "@/units";
 import { FloorView } from "./floor-view";
 import type { Tick } from "./frames";
+import { LiveLegend } from "./live-legend";
 import { useLiveSession } from "./live-session";
 import { brokenItems, type Item, type Network, stepsOf } from "./network";
 import { brokenAt, waysAt } from "./session";
@@ -35,7 +36,7 @@ export const LivePicture = memo(function LivePicture({
   injecting: boolean;
   theme: ThemeName;
   onSelect: (item: Item | null) => void;
-  handleRef: Ref<TopologyHandle>;
+  handleRef: RefObject<TopologyHandle | null>;
 }) {
   const session = useLiveSession();
   const shownAt = at ?? Number.POSITIVE_INFINITY;
@@ -51,23 +52,25 @@ export const LivePicture = memo(function LivePicture({
   const { route, former } = waysAt(session, flow, shownAt);
   const path = useMemo(() => (route ? stepsOf(network, route.path) : []), [network, route]);
   const formerPath = useMemo(() => (former ? stepsOf(network, former.path) : []), [network, former]);
-  if (view === "floor")
-    return (
-      <FloorView experiment={experiment} network={network} tick={tick} theme={theme} onSelect={onSelect} />
-    );
-  return (
-    <TopologyView
-      network={network}
-      tick={tick}
-      broken={broken}
-      selection={selection}
-      targets={targets}
-      path={path}
-      formerPath={formerPath}
-      injecting={injecting}
-      theme={theme}
-      onSelect={onSelect}
-      handleRef={handleRef}
-    />
+  const picture = {
+    network,
+    tick,
+    broken,
+    selection,
+    targets,
+    path,
+    formerPath,
+    injecting,
+    theme,
+    onSelect,
+    handleRef,
+  };
+  return view === "floor" ? (
+    <FloorView {...picture} experiment={experiment} />
+  ) : (
+    <>
+      <TopologyView {...picture} />
+      <LiveLegend network={network} theme={theme} />
+    </>
   );
 });

@@ -31,3 +31,9 @@ export function predictedSteps(
   }
   return [...steps, { ...steps.at(-1)!, x: end }];
 }
+
+/** What is expected at a time. */
+export function predictedAt(session: Session, at: number): PredictedStep | null {
+  const steps = predictedSteps(session, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY);
+  return steps.findLast(({ x }) => x <= at) ?? null;
+}

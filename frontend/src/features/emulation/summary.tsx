@@ -5,6 +5,7 @@ import { formatBitsPerSec, formatPercent } from "@/units";
 import styles from "./emulation.module.css";
 import { FidelityMark } from "./fidelity-mark";
 import type { PhaseFrame, Tick } from "./frames";
+import { predictedAt } from "./predicted";
 import { secsText } from "./series";
 import type { Session } from "./session";
 
@@ -61,6 +62,7 @@ export function Phases({ session }: { session: Session }) {
 export function Numbers({ session, tick }: { session: Session; tick: Tick | null }) {
   const { report, network, phases } = session;
   const ideal = network ? network.frame.predicted.ideal_bits_per_sec * network.frame.header_efficiency : null;
+  const expected = predictedAt(session, tick?.at ?? 0);
   const calibrated = phases.find((phase) => phase.phase === "calibrated");
   const fidelity = report?.fidelity ?? null;
   const share = (value: number, of: number | null) => (of ? `${formatPercent(value / of)} of ideal` : "");
@@ -74,7 +76,7 @@ export function Numbers({ session, tick }: { session: Session; tick: Tick | null
     {
       name: "ABT",
       value: tick && tick.at > 0 ? formatBitsPerSec(tick.abt) : "–",
-      note: network ? `predicted ${formatBitsPerSec(network.frame.predicted.abt_bits_per_sec)}` : "",
+      note: expected ? `predicted ${formatBitsPerSec(expected.abt)}` : "",
     },
     {
       name: "Host CPU",

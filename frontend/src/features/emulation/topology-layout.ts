@@ -12,6 +12,10 @@ export interface Layout {
   /** Of each link: start, two handles, end, as x and y. */
   curves: Float32Array;
   tiers: { label: string; y: number }[];
+  /** Racks around their devices. */
+  frames?: readonly { label: string; x: number; y: number; width: number; height: number }[];
+  /** Links leave their ends to the sides, not up and down. */
+  sideways?: boolean;
 }
 
 const PADDING = { left: 56, right: 16, top: 14, bottom: 14 };

@@ -68,18 +68,31 @@ function paintTiers(context: Context, { layout }: PictureState, { tokens }: Pale
   context.textBaseline = "middle";
   context.fillStyle = tokens.muted;
   for (const { label, y } of layout.tiers) context.fillText(label, 4, y);
+  context.strokeStyle = tokens.rack;
+  context.lineWidth = 2;
+  for (const { label, x, y, width, height } of layout.frames ?? []) {
+    context.beginPath();
+    context.roundRect(x, y, width, height, 3);
+    context.stroke();
+    context.fillText(label, x + 1, y - 10);
+  }
 }
 
-function curve(context: Context, curves: Float32Array, link: number, shiftPx = 0): void {
+/** A link's curve, or one beside it: to the right of links that stand upright, outside of those that bend around. */
+function curve(context: Context, { curves, sideways }: Layout, link: number, shiftPx = 0): void {
   const c = link * 8;
-  context.moveTo(curves[c]! + shiftPx, curves[c + 1]!);
+  const down = Math.sign(curves[c + 7]! - curves[c + 1]!);
+  const out = Math.sign(curves[c + 2]! - curves[c]!);
+  const [x, y] = sideways ? [0, -shiftPx * 0.6 * down] : [shiftPx, 0];
+  const bend = sideways ? shiftPx * 1.3 * out : shiftPx;
+  context.moveTo(curves[c]! + x, curves[c + 1]! + y);
   context.bezierCurveTo(
-    curves[c + 2]! + shiftPx,
-    curves[c + 3]!,
-    curves[c + 4]! + shiftPx,
-    curves[c + 5]!,
-    curves[c + 6]! + shiftPx,
-    curves[c + 7]!,
+    curves[c + 2]! + bend,
+    curves[c + 3]! + y,
+    curves[c + 4]! + bend,
+    curves[c + 5]! - y,
+    curves[c + 6]! + x,
+    curves[c + 7]! - y,
   );
 }
 
@@ -98,7 +111,7 @@ function paintLinks(context: Context, state: PictureState, palette: Palette): vo
     } else byClass[loadClass(Math.max(ab, ba), secs, rate)]!.push({ link, shift: 0 });
   }
   context.globalAlpha = path.length > 0 ? 0.28 : 1;
-  const base = pairs ? 1.4 : 1;
+  const base = pairs ? (layout.sideways ? 1.1 : 1.4) : 1;
   byClass.forEach((lines, heatClass) => {
     if (lines.length === 0) return;
     context.strokeStyle = palette.colour(heatColour(heatClass));
@@ -106,7 +119,7 @@ function paintLinks(context: Context, state: PictureState, palette: Palette): vo
       heatClass === 0 ? 1 : base * (1 + ((WIDEST - 1) * (heatClass - 1)) / (HEAT_CLASSES - 1));
     context.setLineDash(heatClass === 0 ? [2, 4] : []);
     context.beginPath();
-    for (const { link, shift } of lines) curve(context, layout.curves, link, shift);
+    for (const { link, shift } of lines) curve(context, layout, link, shift);
     context.stroke();
   });
   context.setLineDash([]);
@@ -117,7 +130,7 @@ function paintLinks(context: Context, state: PictureState, palette: Palette): vo
     context.lineWidth = widthPx;
     context.setLineDash(dash);
     context.beginPath();
-    for (const link of links) curve(context, layout.curves, link);
+    for (const link of links) curve(context, layout, link);
     context.stroke();
     context.setLineDash([]);
   };
@@ -134,7 +147,7 @@ function paintBrokenLinks(context: Context, { broken, layout }: PictureState, { 
   context.lineWidth = 2;
   context.setLineDash([5, 5]);
   context.beginPath();
-  for (const link of broken.links) curve(context, layout.curves, link);
+  for (const link of broken.links) curve(context, layout, link);
   context.stroke();
   context.setLineDash([]);
   for (const link of broken.links) {
@@ -165,7 +178,7 @@ function paintPaths(context: Context, state: PictureState, { tokens }: Palette):
     context.lineWidth = 2.5;
     context.setLineDash([1, 6]);
     context.beginPath();
-    for (const { link } of state.formerPath) curve(context, layout.curves, link);
+    for (const { link } of state.formerPath) curve(context, layout, link);
     context.stroke();
     context.setLineDash([]);
   }
@@ -173,7 +186,7 @@ function paintPaths(context: Context, state: PictureState, { tokens }: Palette):
   context.strokeStyle = withAlpha(tokens.background, 0.9);
   context.lineWidth = 8;
   context.beginPath();
-  for (const { link } of state.path) curve(context, layout.curves, link);
+  for (const { link } of state.path) curve(context, layout, link);
   context.stroke();
   context.strokeStyle = tokens.accent;
   context.lineWidth = 4;
@@ -233,10 +246,12 @@ function paintNodes(context: Context, state: PictureState, palette: Palette, zoo
     context.setLineDash([]);
     if (level < 0 && tick && !dead) paintMeter(context, state, tick, node, tokens);
     const name = nodeName(network, node);
-    if (width * zoom > name.length * 6.4 + 2) {
+    const flat = level < 0 && isFlat(layout);
+    if ((flat ? width * METER_LEFT : width) * zoom > name.length * 6.4 + 2 && height * zoom >= NAME_PX) {
       context.font = `${level < 0 ? 600 : 500} ${namePx}px ${FONT_FAMILY}`;
       context.fillStyle = dead ? tokens.failed : level < 0 ? tokens.ink : inkOn(fill);
-      context.fillText(name, x + width / 2, level < 0 ? y + height / 2 - 4 : y + height / 2 + 0.5);
+      const middle = flat ? (width * METER_LEFT) / 2 : width / 2;
+      context.fillText(name, x + middle, y + height / 2 + (level < 0 && !flat ? -4 : 0.5));
     }
     if (dead) {
       context.strokeStyle = tokens.failed;
@@ -246,6 +261,12 @@ function paintNodes(context: Context, state: PictureState, palette: Palette, zoo
   }
   context.globalAlpha = 1;
 }
+
+/** A name needs so much of a box's height, in pixels on the screen. */
+const NAME_PX = 10;
+/** Where a server lies flat in its rack, its meter is beside its name. */
+const METER_LEFT = 0.45;
+const isFlat = (layout: Layout) => layout.sideways === true;
 
 /** What a server receives, and above that what it relays, of what its links could bring it. */
 function paintMeter(
@@ -261,7 +282,11 @@ function paintMeter(
   const both = Math.min(1, received + (tick.relayed[node]! * 8) / most);
   const lying = width > 18;
   const bar = (share: number) => {
-    if (lying) context.fillRect(x + 4, y + height - 9, (width - 8) * share, 4);
+    if (isFlat(layout)) {
+      const thick = Math.min(5, height * 0.5);
+      const room = width * (1 - METER_LEFT) - 4;
+      context.fillRect(x + width * METER_LEFT, y + (height - thick) / 2, room * share, thick);
+    } else if (lying) context.fillRect(x + 4, y + height - 9, (width - 8) * share, 4);
     else context.fillRect(x + 1.5, y + height - 2 - (height - 4) * share, width - 3, (height - 4) * share);
   };
   if (lying) {

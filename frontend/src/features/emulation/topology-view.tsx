@@ -4,7 +4,7 @@ import {
   type KeyboardEvent,
   type MouseEvent,
   type PointerEvent,
-  type Ref,
+  type RefObject,
   useEffect,
   useImperativeHandle,
   useLayoutEffect,
@@ -27,7 +27,7 @@ import {
   nodeOf,
   type Step,
 } from "./network";
-import { boxOf, hitAt, layoutOf, pointOn } from "./topology-layout";
+import { boxOf, hitAt, type Layout, layoutOf, pointOn } from "./topology-layout";
 import { paintPicture } from "./topology-paint";
 
 export interface TopologyHandle {
@@ -39,20 +39,10 @@ export interface TopologyHandle {
 
 type Hover = { node: number } | { link: number };
 
-export function TopologyView({
-  network,
-  tick,
-  broken,
-  selection,
-  targets,
-  path,
-  formerPath,
-  injecting,
-  theme,
-  onSelect,
-  handleRef,
-}: {
+export interface TopologyViewProps {
   network: Network;
+  /** Where everything stands, in a picture of that size. */
+  layoutFor?: (network: Network, width: number, height: number) => Layout;
   tick: Tick | null;
   broken: Broken;
   selection: Item | null;
@@ -63,15 +53,30 @@ export function TopologyView({
   injecting: boolean;
   theme: ThemeName;
   onSelect: (item: Item | null) => void;
-  handleRef?: Ref<TopologyHandle>;
-}) {
+  handleRef?: RefObject<TopologyHandle | null>;
+}
+
+export function TopologyView({
+  network,
+  layoutFor = layoutOf,
+  tick,
+  broken,
+  selection,
+  targets,
+  path,
+  formerPath,
+  injecting,
+  theme,
+  onSelect,
+  handleRef,
+}: TopologyViewProps) {
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [size, setSize] = useState({ width: 0, height: 0 });
   const [hover, setHover] = useState<Hover | null>(null);
   const layout = useMemo(
-    () => (size.width > 0 ? layoutOf(network, size.width, size.height) : null),
-    [network, size],
+    () => (size.width > 0 ? layoutFor(network, size.width, size.height) : null),
+    [network, layoutFor, size],
   );
   const pending = useRef(0);
   const paint = useRef(() => {});
