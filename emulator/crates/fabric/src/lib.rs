@@ -20,6 +20,7 @@ pub mod outside;
 pub mod parallel;
 pub mod probe;
 pub mod process;
+pub mod processors;
 pub mod reap;
 pub mod routes;
 pub mod run;

@@ -1,8 +1,6 @@
 //! What a run's network carries, ten times a second, read from the kernel in a few calls a server.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::time::Instant;
 
 use cubeyard_dataplane::drops::DropReason;
@@ -16,13 +14,12 @@ use crate::assembly::{ServerKernel, SwitchKernel};
 use crate::error::Result;
 use crate::netlink::{Batch, queue_dump, read_queue_stats};
 use crate::network::{Checked, Place};
+use crate::processors::{Processors, TICKS_A_SEC};
 use crate::wiring::end_index;
 
 /// A server's drops are read at every so manieth tick, and its processor time too: a call each, and slow to change.
 const DROPS_EVERY: u64 = 5;
 const CPU_EVERY: u64 = 10;
-/// The kernel counts processor time in hundredths of a second.
-const TICKS_A_SEC: f64 = 100.0;
 
 /// One tick.
 #[derive(Debug, Serialize)]
@@ -100,8 +97,7 @@ pub struct Telemetry {
     ends_by_index: Vec<BTreeMap<u32, (usize, usize)>>,
     ends: Vec<[EndCounts; 2]>,
     servers: Vec<ServerCounts>,
-    processors: Option<File>,
-    busy: (u64, u64),
+    processors: Processors,
 }
 
 impl Telemetry {
@@ -123,8 +119,7 @@ impl Telemetry {
             ends_by_index,
             ends: vec![[EndCounts::default(); 2]; network.network.links.len()],
             servers: (0..servers).map(|_| ServerCounts::default()).collect(),
-            processors: File::open("/proc/stat").ok(),
-            busy: (0, 0),
+            processors: Processors::start(),
         }
     }
 
@@ -212,33 +207,8 @@ impl Telemetry {
 
     /// Share of all processors in use since the last call.
     pub fn host(&mut self) -> Host {
-        let mut buffer = [0; 256];
-        let length = self
-            .processors
-            .as_ref()
-            .and_then(|file| file.read_at(&mut buffer, 0).ok())
-            .unwrap_or(0);
-        let text = String::from_utf8_lossy(&buffer[..length]);
-        let fields: Vec<u64> = text
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .split_whitespace()
-            .skip(1)
-            .take(8)
-            .filter_map(|field| field.parse().ok())
-            .collect();
-        let total: u64 = fields.iter().sum();
-        // The fourth and fifth are idle, and idle while waiting for a disk.
-        let idle: u64 = fields.iter().skip(3).take(2).sum();
-        let (total_before, idle_before) = std::mem::replace(&mut self.busy, (total, idle));
-        let spent = total.saturating_sub(total_before);
-        let cpu = match spent {
-            0 => 0.0,
-            _ => 1.0 - idle.saturating_sub(idle_before) as f64 / spent as f64,
-        };
         Host {
-            cpu: round(cpu.clamp(0.0, 1.0)),
+            cpu: round(self.processors.busy()),
         }
     }
 }
