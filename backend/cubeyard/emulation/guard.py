@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -39,7 +40,8 @@ class Window:
         self._sums = [0] * flows
         self._secs = 0.0
 
-    def add(self, secs: float, goodput_bytes: list[int]) -> Reading:
+    def add(self, secs: float, goodput_bytes: list[int], dead: Collection[int] = ()) -> Reading:
+        """`dead` are rows of flows that have lost an end: ABT is of the others, as it is predicted. `[bcube §3.6]`"""
         self._ticks.append((secs, goodput_bytes))
         self._secs += secs
         self._sums = [had + more for had, more in zip(self._sums, goodput_bytes, strict=True)]
@@ -48,9 +50,10 @@ class Window:
             self._secs -= gone_secs
             self._sums = [had - less for had, less in zip(self._sums, gone, strict=True)]
         secs = max(self._secs, 1e-9)
+        alive = [one for row, one in enumerate(self._sums) if row not in dead] if dead else self._sums
         return Reading(
             sum(self._sums) * 8 / secs,
-            self._flows * min(self._sums, default=0) * 8 / secs,
+            len(alive) * min(alive, default=0) * 8 / secs,
             sum(one == 0 for one in self._sums),
         )
 

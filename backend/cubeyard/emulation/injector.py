@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from cubeyard.emulation.deploy import Deployment
-from cubeyard.emulation.faults import BY_ENGINE, Fault, Strike
+from cubeyard.emulation.faults import BY_ENGINE, KINDS, Fault, Strike
 
 Json = dict[str, Any]
 
@@ -18,6 +18,12 @@ class Injector:
         self._run = run_id
         self._deployment = deployment
         self.active: dict[str, Fault] = {}
+
+    @property
+    def dead(self) -> set[int]:
+        """Servers that are off, killed or frozen: what they send and receive is nobody's to save."""
+        strikes = [strike for fault in self.active.values() for strike in fault.strikes]
+        return {strike.target["server"] for strike in strikes if KINDS[strike.kind] == "server"}
 
     @property
     def _containers(self) -> bool:

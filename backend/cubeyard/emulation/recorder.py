@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -29,6 +30,8 @@ class Sums:
     """[direction, link]"""
     flows: np.ndarray
     relayed: np.ndarray
+    alive: np.ndarray
+    """[flow] Whether both its ends were up all the time."""
     secs: float = 0.0
     ticks: int = 0
     retransmits: int = 0
@@ -38,8 +41,9 @@ class Sums:
     least_bits_per_sec: float | None = None
     least_abt_bits_per_sec: float | None = None
 
-    def add(self, secs: float, tick: Tick, reading: Reading) -> None:
+    def add(self, secs: float, tick: Tick, reading: Reading, dead: Collection[int]) -> None:
         self.secs += secs
+        self.alive[list(dead)] = False
         self.ticks += 1
         self.links += tick.links
         self.flows += tick.flows
@@ -57,12 +61,13 @@ class Sums:
     def document(self) -> Json:
         """The stretch's means."""
         secs = max(self.secs, 1e-9)
-        slowest = float(self.flows.min()) * 8 / secs if self.flows.size else 0.0
+        alive = self.flows[self.alive]
+        slowest = float(alive.min()) * 8 / secs if alive.size else 0.0
         return {
             "secs": round(self.secs, 2),
             "goodput_bits_per_sec": round(self.goodput_bits_per_sec),
             "least_goodput_bits_per_sec": round(self.least_bits_per_sec or 0.0),
-            "abt_bits_per_sec": round(slowest * self.flows.size),
+            "abt_bits_per_sec": round(slowest * alive.size),
             "least_abt_bits_per_sec": round(self.least_abt_bits_per_sec or 0.0),
             "stalled_flows": int((self.flows == 0).sum()),
             "retransmits": self.retransmits,
@@ -156,7 +161,8 @@ class Recorder:
     def _sums(self) -> Sums:
         links, flows = len(self.question.network.links), len(self.question.flows)
         zeros = np.zeros
-        return Sums(zeros((2, links), np.int64), zeros(flows, np.int64), zeros(len(self._servers), np.int64))
+        servers = zeros(len(self._servers), np.int64)
+        return Sums(zeros((2, links), np.int64), zeros(flows, np.int64), servers, np.ones(flows, np.bool_))
 
     def take(self, frame: Json) -> tuple[Tick, float]:
         """A tick, and how many seconds it stands for."""
@@ -173,16 +179,20 @@ class Recorder:
         size = self.question.settings.flow_bytes
         return size is not None and bool((self._received >= size).all())
 
-    def count(self, tick: Tick, secs: float, at_secs: float, part: Part) -> Reading:
-        """Add a tick of the measured time, which is at `at_secs` of it."""
-        self.reading = self._window.add(secs, tick.flows.tolist())
-        self.parts.setdefault(part, self._sums()).add(secs, tick, self.reading)
-        self.total.add(secs, tick, self.reading)
+    def count(self, tick: Tick, secs: float, at_secs: float, part: Part, dead: Collection[int] = ()) -> Reading:
+        """Add a tick of the measured time, which is at `at_secs` of it. `dead` are ids of servers that are switched off."""
+        ended = self._flows_of(dead) if dead else ()
+        self.reading = self._window.add(secs, tick.flows.tolist(), ended)
+        self.parts.setdefault(part, self._sums()).add(secs, tick, self.reading, ended)
+        self.total.add(secs, tick, self.reading, ended)
         self.drops.update(tick.drops)
         if int(at_secs) >= len(self.series):
             now = self.reading
             self.series.append((round(at_secs, 1), round(now.goodput_bits_per_sec), round(now.abt_bits_per_sec)))
         return self.reading
+
+    def _flows_of(self, servers: Collection[int]) -> set[int]:
+        return {flow.id for flow in self.question.flows if flow.source in servers or flow.destination in servers}
 
     def payload(self, tick: Tick, at_secs: float, phase: str) -> Json:
         """The frame that the page draws: deltas in columns, and only what is there."""

@@ -38,9 +38,7 @@ SILENT_SECS = 5.0
 WATCH_SECS = 2.0
 """How often the Docker engine is asked what it still runs."""
 DOCKER_GONE_SECS = 8.0
-SERVERS_ENDED = (
-    "All servers' containers ended at once: the Docker engine was started again, or something stopped them. Start the run again."
-)
+SERVERS_ENDED = "All servers' containers ended at once: the Docker engine was started again, or something stopped them. Start the run again."
 
 
 class Sink(Protocol):
@@ -179,7 +177,7 @@ class Session:
             reading = self._recorder.reading
             part = self._part()
             if counted:
-                reading = self._recorder.count(tick, secs, self._at_secs, part)
+                reading = self._recorder.count(tick, secs, self._at_secs, part, self._injector.dead)
             self._tell(self._recorder.payload(tick, self._at_secs, part if counted else "settling"), secs)
             self._sink.progress(0.15 + 0.85 * min(tick.at_secs / total_secs, 1.0))
             if counted and part == "before":

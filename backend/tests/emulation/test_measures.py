@@ -40,6 +40,14 @@ def test_a_window_is_the_mean_of_the_last_second(ticks: list[list[int]]) -> None
     assert reading.stalled_flows == sum(one == 0 for one in sums)
 
 
+def test_a_flow_that_lost_an_end_is_no_bottleneck() -> None:
+    window = Window(3)
+    reading = window.add(1.0, [100, 0, 300], {1})
+    assert (reading.abt_bits_per_sec, reading.stalled_flows) == (2 * 100 * 8, 1)
+    assert window.add(1.0, [100, 0, 300]).abt_bits_per_sec == 0
+    assert window.add(1.0, [0, 0, 0], {0, 1, 2}).abt_bits_per_sec == 0
+
+
 def watch(hypothesis: Hypothesis, values: list[float]) -> tuple[Guard, list[bool]]:
     """A guard that saw 100 before the fault, and these values after it, ten a second."""
     guard = Guard(hypothesis)
@@ -277,6 +285,19 @@ def test_rates_come_from_the_ticks_own_times(engine: Engine) -> None:
     assert link["ab_bits_per_sec"] == pytest.approx(1e8, rel=1e-6)
     assert server["sent_bits_per_sec"] == pytest.approx(15 * 1e7, rel=1e-6)
     assert recorder.total.goodput_bits_per_sec == pytest.approx(240 * 1e7, rel=1e-6)
+
+
+def test_abt_is_of_the_flows_whose_ends_are_up(engine: Engine) -> None:
+    asked = question(engine)
+    recorder, dead = Recorder(asked), {5}
+    carried = [0 if dead & {flow.source, flow.destination} else 125_000 for flow in asked.flows]
+    for number in range(1, 11):
+        frame = busy_frame(number, 16, 32, 240)
+        tick, secs = recorder.take({**frame, "flows": {"bytes": carried}})
+        recorder.count(tick, secs, number / 10, "during", dead)
+    during = recorder.parts["during"].document()
+    assert during["abt_bits_per_sec"] == during["goodput_bits_per_sec"] == pytest.approx(210 * 1e7)
+    assert during["stalled_flows"] == 30
 
 
 def test_a_fault_s_consequences_are_those_that_follow_it(engine: Engine) -> None:

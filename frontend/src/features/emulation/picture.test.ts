@@ -161,6 +161,15 @@ test("an hour of ticks is few points, the first and the last among them, and the
   expect(points.filter(({ x }) => x < 2999 && !fewer.has(x))).toEqual([]);
 });
 
+test("a dip of a tenth of a second shows in the curve of an hour", () => {
+  const ticks = Array.from({ length: 36_000 }, (_, i) => ({
+    ...tickAt(i / 10, [0]),
+    goodput: i === 17_333 ? 1 : 9,
+  }));
+  expect(seriesOf(ticks, (tick) => tick.goodput)).toContainEqual({ x: 1733.3, y: 1 });
+  expect(seriesOf([], (tick) => tick.goodput)).toEqual([]);
+});
+
 test("the strip holds mean rates, and nothing where nothing was told", () => {
   const strip = stripOf(
     [tickAt(0, [100, 0]), tickAt(0.1, [300, 0]), tickAt(2, [50, 50])],

@@ -6,21 +6,40 @@ import type { Tick } from "./frames";
 /** More than a chart has pixels to show. */
 const MAX_POINTS = 500;
 
-/** A value of each tick over time; of a long run every so manieth, so that drawn points stay where they are. */
+/**
+ * A value of each tick over time. Of a long run the least and the greatest of each stretch: no dip is lost, and since
+ * stretches double, points that are drawn once stay where they are.
+ */
 export function seriesOf(ticks: readonly Tick[], of: (tick: Tick) => number): Point[] {
-  const every = strideOf(ticks.length);
-  const points: Point[] = [];
-  for (let i = 0; i < ticks.length; i += every) points.push({ x: ticks[i]!.at, y: of(ticks[i]!) });
-  const last = ticks.at(-1);
-  if (last && (ticks.length - 1) % every !== 0) points.push({ x: last.at, y: of(last) });
+  const [first, last] = [ticks[0], ticks.at(-1)];
+  if (!first || !last) return [];
+  const wide = ticks.length <= MAX_POINTS ? 0 : stretchSecs(last.at - first.at);
+  if (wide === 0) return ticks.map((tick) => ({ x: tick.at, y: of(tick) }));
+  const points: Point[] = [{ x: first.at, y: of(first) }];
+  let [low, high, stretch]: [Point | null, Point | null, number] = [null, null, Number.NaN];
+  const close = () => {
+    for (const point of [low, high].sort((a, b) => (a?.x ?? 0) - (b?.x ?? 0)))
+      if (point && point.x > points.at(-1)!.x) points.push(point);
+  };
+  for (const tick of ticks) {
+    const point = { x: tick.at, y: of(tick) };
+    if (Math.floor(tick.at / wide) !== stretch) {
+      close();
+      [low, high, stretch] = [point, point, Math.floor(tick.at / wide)];
+    }
+    if (point.y < low!.y) low = point;
+    if (point.y > high!.y) high = point;
+  }
+  close();
+  if (last.at > points.at(-1)!.x) points.push({ x: last.at, y: of(last) });
   return points;
 }
 
-/** A power of two: points that are drawn once are drawn again when there are more. */
-function strideOf(count: number): number {
-  let every = 1;
-  while (count / every > MAX_POINTS) every *= 2;
-  return every;
+/** With so long stretches, two points of each are not too many. */
+function stretchSecs(secs: number): number {
+  let wide = 0.1;
+  while ((2 * secs) / wide + 4 > MAX_POINTS) wide *= 2;
+  return wide;
 }
 
 export const megabits = (bitsPerSec: number): number => bitsPerSec / 1e6;
