@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rustix::process::{Signal, getpid, kill_process};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::error::{FabricError, Result};
+use crate::error::{During, FabricError, Result};
 use crate::hosts::Hosts;
 use crate::journal::State;
 use crate::names::RunId;
@@ -85,9 +86,10 @@ impl Fabric {
             "destroy" => self.destroy(&run_of(&params)?),
             "reap" => self.reap(&params),
             "runs" => self.describe_all(),
+            "end" => end_process(),
             other => {
                 let limit = "probe, clock, prepare, wire, workload, start, stop, inject, recover, subscribe, inspect, \
-                             destroy, reap or runs";
+                             destroy, reap, runs or end";
                 Err(FabricError::bad(
                     "method",
                     format!("{other:?}"),
@@ -215,6 +217,12 @@ impl Fabric {
         let described: Result<Vec<Value>> = runs.iter().map(|run| run.ask(Request::Describe)).collect();
         Ok(json!({"runs": described?}))
     }
+}
+
+/// Ends this process as SIGTERM does: a caller who is not root cannot send it one.
+fn end_process() -> Result<Value> {
+    kill_process(getpid(), Signal::TERM).during(|| "ending".to_owned())?;
+    Ok(json!({}))
 }
 
 /// What this host can do, and, where the caller names hosts, what the network between them carries.
