@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -12,10 +12,13 @@ from typing import Any
 import docker
 import requests
 from docker.errors import APIError, DockerException, NotFound
+from docker.types import Mount
 from docker.utils import kwargs_from_env
 
+from cubeyard.emulation.fabric_client import FabricGoneError
 from cubeyard.emulation.images import MOUNT
 from cubeyard.emulation.network import Network
+from cubeyard.kit.disk import DiskFullError, is_full
 from cubeyard.kit.errors import ProblemError
 
 Json = dict[str, Any]
@@ -48,7 +51,31 @@ def explained() -> Any:
     try:
         yield
     except (DockerException, requests.exceptions.RequestException) as error:
+        if is_full(error):
+            raise DiskFullError("the Docker engine", _data_root()) from error
         raise DockerGoneError(error) from error
+
+
+@contextmanager
+def _folder_there(mount: str) -> Iterator[None]:
+    """The fabric makes the folder that is mounted; when it dies, the next one removes it."""
+    try:
+        yield
+    except APIError as error:
+        said = str(error)
+        if "bind source path does not exist" in said or (mount in said and "no such file or directory" in said):
+            raise FabricGoneError(f"cubeyard-fabric went away while servers were started: {mount} is gone.") from error
+        raise
+
+
+def _data_root() -> Path | None:
+    """Where the engine keeps what it has, if that is on this machine."""
+    try:
+        with closing(connect(5)) as api:
+            root = Path(api.info()["DockerRootDir"])
+    except (DockerException, requests.exceptions.RequestException, ProblemError, KeyError):
+        return None
+    return root if root.exists() else None
 
 
 def connect(secs: int) -> Any:
@@ -106,7 +133,7 @@ class Containers:
 
         def one(server: int) -> None:
             check(len(made))
-            with explained():
+            with explained(), _folder_there(mounts[server]):
                 container = self._create(run_id, network, image, server, mounts[server], raw_sockets)
                 self.api.start(container)
             with lock:
@@ -123,7 +150,8 @@ class Containers:
             cap_add=["NET_RAW"] if raw_sockets else None,
             security_opt=["no-new-privileges:true"],
             read_only=True,
-            binds={mount: {"bind": MOUNT, "mode": "rw"}},
+            # Not by `binds`: of those the engine makes what is missing, and a fabric that is killed would leave it behind.
+            mounts=[Mount(MOUNT, mount, type="bind")],
             mem_limit=MEMORY_BYTES,
             pids_limit=PROCESSES,
             restart_policy={"Name": "no"},

@@ -9,11 +9,12 @@ from typing import Any
 import structlog
 
 from cubeyard.emulation import images
-from cubeyard.emulation.containers import Containers, DockerGoneError
+from cubeyard.emulation.containers import Containers, DockerGoneError, explained
 from cubeyard.emulation.fabric_client import FabricClient, FabricError, FabricGoneError
 from cubeyard.emulation.fabric_process import NODE, program
 from cubeyard.emulation.place import Place
 from cubeyard.emulation.question import Question
+from cubeyard.kit.disk import DiskFullError
 from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import Settings
 
@@ -81,7 +82,8 @@ class Deployment:
         binary = program(self._settings, NODE)
         if binary is None:
             raise ProblemError(503, "no-node", f"There is no {NODE} on this machine. `make setup` builds it.")
-        return images.ensure(self.docker.api, binary)
+        with explained():
+            return images.ensure(self.docker.api, binary)
 
     def _remove_leftovers(self) -> None:
         """Of an earlier attempt at the same run, whose worker died."""
@@ -137,7 +139,7 @@ class Deployment:
         for left in reversed(range(REMOVE_TRIES)):
             try:
                 remove()
-            except (DockerGoneError, FabricGoneError, FabricError) as error:
+            except (DockerGoneError, FabricGoneError, FabricError, DiskFullError) as error:
                 if left == 0:
                     log.warning("not_removed", run=self._run, what=what, error=error.detail)
                     return [f"{what}: {error.detail}"]

@@ -11,6 +11,8 @@ from typing import Any, Self
 
 import orjson
 
+from cubeyard.emulation.place import JOURNAL
+from cubeyard.kit.disk import DiskFullError, is_full
 from cubeyard.kit.errors import ProblemError
 
 Json = dict[str, Any]
@@ -82,8 +84,15 @@ class FabricClient:
             if answer.get("id") != self._number:
                 continue  # the answer to a call that was given up
             if answer.get("error") is not None:
-                raise FabricError(answer["error"])
+                raise self._refusal(answer["error"])
             return answer.get("result") or {}
+
+    def _refusal(self, error: Json) -> FabricError:
+        refusal = FabricError(error)
+        if not is_full(refusal):
+            return refusal
+        full = DiskFullError(JOURNAL, self._path.parent)
+        return FabricError({"code": full.code, "message": full.detail})
 
     def subscribe(self, run_id: str) -> None:
         """From here on the run's frames come by this connection."""

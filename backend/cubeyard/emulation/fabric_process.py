@@ -15,7 +15,8 @@ import orjson
 import structlog
 
 from cubeyard.emulation.fabric_client import FabricClient, FabricGoneError
-from cubeyard.emulation.place import Place
+from cubeyard.emulation.place import JOURNAL, Place
+from cubeyard.kit.disk import DiskFullError, scarce
 from cubeyard.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -63,12 +64,21 @@ class FabricProcess:
             stdout=sys.stderr,
             start_new_session=True,
         )
-        self._marker.write_text(str(self._process.pid))
+        try:
+            with self.place.disk():
+                self._marker.write_text(str(self._process.pid))
+        except DiskFullError:
+            # Without the marker nobody would know that it is ours to end.
+            self._process.terminate()
+            self._process.wait(STOP_SECS)
+            raise
         deadline = time.monotonic() + START_SECS
         while self.pid is None:
             if self._process.poll() is not None or time.monotonic() > deadline:
                 code = self._process.poll()
                 self.stop()
+                if scarce(self.place.folder):
+                    raise DiskFullError(JOURNAL, self.place.folder)
                 raise FabricGoneError(f"{FABRIC} does not start (it ended with {code}); what it said is in the log.")
             time.sleep(0.02)
         log.info("fabric_started", socket=str(self.place.socket))

@@ -12,13 +12,15 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from cubeyard.kit.disk import disk_of
 from cubeyard.settings import Settings
 
 HOME_NAME = re.compile("[0-9a-f]{8}")
+JOURNAL = "cubeyard-fabric's journal"
 LEAVING = ".gone-"
 SHARED = Path("/run/cubeyard")
 """Short, because a Unix socket's path may have 107 bytes."""
@@ -76,6 +78,10 @@ class Place:
     def state(self) -> Path:
         return self.folder / "state"
 
+    def disk(self) -> AbstractContextManager[None]:
+        """What is written in the context is written here. Raises DiskFullError."""
+        return disk_of(JOURNAL, self.folder)
+
     def make(self) -> None:
         for folder in (self.folder, self.state, self.folder / "locks"):
             folder.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -83,7 +89,8 @@ class Place:
     def enter(self) -> int:
         """Count this process among the users of the folder until `leave`, which takes the answer."""
         while True:
-            self.make()
+            with self.disk():
+                self.make()
             handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             fcntl.flock(handle, fcntl.LOCK_SH)
             if _same(handle, self.folder):
@@ -144,8 +151,9 @@ class Place:
     @contextmanager
     def held(self, what: str) -> Iterator[bool]:
         """Hold a lock by name for as long as the context lasts. False: somebody else has it."""
-        self.make()
-        handle = _locked(self._lock(what))
+        with self.disk():
+            self.make()
+            handle = _locked(self._lock(what))
         if handle is None:
             yield False
             return
@@ -158,7 +166,8 @@ class Place:
 
     def remember(self, run: str) -> None:
         """While the run is held: it may have containers, which only a Docker engine can say and remove."""
-        self._lock(run).write_text("containers")
+        with self.disk():
+            self._lock(run).write_text("containers")
 
     def forget(self, run: str) -> None:
         """While the run is held: it has no containers any more."""

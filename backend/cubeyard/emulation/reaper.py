@@ -10,6 +10,7 @@ from cubeyard.emulation.containers import Containers, DockerGoneError
 from cubeyard.emulation.fabric_client import FabricClient, FabricError, FabricGoneError
 from cubeyard.emulation.fabric_process import FabricProcess, reap_state
 from cubeyard.emulation.place import Place
+from cubeyard.kit.disk import DiskFullError
 from cubeyard.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -55,7 +56,7 @@ def _remove(place: Place, docker: Containers | None, run: str) -> bool:
             docker.remove(run)
         with FabricClient(place.socket) as fabric:
             fabric.call("destroy", run=run)
-    except (DockerGoneError, FabricGoneError, FabricError) as error:
+    except (DockerGoneError, FabricGoneError, FabricError, DiskFullError) as error:
         log.warning("emulation_not_removed", run=run, error=error.detail)
         return False
     return True

@@ -18,8 +18,10 @@ from fastapi import Depends, Request
 from psycopg.types.json import set_json_dumps
 from sqlalchemy import MetaData, create_engine, event, func, make_url, select, text
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 
+from cubeyard.kit.disk import DiskFullError, is_full, scarce
 from cubeyard.kit.embedded import EmbeddedPostgres
 from cubeyard.settings import Settings
 
@@ -112,6 +114,13 @@ class Database:
         with self.engine.connect() as connection:
             connection.execute(text("SELECT 1"))
 
+    def full(self, error: DBAPIError, then: str = "start the run again") -> DiskFullError | None:
+        """What to say of an error that came from a full disk; None if it did not. A server that found its disk full may be gone."""
+        path = self.embedded.data if self.embedded is not None else None
+        if not (is_full(error) or (error.connection_invalidated and scarce(path))):
+            return None
+        return DiskFullError("the database", path, then)
+
     def close(self) -> None:
         self.engine.dispose()
         if self.embedded is not None:
@@ -139,8 +148,14 @@ def psycopg_url(url: str) -> URL:
 
 def _unit_of_work(request: Request) -> Iterator[Session]:
     database: Database = request.app.state.database
-    with database.session() as session:
-        yield session
+    try:
+        with database.session() as session:
+            yield session
+    except DBAPIError as error:
+        full = database.full(error, "try again")
+        if full is None:
+            raise
+        raise full from error
 
 
 UnitOfWork = Annotated[Session, Depends(_unit_of_work, scope="function")]

@@ -87,8 +87,8 @@ class Frames:
             try:
                 self._append(kind, payload, size_bytes, point)
                 return
-            except DBAPIError:
-                if left == 0 or not self.lease.held():
+            except DBAPIError as error:
+                if left == 0 or not self.lease.held() or self._database.full(error) is not None:
                     raise
                 time.sleep(0.25 * 2 ** (WRITE_TRIES - 1 - left))
 

@@ -29,6 +29,7 @@ from cubeyard.runs.service import enter
 
 log = structlog.get_logger(__name__)
 
+AGAIN_SECS = 1.0
 LEAST_BETWEEN_PARTIALS_SECS = 0.25
 SHARE_BETWEEN_PARTIALS = 0.05
 """Of the time that a figure has taken so far."""
@@ -97,8 +98,12 @@ class RunRunner:
                 lease.check()
         except OverError:
             bound.info("run_over", given_back=self._give_back(lease))
-        except DBAPIError:
-            raise  # the queue tries again; if the run was begun, the reaper gives it on
+        except DBAPIError as error:
+            full = self._database.full(error)
+            if full is None:
+                raise  # the queue tries again; if the run was begun, the reaper gives it on
+            bound.warning("run_failed", error=full.detail)
+            self._end(lease, "failed", full.detail)
         except Exception as error:
             if not lease.held():
                 bound.info("run_over", given_back=self._give_back(lease))
@@ -161,12 +166,20 @@ class RunRunner:
             frames.write("figure", result, 0)
 
     def _end(self, lease: Lease, state: str, reason: str) -> None:
-        try:
-            with self._database.session() as session:
-                repository = RunRepository(session)
-                enter(repository, own(repository, lease), state, reason)
-        except OverError:
-            log.info("run_over", run=lease.run_id)
+        """On a database whose disk is full this takes until it is not, or the worker is told to stop."""
+        while True:
+            try:
+                with self._database.session() as session:
+                    repository = RunRepository(session)
+                    enter(repository, own(repository, lease), state, reason)
+            except OverError:
+                log.info("run_over", run=lease.run_id)
+            except DBAPIError as error:
+                if self._database.full(error) is None or self._stopping():
+                    raise
+                time.sleep(AGAIN_SECS)
+                continue
+            return
 
     def _give_back(self, lease: Lease) -> bool:
         """A worker that is told to stop leaves the run to another; one that lost it has nothing to give."""

@@ -84,6 +84,11 @@ class OwnEngine:
         except EngineUnavailableError:
             return self._start("vfs"), "vfs"
 
+    @property
+    def address(self) -> dict[str, str]:
+        """By which a program finds it."""
+        return {"DOCKER_HOST": self.docker.environment["DOCKER_HOST"]}
+
     def kill(self) -> None:
         """As `kill -9` does: its containers stay as they are. Its containerd, which ends with it, has ended too."""
         below = self._folder / "exec" / "containerd" / "containerd.pid"

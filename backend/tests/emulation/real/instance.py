@@ -142,7 +142,10 @@ class Instance:
 
     def _ours(self, group: str) -> bool:
         """An engine that is killed while it starts a container may leave an empty group, which is its own and no server's."""
-        return not self.docker_was_killed or bool(Path(group, "cgroup.procs").read_text().strip())
+        try:
+            return bool(Path(group, "cgroup.procs").read_text().strip()) or not self.docker_was_killed
+        except OSError:
+            return False  # it is being removed
 
 
 class Others:

@@ -89,7 +89,11 @@ impl State {
             fs::rename(&draft, &path)?;
             File::open(self.root.join("journal"))?.sync_all()
         };
-        write().during(|| format!("writing the journal of run {}", entry.run))
+        // A draft that a full disk cut short must not stay where it takes the room that is left.
+        let written = write().inspect_err(|_| {
+            let _ = fs::remove_file(&draft);
+        });
+        written.during(|| format!("writing the journal of run {}", entry.run))
     }
 
     /// All entries, by run. What cannot be read was never finished, so nothing was made for it.

@@ -94,9 +94,12 @@ impl Run {
         let bell = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .during(|| "making a bell".to_owned())?;
         let bell = Arc::new(bell);
-        let network = setup.network.clone();
+        let (network, state) = (setup.network.clone(), setup.state.clone());
         let (sender, receiver): (Sender<Call>, Receiver<Call>) = channel();
-        let actor = actor::Actor::new(setup, receiver, bell.clone())?;
+        let actor = actor::Actor::new(setup, receiver, bell.clone()).inspect_err(|_| {
+            // What there is of it by now is in its folder, and no caller will ever ask to destroy it.
+            let _ = state.forget(&network.network.run);
+        })?;
         std::thread::Builder::new()
             .name(format!("run {}", network.network.run.short()))
             .spawn(move || actor.work())
