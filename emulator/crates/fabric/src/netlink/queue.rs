@@ -5,7 +5,7 @@
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use super::message::{Answer, Batch, CREATE, DUMP, EXCLUSIVE, REPLACE, attributes};
+use super::message::{Answer, Attributes, Batch, CREATE, DUMP, EXCLUSIVE, REPLACE, attributes};
 
 const RTM_NEWQDISC: u16 = 36;
 const RTM_GETQDISC: u16 = 38;
@@ -68,23 +68,51 @@ fn queue_header(index: u32, handle: u32, parent: u32) -> [u8; 20] {
     header
 }
 
+/// A queueing discipline: its own number, what it hangs under, and what the kernel calls its kind.
+struct Discipline<'a> {
+    handle: u32,
+    parent: u32,
+    kind: &'a str,
+}
+
+impl Discipline<'_> {
+    /// Makes it on an interface, with the attributes that `settings` adds.
+    fn make(
+        &self,
+        batch: &mut Batch,
+        index: u32,
+        flags: u16,
+        purpose: &str,
+        settings: impl FnOnce(&mut Attributes<'_>),
+    ) {
+        batch.request(
+            RTM_NEWQDISC,
+            flags,
+            &queue_header(index, self.handle, self.parent),
+            format!("{purpose} interface {index}"),
+            |attributes| {
+                attributes.put_text(TCA_KIND, self.kind);
+                settings(attributes);
+            },
+        );
+    }
+}
+
+/// HTB's settings: version 3, ten bytes a second a byte of quantum, everything into class 1.
+fn put_htb(attributes: &mut Attributes<'_>) {
+    attributes.nest(TCA_OPTIONS, |options| {
+        options.put(TCA_HTB_INIT, &words(&[3, 10, 1, 0, 0]));
+    });
+}
+
 /// Puts the shaper on an interface that has none.
 pub fn shape(batch: &mut Batch, index: u32, shape: &Shape) {
-    let purpose = format!("shaping interface {index}");
-    batch.request(
-        RTM_NEWQDISC,
-        CREATE | EXCLUSIVE,
-        &queue_header(index, HTB, AT_ROOT),
-        purpose,
-        |attributes| {
-            attributes.put_text(TCA_KIND, "htb");
-            attributes.nest(TCA_OPTIONS, |options| {
-                // version 3, ten bytes a second a byte of quantum, everything into class 1
-                let fields: [u32; 5] = [3, 10, 1, 0, 0];
-                options.put(TCA_HTB_INIT, &words(&fields));
-            });
-        },
-    );
+    let shaper = Discipline {
+        handle: HTB,
+        parent: AT_ROOT,
+        kind: "htb",
+    };
+    shaper.make(batch, index, CREATE | EXCLUSIVE, "shaping", put_htb);
     class(batch, index, shape, CREATE | EXCLUSIVE);
     leaf_fifo(batch, index, shape.queue_bytes, CREATE | EXCLUSIVE);
 }
@@ -101,26 +129,28 @@ pub fn replace_leaf_with_fifo(batch: &mut Batch, index: u32, queue_bytes: u32) {
 
 /// Puts delay and loss in the place of the leaf; the kernel must have `netem`.
 pub fn replace_leaf_with_impairment(batch: &mut Batch, index: u32, impairment: &Impairment) {
-    let purpose = format!("adding delay or loss to interface {index}");
-    batch.request(
-        RTM_NEWQDISC,
-        CREATE | REPLACE,
-        &queue_header(index, NETEM, CLASS),
-        purpose,
-        |attributes| {
-            attributes.put_text(TCA_KIND, "netem");
-            // latency in ticks, limit in packets, loss as part of 2^32, gap, duplicate, jitter
-            let loss = (impairment.loss * f64::from(u32::MAX)) as u32;
-            let fields = [
-                ticks(impairment.delay_secs),
-                impairment.queue_packets,
-                loss,
-                0,
-                0,
-                0,
-            ];
-            attributes.put(TCA_OPTIONS, &words(&fields));
-        },
+    let leaf = Discipline {
+        handle: NETEM,
+        parent: CLASS,
+        kind: "netem",
+    };
+    let purpose = "adding delay or loss to";
+    leaf.make(batch, index, CREATE | REPLACE, purpose, |attributes| {
+        let loss = (impairment.loss * f64::from(u32::MAX)) as u32;
+        put_netem(
+            attributes,
+            ticks(impairment.delay_secs),
+            impairment.queue_packets,
+            loss,
+        );
+    });
+}
+
+/// Netem's settings: latency in ticks, limit in packets, loss as part of 2^32; then gap, duplicate and jitter.
+fn put_netem(attributes: &mut Attributes<'_>, latency_ticks: u32, limit_packets: u32, loss: u32) {
+    attributes.put(
+        TCA_OPTIONS,
+        &words(&[latency_ticks, limit_packets, loss, 0, 0, 0]),
     );
 }
 
@@ -142,15 +172,17 @@ pub fn attach_program(batch: &mut Batch, index: u32, program: BorrowedFd<'_>, ho
         Hook::Ingress => 0xfff2,
         Hook::Egress => 0xfff3,
     };
-    let purpose = format!("preparing interface {index} for a program");
-    batch.request(
-        RTM_NEWQDISC,
+    let hooks = Discipline {
+        handle: CLSACT,
+        parent: AT_INGRESS,
+        kind: "clsact",
+    };
+    hooks.make(
+        batch,
+        index,
         CREATE | EXCLUSIVE,
-        &queue_header(index, CLSACT, AT_INGRESS),
-        purpose,
-        |attributes| {
-            attributes.put_text(TCA_KIND, "clsact");
-        },
+        "preparing for a program",
+        |_| {},
     );
     let mut header = queue_header(index, 0, CLSACT | minor);
     let priority_and_all_protocols = 1 << 16 | u32::from(3_u16.to_be());
@@ -174,21 +206,21 @@ pub fn attach_program(batch: &mut Batch, index: u32, program: BorrowedFd<'_>, ho
 
 /// Asks for a root queue of this kind on an interface, to find out whether the kernel has it.
 pub fn leaf_kind_probe(batch: &mut Batch, index: u32, kind: &str) {
-    let purpose = format!("trying the queueing discipline {kind}");
-    batch.request(
-        RTM_NEWQDISC,
+    let asked = Discipline {
+        handle: HTB,
+        parent: AT_ROOT,
+        kind,
+    };
+    let purpose = format!("trying the queueing discipline {kind} on");
+    asked.make(
+        batch,
+        index,
         CREATE | REPLACE,
-        &queue_header(index, HTB, AT_ROOT),
-        purpose,
-        |attributes| {
-            attributes.put_text(TCA_KIND, kind);
-            match kind {
-                "htb" => attributes.nest(TCA_OPTIONS, |options| {
-                    options.put(TCA_HTB_INIT, &words(&[3, 10, 1, 0, 0]));
-                }),
-                "netem" => attributes.put(TCA_OPTIONS, &words(&[0, 1000, 0, 0, 0, 0])),
-                _ => {}
-            }
+        &purpose,
+        |attributes| match kind {
+            "htb" => put_htb(attributes),
+            "netem" => put_netem(attributes, 0, 1000, 0),
+            _ => {}
         },
     );
 }
@@ -227,17 +259,14 @@ fn class(batch: &mut Batch, index: u32, shape: &Shape, flags: u16) {
 }
 
 fn leaf_fifo(batch: &mut Batch, index: u32, queue_bytes: u32, flags: u16) {
-    let purpose = format!("setting the queue of interface {index}");
-    batch.request(
-        RTM_NEWQDISC,
-        flags,
-        &queue_header(index, FIFO, CLASS),
-        purpose,
-        |attributes| {
-            attributes.put_text(TCA_KIND, "bfifo");
-            attributes.put(TCA_OPTIONS, &words(&[queue_bytes]));
-        },
-    );
+    let leaf = Discipline {
+        handle: FIFO,
+        parent: CLASS,
+        kind: "bfifo",
+    };
+    leaf.make(batch, index, flags, "setting the queue of", |attributes| {
+        attributes.put(TCA_OPTIONS, &words(&[queue_bytes]));
+    });
 }
 
 fn ticks(secs: f64) -> u32 {
