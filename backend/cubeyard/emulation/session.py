@@ -33,8 +33,8 @@ from cubeyard.settings import Settings
 Json = dict[str, Any]
 log = structlog.get_logger(__name__)
 
-SILENT_SECS = 5.0
-"""A fabric that sends no frame for so long has gone."""
+SILENT_SECS = 15.0
+"""A fabric that sends no frame for so long hangs; one that has gone is noticed at once."""
 WATCH_SECS = 2.0
 """How often the Docker engine is asked what it still runs."""
 DOCKER_GONE_SECS = 8.0
@@ -211,7 +211,10 @@ class Session:
             for frame in stream.frames(SILENT_SECS):
                 self._sink.check()
                 if frame is None:
-                    raise FabricGoneError(f"cubeyard-fabric has sent nothing for {SILENT_SECS:g} s.")
+                    raise FabricGoneError(
+                        f"cubeyard-fabric has sent nothing for {SILENT_SECS:g} s. If the machine is too busy for it, take "
+                        "slower links or fewer servers."
+                    )
                 if frame.get("at_secs", 0.0) > 0:
                     yield frame
                 if frame.get("at_secs", 0.0) >= secs:
@@ -249,6 +252,8 @@ class Session:
     def _do(self, action: str, fault: Fault) -> Json:
         """Inject or mend, and say so in a frame. A failure is the fault's, not the session's."""
         outcome: Json = {"ok": True}
+        if action == "recover" and fault.id not in self._injector.active:
+            return outcome  # one that flaps is whole at its end, or was never injected
         try:
             if action == "inject":
                 self._had_fault = True

@@ -42,8 +42,8 @@ class Scripted:
             self.started = time.monotonic()
         if method == "inject":
             self.faults[params["fault"]["id"]] = params["fault"]
-        if method == "recover":
-            self.faults.pop(params["fault"], None)
+        if method == "recover" and self.faults.pop(params["fault"], None) is None:
+            raise ValueError(f"there is no fault {params['fault']}")
         return {"runs": [], "at_nanos": time.monotonic_ns()}
 
     def frame(self, number: int) -> Json:

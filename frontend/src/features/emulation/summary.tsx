@@ -2,6 +2,7 @@
 import { Icon } from "@/ui/icon";
 import { BasisBadge } from "@/ui/marks";
 import { formatBitsPerSec, formatPercent } from "@/units";
+import { isOver } from "../shared/runs";
 import styles from "./emulation.module.css";
 import { FidelityMark } from "./fidelity-mark";
 import type { PhaseFrame, Tick } from "./frames";
@@ -29,7 +30,7 @@ const STEP_OF: Record<PhaseFrame["phase"], number> = {
 
 export function Phases({ session }: { session: Session }) {
   const last = session.phases.at(-1);
-  const over = session.report !== null || ["succeeded", "failed", "cancelled"].includes(session.live.state);
+  const over = session.report !== null || isOver(session.live.state);
   const now = last ? STEP_OF[last.phase] : -1;
   return (
     <ol className={styles.phases} aria-label="Phases of the session">
@@ -98,7 +99,7 @@ export function Numbers({ session, tick }: { session: Session; tick: Tick | null
         <div key={name}>
           <dt>
             {name}
-            <FidelityMark fidelity={fidelity} />
+            <FidelityMark fidelity={fidelity} over={isOver(session.live.state)} />
           </dt>
           <dd>
             {value} <span className={styles.muted}>{note}</span>

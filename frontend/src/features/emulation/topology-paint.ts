@@ -218,10 +218,14 @@ function paintNodes(context: Context, state: PictureState, palette: Palette, zoo
     const level = network.level[node]!;
     const dead = broken.nodes.has(node);
     const fill = dead ? tokens.background : level < 0 ? tokens.panel : levelColour(tokens, level);
-    context.globalAlpha = state.path.length > 0 && !onPath.has(node) ? 0.45 : 1;
-    context.fillStyle = fill;
     context.beginPath();
     context.roundRect(x, y, width, height, Math.min(5, width / 3));
+    // What steps back still covers the cables behind it; what is broken never does.
+    context.globalAlpha = 1;
+    context.fillStyle = tokens.background;
+    context.fill();
+    context.globalAlpha = state.path.length > 0 && !onPath.has(node) && !dead ? 0.45 : 1;
+    context.fillStyle = fill;
     context.fill();
     const hovered = state.hover && "node" in state.hover && state.hover.node === node;
     const selected = state.selectedNodes.includes(node);

@@ -73,7 +73,7 @@ export const FAULT_KINDS: readonly FaultKindForm[] = [
     kind: "server-killed",
     strikes: "server",
     title: "Server killed",
-    detail: "Its container dies; its ports stay up.",
+    detail: "Its program dies; its ports stay up.",
   },
   {
     kind: "server-frozen",
