@@ -18,7 +18,7 @@ from fastapi import Depends, Request
 from psycopg.types.json import set_json_dumps
 from sqlalchemy import MetaData, create_engine, event, func, make_url, select, text
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 
 from cubeyard.kit.disk import DiskFullError, is_full, scarce
@@ -117,7 +117,7 @@ class Database:
     def full(self, error: DBAPIError, then: str = "start the run again") -> DiskFullError | None:
         """What to say of an error that came from a full disk; None if it did not. A server that found its disk full may be gone."""
         path = self.embedded.data if self.embedded is not None else None
-        if not (is_full(error) or (error.connection_invalidated and scarce(path))):
+        if not (is_full(error) or (isinstance(error, OperationalError) and scarce(path))):
             return None
         return DiskFullError("the database", path, then)
 

@@ -183,3 +183,29 @@ fn remove_if_there(remove: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_that_cannot_be_written_leaves_no_draft() {
+        let root = std::env::temp_dir().join(format!("cubeyard-journal-{}", std::process::id()));
+        let state = State::open(&root).expect("a folder of our own");
+        let entry = Entry {
+            run: "0123456789abcd".parse().expect("a run's id"),
+            namespaces: Vec::new(),
+            containers: Vec::new(),
+        };
+        // A folder in the place of the entry: the last step fails, as any may on a full disk.
+        fs::create_dir(state.journal_path(&entry.run)).expect("a folder");
+        assert!(state.write(&entry).is_err());
+        let names: Vec<_> = fs::read_dir(root.join("journal"))
+            .expect("the journal")
+            .flatten()
+            .map(|file| file.file_name())
+            .collect();
+        assert_eq!(names, ["0123456789abcd.json"]);
+        fs::remove_dir_all(&root).expect("ours");
+    }
+}
