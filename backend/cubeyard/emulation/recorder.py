@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +18,8 @@ from cubeyard.emulation.question import Question
 Json = dict[str, Any]
 Part = Literal["before", "during", "after"]
 
+SHORTEST_SECS = 0.02
+"""The kernel counts CPU time in hundredths of a second: a shorter tick tells nothing of it and repeats the one before."""
 MAX_FLOW_COLUMNS = 512
 """A tick with more flows gives them by server only."""
 
@@ -149,6 +151,7 @@ class Recorder:
         self._source = np.array([self._row[flow.source] for flow in self.question.flows])
         self._window = Window(len(self.question.flows))
         self._last_secs: float | None = None
+        self._cpu = 0.0
         self._received = np.zeros(len(self.question.flows), np.int64)
         self.format = format_of(network, len(self.question.flows), MAX_FLOW_COLUMNS)
         self._few = {name: Few(counts=name != "queues") for name in ("retransmits", "link_drops", "queues")}
@@ -171,6 +174,9 @@ class Recorder:
         secs = tick.at_secs - self._last_secs if self._last_secs is not None else 0.1
         self._last_secs = tick.at_secs
         self._received += tick.flows
+        if secs < SHORTEST_SECS:
+            tick = replace(tick, cpu=self._cpu)
+        self._cpu = tick.cpu
         return tick, max(secs, 0.0)
 
     @property

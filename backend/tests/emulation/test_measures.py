@@ -274,6 +274,13 @@ def test_a_second_holds_what_its_ticks_told(engine: Engine) -> None:
     assert told[0]["queues"] == ticks[0]["queues"]
 
 
+def test_a_tick_too_short_for_the_kernel_s_clock_repeats_the_cpu(engine: Engine) -> None:
+    recorder = Recorder(question(engine))
+    ticks = [(0.1, 0.7), (0.101, 0.0), (0.2, 0.4)]
+    frames = [{**busy_frame(1, 16, 32, 240), "at_secs": at, "host": {"cpu": cpu}} for at, cpu in ticks]
+    assert [recorder.take(frame)[0].cpu for frame in frames] == [0.7, 0.7, 0.4]
+
+
 def test_rates_come_from_the_ticks_own_times(engine: Engine) -> None:
     asked = question(engine)
     recorder = Recorder(asked)

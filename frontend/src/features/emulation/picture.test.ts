@@ -170,9 +170,14 @@ test("a dip of a tenth of a second shows in the curve of an hour", () => {
   expect(seriesOf([], (tick) => tick.goodput)).toEqual([]);
 });
 
-test("the strip holds mean rates, and nothing where nothing was told", () => {
+test("the strip holds mean rates, spread over the time they were measured in, and nothing where nothing was told", () => {
   const strip = stripOf(
-    [tickAt(0, [100, 0]), tickAt(0.1, [300, 0]), tickAt(2, [50, 50])],
+    [
+      tickAt(0.1, [100, 0]),
+      tickAt(0.2, [300, 0]),
+      { ...tickAt(3, [50, 50]), secs: 1 },
+      tickAt(3.05, [10, 10]),
+    ],
     2,
     (tick) => tick.received,
     0,
@@ -182,11 +187,12 @@ test("the strip holds mean rates, and nothing where nothing was told", () => {
   expect([...strip.values].map((value) => Math.round(value))).toEqual([
     16_000,
     Number.NaN,
-    4000,
+    // A twentieth of a second that lies in here belongs to the tick after it.
+    Math.round((50 * 8 + 10 * 4) / 1.05),
     Number.NaN,
     0,
     Number.NaN,
-    4000,
+    Math.round((50 * 8 + 10 * 4) / 1.05),
     Number.NaN,
   ]);
 });

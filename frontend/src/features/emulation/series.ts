@@ -56,6 +56,7 @@ export interface Strip {
   values: Float64Array;
 }
 
+/** A tick's bytes lie evenly over the time that it stands for. */
 export function stripOf(
   ticks: readonly Tick[],
   rows: number,
@@ -66,13 +67,22 @@ export function stripOf(
 ): Strip {
   const [sums, secs] = [new Float64Array(rows * columns), new Float64Array(columns)];
   const wide = (to - from) / columns;
+  const columnAt = (at: number) => Math.max(0, Math.min(columns - 1, Math.floor((at - from) / wide)));
   for (const tick of ticks) {
-    const column = Math.floor((tick.at - from) / wide);
-    if (column < 0 || column >= columns) continue;
-    secs[column]! += tick.secs;
+    const begin = tick.at - tick.secs;
+    if (tick.at <= from || begin >= to) continue;
     const bytes = of(tick);
-    for (let row = 0; row < rows; row++) sums[row * columns + column]! += (bytes[row] ?? 0) * 8;
+    for (let column = columnAt(begin); column <= columnAt(tick.at); column++) {
+      const [left, right] = [from + column * wide, from + (column + 1) * wide];
+      const within = Math.min(tick.at, right) - Math.max(begin, left);
+      if (within <= 0) continue;
+      secs[column]! += within;
+      for (let row = 0; row < rows; row++)
+        sums[row * columns + column]! += ((bytes[row] ?? 0) * 8 * within) / tick.secs;
+    }
   }
-  const values = sums.map((bits, i) => (secs[i % columns]! > 0 ? bits / secs[i % columns]! : Number.NaN));
+  // A column that hardly anything was told of says nothing yet.
+  const told = (column: number) => secs[column]! > wide / 10;
+  const values = sums.map((bits, i) => (told(i % columns) ? bits / secs[i % columns]! : Number.NaN));
   return { from, to, columns, rows, values };
 }
