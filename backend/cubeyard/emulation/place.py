@@ -91,11 +91,14 @@ class Place:
         while True:
             with self.disk():
                 self.make()
-            handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                continue  # somebody removed it in between: make a new one
             fcntl.flock(handle, fcntl.LOCK_SH)
             if _same(handle, self.folder):
                 return handle
-            os.close(handle)  # its last user removed it in between: take the new one
+            os.close(handle)
 
     def leave(self, handle: int, end: Callable[[], None]) -> None:
         """The last one out ends what is shared, and removes the folder if nothing is left of any run."""
