@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from cubeyard.emulation.fabric_process import FabricProcess
 from cubeyard.emulation.figures.lab import Lab
 from cubeyard.emulation.place import Place
-from cubeyard.emulation.reaper import reap_left_alone
+from cubeyard.emulation.reaper import reap, reap_left_alone
 from cubeyard.engine import Engine, OnProgress
 from cubeyard.kit import logs
 from cubeyard.settings import Settings
@@ -20,8 +20,18 @@ from cubeyard.settings import Settings
 @contextmanager
 def command_place(settings: Settings) -> Iterator[Place]:
     """A place of this process's own for root, who can start a fabric; for others the one where a fabric may run."""
-    if os.geteuid() != 0 or settings.fabric_dir is not None:
-        yield Place.of(settings)
+    if os.geteuid() != 0 or settings.fabric_dir is not None or settings.hosts:
+        place = Place.of(settings)
+        if not settings.hosts:
+            yield place
+            return
+        entered = place.enter()
+        try:
+            # Their fabrics outlive a command that was killed, and nobody else may look for what it left.
+            reap(settings, place)
+            yield place
+        finally:
+            place.leave(entered, lambda: None)
         return
     place = Place.own()
     with place.held("owner"):

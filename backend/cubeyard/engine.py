@@ -193,6 +193,11 @@ class Engine:
     def version(self) -> str:
         return str(_binding().engine_version())
 
+    @property
+    def hosts(self) -> int:
+        """How many machines emulations are spread over by the settings; 0 for this one alone."""
+        return len(self._settings.hosts)
+
     @cached_property
     def families(self) -> list[Json]:
         """The topology families, each with the routing schemes that serve it, its paper's own first."""

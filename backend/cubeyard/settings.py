@@ -3,15 +3,46 @@
 from __future__ import annotations
 
 import ipaddress
+import json
 import os
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Annotated
 
 import platformdirs
-from pydantic import Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 MEBIBYTE = 1024 * 1024
+SOCKET_PATH_BYTES = 107
+"""A Unix socket's path may not be longer."""
+MAX_HOSTS = 64
+
+
+class EmulationHost(BaseModel):
+    """A machine that takes a part of each emulation: a Docker engine and a cubeyard-fabric."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,30}$")
+    """What people call it: lower-case letters, digits and hyphens."""
+    fabric: Path
+    """The socket of its cubeyard-fabric, as it is reached from here: of another machine, one that `ssh -L` forwards."""
+    underlay: IPv4Address
+    """Its address on the network between the hosts, which their fabrics' tunnels use."""
+    docker: str = ""
+    """Its engine: a URL, or the name of a Docker context; that of this machine if empty."""
+    share: float = Field(default=1.0, gt=0, le=1000)
+    """How large a part it takes, beside the others' shares."""
+
+    @field_validator("fabric")
+    @classmethod
+    def _short(cls, path: Path) -> Path:
+        if not path.is_absolute() or len(str(path)) > SOCKET_PATH_BYTES:
+            raise ValueError(
+                f"must be an absolute path of at most {SOCKET_PATH_BYTES} bytes; forward it to a shorter one"
+            )
+        return path
 
 
 def _default_home() -> Path:
@@ -56,6 +87,9 @@ class Settings(BaseSettings):
     programs_dir: Path | None = None
     """Where cubeyard-fabric and cubeyard-node are, beside the places where `make setup` puts them."""
 
+    hosts: Annotated[tuple[EmulationHost, ...], NoDecode] = ()
+    """The machines that emulations are spread over: a JSON list, or the path of a file that holds one. Empty: this machine."""
+
     database_pool_size: int = Field(default=10, ge=1)
     session_hours: float = Field(default=12.0, gt=0)
     worker_concurrency: int = Field(default=1, ge=1)
@@ -76,6 +110,34 @@ class Settings(BaseSettings):
     @classmethod
     def _split(cls, value: object) -> object:
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+    @field_validator("hosts", mode="before")
+    @classmethod
+    def _from_text(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        text = value.strip()
+        try:
+            if text.startswith("/"):
+                text = Path(text).read_text()
+            return json.loads(text) if text else ()
+        except (OSError, ValueError) as error:
+            raise ValueError(
+                f"CUBEYARD_HOSTS is {value[:80]!r}; it must be a JSON list of hosts, or the path of a file that holds one"
+                f" ({error})"
+            ) from error
+
+    @field_validator("hosts")
+    @classmethod
+    def _unlike(cls, hosts: tuple[EmulationHost, ...]) -> tuple[EmulationHost, ...]:
+        if len(hosts) > MAX_HOSTS:
+            raise ValueError(f"CUBEYARD_HOSTS has {len(hosts)} hosts; it may have at most {MAX_HOSTS}")
+        for field in ("name", "fabric", "underlay"):
+            values = [str(getattr(host, field)) for host in hosts]
+            for i, value in enumerate(values):
+                if value in values[:i]:
+                    raise ValueError(f"hosts.{i}.{field} is {value}, as another host's; give each host one of its own")
+        return hosts
 
     @field_validator("database_url", mode="before")
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -15,9 +15,9 @@ from docker.errors import APIError, DockerException, NotFound
 from docker.types import Mount
 from docker.utils import kwargs_from_env
 
+from cubeyard.emulation.contexts import context
 from cubeyard.emulation.fabric_client import FabricGoneError
 from cubeyard.emulation.images import MOUNT
-from cubeyard.emulation.network import Network
 from cubeyard.kit.disk import DiskFullError, is_full
 from cubeyard.kit.errors import ProblemError
 
@@ -78,9 +78,12 @@ def _data_root() -> Path | None:
     return root if root.exists() else None
 
 
-def connect(secs: int) -> Any:
-    """A connection to the engine that DOCKER_HOST names, or the one of this machine. Raises DockerGoneError."""
-    told = kwargs_from_env()
+def connect(secs: int, engine: str = "") -> Any:
+    """A connection to an engine: a URL, a Docker context, or, if empty, the one that DOCKER_HOST names or this machine's.
+
+    Raises DockerGoneError.
+    """
+    told = _way_to(engine)
     place = told.get("base_url", "unix:///var/run/docker.sock")
     path = place.removeprefix("http+").removeprefix("unix://")
     if path != place and not Path(path).exists():
@@ -89,17 +92,27 @@ def connect(secs: int) -> Any:
         return docker.APIClient(**{**told, "base_url": place}, timeout=secs, version=MINIMUM_API)
 
 
-def engine_version(secs: int = 5) -> str:
+def _way_to(engine: str) -> Json:
+    if not engine:
+        return dict(kwargs_from_env())
+    way = {"base_url": engine} if "://" in engine else context(engine)
+    if way is None:
+        raise DockerGoneError(LookupError(f"there is no Docker context {engine}; `docker context ls` lists them"))
+    return {**way, "use_ssh_client": True} if way["base_url"].startswith("ssh://") else way
+
+
+def engine_version(secs: int = 5, engine: str = "") -> str:
     """The engine's version, asked on a connection of its own. Raises DockerGoneError if it does not answer in time."""
-    with explained(), closing(connect(secs)) as api:
+    with explained(), closing(connect(secs, engine)) as api:
         return str(api.version().get("Version", "?"))
 
 
 class Containers:
-    """The containers of one place, on the Docker engine that the environment names."""
+    """The containers of one owner on one Docker engine."""
 
-    def __init__(self, place: str) -> None:
-        self._place = place
+    def __init__(self, owner: str, engine: str = "") -> None:
+        self._owner = owner
+        self._engine = engine
         self._local = threading.local()
         self._opened: list[Any] = []
 
@@ -107,7 +120,7 @@ class Containers:
     def api(self) -> Any:
         """This thread's own connection."""
         if getattr(self._local, "api", None) is None:
-            self._local.api = connect(CALL_SECS)
+            self._local.api = connect(CALL_SECS, self._engine)
             self._opened.append(self._local.api)
         return self._local.api
 
@@ -120,30 +133,31 @@ class Containers:
     def create(
         self,
         run_id: str,
-        network: Network,
+        servers: Mapping[int, str],
         image: str,
         mounts: dict[int, str],
         *,
         raw_sockets: bool,
         check: Callable[[int], None],
     ) -> dict[int, str]:
-        """One container a server, started. Its id by server. `check(so far)` is called before each, and may raise."""
+        """One container a server (by id: its name), started. Its id by server. `check(so far)` is called before each, and may raise."""
         made: dict[int, str] = {}
         lock = threading.Lock()
 
         def one(server: int) -> None:
             check(len(made))
             with explained(), _folder_there(mounts[server]):
-                container = self._create(run_id, network, image, server, mounts[server], raw_sockets)
+                container = self._create(run_id, (server, servers[server]), image, mounts[server], raw_sockets)
                 self.api.start(container)
             with lock:
                 made[server] = container
 
-        _each(one, network.servers)
+        _each(one, servers)
         check(len(made))
         return made
 
-    def _create(self, run_id: str, network: Network, image: str, server: int, mount: str, raw_sockets: bool) -> str:
+    def _create(self, run_id: str, server: tuple[int, str], image: str, mount: str, raw_sockets: bool) -> str:
+        number, name = server
         host = self.api.create_host_config(
             network_mode="none",
             cap_drop=["ALL"],
@@ -159,9 +173,9 @@ class Containers:
         )
         return self.api.create_container(
             image,
-            name=container_name(run_id, network.servers[server]),
-            hostname=f"server-{network.servers[server]}",
-            labels={RUN: run_id, SERVER: str(server), PLACE: self._place},
+            name=container_name(run_id, name),
+            hostname=f"server-{name}",
+            labels={RUN: run_id, SERVER: str(number), PLACE: self._owner},
             host_config=host,
             stop_signal="SIGKILL",
         )["Id"]
@@ -206,9 +220,9 @@ class Containers:
                     raise
 
     def runs(self) -> dict[str, list[str]]:
-        """The ids of this place's containers, by run, whatever their state."""
+        """The ids of this owner's containers, by run, whatever their state."""
         with explained():
-            listed = self.api.containers(all=True, filters={"label": f"{PLACE}={self._place}"})
+            listed = self.api.containers(all=True, filters={"label": f"{PLACE}={self._owner}"})
         found: dict[str, list[str]] = {}
         for one in listed:
             found.setdefault(one["Labels"].get(RUN, ""), []).append(one["Id"])
@@ -217,7 +231,7 @@ class Containers:
     def living(self, run_id: str) -> int:
         """How many of a run's containers run or are paused."""
         with explained():
-            return len(self.api.containers(filters={"label": [f"{PLACE}={self._place}", f"{RUN}={run_id}"]}))
+            return len(self.api.containers(filters={"label": [f"{PLACE}={self._owner}", f"{RUN}={run_id}"]}))
 
     def remove(self, run_id: str) -> int:
         """Remove every container of a run, and answer how many there were. Harmless to call again."""

@@ -9,9 +9,12 @@ from typing import Any
 import structlog
 
 from cubeyard.emulation import images
-from cubeyard.emulation.containers import Containers, DockerGoneError, explained
+from cubeyard.emulation.containers import Containers, DockerGoneError, engine_version, explained
+from cubeyard.emulation.estimate import KEPT_BYTES, SERVER_BYTES
 from cubeyard.emulation.fabric_client import FabricClient, FabricError, FabricGoneError
 from cubeyard.emulation.fabric_process import NODE, program
+from cubeyard.emulation.fabrics import Fabrics, on_every
+from cubeyard.emulation.hosts import Hosts, Spread
 from cubeyard.emulation.place import Place
 from cubeyard.emulation.question import Question
 from cubeyard.kit.disk import DiskFullError
@@ -27,47 +30,48 @@ OnServers = Callable[[int, int], None]
 
 
 class Deployment:
-    """The servers of one run."""
+    """The servers of one run, on one host or spread over several."""
 
     def __init__(self, settings: Settings, place: Place, run_id: str, question: Question) -> None:
         self._settings = settings
-        self._place = place
         self._run = run_id
         self._question = question
+        every = Hosts.of(settings, place)
+        self._owner = every.owner
+        self.spread = Spread.of(question.network, every.every)
         self._containers: dict[int, str] = {}
-        self.docker = Containers(place.name) if question.settings.mode == "containers" else None
-        self.fabric: FabricClient | None = None
+        containers = question.settings.mode == "containers"
+        self.engines = [Containers(self._owner, host.docker) for host in self.spread.hosts] if containers else []
+        """One a host; none where servers are plain namespaces."""
+        self.fabrics: Fabrics | None = None
+
+    @property
+    def in_containers(self) -> bool:
+        return bool(self.engines)
 
     def up(self, told: OnServers) -> Json:
         """Start and wire every server. The times it took, in seconds."""
         began = time.monotonic()
-        self.fabric = FabricClient(self._place.socket)
+        self.fabrics = Fabrics(self.spread.hosts)
         self._remove_leftovers()
+        self._check_room()
         timers = self._question.settings.timers.model_dump()
         network = self._question.network.for_fabric(
             self._run, self._question.seed, self._question.settings.dataplane, timers
         )
-        mounts = {
-            int(one["id"]): str(one["mount"])
-            for one in self.fabric.call("prepare", run=self._run, network=network)["servers"]
-        }
+        prepared_by_host = self.fabrics.each(
+            "prepare",
+            lambda host: {"run": self._run, "network": self.spread.for_fabric(network, self._owner, host)},
+        )
         total = len(self._question.network.servers)
         started = prepared = time.monotonic()
-        if self.docker is None:
+        if not self.in_containers:
             told(0, total)
-            self.fabric.call("wire", run=self._run, plain=True)
+            self.fabrics.call("wire", run=self._run, plain=True)
         else:
-            self._containers = self.docker.create(
-                self._run,
-                self._question.network,
-                self._image(),
-                mounts,
-                raw_sockets=self._question.software,
-                check=lambda done: told(done, total),
-            )
-            pids = self.docker.pids(self._containers)
+            pids = self._start([_mounts(one) for one in prepared_by_host], told)
             started = time.monotonic()
-            self.fabric.call("wire", run=self._run, pids={str(server): pid for server, pid in pids.items()})
+            self.fabrics.each("wire", lambda host: {"run": self._run, "pids": pids[host]})
         ready = time.monotonic()
         told(total, total)
         return {
@@ -77,73 +81,123 @@ class Deployment:
             "up_secs": round(ready - began, 3),
         }
 
-    def _image(self) -> str:
-        assert self.docker is not None
+    def _start(self, mounts: list[dict[int, str]], told: OnServers) -> list[dict[str, int]]:
+        """A container for each server, on all hosts side by side. The process of each, by host and server."""
+        total = len(self._question.network.servers)
+        so_far = [0] * len(self.engines)
+
+        def start(host: int) -> dict[str, int]:
+            def count(done: int) -> None:
+                so_far[host] = done
+                told(sum(so_far), total)
+
+            engine = self.engines[host]
+            containers = engine.create(
+                self._run,
+                self.spread.servers(self._question.network, host),
+                self._image(engine),
+                mounts[host],
+                raw_sockets=self._question.software,
+                check=count,
+            )
+            self._containers.update(containers)
+            return {str(server): pid for server, pid in engine.pids(containers).items()}
+
+        return on_every(self.spread.hosts, start)
+
+    def _image(self, engine: Containers) -> str:
         binary = program(self._settings, NODE)
         if binary is None:
             raise ProblemError(503, "no-node", f"There is no {NODE} on this machine. `make setup` builds it.")
         with explained():
-            return images.ensure(self.docker.api, binary)
+            return images.ensure(engine.api, binary)
 
     def _remove_leftovers(self) -> None:
         """Of an earlier attempt at the same run, whose worker died."""
-        assert self.fabric is not None
-        if self.docker is not None:
-            self.docker.remove(self._run)
-        self.fabric.call("destroy", run=self._run)
+        assert self.fabrics is not None
+        if self.in_containers:
+            on_every(self.spread.hosts, lambda host: self.engines[host].remove(self._run))
+        self.fabrics.call("destroy", run=self._run)
+
+    def _check_room(self) -> None:
+        """Whether each host of the settings has the memory for its part; this machine's was looked at before."""
+        assert self.fabrics is not None
+        if not self._settings.hosts:
+            return
+        each = SERVER_BYTES[self._question.settings.mode]
+        for number, (host, found) in enumerate(zip(self.spread.hosts, self.fabrics.call("host"), strict=True)):
+            servers = len(self.spread.servers(self._question.network, number))
+            room = max(int(found["memory_free_bytes"]) - KEPT_BYTES, 0) // each
+            if servers > room:
+                raise ProblemError(
+                    422,
+                    "too-large-emulation",
+                    f"Host {host.name} would take {servers:,} servers; it has the memory for {room:,}. "
+                    "Give it a smaller share, or take a slice of the plan.",
+                )
+
+    def _engine_of(self, server: int) -> Containers:
+        return self.engines[self.spread.host_of[server]]
 
     def kill(self, server: int) -> None:
-        assert self.docker is not None
-        self.docker.kill(self._containers[server])
+        self._engine_of(server).kill(self._containers[server])
 
     def freeze(self, server: int) -> None:
-        assert self.docker is not None
-        self.docker.pause(self._containers[server])
+        self._engine_of(server).pause(self._containers[server])
 
     def thaw(self, server: int) -> None:
-        assert self.docker is not None
-        self.docker.unpause(self._containers[server])
+        self._engine_of(server).unpause(self._containers[server])
 
     def revive(self, server: int) -> None:
         """Start a killed server again and give it its cables back."""
-        assert self.docker is not None
-        assert self.fabric is not None
-        pid = self.docker.start(self._containers[server])
-        self.fabric.call("wire", run=self._run, pids={str(server): pid})
+        assert self.fabrics is not None
+        pid = self._engine_of(server).start(self._containers[server])
+        self.fabrics.on(self.spread.host_of[server], "wire", run=self._run, pids={str(server): pid})
+
+    def ask_engines(self) -> None:
+        """Raises DockerGoneError, with the host's name, where one does not answer."""
+        on_every(self.spread.hosts, lambda host: engine_version(1, self.spread.hosts[host].docker))
 
     def all_ended(self) -> bool:
-        """Whether none of the servers' containers lives."""
-        return self.docker is not None and not self.docker.living(self._run)
+        """Whether on one of the hosts none of the servers' containers lives."""
+        return not all(on_every(self.spread.hosts, lambda host: self.engines[host].living(self._run)))
 
     def down(self) -> Json:
-        """Remove everything, whatever state it is in. Tries again for a while; what cannot be removed now is said.
-
-        The containers go first: a dead server leaves nothing that the fabric would have to wait for.
-        """
+        """Remove everything, whatever state it is in. Tries again for a while; what cannot be removed now is said."""
         began = time.monotonic()
-        kept: list[str] = []
-        if self.docker is not None:
-            kept += self._persist("containers", lambda docker=self.docker: docker.remove(self._run))
-            self.docker.close()
-        kept += self._persist("wires", self._unwire)
-        if self.fabric is not None:
-            self.fabric.close()
+        kept = [one for some in on_every(self.spread.hosts, self._down_on) for one in some]
+        if self.fabrics is not None:
+            self.fabrics.close()
         return {"down_secs": round(time.monotonic() - began, 3), "kept": kept}
 
-    def _unwire(self) -> None:
+    def _down_on(self, host: int) -> list[str]:
+        """The containers go first: a dead server leaves nothing that the fabric would have to wait for."""
+        kept = []
+        if self.in_containers:
+            engine = self.engines[host]
+            kept += self._persist(host, "containers", lambda: engine.remove(self._run))
+            engine.close()
+        return kept + self._persist(host, "wires", lambda: self._unwire(host))
+
+    def _unwire(self, host: int) -> None:
         """On a new connection: the old one may have broken, or wait for an answer."""
-        with FabricClient(self._place.socket) as fabric:
+        with FabricClient(self.spread.hosts[host].socket) as fabric:
             fabric.call("destroy", run=self._run)
 
-    def _persist(self, what: str, remove: Callable[[], object]) -> list[str]:
+    def _persist(self, host: int, what: str, remove: Callable[[], object]) -> list[str]:
         for left in reversed(range(REMOVE_TRIES)):
             try:
                 remove()
             except (DockerGoneError, FabricGoneError, FabricError, DiskFullError) as error:
                 if left == 0:
                     log.warning("not_removed", run=self._run, what=what, error=error.detail)
-                    return [f"{what}: {error.detail}"]
+                    return [self.spread.hosts[host].said(f"{what}: {error.detail}")]
                 time.sleep(0.2 * 2 ** (REMOVE_TRIES - left))
             else:
                 return []
         return []
+
+
+def _mounts(prepared: Json) -> dict[int, str]:
+    """The folder of each server of a host that its container gets to see."""
+    return {int(one["id"]): str(one["mount"]) for one in prepared["servers"]}

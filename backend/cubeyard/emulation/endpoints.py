@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Path, Request
 
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.emulation import schemas
+from cubeyard.emulation.hosts import Hosts
 from cubeyard.emulation.place import Place
 from cubeyard.emulation.probe import probe
 from cubeyard.emulation.service import SessionService
@@ -100,4 +101,5 @@ def stop_all(service: Service, id: Id) -> schemas.Order:
 )
 def inspect_server(service: Service, request: Request, id: Id, name: ServerName) -> schemas.ServerState:
     """Its neighbours, the paths of its flows, links it was told are down, and what it dropped and relayed."""
-    return service.server(id, name, Place.of(request.app.state.settings))
+    settings = request.app.state.settings
+    return service.server(id, name, Hosts.of(settings, Place.of(settings)))

@@ -61,14 +61,20 @@ def estimate(network: Network, settings: Emulation, flows: list[Flow]) -> Estima
     )
 
 
-def refuse_oversize(network: Network, mode: str) -> None:
-    """Raise a 422 with the estimate and a slice to take instead, if the network is too large for this machine."""
+def refuse_oversize(network: Network, mode: str, hosts: int = 0) -> None:
+    """Raise a 422 with the estimate and a slice to take instead, if the network is too large for this machine.
+
+    Over a number of `hosts` (0: this machine) each one's memory is looked at when the run begins.
+    """
     servers = len(network.servers)
     needed, room = servers * SERVER_BYTES[mode], max(memory_free_bytes() - KEPT_BYTES, 0)
+    most = MAX_SERVERS[mode] * max(hosts, 1)
     problems = []
-    if servers > MAX_SERVERS[mode]:
-        problems.append(f"{servers:,} servers; at most {MAX_SERVERS[mode]:,} run as {mode}")
-    if needed > room:
+    if servers > most:
+        problems.append(f"{servers:,} servers; at most {most:,} run as {mode}")
+    if hosts:
+        room = most * SERVER_BYTES[mode]
+    elif needed > room:
         problems.append(f"{needed / 2**30:.1f} GiB of memory; {room / 2**30:.1f} GiB are free")
     if not problems:
         return
@@ -79,7 +85,7 @@ def refuse_oversize(network: Network, mode: str) -> None:
             f'Take a slice of it: "emulation": {{"slice": {{"within": "{offered["within"]}", "k": {offered["k"]}}}}}.'
         )
     message = f"The run would need {' and '.join(problems)}."
-    limit = f"at most {min(MAX_SERVERS[mode], room // SERVER_BYTES[mode]):,} servers"
+    limit = f"at most {min(most, room // SERVER_BYTES[mode]):,} servers"
     error = FieldError(field="body.plan", value=servers, limit=limit, message=message, hint=hint)
     finding = {
         "severity": "error",

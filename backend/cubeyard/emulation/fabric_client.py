@@ -107,6 +107,20 @@ class FabricClient:
             elif "frame" in message:
                 yield message["frame"]
 
+    def fileno(self) -> int:
+        """To wait for what comes."""
+        return self._socket.fileno()
+
+    def arrived(self) -> list[Json]:
+        """The frames of what was subscribed to that are here now. Waits only where nothing has come at all."""
+        found = []
+        message = self._message(0.2)
+        while message is not None:
+            if "frame" in message:
+                found.append(message["frame"])
+            message = self._message(0.0)
+        return found
+
     def _message(self, secs: float) -> Json | None:
         """The next line, or None after so long."""
         deadline = time.monotonic() + max(secs, 0.0)

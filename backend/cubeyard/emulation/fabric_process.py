@@ -47,8 +47,11 @@ class FabricProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     def ensure(self) -> None:
-        """There is a fabric at the place's socket: one that runs, or a new one. Raises FabricGoneError with what to do."""
-        if self.pid is not None:
+        """There is a fabric at the place's socket: one that runs, or a new one. Raises FabricGoneError with what to do.
+
+        Where hosts are set, each has its own, which whoever set it up starts.
+        """
+        if self._settings.hosts or self.pid is not None:
             return
         binary = program(self._settings, FABRIC)
         if binary is None:

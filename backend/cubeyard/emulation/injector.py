@@ -27,7 +27,7 @@ class Injector:
 
     @property
     def _containers(self) -> bool:
-        return self._deployment.docker is not None
+        return self._deployment.in_containers
 
     def inject(self, fault: Fault) -> int:
         """Break everything that the fault strikes. When the first of it was broken, by the machine's monotonic clock."""
@@ -57,7 +57,7 @@ class Injector:
         return any(other.kind in kinds and other.target == strike.target for other in others)
 
     def _break(self, strike: Strike) -> None:
-        assert self._deployment.fabric is not None
+        assert self._deployment.fabrics is not None
         if self._containers and strike.kind in BY_ENGINE:
             server = strike.target["server"]
             if strike.kind == "server-killed":
@@ -65,12 +65,12 @@ class Injector:
             else:
                 self._deployment.freeze(server)
             return
-        self._deployment.fabric.call("inject", run=self._run, fault=strike.for_fabric())
+        self._deployment.fabrics.inject(self._run, strike.for_fabric())
         if self._containers and strike.kind == "server-off":
             self._deployment.kill(strike.target["server"])
 
     def _mend(self, fault: Fault, strike: Strike) -> None:
-        assert self._deployment.fabric is not None
+        assert self._deployment.fabrics is not None
         if self._containers and strike.kind in (*BY_ENGINE, "server-off") and not self._held_by_another(fault, strike):
             server = strike.target["server"]
             if strike.kind == "server-frozen":
@@ -78,4 +78,4 @@ class Injector:
             else:
                 self._deployment.revive(server)
         if not (self._containers and strike.kind in BY_ENGINE):
-            self._deployment.fabric.call("recover", run=self._run, fault=strike.id)
+            self._deployment.fabrics.call("recover", run=self._run, fault=strike.id)

@@ -8,8 +8,8 @@ from cubeyard.emulation import schemas
 from cubeyard.emulation.events import FIRST_PORT
 from cubeyard.emulation.fabric_client import FabricClient, FabricError, FabricGoneError
 from cubeyard.emulation.flows import MAX_FLOWS
+from cubeyard.emulation.hosts import Hosts, Spread
 from cubeyard.emulation.network import Network, server_at
-from cubeyard.emulation.place import Place
 from cubeyard.kit.errors import ProblemError, not_found
 
 Json = dict[str, Any]
@@ -18,16 +18,20 @@ ANSWER_SECS = 2.0
 """A node answers in a millisecond; one that is frozen never does."""
 
 
-def inspect(place: Place, network: Network, run_id: str, name: str) -> schemas.ServerState:
+def inspect(hosts: Hosts, network: Network, run_id: str, name: str) -> schemas.ServerState:
     """Raises a 404 for a server that is not in the run, a 409 for one that does not answer, a 503 without a fabric."""
     server = network.id_of.get(name)
     if server is None or server not in network.servers:
         raise not_found(f"server {name} in run {run_id}")
-    with FabricClient(place.socket) as fabric:
+    spread = Spread.of(network, hosts.every)
+    host = spread.hosts[spread.host_of[server]]
+    with FabricClient(host.socket) as fabric:
         try:
             known = fabric.call("inspect", ANSWER_SECS, run=run_id, server=server)
         except (FabricError, FabricGoneError) as error:
-            raise ProblemError(409, "server-silent", f"Server {name} does not answer: {error.detail}") from error
+            raise ProblemError(
+                409, "server-silent", f"Server {name} does not answer: {host.said(error.detail)}"
+            ) from error
     return described(network, run_id, server, known)
 
 

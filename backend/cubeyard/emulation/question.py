@@ -46,7 +46,7 @@ def read(engine: Engine, document: Json) -> Question:
     part = settings.slice.model_dump() if settings.slice is not None else None
     network = networks.build(engine, document["plan"]["spec"], rate, settings.mtu, part)
     network = networks.with_gateways(network, settings.gateways)
-    refuse_oversize(network, settings.mode)
+    refuse_oversize(network, settings.mode, engine.hosts)
     seed = document["seeds"][0]
     schedule = Schedule.read(engine, network, document["faults"], seed)
 

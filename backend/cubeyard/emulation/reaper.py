@@ -9,6 +9,7 @@ import structlog
 from cubeyard.emulation.containers import Containers, DockerGoneError
 from cubeyard.emulation.fabric_client import FabricClient, FabricError, FabricGoneError
 from cubeyard.emulation.fabric_process import FabricProcess, reap_state
+from cubeyard.emulation.hosts import Host, Hosts
 from cubeyard.emulation.place import Place
 from cubeyard.kit.disk import DiskFullError
 from cubeyard.settings import Settings
@@ -16,50 +17,74 @@ from cubeyard.settings import Settings
 log = structlog.get_logger(__name__)
 
 
-def reap(place: Place) -> list[str]:
-    """The runs that were removed. What does not answer now is left for the next time."""
-    docker = Containers(place.name)
+def reap(settings: Settings, place: Place) -> list[str]:
+    """The runs that were removed, on whichever host they were. What does not answer now is left for the next time."""
+    hosts = Hosts.of(settings, place)
+    parts = [_Part(host, hosts.owner) for host in hosts.every]
     # A lock without a holder: its run may have something here, or died before it had.
-    found = {lock for lock in place.locks() if lock != "owner"}
-    try:
-        found |= set(docker.runs())
-    except DockerGoneError:
-        docker = None
-    try:
-        with FabricClient(place.socket) as fabric:
-            found |= {str(one["run"]) for one in fabric.call("runs").get("runs", [])}
-    except (FabricGoneError, FabricError) as error:
-        log.debug("fabric_not_reaped", error=error.detail)
+    found = {lock for lock in place.locks() if lock != "owner"}.union(*(part.runs() for part in parts))
     removed = []
     for run in sorted(found):
         with place.held(run) as nobodys:
             if not nobodys:
                 continue
-            if _remove(place, docker, run):
+            # Every host's part goes, whether or not another's does.
+            gone = [part.remove(place, run) for part in parts]
+            if all(gone):
                 place.forget(run)
                 removed.append(run)
-    if docker is not None:
-        docker.close()
+    for part in parts:
+        part.close()
     if removed:
         log.warning("emulations_reaped", runs=removed)
     return removed
 
 
-def _remove(place: Place, docker: Containers | None, run: str) -> bool:
-    """Whether nothing is left of it."""
-    if docker is None and place.remembered(run):
-        log.info("emulation_not_removed", run=run, error="Its containers wait for the Docker engine.")
-        return False
-    try:
-        if docker is not None:
-            place.remember(run)
-            docker.remove(run)
-        with FabricClient(place.socket) as fabric:
-            fabric.call("destroy", run=run)
-    except (DockerGoneError, FabricGoneError, FabricError, DiskFullError) as error:
-        log.warning("emulation_not_removed", run=run, error=error.detail)
-        return False
-    return True
+class _Part:
+    """What an owner has on one host."""
+
+    def __init__(self, host: Host, owner: str) -> None:
+        self._host = host
+        self._owner = owner
+        self._docker: Containers | None = Containers(owner, host.docker)
+
+    def runs(self) -> set[str]:
+        found: set[str] = set()
+        if self._docker is not None:
+            try:
+                found |= set(self._docker.runs())
+            except DockerGoneError as error:
+                log.debug("docker_not_reaped", error=self._host.said(error.detail))
+                self._docker = None
+        try:
+            with FabricClient(self._host.socket) as fabric:
+                runs = fabric.call("runs").get("runs", [])
+        except (FabricGoneError, FabricError) as error:
+            log.debug("fabric_not_reaped", error=self._host.said(error.detail))
+            return found
+        # A fabric of another machine may have runs of others, too.
+        return found | {str(one["run"]) for one in runs if one.get("owner", self._owner) == self._owner}
+
+    def remove(self, place: Place, run: str) -> bool:
+        """Whether nothing is left of it here."""
+        if self._docker is None and place.remembered(run):
+            why = self._host.said("Its containers wait for the Docker engine.")
+            log.info("emulation_not_removed", run=run, error=why)
+            return False
+        try:
+            if self._docker is not None:
+                place.remember(run)
+                self._docker.remove(run)
+            with FabricClient(self._host.socket) as fabric:
+                fabric.call("destroy", run=run)
+        except (DockerGoneError, FabricGoneError, FabricError, DiskFullError) as error:
+            log.warning("emulation_not_removed", run=run, error=self._host.said(error.detail))
+            return False
+        return True
+
+    def close(self) -> None:
+        if self._docker is not None:
+            self._docker.close()
 
 
 def reap_left_alone(settings: Settings) -> list[str]:

@@ -110,9 +110,9 @@ class EmulationRunner:
     def reap(self) -> None:
         """Remove what dead runs left on this machine. Never fails: it is tried again."""
         try:
-            if self._place.folder.exists():
+            if self._settings.hosts or self._place.folder.exists():
                 self._wake()
-                reap(self._place)
+                reap(self._settings, self._place)
             reap_left_alone(self._settings)
             if self._tells:
                 tell(self._settings)

@@ -9,10 +9,10 @@ from sqlalchemy.orm import Session
 from cubeyard.emulation import network as networks
 from cubeyard.emulation import schemas
 from cubeyard.emulation.faults import Fault, Schedule, resolve
+from cubeyard.emulation.hosts import Hosts
 from cubeyard.emulation.inspection import inspect
 from cubeyard.emulation.models import OrderRow
 from cubeyard.emulation.network import Network
-from cubeyard.emulation.place import Place
 from cubeyard.emulation.prediction import predict
 from cubeyard.emulation.question import read
 from cubeyard.emulation.repository import OrderRepository
@@ -130,10 +130,10 @@ class SessionService:
             raise not_found(f"fault {fault_id} in run {run_id}")
         return self._order(row, "recover", fault_id, {})
 
-    def server(self, run_id: str, name: str, place: Place) -> schemas.ServerState:
+    def server(self, run_id: str, name: str, hosts: Hosts) -> schemas.ServerState:
         """What a server of it knows now."""
         row, document = self._under_way(run_id)
-        return inspect(place, network_of(self._engine, document), row.id, name)
+        return inspect(hosts, network_of(self._engine, document), row.id, name)
 
     def stop_all(self, run_id: str) -> schemas.Order:
         row, _ = self._under_way(run_id)

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import structlog
 
 from cubeyard.emulation import report
-from cubeyard.emulation.containers import DockerGoneError, engine_version
+from cubeyard.emulation.containers import DockerGoneError
 from cubeyard.emulation.deploy import Deployment
-from cubeyard.emulation.fabric_client import FabricClient, FabricGoneError
+from cubeyard.emulation.fabric_client import FabricGoneError
 from cubeyard.emulation.faults import Fault, Schedule
 from cubeyard.emulation.fidelity import Calibration
 from cubeyard.emulation.flows import for_fabric
@@ -86,7 +86,7 @@ class Session:
             if not mine:
                 raise ProblemError(409, "run-held", f"Another process is at run {self._run}.")
             timings: Json = {}
-            if self._deployment.docker is not None:
+            if self._deployment.in_containers:
                 self._place.remember(self._run)
             try:
                 timings = self._up()
@@ -111,7 +111,9 @@ class Session:
             log.info("frame_not_written", run=self._run, kind=kind, error=str(error))
 
     def _up(self) -> Json:
-        self._sink.frame("network", {**described(self._question), "unit_bytes": self._recorder.format.unit_bytes})
+        spread = self._deployment.spread.document(self._question.network)
+        unit = {"unit_bytes": self._recorder.format.unit_bytes}
+        self._sink.frame("network", {**described(self._question), **unit, **spread})
 
         def told(done: int, total: int) -> None:
             self._sink.check()
@@ -201,25 +203,18 @@ class Session:
 
     def _sent(self, flows: list[Json], secs: float) -> Iterator[Json]:
         """Send these flows for so long, and yield the fabric's frames of that time."""
-        fabric = self._deployment.fabric
-        assert fabric is not None
-        fabric.call("workload", run=self._run, flows=flows)
-        with FabricClient(self._place.socket) as stream:
-            # Frames hold differences: one that is missed is missing in every sum.
-            stream.subscribe(self._run)
-            fabric.call("start", run=self._run)
-            for frame in stream.frames(SILENT_SECS):
-                self._sink.check()
-                if frame is None:
-                    raise FabricGoneError(
-                        f"cubeyard-fabric has sent nothing for {SILENT_SECS:g} s. If the machine is too busy for it, take "
-                        "slower links or fewer servers."
-                    )
+        fabrics = self._deployment.fabrics
+        assert fabrics is not None
+        fabrics.call("workload", run=self._run, flows=flows)
+        # Frames hold differences: one that is missed is missing in every sum, so they come before anything is sent.
+        with fabrics.stream(self._run) as stream:
+            fabrics.call("start", run=self._run)
+            for frame in stream.frames(SILENT_SECS, self._sink.check):
                 if frame.get("at_secs", 0.0) > 0:
                     yield frame
                 if frame.get("at_secs", 0.0) >= secs:
                     break
-        fabric.call("stop", run=self._run)
+        fabrics.call("stop", run=self._run)
 
     def _part(self) -> Part:
         if not self._had_fault:
@@ -308,10 +303,10 @@ class Session:
     def _watch_docker(self, watched_at: float) -> float:
         """Ask the engine now and then whether it is still there. Raises when it has gone for good."""
         now = time.monotonic()
-        if self._deployment.docker is None or now - watched_at < WATCH_SECS:
+        if not self._deployment.in_containers or now - watched_at < WATCH_SECS:
             return watched_at
         try:
-            engine_version(secs=1)
+            self._deployment.ask_engines()
         except DockerGoneError:
             if now - watched_at > DOCKER_GONE_SECS:
                 raise

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,12 @@ class Scripted:
         self.rate: Callable[[float, dict[str, Json]], float] = lambda _now, faults: 0.4 if faults else 1.0
         self.fails: set[str] = set()
         self.dies_at_secs: float | None = None
+        self.silent_from: int | None = None
+        """The number of the first frame that is not sent."""
+        self.ahead_nanos = 0
+        """How far its clock is ahead of ours."""
+        self.runs: list[Json] = []
+        self.probed: Json = {}
         self.network: Json = {}
         self.flows: list[Json] = []
         self.faults: dict[str, Json] = {}
@@ -44,7 +51,11 @@ class Scripted:
             self.faults[params["fault"]["id"]] = params["fault"]
         if method == "recover" and self.faults.pop(params["fault"], None) is None:
             raise ValueError(f"there is no fault {params['fault']}")
-        return {"runs": [], "at_nanos": time.monotonic_ns()}
+        if method == "probe":
+            return self.probed
+        if method == "host":
+            return {"at_nanos": time.monotonic_ns() + self.ahead_nanos, "cores": 2, "memory_free_bytes": 2**40}
+        return {"runs": self.runs, "at_nanos": time.monotonic_ns()}
 
     def frame(self, number: int) -> Json:
         now = time.monotonic() - self.started
@@ -64,6 +75,16 @@ class Scripted:
             "host": {"cpu": 0.25},
             "events": [],
         }
+
+    def frames(self) -> Iterator[Json]:
+        """What a subscriber gets, tick by tick, until it dies."""
+        for number in count(1):
+            time.sleep(TICK_SECS)
+            frame = self.frame(number)
+            if self.dies_at_secs is not None and frame["at_secs"] > self.dies_at_secs:
+                return
+            if self.silent_from is None or number < self.silent_from:
+                yield frame
 
 
 @contextmanager
@@ -86,13 +107,7 @@ def scripted(socket: Path) -> Iterator[Scripted]:
             self.wfile.write(json.dumps(message).encode() + b"\n")
 
         def _stream(self, run: str) -> None:
-            number = 0
-            while True:
-                time.sleep(TICK_SECS)
-                number += 1
-                frame = script.frame(number)
-                if script.dies_at_secs is not None and frame["at_secs"] > script.dies_at_secs:
-                    return
+            for frame in script.frames():
                 try:
                     self._say({"stream": run, "frame": frame})
                 except OSError:

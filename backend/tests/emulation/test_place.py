@@ -115,7 +115,7 @@ def test_homes_have_places_of_their_own(tmp_path: Path) -> None:
 def test_nobody_at_the_socket_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(FabricGoneError, match="does not answer at"):
         FabricClient(tmp_path / "no.sock")
-    assert reap(Place(tmp_path)) == []
+    assert reap(Settings(), Place(tmp_path)) == []
 
 
 def test_the_image_is_the_program_and_a_folder() -> None:

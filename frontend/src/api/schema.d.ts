@@ -2590,6 +2590,50 @@ export interface components {
             version: string;
         };
         /**
+         * HostState
+         * @description One of the machines that runs are spread over.
+         */
+        HostState: {
+            /** Name */
+            name: string;
+            /**
+             * Ready
+             * @description Its cubeyard-fabric answers, and nothing that it needs is missing.
+             */
+            ready: boolean;
+            /**
+             * Reason
+             * @description Why not, or what was found.
+             */
+            reason: string;
+            /**
+             * Docker
+             * @description Its Docker engine answers.
+             */
+            docker: boolean;
+            /** Docker Reason */
+            docker_reason: string;
+            /**
+             * Underlay
+             * @description Its address on the network between the hosts.
+             */
+            underlay: string;
+            /**
+             * Underlay Mtu
+             * @description What that network carries to the others, in bytes; packets of servers may be 50 smaller.
+             */
+            underlay_mtu: number | null;
+            /** Cores */
+            cores: number;
+            /** Memory Free Bytes */
+            memory_free_bytes: number;
+            /**
+             * Share
+             * @description How large a part of the servers it takes, beside the others' shares.
+             */
+            share: number;
+        };
+        /**
          * Hypothesis
          * @description What is expected to hold. A run that breaks it for that long is aborted, and the verdict says so.
          */
@@ -2756,7 +2800,7 @@ export interface components {
         };
         /**
          * Machine
-         * @description Whether this machine emulates, and how.
+         * @description Whether this machine emulates, alone or with others, and how.
          */
         Machine: {
             /** Ready */
@@ -2778,6 +2822,12 @@ export interface components {
             memory_free_bytes: number;
             /** Max Servers */
             max_servers: number;
+            /**
+             * Hosts
+             * @description The machines that runs are spread over; empty: this one alone. Cores and memory are all of theirs.
+             * @default []
+             */
+            hosts: components["schemas"]["HostState"][];
         };
         /** Metric */
         Metric: {

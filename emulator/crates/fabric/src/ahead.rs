@@ -1,5 +1,6 @@
 //! What servers need that can be made before they are there: their programs and maps, while their containers start.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -10,42 +11,41 @@ use crate::network::{Checked, Dataplane};
 use crate::parallel;
 use crate::routes::Routes;
 
-/// The fast path of every server, each for whoever takes it first. Having the kernel check one takes 3 ms. `[measured]`
+/// The fast path of every server of this host, each for whoever takes it first. Having the kernel check one takes 3 ms. `[measured]`
 pub enum Ahead {
     /// A thread is at it.
-    Making(JoinHandle<Result<Vec<FastPath>>>),
+    Making(JoinHandle<Result<BTreeMap<usize, FastPath>>>),
     /// Those that nobody has taken yet, by server.
-    Made(Vec<Option<FastPath>>),
+    Made(BTreeMap<usize, FastPath>),
 }
 
 impl Ahead {
     /// Begins to make them, where the network's dataplane is the kernel.
     pub fn begin(network: &Arc<Checked>) -> Ahead {
         if network.network.dataplane != Dataplane::Kernel {
-            return Ahead::Made(Vec::new());
+            return Ahead::Made(BTreeMap::new());
         }
         let network = network.clone();
         Ahead::Making(std::thread::spawn(move || {
             let routes = Routes::new(&network);
-            let servers = (0..network.network.servers.len()).collect();
-            parallel::for_each(servers, |server| {
-                assembly::make_fast_path(&network, &routes, server)
-            })
+            let made = parallel::for_each(network.servers_here().collect(), |server| {
+                assembly::make_fast_path(&network, &routes, server).map(|fast_path| (server, fast_path))
+            })?;
+            Ok(made.into_iter().collect())
         }))
     }
 
     /// A server's, once all are made; `None` where it was taken before, or could not be made.
     pub fn take(&mut self, server: usize) -> Option<FastPath> {
         if let Ahead::Making(_) = self
-            && let Ahead::Making(thread) = std::mem::replace(self, Ahead::Made(Vec::new()))
+            && let Ahead::Making(thread) = std::mem::replace(self, Ahead::Made(BTreeMap::new()))
         {
             // Whoever needs one that failed makes it again, and is told why it cannot be.
-            let made = thread.join().ok().and_then(Result::ok).unwrap_or_default();
-            *self = Ahead::Made(made.into_iter().map(Some).collect());
+            *self = Ahead::Made(thread.join().ok().and_then(Result::ok).unwrap_or_default());
         }
         match self {
             Ahead::Making(_) => None,
-            Ahead::Made(paths) => paths.get_mut(server)?.take(),
+            Ahead::Made(paths) => paths.remove(&server),
         }
     }
 }

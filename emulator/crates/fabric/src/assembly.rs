@@ -253,8 +253,7 @@ fn make_links(
 ) -> Result<()> {
     let mut from_switches = Batch::new();
     let mut from_servers: Vec<(usize, Batch)> = Vec::new();
-    let mut ours = (0..kernels.len()).filter(|server| network.division.has_server(*server));
-    let all_fresh = ours.all(&is_fresh);
+    let all_fresh = network.servers_here().all(&is_fresh);
     for (link, places) in network.places.iter().enumerate() {
         if !network.division.has_link(link) {
             continue;

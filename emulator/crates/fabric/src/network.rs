@@ -264,10 +264,10 @@ impl Checked {
         }
     }
 
-    /// How many of the servers are on this host.
-    pub fn servers_here(&self) -> usize {
+    /// The servers of this host, by index.
+    pub fn servers_here(&self) -> impl Iterator<Item = usize> {
         let servers = 0..self.network.servers.len();
-        servers.filter(|server| self.division.has_server(*server)).count()
+        servers.filter(|server| self.division.has_server(*server))
     }
 
     /// Whether a server is a gateway.

@@ -78,6 +78,19 @@ pub fn probe() -> Probe {
     }
 }
 
+/// How many processors there are.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, |count| count.get())
+}
+
+/// Memory that programs can still have; 0 where the kernel does not say.
+pub fn memory_free_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kibibytes.map_or(0, |kibibytes| kibibytes * 1024)
+}
+
 /// Whether links can lose and delay packets here; tried once.
 pub fn has_netem() -> bool {
     static NETEM: OnceLock<bool> = OnceLock::new();

@@ -23,6 +23,8 @@ export interface NetworkFrame {
   predicted: Predicted;
   schedule: ScheduledFault[];
   estimate: { servers: number; links: number; flows: number; cpu: number; start_secs: number };
+  /** The machines that the servers are spread over, and which one each server is on; left out where there is one. */
+  hosts?: { name: string[]; of_server: number[] };
   /** What ticks count bytes in: 1, or more where a large network's columns would not fit. */
   unit_bytes?: number;
 }

@@ -82,6 +82,12 @@ export function networkOf(frame: NetworkFrame): Network {
   return { ...network, byName };
 }
 
+/** The machine that a server is on, by the server's row; null where one machine has them all. */
+export function hostOf({ frame }: Pick<Network, "frame">, server: number): string | null {
+  const host = frame.hosts?.of_server[server];
+  return host === undefined ? null : (frame.hosts?.name[host] ?? null);
+}
+
 export function nodeName({ frame }: Pick<Network, "frame">, node: Node): string {
   const { servers, switches } = frame;
   const count = servers.id.length;

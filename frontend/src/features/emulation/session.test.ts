@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { ServerEvent } from "@/api/events";
 import type { Run } from "@/api/types";
 import type { FaultFrame, NetworkFrame, TickFrame } from "./frames";
-import { brokenItems, readItem, stepsOf, writeItem } from "./network";
+import { brokenItems, hostOf, networkOf, readItem, stepsOf, writeItem } from "./network";
 import { predictedSteps } from "./predicted";
 import { brokenAt, emptySession, lastIndexAt, reduceSession, routeAt, spansOf, waysAt } from "./session";
 
@@ -243,4 +243,10 @@ test("a search in time finds the last that is not later", () => {
   ] as const)
     expect(lastIndexAt(items, at)).toBe(index);
   expect(lastIndexAt([], 1)).toBe(-1);
+});
+
+test("a server's host is known where there are several, and is nothing to speak of where there is one", () => {
+  const spread = networkOf({ ...NETWORK, hosts: { name: ["near", "far"], of_server: [0, 0, 1, 1] } });
+  expect([0, 1, 2, 3].map((row) => hostOf(spread, row))).toEqual(["near", "near", "far", "far"]);
+  expect(hostOf(networkOf(NETWORK), 2)).toBeNull();
 });

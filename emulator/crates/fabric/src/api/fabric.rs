@@ -67,7 +67,8 @@ impl Fabric {
     pub fn call(&self, method: &str, params: Value, frames: &SyncSender<Arc<str>>) -> Result<Value> {
         match method {
             "probe" => probe_with(&params),
-            "clock" => Ok(json!({"at_nanos": monotonic_nanos()})),
+            "host" => Ok(json!({"at_nanos": monotonic_nanos(), "cores": probe::cores(),
+                "memory_free_bytes": probe::memory_free_bytes()})),
             "prepare" => self.prepare(params),
             "wire" => self.wire(params),
             "workload" => self.ask(&params, Request::Workload(params["flows"].clone())),
@@ -88,7 +89,7 @@ impl Fabric {
             "runs" => self.describe_all(),
             "end" => end_process(),
             other => {
-                let limit = "probe, clock, prepare, wire, workload, start, stop, inject, recover, subscribe, inspect, \
+                let limit = "probe, host, prepare, wire, workload, start, stop, inject, recover, subscribe, inspect, \
                              destroy, reap, runs or end";
                 Err(FabricError::bad(
                     "method",
@@ -149,8 +150,8 @@ impl Fabric {
     }
 
     fn check_room(&self, runs: &BTreeMap<RunId, Arc<Run>>, network: &Checked) -> Result<()> {
-        let taken: usize = runs.values().map(|run| run.network.servers_here()).sum();
-        let wanted = network.servers_here();
+        let taken: usize = runs.values().map(|run| run.network.servers_here().count()).sum();
+        let wanted = network.servers_here().count();
         if taken + wanted > self.most_servers {
             let limit = format!(
                 "at most {} beside the {taken} of other runs",

@@ -58,7 +58,7 @@ impl Actor {
     }
 
     fn describe(&self) -> Value {
-        let servers = self.ours().map(|at| {
+        let servers = self.network.servers_here().map(|at| {
             let node = &self.nodes[at];
             json!({"id": self.id(at), "mount": node.folder, "wired": self.kernels[at].is_some(),
                 "pid": node.process.as_ref().map(|process| process.pid)})
@@ -158,12 +158,20 @@ impl Actor {
         self.plain = true;
         let run = &self.network.network.run;
         let mut names = self.common_namespaces();
-        names.extend(self.ours().map(|server| run.server_namespace(self.id(server))));
+        names.extend(
+            self.network
+                .servers_here()
+                .map(|server| run.server_namespace(self.id(server))),
+        );
         self.own_namespaces(names)?;
-        for server in self.ours() {
+        for server in self.network.servers_here() {
             journal::give_folder(&self.nodes[server].folder, process::NOBODY)?;
         }
-        Ok(self.ours().map(|server| (server, Home::Named)).collect())
+        Ok(self
+            .network
+            .servers_here()
+            .map(|server| (server, Home::Named))
+            .collect())
     }
 
     fn plan_containers(&mut self, pids: &BTreeMap<u32, u32>) -> Result<Vec<(usize, Home)>> {
@@ -206,7 +214,10 @@ impl Actor {
             fresh.push((server, Home::Process(*pid)));
         }
         if self.switches.is_none() {
-            let missing = self.ours().find(|server| !pids.contains_key(&self.id(*server)));
+            let missing = self
+                .network
+                .servers_here()
+                .find(|server| !pids.contains_key(&self.id(*server)));
             if let Some(server) = missing {
                 let limit = "a pid for every server the first time";
                 return Err(FabricError::bad(
@@ -221,11 +232,6 @@ impl Actor {
             self.state.write(&self.entry)?;
         }
         Ok(fresh)
-    }
-
-    /// The servers of this host, by index.
-    fn ours(&self) -> impl Iterator<Item = usize> {
-        (0..self.nodes.len()).filter(|server| self.network.division.has_server(*server))
     }
 
     /// Names of the namespaces that are no server's.

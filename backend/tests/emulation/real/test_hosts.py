@@ -1,0 +1,105 @@
+"""One run over two Docker engines: real TCP between them, faults across them, and nothing left on either."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.deployment.engine import EngineUnavailableError
+
+from .conftest import Command, skip
+from .machines import Machine, two_machines
+
+SMALL = '{"family":"bcube","n":4,"k":1}'
+SHORT = ("--settle", "1", "--calibrate", "0.5")
+Left = Callable[[], dict[str, set[str]]]
+
+
+@pytest.fixture(scope="module")
+def machines() -> Iterator[tuple[Machine, Machine]]:
+    try:
+        with two_machines() as both:
+            yield both
+    except EngineUnavailableError as error:
+        skip(str(error))
+
+
+@pytest.fixture
+def emulate_there(tmp_path: Path, machines: tuple[Machine, Machine]) -> Command:
+    """`cubeyard emulate` over both of them: one by the address of its engine, the other by a Docker context."""
+    near, far = (machine.setting() for machine in machines)
+    command = Command(tmp_path, machines[0].docker)
+    del command.environment["DOCKER_HOST"]
+    command.environment["DOCKER_CONFIG"] = str(tmp_path / "docker")
+    create = ["docker", "context", "create", "far", "--docker", f"host={far['docker']}"]
+    subprocess.run(create, env={**os.environ, **command.environment}, check=True, capture_output=True)
+    command.environment["CUBEYARD_HOSTS"] = json.dumps([near, {**far, "docker": "far"}])
+    return command
+
+
+def wait_for_servers(machines: tuple[Machine, Machine], each: int, but: frozenset[str] = frozenset()) -> frozenset[str]:
+    """The containers of both machines, once each has so many beside those that were there before."""
+    deadline = time.monotonic() + 60
+    while True:
+        running = [
+            set(machine.docker.run("ps", "--quiet", "--filter", "label=cubeyard.run").stdout.split()) - but
+            for machine in machines
+        ]
+        if [len(some) for some in running] == [each, each]:
+            return frozenset.union(*map(frozenset, running))
+        assert time.monotonic() < deadline, running
+        time.sleep(0.2)
+
+
+def test_all_to_all_over_two_engines_survives_a_cable_between_them(
+    emulate_there: Command, machines: tuple[Machine, Machine]
+) -> None:
+    """Server 00 reaches 20, on the other machine, by switch <1,0>, of which each has a part."""
+    process = emulate_there.start(
+        "--spec", SMALL, "--link-rate", "20M", "--seconds", "9", "--fault", "cable-pulled=00/<1,0>@3-6",
+        "--hypothesis", "goodput-share>=0.4 for 2s", *SHORT,
+    )  # fmt: skip
+    wait_for_servers(machines, 8)
+    found = emulate_there.finish(process)
+    assert len(found["per_flow"]) == 16 * 15
+    assert min(one["goodput_bits_per_sec"] for one in found["per_flow"]) > 0, "every server reaches every other one"
+    assert found["windows"]["before"]["goodput_bits_per_sec"] > 0.8 * found["ideal_bits_per_sec"]
+    assert found["windows"]["before"]["stalled_flows"] == 0
+    (fault,) = found["faults"]
+    assert fault["detected_secs"] < 0.1, "carrier loss is seen at once"
+    assert fault["moves"] > 0
+    assert found["verdict"]["outcome"] == "held"
+    for one in found["per_link"]:
+        assert 0 < one["ab_bits_per_sec"] < 1.05 * 20e6, one
+        assert 0 < one["ba_bits_per_sec"] < 1.05 * 20e6, one
+    lost = [event for event in found["events"] if event["kind"] == "carrier" and not event["up"]]
+    assert {(event["server"], event["port"]) for event in lost} == {(0, 1)}
+    assert found["timings"]["kept"] == []
+    assert [machine.left() for machine in machines] == [{}, {}]
+
+
+def test_whatever_is_killed_on_either_machine_leaves_nothing_on_any(
+    emulate_there: Command, machines: tuple[Machine, Machine]
+) -> None:
+    """First the command, whose leavings go with the next one; then the fabric that this one has on the far machine."""
+    arguments = ("--spec", SMALL, "--workload", "permutation", "--seconds", "60", *SHORT)
+    process = emulate_there.start(*arguments)
+    first = wait_for_servers(machines, 8)
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=20)
+    assert all(machine.left() for machine in machines)
+    process = emulate_there.start(*arguments)
+    wait_for_servers(machines, 8, but=first)
+    machines[1].kill_fabric()
+    said = emulate_there.finish(process, code=2)["said"]
+    assert "Host b: cubeyard-fabric " in said, "whether it went away or did not answer"
+    assert machines[0].left() == {}
+    machines[1].start_fabric()
+    assert machines[1].left() == {}
