@@ -18,8 +18,7 @@ setup-test: ## what its tests need too
 	@bin/setup test
 
 run: setup ## serve Cubeyard with its own PostgreSQL on http://127.0.0.1:8080 (CUBEYARD_PORT sets another port)
-	@CUBEYARD_LOG_LEVEL=$${CUBEYARD_LOG_LEVEL:-warning} CUBEYARD_LOG_FORMAT=$${CUBEYARD_LOG_FORMAT:-console} \
-		exec bin/cubeyard run --port $(CUBEYARD_PORT)
+	@exec bin/serve --port $(CUBEYARD_PORT)
 
 test: setup-test ## pass every check and every test; TEST="lint rust python page journeys emulation deployment" picks some
 	@bin/test $(TEST)

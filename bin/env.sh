@@ -26,6 +26,14 @@ die() {
   exit 1
 }
 
+# Asks y/N when somebody is there to answer; nobody is in CI or without a terminal, and then the answer is yes.
+agree() {
+  if [ "${CI:-}" = true ] || [ "${CI:-}" = 1 ] || [ "${YES:-}" = 1 ] || [ ! -t 0 ] || [ ! -t 1 ]; then return 0; fi
+  local answer
+  read -r -p "$1 [y/N] " answer
+  case $answer in y | Y | yes) return 0 ;; *) return 1 ;; esac
+}
+
 # Runs a command as root: as it is when we are root, by sudo when we are not.
 as_root() {
   if [ "$(id -u)" -eq 0 ]; then

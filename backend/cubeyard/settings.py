@@ -84,6 +84,8 @@ class Settings(BaseSettings):
     """Where cubeyard-fabric listens and keeps its journal; one of the home's own under /run/cubeyard if unset."""
     fabric_start: bool = True
     """Whether to start cubeyard-fabric when it is needed, does not run, and this process is root."""
+    fabric_sudo: bool = False
+    """Whether to start it with sudo where this process is not root. sudo is never let ask for a password."""
     programs_dir: Path | None = None
     """Where cubeyard-fabric and cubeyard-node are, beside the places where `make setup` puts them."""
 

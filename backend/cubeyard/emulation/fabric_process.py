@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -56,25 +55,45 @@ class FabricProcess:
         binary = program(self._settings, FABRIC)
         if binary is None:
             raise FabricGoneError(f"There is no {FABRIC} on this machine. `make setup` builds it.")
-        if os.geteuid() != 0:
+        by_sudo = os.geteuid() != 0
+        if by_sudo and not self._settings.fabric_sudo:
             raise FabricGoneError(
                 f"Emulation needs {FABRIC}, which runs as root. Start it with: {by_hand(binary, self.place)}"
             )
         self.place.make()
+        words = [
+            str(binary),
+            "serve",
+            "--socket",
+            str(self.place.socket),
+            "--state",
+            str(self.place.state),
+            *self._node(),
+        ]
+        if by_sudo:
+            words = ["sudo", "-n", *words, "--uid", str(os.geteuid())]
+        # Ctrl-C in the terminal is not for the fabric: it goes when its runs have. sudo knows who may by the terminal.
         self._process = subprocess.Popen(
-            [str(binary), "serve", "--socket", str(self.place.socket), "--state", str(self.place.state), *self._node()],
+            words,
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr,
-            start_new_session=True,
+            start_new_session=not by_sudo,
+            process_group=0 if by_sudo else None,
         )
         try:
             with self.place.disk():
                 self._marker.write_text(str(self._process.pid))
+                self._wait_for_answer(by_hand(binary, self.place))
+                # sudo's own number is another than the fabric's
+                self._marker.write_text(str(self.pid))
         except DiskFullError:
             # Without the marker nobody would know that it is ours to end.
-            self._process.terminate()
-            self._process.wait(STOP_SECS)
+            self._abandon()
             raise
+        log.info("fabric_started", socket=str(self.place.socket))
+
+    def _wait_for_answer(self, other_way: str) -> None:
+        assert self._process is not None
         deadline = time.monotonic() + START_SECS
         while self.pid is None:
             if self._process.poll() is not None or time.monotonic() > deadline:
@@ -82,9 +101,10 @@ class FabricProcess:
                 self.stop()
                 if scarce(self.place.folder):
                     raise DiskFullError(JOURNAL, self.place.folder)
-                raise FabricGoneError(f"{FABRIC} does not start (it ended with {code}); what it said is in the log.")
+                raise FabricGoneError(
+                    f"{FABRIC} does not start (it ended with {code}); what it said is in the log. By hand: {other_way}"
+                )
             time.sleep(0.02)
-        log.info("fabric_started", socket=str(self.place.socket))
 
     def _node(self) -> list[str]:
         node = program(self._settings, NODE)
@@ -110,10 +130,7 @@ class FabricProcess:
         pid = self.pid
         ours = pid is not None and self._marker.exists() and self._marker.read_text() == str(pid)
         if ours and pid is not None and all(self.place.free(lock) for lock in self.place.locks() if lock != "owner"):
-            os.kill(pid, signal.SIGTERM)
-            deadline = time.monotonic() + STOP_SECS
-            while self.pid is not None and time.monotonic() < deadline:
-                time.sleep(0.05)
+            self._end()
             self._marker.unlink(missing_ok=True)
         if self._process is not None and (pid is None or ours):
             try:
@@ -122,6 +139,25 @@ class FabricProcess:
                 log.warning("fabric_did_not_end", pid=self._process.pid)
             else:
                 self._process = None
+
+    def _abandon(self) -> None:
+        """End what was only just started, as soon as it answers."""
+        assert self._process is not None
+        deadline = time.monotonic() + START_SECS
+        while self._process.poll() is None and time.monotonic() < deadline:
+            self._end()
+            time.sleep(0.05)
+
+    def _end(self) -> None:
+        """Ask it to end, which one who is not root may too, and wait until it has."""
+        try:
+            with FabricClient(self.place.socket) as client:
+                client.call("end")
+        except FabricGoneError:
+            return
+        deadline = time.monotonic() + STOP_SECS
+        while self.pid is not None and time.monotonic() < deadline:
+            time.sleep(0.05)
 
 
 def by_hand(binary: Path | str, place: Place) -> str:

@@ -110,7 +110,9 @@ class EmulationRunner:
     def reap(self) -> None:
         """Remove what dead runs left on this machine. Never fails: it is tried again."""
         try:
-            if self._settings.hosts or self._place.folder.exists():
+            # sudo may ask for a password again by and by, and a worker cannot: its fabric starts while it is known.
+            settings = self._settings
+            if settings.hosts or settings.fabric_sudo or self._place.folder.exists():
                 self._wake()
                 reap(self._settings, self._place)
             reap_left_alone(self._settings)
