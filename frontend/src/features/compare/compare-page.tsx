@@ -1,34 +1,26 @@
-import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
-import { api, take } from "@/api/client";
-import type { CompareResponse } from "@/api/types";
-import { Button, buttonClass } from "@/ui/button";
+import { Button } from "@/ui/button";
 import { CopyButton, saveFile } from "@/ui/clipboard";
-import { Icon } from "@/ui/icon";
 import { BasisBadge, Empty, Skeleton } from "@/ui/marks";
-import { Menu, TriggerButton } from "@/ui/overlay";
-import { csvOf } from "@/ui/table-order";
 import { Segmented } from "@/ui/tabs";
 import { plural } from "@/units";
 import { type Command, useCommands } from "../shared/commands";
 import { type ScreenRequest, useScreen } from "../shared/curl";
-import { EXAMPLES } from "../shared/examples";
 import { ProblemView } from "../shared/problem";
-import { type ComparedRef, DEFAULT_REFS, MAX_PLANS, readRefs, resolveRef, without } from "../shared/refs";
+import { DEFAULT_REFS, MAX_PLANS, readRefs, without } from "../shared/refs";
 import { Shell } from "../shared/shell";
 import type { Json } from "../shared/spec";
+import { AddPlan } from "./add-plan";
 import styles from "./compare-page.module.css";
 import { CompareTable } from "./compare-table";
-import { predictedRows, sweepOf } from "./degradation";
-import { useDegradation } from "./use-degradation";
+import { compareCsv } from "./comparison-csv";
+import { sweepOf } from "./degradation";
+import { bodyOf, useComparison } from "./use-comparison";
 
 const CompareCharts = lazy(() => import("./compare-charts"));
 const DegradationSection = lazy(() => import("./degradation-section"));
 const WorkOrderDialog = lazy(() => import("./work-order"));
-
-const bodyOf = ({ id, revision, spec, name }: ComparedRef) =>
-  id ? { id, ...(revision && { revision }) } : { spec, name };
 
 export default function ComparePage() {
   const search = useSearch({ strict: false }) as { plans?: string; base?: number; as?: "charts" };
@@ -45,24 +37,7 @@ export default function ComparePage() {
       search: { plans: next.join(","), base: nextBase || undefined, as: search.as },
     });
 
-  const resolved = useQuery({
-    queryKey: ["compare-refs", refs],
-    queryFn: () => Promise.all(refs.map(resolveRef)),
-    staleTime: Number.POSITIVE_INFINITY,
-    retry: false,
-  });
-  const query = useQuery<CompareResponse>({
-    queryKey: ["compare", refs, base],
-    enabled: resolved.data !== undefined && refs.length >= 2,
-    placeholderData: (old, oldQuery) =>
-      (oldQuery?.queryKey[1] as string[] | undefined)?.length === refs.length ? old : undefined,
-    queryFn: ({ signal }) =>
-      take(api.POST("/api/v1/compare", { body: { plans: resolved.data!.map(bodyOf), base }, signal })),
-  });
-  const recent = useQuery({
-    queryKey: ["plans", 12],
-    queryFn: ({ signal }) => take(api.GET("/api/v1/plans", { params: { query: { limit: 12 } }, signal })),
-  });
+  const { resolved, query, data, degradation, add } = useComparison(refs, base);
   useEffect(() => {
     document.title = "Compare · Cubeyard";
   }, []);
@@ -89,25 +64,6 @@ export default function ComparePage() {
   );
   useScreen(requests);
 
-  const add = useMemo(
-    () => [
-      {
-        title: "Examples, 2,048 servers each",
-        entries: EXAMPLES.filter((e) => !refs.includes(`ex.${e.slug}`)).map((e) => ({
-          id: `ex.${e.slug}`,
-          label: e.title,
-          hint: e.detail,
-        })),
-      },
-      {
-        title: "Saved plans",
-        entries: (recent.data?.items ?? [])
-          .filter((plan) => !refs.includes(plan.id))
-          .map((plan) => ({ id: plan.id, label: plan.name, hint: plan.title })),
-      },
-    ],
-    [refs, recent.data],
-  );
   const commands = useMemo<Command[]>(
     () =>
       refs.length >= MAX_PLANS
@@ -129,19 +85,6 @@ export default function ComparePage() {
   );
   useCommands("compare", commands);
 
-  const degradation = useDegradation(resolved.data);
-  const points = degradation.log?.points;
-  const compared = query.data?.plans.length === refs.length ? query.data : undefined;
-  const data =
-    useMemo(
-      () =>
-        compared &&
-        points?.length && {
-          ...compared,
-          rows: [...compared.rows, ...predictedRows(points, refs.length, base)],
-        },
-      [compared, points, refs.length, base],
-    ) || compared;
   const predicted = data && (
     <Suspense fallback={<Skeleton height={40} />}>
       <DegradationSection degradation={degradation} names={data.plans.map(({ name }) => name)} />
@@ -196,26 +139,7 @@ export default function ComparePage() {
               { id: "charts", label: "Charts" },
             ]}
           />
-          {refs.length < MAX_PLANS && (
-            <Menu
-              label="Add a plan"
-              trigger={
-                <TriggerButton className={buttonClass()}>
-                  <Icon name="plus" />
-                  Add a plan
-                </TriggerButton>
-              }
-              groups={add
-                .filter((group) => group.entries.length > 0)
-                .map((group) => ({
-                  ...group,
-                  entries: group.entries.map((entry) => ({
-                    ...entry,
-                    onAction: () => go([...refs, entry.id], base),
-                  })),
-                }))}
-            />
-          )}
+          {refs.length < MAX_PLANS && <AddPlan groups={add} onAdd={(id) => go([...refs, id], base)} />}
         </div>
         {resolved.isError || query.isError ? (
           <ProblemView
@@ -273,17 +197,5 @@ export default function ComparePage() {
         )}
       </Suspense>
     </Shell>
-  );
-}
-
-function compareCsv(data: CompareResponse): string {
-  return csvOf(
-    ["Group", "Metric", "Unit", ...data.plans.map((plan) => plan.name)],
-    data.rows.map((row) => [
-      row.group,
-      row.title,
-      row.unit,
-      ...row.values.map((v) => (v === null ? "" : String(v))),
-    ]),
   );
 }

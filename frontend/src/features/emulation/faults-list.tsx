@@ -3,7 +3,7 @@ import { useMutation } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import { Button } from "@/ui/button";
 import { faultKind } from "../shared/fault-kinds";
-import { problemText } from "./break-panel";
+import { problemText } from "./break-draft";
 import styles from "./emulation.module.css";
 import { secsText } from "./series";
 import type { Session } from "./session";

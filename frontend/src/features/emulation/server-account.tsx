@@ -4,7 +4,7 @@ import { api, take } from "@/api/client";
 import { Section } from "@/ui/form";
 import { Skeleton } from "@/ui/marks";
 import { formatBitsPerSec, formatBytes, formatCount, formatShort, plural } from "@/units";
-import { problemText } from "./break-panel";
+import { problemText } from "./break-draft";
 import styles from "./emulation.module.css";
 import { type Item, type Network, nodeName } from "./network";
 import { secsText } from "./series";

@@ -1,6 +1,5 @@
 /** The network as it is now: what every link carries each way, what every server receives, what is broken, how a flow goes. */
 import {
-  type CSSProperties,
   type KeyboardEvent,
   type MouseEvent,
   type PointerEvent,
@@ -14,20 +13,12 @@ import {
 } from "react";
 import { paletteOf } from "@/render/resolve";
 import { PAN_STEP_PX, useZoom, ZOOM_STEP } from "@/render/use-zoom";
-import { formatBitsPerSec, formatPercent, plural, type ThemeName } from "@/units";
+import { plural, type ThemeName } from "@/units";
 import styles from "./emulation.module.css";
 import type { Tick } from "./frames";
-import {
-  type Broken,
-  type Item,
-  itemName,
-  itemOfNode,
-  type Network,
-  nodeName,
-  nodeOf,
-  type Step,
-} from "./network";
-import { boxOf, hitAt, type Layout, layoutOf, pointOn } from "./topology-layout";
+import { type Broken, type Item, type Network, nodeOf, type Step } from "./network";
+import { type Hover, hoveredItem, PictureTooltip, spokenOf } from "./picture-tooltip";
+import { hitAt, type Layout, layoutOf } from "./topology-layout";
 import { paintPicture } from "./topology-paint";
 
 export interface TopologyHandle {
@@ -36,8 +27,6 @@ export interface TopologyHandle {
   fit(): void;
   toPngBlob(): Promise<Blob>;
 }
-
-type Hover = { node: number } | { link: number };
 
 export interface TopologyViewProps {
   network: Network;
@@ -55,6 +44,13 @@ export interface TopologyViewProps {
   onSelect: (item: Item | null) => void;
   handleRef?: RefObject<TopologyHandle | null>;
 }
+
+const ARROWS: Readonly<Record<string, readonly [number, number] | undefined>> = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+};
 
 export function TopologyView({
   network,
@@ -181,8 +177,6 @@ export function TopologyView({
     );
   };
   const drag = useRef<{ x: number; y: number } | null>(null);
-  const itemOf = (hit: Hover): Item =>
-    "node" in hit ? itemOfNode(network, hit.node) : { kind: "link", row: hit.link };
   const onPointerMove = (event: PointerEvent) => {
     if (event.buttons !== 0) return;
     const hit = at(event);
@@ -192,7 +186,7 @@ export function TopologyView({
     const from = drag.current;
     if (from && Math.hypot(event.clientX - from.x, event.clientY - from.y) > 3) return;
     const hit = at(event);
-    onSelect(hit ? itemOf(hit) : null);
+    onSelect(hit ? hoveredItem(network, hit) : null);
   };
   const count = network.servers + network.switches + network.links;
   const stepBy = (by: number) => {
@@ -210,7 +204,7 @@ export function TopologyView({
     else if (event.key === "0") zoom.reset();
     else if (event.key === ".") stepBy(1);
     else if (event.key === ",") stepBy(-1);
-    else if ((event.key === "Enter" || event.key === " ") && hover) onSelect(itemOf(hover));
+    else if ((event.key === "Enter" || event.key === " ") && hover) onSelect(hoveredItem(network, hover));
     else if (event.key === "Escape" && (hover || selection)) {
       setHover(null);
       onSelect(null);
@@ -219,7 +213,6 @@ export function TopologyView({
     event.stopPropagation();
   };
 
-  const hovered = hover ? itemOf(hover) : null;
   return (
     <div
       ref={frame}
@@ -241,62 +234,18 @@ export function TopologyView({
     >
       <canvas ref={canvas} className={styles.layer} data-testid="live-canvas" />
       <output className="visually-hidden" aria-live="polite">
-        {hovered
-          ? [`${hovered.kind} ${itemName(network, hovered)}`, ...linesOf(network, tick, hovered)].join(", ")
-          : ""}
+        {spokenOf(network, tick, hover)}
       </output>
-      {hovered && hover && layout && (
-        <div className={styles.tooltip} style={placeOf(layout, hover, zoom.current(), size)}>
-          <strong>{itemName(network, hovered)}</strong>
-          {linesOf(network, tick, hovered).map((line) => (
-            <div key={line}>{line}</div>
-          ))}
-        </div>
+      {hover && layout && (
+        <PictureTooltip
+          network={network}
+          tick={tick}
+          hover={hover}
+          layout={layout}
+          zoom={zoom.current()}
+          size={size}
+        />
       )}
     </div>
   );
-}
-
-const ARROWS: Readonly<Record<string, readonly [number, number] | undefined>> = {
-  ArrowLeft: [-1, 0],
-  ArrowRight: [1, 0],
-  ArrowUp: [0, -1],
-  ArrowDown: [0, 1],
-};
-
-function placeOf(
-  layout: NonNullable<ReturnType<typeof layoutOf>>,
-  hover: Hover,
-  zoom: { k: number; x: number; y: number },
-  size: { width: number; height: number },
-): CSSProperties {
-  let [x, y] = [0, 0];
-  if ("node" in hover) {
-    const box = boxOf(layout, hover.node);
-    [x, y] = [box.x + box.width / 2, box.y + box.height];
-  } else ({ x, y } = pointOn(layout.curves, hover.link, 0.5));
-  [x, y] = [x * zoom.k + zoom.x, y * zoom.k + zoom.y];
-  return {
-    ...(x > size.width - 220 ? { right: size.width - x + 8 } : { left: x + 8 }),
-    ...(y > size.height - 90 ? { bottom: size.height - y + 8 } : { top: y + 8 }),
-  };
-}
-
-/** What a tick says of an item, in lines. */
-export function linesOf(network: Network, tick: Tick | null, { kind, row }: Item): string[] {
-  if (kind === "switch") return [plural(network.linksOf[network.servers + row]!.length, "link")];
-  if (!tick) return [];
-  const rate = (bytes: number) => formatBitsPerSec((bytes * 8) / tick.secs);
-  if (kind === "server")
-    return [
-      `receives ${rate(tick.received[row]!)}`,
-      `relays ${rate(tick.relayed[row]!)}`,
-      `CPU ${formatPercent(tick.serverCpu[row])} of a core`,
-    ];
-  const [a, b] = [nodeName(network, network.a[row]!), nodeName(network, network.b[row]!)];
-  const share = (bytes: number) => formatPercent((bytes * 8) / tick.secs / network.frame.rate_bits_per_sec);
-  return [
-    `${a} → ${b} ${rate(tick.ab[row]!)} (${share(tick.ab[row]!)})`,
-    `${b} → ${a} ${rate(tick.ba[row]!)} (${share(tick.ba[row]!)})`,
-  ];
 }

@@ -2,36 +2,24 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useEffect, useId, useMemo, useState } from "react";
 import { api, take } from "@/api/client";
-import type { Figure, FigureResult, Run } from "@/api/types";
-import { LineChart } from "@/charts";
+import type { Figure, Run } from "@/api/types";
 import { Button } from "@/ui/button";
 import { saveFile } from "@/ui/clipboard";
 import { NumberInput } from "@/ui/form";
 import { BasisBadge, Empty, Skeleton } from "@/ui/marks";
-import { csvOf } from "@/ui/table-order";
-import { formatPercent } from "@/units";
 import { type Command, useCommands } from "../shared/commands";
 import { type ScreenRequest, useScreen } from "../shared/curl";
 import { ProblemView } from "../shared/problem";
-import { isOver, type LiveRun, remainingText } from "../shared/runs";
+import { isOver, type LiveRun } from "../shared/runs";
 import { Shell } from "../shared/shell";
 import type { Json } from "../shared/spec";
-import { useTheme } from "../shared/theme";
-import {
-  axesOf,
-  bandText,
-  choicesOf,
-  linesOf,
-  provenanceText,
-  seedsOf,
-  summaryText,
-  unitText,
-  valueText,
-} from "./figures";
+import { ResultView, rowsCsv } from "./figure-result";
+import { seedsOf, summaryText } from "./figures";
 import styles from "./figures.module.css";
 import { FidelityNote, HostNote } from "./measured";
+import { RunLine } from "./run-line";
 import { useRun } from "./use-run";
-import { VerdictMark, VerdictSummary } from "./verdict-mark";
+import { VerdictSummary } from "./verdict-mark";
 
 const DEFAULT_SEEDS = 3;
 
@@ -216,131 +204,5 @@ function FigureView({ id }: { id: string }) {
         )}
       </div>
     </Shell>
-  );
-}
-
-/** How far the run is, and why it ended when it did not go well. */
-function RunLine({ run, busy }: { run: LiveRun | null; busy: boolean }) {
-  const ended = run !== null && !busy && (run.state === "failed" || run.state === "cancelled");
-  const progress = run?.progress ?? 0;
-  const left = run?.remaining_secs;
-  return (
-    <div className={styles.live} data-shown={busy || ended || undefined}>
-      <span role="status">
-        {ended && `The last run was ${run.state === "failed" ? "not finished" : "cancelled"}`}
-        {ended && (run.reason ? `: ${run.reason}` : ".")}
-        {busy && (run?.state === "running" ? "Running" : "Waiting for a worker")}
-      </span>
-      {busy && (
-        <>
-          <progress max={1} value={progress} aria-label="Progress of the run" />
-          <span>{formatPercent(progress)}</span>
-          <span>{remainingText(left)}</span>
-        </>
-      )}
-    </div>
-  );
-}
-
-function ResultView({ figure, result }: { figure: Figure; result: FigureResult }) {
-  const theme = useTheme((state) => state.name);
-  const lines = useMemo(() => linesOf(result), [result]);
-  const provenance = provenanceText(figure);
-  const choices = choicesOf(result);
-  const axes = axesOf(result);
-  return (
-    <>
-      {lines.length > 0 && (
-        <section className={styles.block} aria-label="Chart">
-          <LineChart
-            title={figure.title}
-            theme={theme}
-            provenance={provenance}
-            fileName={figure.id}
-            series={lines}
-            xLabel={axes.x}
-            yLabel={axes.y}
-            height={300}
-          />
-        </section>
-      )}
-      <section className={styles.block} aria-label="Numbers">
-        <table className={styles.table}>
-          <caption className="visually-hidden">The paper’s numbers beside ours</caption>
-          <thead>
-            <tr>
-              <th scope="col">Number</th>
-              <th scope="col" className={styles.number}>
-                Paper
-              </th>
-              <th scope="col" className={styles.number}>
-                Ours
-              </th>
-              <th scope="col" className={styles.unit}>
-                Unit
-              </th>
-              <th scope="col" className={styles.band}>
-                Band
-              </th>
-              <th scope="col" className={styles.reasoned}>
-                Verdict
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {result.rows.map((row, at) => (
-              <tr key={at}>
-                <th scope="row">{row.name}</th>
-                <td className={styles.number}>{valueText(row.paper, 7)}</td>
-                <td className={styles.number}>
-                  {valueText(row.ours)}
-                  {row.deviation && row.deviation > 1e-9 * Math.abs(row.ours ?? 0) ? (
-                    <span className={styles.muted} title="Standard deviation over the seeds">
-                      {` ± ${valueText(row.deviation, 2)}`}
-                    </span>
-                  ) : null}
-                </td>
-                <td>{unitText(row.unit)}</td>
-                <td className={styles.band}>{bandText(row.low, row.high)}</td>
-                <td>
-                  <VerdictMark verdict={row.verdict} />
-                  {row.reason && <p className={styles.muted}>{row.reason}</p>}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
-      {choices.length > 0 && (
-        <section className={styles.block} aria-labelledby="choices">
-          <h2 id="choices">What the paper leaves open, and our choice</h2>
-          <ul className={styles.choices}>
-            {choices.map((choice) => (
-              <li key={choice}>{choice}</li>
-            ))}
-          </ul>
-        </section>
-      )}
-      <p className={styles.provenance}>{provenance}</p>
-    </>
-  );
-}
-
-function rowsCsv(result: FigureResult): string {
-  const text = (value: number | null | undefined) =>
-    value === null || value === undefined ? "" : String(value);
-  return csvOf(
-    ["Number", "Paper", "Ours", "Standard deviation", "Unit", "Band from", "Band to", "Verdict", "Reason"],
-    result.rows.map((row) => [
-      row.name,
-      text(row.paper),
-      text(row.ours),
-      text(row.deviation),
-      row.unit,
-      text(row.low),
-      text(row.high),
-      row.verdict,
-      row.reason ?? "",
-    ]),
   );
 }

@@ -1,0 +1,73 @@
+/** The comparison of some plans against one of them, with what is predicted of them, and the plans that may be added. */
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { api, take } from "@/api/client";
+import type { CompareResponse } from "@/api/types";
+import { EXAMPLES } from "../shared/examples";
+import { type ComparedRef, resolveRef } from "../shared/refs";
+import { predictedRows } from "./degradation";
+import { useDegradation } from "./use-degradation";
+
+/** A plan as the comparison is asked for it. */
+export const bodyOf = ({ id, revision, spec, name }: ComparedRef) =>
+  id ? { id, ...(revision && { revision }) } : { spec, name };
+
+/** Plans to choose from. */
+export interface PlanGroup {
+  title: string;
+  entries: { id: string; label: string; hint: string }[];
+}
+
+export function useComparison(refs: string[], base: number) {
+  const resolved = useQuery({
+    queryKey: ["compare-refs", refs],
+    queryFn: () => Promise.all(refs.map(resolveRef)),
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false,
+  });
+  const query = useQuery<CompareResponse>({
+    queryKey: ["compare", refs, base],
+    enabled: resolved.data !== undefined && refs.length >= 2,
+    placeholderData: (old, oldQuery) =>
+      (oldQuery?.queryKey[1] as string[] | undefined)?.length === refs.length ? old : undefined,
+    queryFn: ({ signal }) =>
+      take(api.POST("/api/v1/compare", { body: { plans: resolved.data!.map(bodyOf), base }, signal })),
+  });
+  const recent = useQuery({
+    queryKey: ["plans", 12],
+    queryFn: ({ signal }) => take(api.GET("/api/v1/plans", { params: { query: { limit: 12 } }, signal })),
+  });
+  const degradation = useDegradation(resolved.data);
+  const points = degradation.log?.points;
+  const compared = query.data?.plans.length === refs.length ? query.data : undefined;
+  const data =
+    useMemo(
+      () =>
+        compared &&
+        points?.length && {
+          ...compared,
+          rows: [...compared.rows, ...predictedRows(points, refs.length, base)],
+        },
+      [compared, points, refs.length, base],
+    ) || compared;
+  const add = useMemo<PlanGroup[]>(
+    () => [
+      {
+        title: "Examples, 2,048 servers each",
+        entries: EXAMPLES.filter((e) => !refs.includes(`ex.${e.slug}`)).map((e) => ({
+          id: `ex.${e.slug}`,
+          label: e.title,
+          hint: e.detail,
+        })),
+      },
+      {
+        title: "Saved plans",
+        entries: (recent.data?.items ?? [])
+          .filter((plan) => !refs.includes(plan.id))
+          .map((plan) => ({ id: plan.id, label: plan.name, hint: plan.title })),
+      },
+    ],
+    [refs, recent.data],
+  );
+  return { resolved, query, data, degradation, add };
+}

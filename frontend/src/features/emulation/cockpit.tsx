@@ -1,0 +1,167 @@
+/** The session at one time: its picture, its charts, its log, and what can be done to it. */
+import { useSearch } from "@tanstack/react-router";
+import { useCallback, useId, useMemo, useRef, useState } from "react";
+import type { Experiment } from "@/api/types";
+import type { RunViewProps } from "../shared/run-frame";
+import type { RunSearch } from "../shared/run-url";
+import { isOver } from "../shared/runs";
+import { useTheme } from "../shared/theme";
+import { timeDomain } from "./axis";
+import { withTarget } from "./break-draft";
+import { ChartsPanel } from "./charts-panel";
+import styles from "./emulation.module.css";
+import { LivePicture } from "./live-picture";
+import { brokenItems, type Item, itemName, type Network, readItem, writeItem } from "./network";
+import { PictureBar } from "./picture-bar";
+import { ReportPanel, Verdict } from "./report-panel";
+import { brokenAt, type Session } from "./session";
+import { type Side, SidePanel } from "./side-panel";
+import { Numbers } from "./summary";
+import { Timeline } from "./timeline";
+import type { TopologyHandle } from "./topology-view";
+import { useInjecting } from "./use-injecting";
+import { usePlayback } from "./use-playback";
+import { useRunSearch } from "./use-run-search";
+import { useSessionCommands } from "./use-session-commands";
+import { tickAt, useWindow } from "./use-window";
+
+export interface CockpitProps {
+  run: RunViewProps["run"];
+  experiment: Experiment;
+  onStopAll: () => void;
+}
+
+/** Follows the calm session; the picture alone follows every tick. */
+export function Cockpit({
+  session,
+  network,
+  run,
+  experiment,
+  onStopAll,
+}: CockpitProps & { session: Session; network: Network }) {
+  const id = useId();
+  const theme = useTheme((state) => state.name);
+  const search = useSearch({ strict: false }) as RunSearch;
+  const setSearch = useRunSearch();
+  const over = isOver(session.live.state);
+  const { history: ticks } = session;
+  const [begin] = timeDomain(session);
+  const end = ticks.at(-1)?.at ?? begin;
+
+  const [playback, setPlayback] = usePlayback(
+    search.mode === "replay" ? (search.at ?? null) : null,
+    end,
+    useCallback(
+      (at: number | null) =>
+        setSearch({ mode: at === null ? undefined : "replay", at: at === null ? undefined : round(at) }),
+      [setSearch],
+    ),
+  );
+  const following = playback.at === null;
+  const at = playback.at ?? end;
+  const window = useWindow(run.events_url, session, playback.at);
+  const tick = (following ? ticks.at(-1) : tickAt(ticks, window, at)) ?? null;
+  const shownAt = following ? Number.POSITIVE_INFINITY : at;
+  const broken = useMemo(
+    () => brokenItems(network, brokenAt(session.faults, shownAt)),
+    [network, session.faults, shownAt],
+  );
+
+  const selection = useMemo(() => readItem(network, search.sel), [network, search.sel]);
+  const select = useCallback(
+    (item: Item | null) => setSearch({ sel: writeItem(network, item) }),
+    [network, setSearch],
+  );
+  const [side, setSide] = useState<Side>(selection ? "inspect" : "events");
+  const injecting = useInjecting(
+    over,
+    useCallback(() => setSide("break"), []),
+  );
+  const flowing = !over && following && ticks.length > 0 && session.phases.at(-1)?.phase !== "removing";
+  const { on: choosing, setDraft } = injecting;
+  const choose = useCallback(
+    (item: Item | null) => {
+      if (choosing) setDraft((before) => withTarget(before, item));
+      else {
+        select(item);
+        if (item) setSide("inspect");
+      }
+    },
+    [choosing, setDraft, select],
+  );
+  const handle = useRef<TopologyHandle | null>(null);
+  const view = search.view ?? "logical";
+  const replay = useCallback(() => setPlayback({ at: begin, playing: true }), [begin, setPlayback]);
+  useSessionCommands({
+    over,
+    injecting: injecting.on,
+    onStopAll,
+    onInjecting: injecting.turn,
+    onReplay: replay,
+  });
+
+  return (
+    <>
+      <Numbers session={session} tick={tick} />
+      {session.report && <Verdict report={session.report} />}
+      <div className={styles.cockpit}>
+        <div className={styles.main}>
+          <PictureBar
+            panelId={`${id}-view`}
+            view={view}
+            onView={(next) => setSearch({ view: next === "logical" ? undefined : next })}
+            injecting={injecting.on}
+            onInjecting={injecting.turn}
+            flowing={flowing}
+            handle={handle}
+            fileName={`run-${run.id}.png`}
+          />
+          <div id={`${id}-view`} role="tabpanel" aria-label={view === "floor" ? "Floor" : "Logical"}>
+            <LivePicture
+              view={view}
+              network={network}
+              experiment={experiment}
+              at={playback.at}
+              window={window}
+              selection={selection}
+              targets={injecting.targets}
+              injecting={injecting.on}
+              theme={theme}
+              onSelect={choose}
+              handleRef={handle}
+            />
+          </div>
+          <Timeline
+            session={session}
+            over={over}
+            playback={playback}
+            setPlayback={setPlayback}
+            theme={theme}
+          />
+        </div>
+        <SidePanel
+          runId={run.id}
+          session={session}
+          network={network}
+          tick={tick}
+          at={shownAt}
+          side={side}
+          onSide={setSide}
+          selection={selection}
+          onSelect={select}
+          broken={broken}
+          injecting={injecting}
+          flowing={flowing}
+          over={over}
+        />
+        {session.report && <ReportPanel report={session.report} />}
+        <ChartsPanel session={session} run={run} at={following ? null : at} />
+      </div>
+      <output className="visually-hidden" aria-live="polite">
+        {selection ? `${selection.kind} ${itemName(network, selection)} is selected` : ""}
+      </output>
+    </>
+  );
+}
+
+const round = (secs: number) => Math.round(secs * 10) / 10;

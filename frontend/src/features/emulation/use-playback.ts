@@ -1,0 +1,44 @@
+import { useCallback, useEffect, useRef, useState } from "react";
+
+export interface Playback {
+  /** Null follows the newest tick. */
+  at: number | null;
+  playing: boolean;
+  speed: number;
+}
+
+const STEP_MS = 100;
+
+/** Moves `at` on while it plays, and stops at the newest tick. */
+export function usePlayback(
+  initialAt: number | null,
+  end: number,
+  onAt: (at: number | null) => void,
+): [Playback, (change: Partial<Playback>) => void] {
+  const [playback, setPlayback] = useState<Playback>({ at: initialAt, playing: false, speed: 1 });
+  const latest = useRef({ end, onAt });
+  latest.current = { end, onAt };
+  const { playing, speed } = playback;
+  useEffect(() => {
+    if (!playing) return;
+    const timer = setInterval(() => {
+      setPlayback((before) => {
+        if (before.at === null) return { ...before, playing: false };
+        const at = before.at + (STEP_MS / 1000) * speed;
+        return at >= latest.current.end ? { ...before, at: null, playing: false } : { ...before, at };
+      });
+    }, STEP_MS);
+    return () => clearInterval(timer);
+  }, [playing, speed]);
+  // The address follows when it rests, not with every step.
+  useEffect(() => {
+    if (playing) return;
+    const timer = setTimeout(() => latest.current.onAt(playback.at), 250);
+    return () => clearTimeout(timer);
+  }, [playback.at, playing]);
+  const change = useCallback(
+    (next: Partial<Playback>) => setPlayback((before) => ({ ...before, ...next })),
+    [],
+  );
+  return [playback, change];
+}

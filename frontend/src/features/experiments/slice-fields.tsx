@@ -1,0 +1,76 @@
+/** A part of a plan that is too large to run whole; offered when the server says so. */
+import { ApiError } from "@/api/client";
+import { Button } from "@/ui/button";
+import { Field, NumberInput, TextInput } from "@/ui/form";
+import { isObject, type Json, mergePatch } from "../shared/spec";
+import type { Draft } from "./draft";
+import styles from "./emulation-section.module.css";
+import { emulationOf, withEmulation } from "./engine";
+import { type Messages, messageAt } from "./messages";
+
+export function SliceFields({
+  draft,
+  messages,
+  error,
+  onChange,
+}: {
+  draft: Draft;
+  messages: Messages;
+  error: unknown;
+  onChange: (draft: Draft) => void;
+}) {
+  const { slice } = emulationOf(draft);
+  const offer =
+    error instanceof ApiError
+      ? error.findings.find(({ code }) => code === "too-large-emulation")?.fix
+      : undefined;
+  const message = messageAt(messages, "emulation.slice");
+  if (!isObject(slice))
+    return offer ? (
+      <div className={styles.offer} role="status">
+        <p>{message ?? "The plan is too large for this machine."}</p>
+        <Button small icon="wand" onClick={() => onChange(mergePatch(draft, offer as Json) as Draft)}>
+          Take a slice of it
+        </Button>
+      </div>
+    ) : null;
+  return (
+    <fieldset className={styles.slice}>
+      <legend>A slice of the plan</legend>
+      <Field label="Around server" controlWidth={120} message={message}>
+        {({ id, describedBy }) => (
+          <TextInput
+            id={id}
+            aria-describedby={describedBy}
+            value={String(slice.within ?? "")}
+            onChange={(event) =>
+              onChange(withEmulation(draft, "slice.within", event.target.value || undefined))
+            }
+          />
+        )}
+      </Field>
+      <Field label="The smaller BCube’s k" controlWidth={120}>
+        {({ id }) => (
+          <NumberInput
+            id={id}
+            value={typeof slice.k === "number" ? slice.k : null}
+            onChange={(k) => onChange(withEmulation(draft, "slice.k", k ?? undefined))}
+            optional
+            integer
+            min={0}
+            max={3}
+            placeholder="1"
+          />
+        )}
+      </Field>
+      <Button
+        small
+        look="quiet"
+        icon="close"
+        onClick={() => onChange(withEmulation(draft, "slice", undefined))}
+      >
+        Run the whole plan
+      </Button>
+    </fieldset>
+  );
+}

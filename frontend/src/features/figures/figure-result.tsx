@@ -1,0 +1,112 @@
+/** A figure's result: its curves, the paper's numbers beside ours, and what we chose where the paper is silent. */
+import { useMemo } from "react";
+import type { Figure, FigureResult } from "@/api/types";
+import { LineChart } from "@/charts";
+import { csvOf } from "@/ui/table-order";
+import { useTheme } from "../shared/theme";
+import { axesOf, bandText, choicesOf, linesOf, provenanceText, unitText, valueText } from "./figures";
+import styles from "./figures.module.css";
+import { VerdictMark } from "./verdict-mark";
+
+export function ResultView({ figure, result }: { figure: Figure; result: FigureResult }) {
+  const theme = useTheme((state) => state.name);
+  const lines = useMemo(() => linesOf(result), [result]);
+  const provenance = provenanceText(figure);
+  const choices = choicesOf(result);
+  const axes = axesOf(result);
+  return (
+    <>
+      {lines.length > 0 && (
+        <section className={styles.block} aria-label="Chart">
+          <LineChart
+            title={figure.title}
+            theme={theme}
+            provenance={provenance}
+            fileName={figure.id}
+            series={lines}
+            xLabel={axes.x}
+            yLabel={axes.y}
+            height={300}
+          />
+        </section>
+      )}
+      <section className={styles.block} aria-label="Numbers">
+        <table className={styles.table}>
+          <caption className="visually-hidden">The paper’s numbers beside ours</caption>
+          <thead>
+            <tr>
+              <th scope="col">Number</th>
+              <th scope="col" className={styles.number}>
+                Paper
+              </th>
+              <th scope="col" className={styles.number}>
+                Ours
+              </th>
+              <th scope="col" className={styles.unit}>
+                Unit
+              </th>
+              <th scope="col" className={styles.band}>
+                Band
+              </th>
+              <th scope="col" className={styles.reasoned}>
+                Verdict
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {result.rows.map((row, at) => (
+              <tr key={at}>
+                <th scope="row">{row.name}</th>
+                <td className={styles.number}>{valueText(row.paper, 7)}</td>
+                <td className={styles.number}>
+                  {valueText(row.ours)}
+                  {row.deviation && row.deviation > 1e-9 * Math.abs(row.ours ?? 0) ? (
+                    <span className={styles.muted} title="Standard deviation over the seeds">
+                      {` ± ${valueText(row.deviation, 2)}`}
+                    </span>
+                  ) : null}
+                </td>
+                <td>{unitText(row.unit)}</td>
+                <td className={styles.band}>{bandText(row.low, row.high)}</td>
+                <td>
+                  <VerdictMark verdict={row.verdict} />
+                  {row.reason && <p className={styles.muted}>{row.reason}</p>}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+      {choices.length > 0 && (
+        <section className={styles.block} aria-labelledby="choices">
+          <h2 id="choices">What the paper leaves open, and our choice</h2>
+          <ul className={styles.choices}>
+            {choices.map((choice) => (
+              <li key={choice}>{choice}</li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <p className={styles.provenance}>{provenance}</p>
+    </>
+  );
+}
+
+export function rowsCsv(result: FigureResult): string {
+  const text = (value: number | null | undefined) =>
+    value === null || value === undefined ? "" : String(value);
+  return csvOf(
+    ["Number", "Paper", "Ours", "Standard deviation", "Unit", "Band from", "Band to", "Verdict", "Reason"],
+    result.rows.map((row) => [
+      row.name,
+      text(row.paper),
+      text(row.ours),
+      text(row.deviation),
+      row.unit,
+      text(row.low),
+      text(row.high),
+      row.verdict,
+      row.reason ?? "",
+    ]),
+  );
+}
