@@ -6,7 +6,7 @@ import styles from "./emulation.module.css";
 import type { Tick } from "./frames";
 import { Facts, type InspectorProps, pathText, rateText } from "./inspector-parts";
 import { neighboursOf } from "./neighbours";
-import { nodeName } from "./network";
+import { hostOf, nodeName } from "./network";
 import { secsText } from "./series";
 import { ServerAccount } from "./server-account";
 import { routeAt } from "./session";
@@ -17,10 +17,12 @@ export function ServerView(props: InspectorProps & { row: number }) {
   const retransmits = (tick?.retransmits ?? [])
     .filter(([flow]) => network.flowSource[flow] === row)
     .reduce((sum, [, count]) => sum + count, 0);
+  const host = hostOf(network, row);
   return (
     <>
       <Facts
         rows={[
+          ...(host === null ? [] : [["Host", host] satisfies [string, string]]),
           ["Receives", rateText(tick?.received[row], tick)],
           ["Relays", rateText(tick?.relayed[row], tick)],
           ["CPU", tick ? `${formatPercent(tick.serverCpu[row])} of a core` : "–"],

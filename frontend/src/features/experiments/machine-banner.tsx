@@ -1,4 +1,4 @@
-/** What this machine lacks, with the reason and what to do about it. */
+/** What this machine, or the hosts that runs are spread over, have and lack, with the reason and what to do about it. */
 import type { components } from "@/api/schema";
 import { Icon } from "@/ui/icon";
 import { formatBytes, plural } from "@/units";
@@ -8,17 +8,20 @@ type Machine = components["schemas"]["Machine"];
 
 export function MachineBanner({ machine, mode }: { machine: Machine; mode: string }) {
   const usable = machine.modes.some((one) => one === mode);
+  const { hosts } = machine;
+  const who = hosts.length > 0 ? plural(hosts.length, "host") : "This machine";
   const lacking = machine.capabilities.filter(({ available }) => !available);
   return (
     <div className={styles.banner} data-ready={usable || undefined} data-testid="machine">
       <p>
         <Icon name={usable ? "check" : "warning"} size={14} />
         {usable
-          ? `This machine runs up to ${plural(machine.max_servers, "server")}: ${plural(machine.cores, "core")}, ${formatBytes(machine.memory_free_bytes)} free.`
+          ? `${hosts.length > 1 ? `${who} run` : `${who} runs`} up to ${plural(machine.max_servers, "server")}: ${plural(machine.cores, "core")}, ${formatBytes(machine.memory_free_bytes)} free.`
           : machine.ready
-            ? `This machine cannot run servers as ${mode}.`
-            : "This machine cannot send real packets yet."}
+            ? `${who} cannot run servers as ${mode}.`
+            : `${who} cannot send real packets yet.`}
       </p>
+      {hosts.length > 0 && <HostList hosts={hosts} />}
       {lacking.length > 0 && (
         <details open={!usable}>
           <summary>{`${plural(lacking.length, "thing")} not there`}</summary>
@@ -34,5 +37,22 @@ export function MachineBanner({ machine, mode }: { machine: Machine; mode: strin
         </details>
       )}
     </div>
+  );
+}
+
+/** The machines that runs are spread over, each with what it has or lacks. */
+function HostList({ hosts }: { hosts: Machine["hosts"] }) {
+  return (
+    <ul data-testid="hosts">
+      {hosts.map(({ name, ready, reason, cores, memory_free_bytes, docker_reason, underlay_mtu }) => (
+        <li key={name}>
+          <strong>{name}</strong>
+          {ready
+            ? `: ${plural(cores, "core")}, ${formatBytes(memory_free_bytes)} free. ${docker_reason}`
+            : ` is not ready: ${reason}`}
+          {ready && underlay_mtu !== null && ` Its way to the others carries ${underlay_mtu} bytes.`}
+        </li>
+      ))}
+    </ul>
   );
 }
