@@ -95,8 +95,22 @@ test("sixteen servers send real packets: a cable is pulled by a click, flows mov
   await expect(faults).toContainText("Cable pulled 00/<0,0>");
   await page.screenshot({ path: info.outputPath("broken.png") });
 
-  // The servers say what they noticed; a flow that moved shows its ways.
+  // On the floor its one rack shows every cable, live, each to be chosen; by keys too.
+  await page.getByRole("tab", { name: "Floor" }).click();
+  const rack = page.getByRole("application", { name: /^Network: 16 servers/ });
+  const racked = await picture(page);
+  await expect.poll(() => picture(page)).not.toBe(racked);
   await page.getByLabel("Inject faults").uncheck();
+  await rack.focus();
+  await page.keyboard.press(",");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/sel=link:33/);
+  await expect(page.getByTestId("inspector")).toContainText("Carried in all");
+  await page.screenshot({ path: info.outputPath("racks.png") });
+  await page.keyboard.press("Escape");
+  await page.getByRole("tab", { name: "Logical" }).click();
+
+  // The servers say what they noticed; a flow that moved shows its ways.
   await page.getByRole("tab", { name: /^Events/ }).click();
   await page.getByLabel("Kind of event").selectOption("neighbour_dead");
   await expect(page.getByRole("log", { name: "Events" })).toContainText("at 00");
@@ -162,6 +176,9 @@ test("sixteen servers send real packets: a cable is pulled by a click, flows mov
   expect(sizes.length).toBeGreaterThan(50);
   console.log(`a tick is ${Math.max(...sizes)} bytes at most, ${sizes.length} ticks`);
   expect(Math.max(...sizes)).toBeLessThanOrEqual(9 * 1024);
+  // What is expected steps with every fault and every recovery.
+  const expected = [...stream.matchAll(/event: predicted\ndata: (.*)/g)].map(([, data]) => JSON.parse(data!));
+  expect(expected.map(({ failed }) => failed.length).slice(0, 4)).toEqual([1, 0, 1, 0]);
   await page.getByRole("button", { name: "Download" }).click();
   const download = page.waitForEvent("download");
   await page.getByRole("menuitem", { name: "Report, HTML" }).click();
