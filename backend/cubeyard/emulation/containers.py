@@ -222,7 +222,7 @@ class Containers:
     def runs(self) -> dict[str, list[str]]:
         """The ids of this owner's containers, by run, whatever their state."""
         with explained():
-            listed = self.api.containers(all=True, filters={"label": f"{PLACE}={self._owner}"})
+            listed = self._listed()
         found: dict[str, list[str]] = {}
         for one in listed:
             found.setdefault(one["Labels"].get(RUN, ""), []).append(one["Id"])
@@ -233,9 +233,14 @@ class Containers:
         with explained():
             return len(self.api.containers(filters={"label": [f"{PLACE}={self._owner}", f"{RUN}={run_id}"]}))
 
-    def remove(self, run_id: str) -> int:
-        """Remove every container of a run, and answer how many there were. Harmless to call again."""
-        containers = self.runs().get(run_id, [])
+    def remove(self, run_id: str) -> list[str]:
+        """Remove every container of a run. Harmless to call again.
+
+        Returns those that the engine did not know to have run. If it was killed while it started one, what it started lives on
+        and is nobody's: the fabric ends it.
+        """
+        with explained():
+            listed = self._listed(f"{RUN}={run_id}")
 
         def one(container: str) -> None:
             with explained():
@@ -247,8 +252,11 @@ class Containers:
                     if error.status_code != 409:  # its removal is under way
                         raise
 
-        _each(one, containers)
-        return len(containers)
+        _each(one, [container["Id"] for container in listed])
+        return [container["Id"] for container in listed if container["State"] == "created"]
+
+    def _listed(self, *labels: str) -> list[Json]:
+        return self.api.containers(all=True, filters={"label": [f"{PLACE}={self._owner}", *labels]})
 
 
 def container_name(run_id: str, server_name: str) -> str:

@@ -172,17 +172,17 @@ class Deployment:
 
     def _down_on(self, host: int) -> list[str]:
         """The containers go first: a dead server leaves nothing that the fabric would have to wait for."""
-        kept = []
+        kept, strays = [], []
         if self.in_containers:
             engine = self.engines[host]
-            kept += self._persist(host, "containers", lambda: engine.remove(self._run))
+            kept += self._persist(host, "containers", lambda: strays.extend(engine.remove(self._run)))
             engine.close()
-        return kept + self._persist(host, "wires", lambda: self._unwire(host))
+        return kept + self._persist(host, "wires", lambda: self._unwire(host, strays))
 
-    def _unwire(self, host: int) -> None:
+    def _unwire(self, host: int, strays: list[str]) -> None:
         """On a new connection: the old one may have broken, or wait for an answer."""
         with FabricClient(self.spread.hosts[host].socket) as fabric:
-            fabric.call("destroy", run=self._run)
+            fabric.call("destroy", run=self._run, strays=strays)
 
     def _persist(self, host: int, what: str, remove: Callable[[], object]) -> list[str]:
         for left in reversed(range(REMOVE_TRIES)):

@@ -72,11 +72,12 @@ class _Part:
             log.info("emulation_not_removed", run=run, error=why)
             return False
         try:
+            strays: list[str] = []
             if self._docker is not None:
                 place.remember(run)
-                self._docker.remove(run)
+                strays = self._docker.remove(run)
             with FabricClient(self._host.socket) as fabric:
-                fabric.call("destroy", run=run)
+                fabric.call("destroy", run=run, strays=strays)
         except (DockerGoneError, FabricGoneError, FabricError, DiskFullError) as error:
             log.warning("emulation_not_removed", run=run, error=self._host.said(error.detail))
             return False

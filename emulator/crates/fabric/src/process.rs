@@ -124,6 +124,49 @@ impl AsFd for Process {
 /// Ends the nodes that a fabric before us started for a run: those with the run's mark, in one of its namespaces.
 pub fn kill_marked(run: &RunId, namespaces: &[NamespaceId]) -> usize {
     let mark = format!("{MARK}={run}");
+    kill_where(|folder| {
+        let namespace = fs::metadata(folder.join("ns/net")).ok()?;
+        let id = NamespaceId {
+            device: namespace.dev(),
+            inode: namespace.ino(),
+        };
+        let environment = fs::read(folder.join("environ")).ok()?;
+        let marked = environment
+            .split(|byte| *byte == 0)
+            .any(|entry| entry == mark.as_bytes());
+        Some(marked && namespaces.contains(&id))
+    })
+}
+
+/// Ends what is left of containers that are gone: an engine that is killed while it starts one forgets the process in it.
+pub fn kill_strays(containers: &[ContainerId]) -> usize {
+    if containers.is_empty() {
+        return 0;
+    }
+    kill_where(|folder| {
+        let groups = fs::read_to_string(folder.join("cgroup")).ok()?;
+        let of_ours = |group: &str| containers.iter().any(|id| group.ends_with(&format!("/{}", id.0)));
+        Some(groups.lines().any(of_ours))
+    })
+}
+
+/// The number that an engine gives a container: 64 hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(try_from = "String")]
+pub struct ContainerId(String);
+
+impl TryFrom<String> for ContainerId {
+    type Error = String;
+
+    fn try_from(text: String) -> std::result::Result<ContainerId, String> {
+        let well = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        well.then_some(ContainerId(text))
+            .ok_or_else(|| "a container's id has 64 hexadecimal digits".to_owned())
+    }
+}
+
+/// Ends the processes of which this holds, told by their folder in `/proc`.
+fn kill_where(holds: impl Fn(&Path) -> Option<bool>) -> usize {
     let mut killed = 0;
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(pid) = entry
@@ -133,22 +176,9 @@ pub fn kill_marked(run: &RunId, namespaces: &[NamespaceId]) -> usize {
         else {
             continue;
         };
-        let folder = entry.path();
-        let is_ours = || {
-            let namespace = fs::metadata(folder.join("ns/net")).ok()?;
-            let id = NamespaceId {
-                device: namespace.dev(),
-                inode: namespace.ino(),
-            };
-            let environment = fs::read(folder.join("environ")).ok()?;
-            let marked = environment
-                .split(|byte| *byte == 0)
-                .any(|entry| entry == mark.as_bytes());
-            (marked && namespaces.contains(&id)).then_some(())
-        };
         // Held before it is looked at, so that the number cannot go to another in between.
         if let Ok(process) = Process::watch(pid)
-            && is_ours().is_some()
+            && holds(&entry.path()) == Some(true)
         {
             process.kill();
             wait_for_end(&process);
@@ -169,4 +199,18 @@ pub fn wait_for_end(process: &Process) {
         &mut [PollFd::new(&process.descriptor, PollFlags::IN)],
         Some(&limit),
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_ids_of_containers_are_taken() {
+        let read = |text: &str| serde_json::from_value::<ContainerId>(serde_json::json!(text)).is_ok();
+        assert!(read(&"0af9".repeat(16)));
+        for wrong in ["", "/", "0af9", &"0afg".repeat(16), &"0af9".repeat(17)] {
+            assert!(!read(wrong), "{wrong}");
+        }
+    }
 }

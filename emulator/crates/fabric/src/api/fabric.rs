@@ -14,6 +14,7 @@ use crate::hosts::Hosts;
 use crate::journal::State;
 use crate::names::RunId;
 use crate::network::{Checked, MAX_SERVERS, Network};
+use crate::process::{ContainerId, kill_strays};
 use crate::run::{Homes, Request, Run, Setup, monotonic_nanos};
 use crate::{namespace, probe, reap, underlay};
 
@@ -84,7 +85,11 @@ impl Fabric {
                 self.ask(&params, Request::Inspect(id))
             }
             "subscribe" => self.ask(&params, Request::Subscribe(frames.clone())),
-            "destroy" => self.destroy(&run_of(&params)?),
+            "destroy" => {
+                let removed = self.destroy(&run_of(&params)?)?;
+                kill_strays(&strays_of(&params)?);
+                Ok(removed)
+            }
             "reap" => self.reap(&params),
             "runs" => self.describe_all(),
             "end" => end_process(),
@@ -227,6 +232,12 @@ fn end_process() -> Result<Value> {
 }
 
 /// What this host can do, and, where the caller names hosts, what the network between them carries.
+/// The containers of a `destroy` that the engine has removed without having known that they ran.
+fn strays_of(params: &Value) -> Result<Vec<ContainerId>> {
+    let strays = params.get("strays").cloned().unwrap_or_else(|| json!([]));
+    serde_json::from_value(strays).map_err(|error| FabricError::malformed(format!("strays: {error}")))
+}
+
 fn probe_with(params: &Value) -> Result<Value> {
     let mut said =
         serde_json::to_value(probe::probe()).map_err(|error| FabricError::system("probing", error))?;
