@@ -43,7 +43,8 @@ class Estimate:
         return {**self.__dict__, "cpu": round(self.cpu, 3), "start_secs": round(self.start_secs, 1)}
 
 
-def estimate(network: Network, settings: Emulation, flows: list[Flow]) -> Estimate:
+def estimate(network: Network, settings: Emulation, flows: list[Flow], hosts: int = 0) -> Estimate:
+    """Over a number of `hosts` (0: this machine), which are taken to be like this one."""
     servers = len(network.servers)
     most = settings.flow_bits_per_sec or float("inf")
     nanos = NANOS_A_BYTE + NANOS_A_PACKET / settings.mtu
@@ -56,7 +57,7 @@ def estimate(network: Network, settings: Emulation, flows: list[Flow]) -> Estima
         len(flows),
         servers * SERVER_BYTES[settings.mode],
         memory_free_bytes(),
-        cores / (os.cpu_count() or 1),
+        cores / ((os.cpu_count() or 1) * max(hosts, 1)),
         1.0 + servers * START_SECS[settings.mode],
     )
 

@@ -58,7 +58,7 @@ def read(engine: Engine, document: Json) -> Question:
     relayed = settings.delivery != "unicast"
     if relayed:
         prediction = prediction.relayed(network, [(flow.source, flow.destination) for flow in flows])
-    expected = estimate(network, settings, flows)
+    expected = estimate(network, settings, flows, engine.hosts)
     return Question(
         network,
         seed,

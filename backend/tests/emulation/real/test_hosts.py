@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from cubeyard.emulation.probe import probe
+from cubeyard.settings import EmulationHost, Settings
 from tests.deployment.engine import EngineUnavailableError
 
 from .conftest import Command, skip
-from .machines import Machine, two_machines
+from .machines import JUMBO_BYTES, Machine, two_machines
 
 SMALL = '{"family":"bcube","n":4,"k":1}'
 SHORT = ("--settle", "1", "--calibrate", "0.5")
@@ -61,9 +63,10 @@ def wait_for_servers(machines: tuple[Machine, Machine], each: int, but: frozense
 def test_all_to_all_over_two_engines_survives_a_cable_between_them(
     emulate_there: Command, machines: tuple[Machine, Machine]
 ) -> None:
-    """Server 00 reaches 20, on the other machine, by switch <1,0>, of which each has a part."""
+    """Server 00 reaches 20, on the other machine, by switch <1,0>, of which each has a part. Then 33, over there, dies for a while."""
     process = emulate_there.start(
-        "--spec", SMALL, "--link-rate", "20M", "--seconds", "9", "--fault", "cable-pulled=00/<1,0>@3-6",
+        "--spec", SMALL, "--link-rate", "20M", "--seconds", "9",
+        "--fault", "cable-pulled=00/<1,0>@3-5", "--fault", "server-killed=33@5.5-7",
         "--hypothesis", "goodput-share>=0.4 for 2s", *SHORT,
     )  # fmt: skip
     wait_for_servers(machines, 8)
@@ -72,9 +75,10 @@ def test_all_to_all_over_two_engines_survives_a_cable_between_them(
     assert min(one["goodput_bits_per_sec"] for one in found["per_flow"]) > 0, "every server reaches every other one"
     assert found["windows"]["before"]["goodput_bits_per_sec"] > 0.8 * found["ideal_bits_per_sec"]
     assert found["windows"]["before"]["stalled_flows"] == 0
-    (fault,) = found["faults"]
-    assert fault["detected_secs"] < 0.1, "carrier loss is seen at once"
-    assert fault["moves"] > 0
+    cable, server = found["faults"]
+    assert cable["detected_secs"] < 0.1, "carrier loss is seen at once"
+    assert cable["moves"] > 0
+    assert server["recovered_at_secs"] == pytest.approx(7, abs=1), "started again by the engine over there"
     assert found["verdict"]["outcome"] == "held"
     for one in found["per_link"]:
         assert 0 < one["ab_bits_per_sec"] < 1.05 * 20e6, one
@@ -83,6 +87,16 @@ def test_all_to_all_over_two_engines_survives_a_cable_between_them(
     assert {(event["server"], event["port"]) for event in lost} == {(0, 1)}
     assert found["timings"]["kept"] == []
     assert [machine.left() for machine in machines] == [{}, {}]
+
+
+def test_both_machines_are_named_with_what_they_have(machines: tuple[Machine, Machine]) -> None:
+    hosts = tuple(EmulationHost.model_validate(machine.setting()) for machine in machines)
+    found = probe(Settings(hosts=hosts))
+    assert found.ready
+    assert found.modes == ["containers", "namespaces"]
+    assert [(host.name, host.ready, host.docker, host.underlay_mtu) for host in found.hosts] == [
+        ("a", True, True, JUMBO_BYTES), ("b", True, True, JUMBO_BYTES),
+    ]  # fmt: skip
 
 
 def test_whatever_is_killed_on_either_machine_leaves_nothing_on_any(

@@ -27,27 +27,33 @@ fn done(words: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Two hosts, `10.77.0.1` and `10.77.0.2`, on a network that carries so much.
-fn two_hosts(underlay_mtu: u32) -> [Host; 2] {
-    let hosts = [(); 2].map(|()| Host::start_apart(fresh_folder()));
+/// Hosts `10.77.0.1` and on, on a network that carries so much.
+fn hosts<const N: usize>(underlay_mtu: u32) -> [Host; N] {
+    let hosts = [(); N].map(|()| Host::start_apart(fresh_folder()));
     let pids = hosts.each_ref().map(|host| host.pid().to_string());
     let mtu = underlay_mtu.to_string();
-    done(&[
-        "ip", "link", "add", "under", "mtu", &mtu, "netns", &pids[0], "type", "veth", "peer", "name",
-        "under", "mtu", &mtu, "netns", &pids[1],
-    ]);
+    // The first one has the switch that all are at.
+    let first = |words: &[&str]| done(&[&["nsenter", "-n", "-t", &pids[0], "ip", "link"], words].concat());
+    first(&["add", "under", "type", "bridge"]);
+    for (at, pid) in pids.iter().enumerate().skip(1) {
+        let port = format!("port{at}");
+        first(&[
+            "add", &port, "mtu", &mtu, "type", "veth", "peer", "name", "under", "mtu", &mtu, "netns", pid,
+        ]);
+        first(&["set", &port, "master", "under", "up"]);
+    }
+    first(&["set", "under", "mtu", &mtu]);
     for (at, pid) in pids.iter().enumerate() {
         let address = format!("10.77.0.{}/24", at + 1);
-        done(&[
-            "nsenter", "-n", "-t", pid, "ip", "address", "add", &address, "dev", "under",
-        ]);
-        done(&["nsenter", "-n", "-t", pid, "ip", "link", "set", "under", "up"]);
+        let inside = ["nsenter", "-n", "-t", pid, "ip"];
+        done(&[&inside[..], &["address", "add", &address, "dev", "under"]].concat());
+        done(&[&inside[..], &["link", "set", "under", "up"]].concat());
     }
     hosts
 }
 
-/// A BCube_1 of four-port switches, its lower half on the first host and the upper one on the second.
-fn halves(run: &str, here: usize) -> Value {
+/// A BCube_1 of four-port switches over so many hosts, in the order of addresses.
+fn spread(run: &str, count: usize, here: usize) -> Value {
     let mut network = describe(&json!({"family": "bcube", "n": 4, "k": 1}), run, "kernel", 1e8);
     for (id, server) in network["servers"]
         .as_array_mut()
@@ -55,17 +61,19 @@ fn halves(run: &str, here: usize) -> Value {
         .iter_mut()
         .enumerate()
     {
-        server["host"] = json!(id / 8);
+        server["host"] = json!(id * count / 16);
     }
     network["owner"] = json!("the test");
-    network["hosts"] = json!({"here": here, "underlays": ["10.77.0.1", "10.77.0.2"], "first_vni": 4096});
+    let underlays: Vec<String> = (1..=count).map(|host| format!("10.77.0.{host}")).collect();
+    network["hosts"] = json!({"here": here, "underlays": underlays, "first_vni": 4096});
     network
 }
 
-fn build(hosts: &mut [Host; 2]) -> String {
+fn build(hosts: &mut [Host]) -> String {
     let run = fresh_run();
+    let count = hosts.len();
     for (at, host) in hosts.iter_mut().enumerate() {
-        host.build(&halves(&run, at));
+        host.build(&spread(&run, count, at));
     }
     run
 }
@@ -112,7 +120,7 @@ fn servers_of_two_hosts_reach_each_other_with_whole_packets() {
     if !can_emulate("servers_of_two_hosts_reach_each_other_with_whole_packets") {
         return;
     }
-    let mut hosts = two_hosts(UNDERLAY_MTU);
+    let mut hosts = hosts::<2>(UNDERLAY_MTU);
     let run = build(&mut hosts);
     assert_eq!(
         names_of(&hosts[0]).lines().count(),
@@ -147,11 +155,34 @@ fn servers_of_two_hosts_reach_each_other_with_whole_packets() {
 }
 
 #[test]
+fn a_switch_may_have_parts_on_three_hosts() {
+    if !can_emulate("a_switch_may_have_parts_on_three_hosts") {
+        return;
+    }
+    let mut hosts = hosts::<3>(UNDERLAY_MTU);
+    let run = build(&mut hosts);
+    // Servers 1, 5, 9 and 13 are at one switch, and on hosts 0, 0, 1 and 2.
+    for (host, from, to) in [
+        (0, 1, 5),
+        (0, 1, 9),
+        (0, 5, 13),
+        (1, 9, 13),
+        (2, 13, 1),
+        (2, 15, 0),
+    ] {
+        assert!(
+            pings(&hosts[host], &run, from, to, 9000 - 36 - 28),
+            "{from} to {to}"
+        );
+    }
+}
+
+#[test]
 fn a_fault_is_each_hosts_part_of_it() {
     if !can_emulate("a_fault_is_each_hosts_part_of_it") {
         return;
     }
-    let mut hosts = two_hosts(UNDERLAY_MTU);
+    let mut hosts = hosts::<2>(UNDERLAY_MTU);
     let run = build(&mut hosts);
     for host in &mut hosts {
         host.ask("subscribe", json!({"run": run}));
@@ -199,7 +230,7 @@ fn the_next_start_removes_the_tunnels_of_a_fabric_that_was_killed() {
     if !can_emulate("the_next_start_removes_the_tunnels_of_a_fabric_that_was_killed") {
         return;
     }
-    let mut hosts = two_hosts(UNDERLAY_MTU);
+    let mut hosts = hosts::<2>(UNDERLAY_MTU);
     let run = build(&mut hosts);
     hosts[1].kill_and_start_again();
     assert_eq!(names_of(&hosts[1]), "");
@@ -207,7 +238,7 @@ fn the_next_start_removes_the_tunnels_of_a_fabric_that_was_killed() {
     // The same run with the same numbers again.
     hosts[0].ask("destroy", json!({"run": run}));
     for (at, host) in hosts.iter_mut().enumerate() {
-        host.build(&halves(&run, at));
+        host.build(&spread(&run, 2, at));
     }
     assert!(pings(&hosts[0], &run, 0, 15, 64));
 }
@@ -217,9 +248,9 @@ fn what_the_underlay_does_not_carry_is_refused() {
     if !can_emulate("what_the_underlay_does_not_carry_is_refused") {
         return;
     }
-    let mut hosts = two_hosts(1500);
+    let mut hosts = hosts::<2>(1500);
     let mut prepare = |change: &dyn Fn(&mut Value)| {
-        let mut network = halves(&fresh_run(), 0);
+        let mut network = spread(&fresh_run(), 2, 0);
         change(&mut network);
         hosts[0].call("prepare", &json!({"network": network}))
     };
