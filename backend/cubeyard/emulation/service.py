@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from cubeyard.emulation import network as networks
 from cubeyard.emulation import schemas
-from cubeyard.emulation.faults import Fault, Schedule, resolve
+from cubeyard.emulation.faults import KINDS, Fault, Schedule, resolve
 from cubeyard.emulation.hosts import Hosts
 from cubeyard.emulation.inspection import inspect
 from cubeyard.emulation.models import OrderRow
@@ -56,7 +57,7 @@ class Outliner:
         return {
             "routing": question.prediction.routing,
             "flows": len(question.flows),
-            "failed": {"servers": 0, "switches": 0, "links": 0},
+            "failed": _struck(question.schedule.faults),
             "secs": secs,
         }
 
@@ -173,3 +174,10 @@ class SessionService:
 
 def _targets(fault: Fault) -> list[schemas.FaultTarget]:
     return [schemas.FaultTarget(kind=strike.kind, name=strike.name) for strike in fault.strikes]
+
+
+def _struck(faults: list[Fault]) -> Json:
+    """How many things are to be struck, each once however often."""
+    struck = {(KINDS[strike.kind], strike.name) for fault in faults for strike in fault.strikes}
+    count = Counter(one_class for one_class, _ in struck)
+    return {"servers": count["server"], "switches": count["switch"], "links": count["link"]}

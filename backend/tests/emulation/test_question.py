@@ -13,6 +13,7 @@ from cubeyard.emulation import network as networks
 from cubeyard.emulation.faults import Fault, Schedule, resolve
 from cubeyard.emulation.network import Network, address
 from cubeyard.emulation.question import Question, read
+from cubeyard.emulation.service import Outliner
 from cubeyard.engine import Engine, PlanRejectedError
 from cubeyard.experiments.schemas import ExperimentCreate
 from cubeyard.kit.errors import ProblemError
@@ -80,6 +81,19 @@ def test_a_slice_s_flows_stay_within_it(engine: Engine) -> None:
         assert {end for flow in found.flows for end in (flow.source, flow.destination)} <= servers
         assert all(flow.ideal_bits_per_sec > 0 for flow in found.flows), kind
     assert len(question(engine, PAPER, emulation={"slice": {"within": "0000", "k": 0}}).flows) == 8 * 7
+
+
+def test_what_faults_strike_is_told_before_anything_runs(engine: Engine) -> None:
+    faults = [
+        {"kind": "cable-pulled", "target": {"names": ["00/<0,0>", "01/<0,0>"]}},
+        {"kind": "link-loss", "loss_ratio": 0.1, "target": {"names": ["00/<0,0>"]}, "at_secs": 5},
+        {"target": {"selector": "50% of level-1 switches"}},
+    ]
+    asked = {"plan": SMALL, "workload": {"kind": "permutation"}, "engine": "emulation", "faults": faults}
+    document = ExperimentCreate.model_validate(asked).model_dump(mode="json")
+    told = Outliner(engine).outline({**document, "plan": {"spec": SMALL}})
+    assert told["failed"] == {"servers": 0, "switches": 2, "links": 2}
+    assert told["flows"] == 16
 
 
 def test_connections_share_their_flow_s_ideal(engine: Engine) -> None:

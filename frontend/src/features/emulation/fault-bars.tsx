@@ -86,8 +86,8 @@ export function FaultBars({
           />
         )}
         {spans.length === 0 && (
-          <text x={AXIS_MARGIN_PX.left + 6} y={13} fill={tokens.muted}>
-            Nothing is broken
+          <text x={4} y={13} fill={tokens.muted}>
+            No faults
           </text>
         )}
         {ids.map((id, row) => (

@@ -1,8 +1,5 @@
 /** The network as it is now: what every link carries each way, what every server receives, what is broken, how a flow goes. */
 import {
-  type KeyboardEvent,
-  type MouseEvent,
-  type PointerEvent,
   type RefObject,
   useEffect,
   useImperativeHandle,
@@ -12,14 +9,15 @@ import {
   useState,
 } from "react";
 import { paletteOf } from "@/render/resolve";
-import { PAN_STEP_PX, useZoom, ZOOM_STEP } from "@/render/use-zoom";
+import { useZoom, ZOOM_STEP } from "@/render/use-zoom";
 import { plural, type ThemeName } from "@/units";
 import styles from "./emulation.module.css";
 import type { Tick } from "./frames";
 import { type Broken, type Item, type Network, nodeOf, type Step } from "./network";
-import { type Hover, hoveredItem, PictureTooltip, spokenOf } from "./picture-tooltip";
-import { hitAt, type Layout, layoutOf } from "./topology-layout";
+import { type Hover, PictureTooltip, spokenOf } from "./picture-tooltip";
+import { type Layout, layoutOf } from "./topology-layout";
 import { paintPicture } from "./topology-paint";
+import { usePictureInput } from "./use-picture-input";
 
 export interface TopologyHandle {
   zoomIn(): void;
@@ -44,13 +42,6 @@ export interface TopologyViewProps {
   onSelect: (item: Item | null) => void;
   handleRef?: RefObject<TopologyHandle | null>;
 }
-
-const ARROWS: Readonly<Record<string, readonly [number, number] | undefined>> = {
-  ArrowLeft: [-1, 0],
-  ArrowRight: [1, 0],
-  ArrowUp: [0, -1],
-  ArrowDown: [0, 1],
-};
 
 export function TopologyView({
   network,
@@ -164,54 +155,7 @@ export function TopologyView({
     [zoom],
   );
 
-  const at = (event: { clientX: number; clientY: number }): Hover | null => {
-    if (!layout || !frame.current) return null;
-    const box = frame.current.getBoundingClientRect();
-    const { k, x, y } = zoom.current();
-    return hitAt(
-      network,
-      layout,
-      (event.clientX - box.left - x) / k,
-      (event.clientY - box.top - y) / k,
-      6 / k,
-    );
-  };
-  const drag = useRef<{ x: number; y: number } | null>(null);
-  const onPointerMove = (event: PointerEvent) => {
-    if (event.buttons !== 0) return;
-    const hit = at(event);
-    if (JSON.stringify(hit) !== JSON.stringify(hover)) setHover(hit);
-  };
-  const onClick = (event: MouseEvent) => {
-    const from = drag.current;
-    if (from && Math.hypot(event.clientX - from.x, event.clientY - from.y) > 3) return;
-    const hit = at(event);
-    onSelect(hit ? hoveredItem(network, hit) : null);
-  };
-  const count = network.servers + network.switches + network.links;
-  const stepBy = (by: number) => {
-    const nodes = network.servers + network.switches;
-    const now = hover ? ("node" in hover ? hover.node : nodes + hover.link) : by > 0 ? -1 : count;
-    const next = (now + by + count) % count;
-    setHover(next < nodes ? { node: next } : { link: next - nodes });
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const arrow = ARROWS[event.key];
-    if (arrow) zoom.panBy(-arrow[0] * PAN_STEP_PX, -arrow[1] * PAN_STEP_PX);
-    else if (event.key === "+" || event.key === "=") zoom.zoomBy(ZOOM_STEP);
-    else if (event.key === "-") zoom.zoomBy(1 / ZOOM_STEP);
-    else if (event.key === "0") zoom.reset();
-    else if (event.key === ".") stepBy(1);
-    else if (event.key === ",") stepBy(-1);
-    else if ((event.key === "Enter" || event.key === " ") && hover) onSelect(hoveredItem(network, hover));
-    else if (event.key === "Escape" && (hover || selection)) {
-      setHover(null);
-      onSelect(null);
-    } else return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
+  const input = usePictureInput({ frame, network, layout, zoom, hover, setHover, selection, onSelect });
 
   return (
     <div
@@ -224,13 +168,7 @@ export function TopologyView({
       aria-label={`Network: ${plural(network.servers, "server")}, ${plural(network.switches, "switch", "switches")}, ${plural(network.links, "link")}, coloured by what each link carries. Full stop and comma step through them, Enter selects, Escape clears; plus, minus and 0 zoom.`}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: the picture takes keys as an application
       tabIndex={0}
-      onPointerDown={(event) => {
-        drag.current = { x: event.clientX, y: event.clientY };
-      }}
-      onPointerMove={onPointerMove}
-      onPointerLeave={() => setHover(null)}
-      onClick={onClick}
-      onKeyDown={onKeyDown}
+      {...input}
     >
       <canvas ref={canvas} className={styles.layer} data-testid="live-canvas" />
       <output className="visually-hidden" aria-live="polite">

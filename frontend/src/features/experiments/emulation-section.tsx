@@ -98,7 +98,11 @@ export function EmulationSection({
     <>
       <Section title="Real packets">
         {machine.data && (
-          <MachineBanner machine={machine.data} mode={String(settings.mode ?? "containers")} />
+          <MachineBanner
+            machine={machine.data}
+            mode={String(settings.mode ?? "containers")}
+            onMode={(mode) => change("mode", mode)}
+          />
         )}
         <Field label="Servers are" controlWidth={180} message={messageAt(messages, "emulation.mode")}>
           {({ id, describedBy }) => (

@@ -1,12 +1,21 @@
 /** What this machine, or the hosts that runs are spread over, have and lack, with the reason and what to do about it. */
 import type { components } from "@/api/schema";
+import { Button } from "@/ui/button";
 import { Icon } from "@/ui/icon";
 import { formatBytes, plural } from "@/units";
 import styles from "./emulation-section.module.css";
 
 type Machine = components["schemas"]["Machine"];
 
-export function MachineBanner({ machine, mode }: { machine: Machine; mode: string }) {
+export function MachineBanner({
+  machine,
+  mode,
+  onMode,
+}: {
+  machine: Machine;
+  mode: string;
+  onMode: (mode: string) => void;
+}) {
   const usable = machine.modes.some((one) => one === mode);
   const { hosts } = machine;
   const who = hosts.length > 0 ? plural(hosts.length, "host") : "This machine";
@@ -22,6 +31,11 @@ export function MachineBanner({ machine, mode }: { machine: Machine; mode: strin
             : `${who} cannot send real packets yet.`}
       </p>
       {hosts.length > 0 && <HostList hosts={hosts} />}
+      {!usable && machine.modes[0] && (
+        <Button small icon="wand" onClick={() => onMode(machine.modes[0]!)}>
+          {`Run them as ${machine.modes[0]}`}
+        </Button>
+      )}
       {lacking.length > 0 && (
         <details open={!usable}>
           <summary>{`${plural(lacking.length, "thing")} not there`}</summary>
