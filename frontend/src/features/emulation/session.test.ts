@@ -5,6 +5,7 @@ import type { FaultFrame, NetworkFrame, TickFrame } from "./frames";
 import { brokenItems, hostOf, networkOf, readItem, stepsOf, writeItem } from "./network";
 import { predictedSteps } from "./predicted";
 import { brokenAt, emptySession, lastIndexAt, reduceSession, routeAt, spansOf, waysAt } from "./session";
+import { tickAt, windowStart } from "./use-window";
 
 /** A BCube(2, 1): servers 00, 01, 10, 11 with ids 0 to 3; level-0 switches 4 and 5, level-1 switches 6 and 7. */
 const NETWORK: NetworkFrame = {
@@ -249,4 +250,18 @@ test("a server's host is known where there are several, and is nothing to speak 
   const spread = networkOf({ ...NETWORK, hosts: { name: ["near", "far"], of_server: [0, 0, 1, 1] } });
   expect([0, 1, 2, 3].map((row) => hostOf(spread, row))).toEqual(["near", "near", "far", "far"]);
   expect(hostOf(networkOf(NETWORK), 2)).toBeNull();
+});
+
+test("ticks are asked for again where the session is kept in seconds, and shown as far as they reach", () => {
+  const session = told(second(1), second(2), second(3), tick(3.1), tick(3.2));
+  const ids = session.seconds.map((one) => one.id);
+  expect(windowStart(session, null)).toBeNull();
+  expect(windowStart(session, 3.1)).toBeNull();
+  expect(windowStart(session, 2.5)).toBe(ids[1]);
+  expect(windowStart(session, 0.5)).toBe(0);
+  const window = told(tick(1.9), tick(2), tick(2.1)).ticks;
+  expect(tickAt(session.history, window, 2.05)?.at).toBe(2);
+  expect(tickAt(session.history, window, 2.9)?.at).toBe(2);
+  expect(tickAt(session.history, [], 3.15)?.at).toBe(3.1);
+  expect(tickAt([], [], 1)).toBeNull();
 });
