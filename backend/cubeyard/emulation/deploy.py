@@ -190,8 +190,9 @@ class Deployment:
                 remove()
             except (DockerGoneError, FabricGoneError, FabricError, DiskFullError) as error:
                 if left == 0:
-                    log.warning("not_removed", run=self._run, what=what, error=error.detail)
-                    return [self.spread.hosts[host].said(f"{what}: {error.detail}")]
+                    said = self.spread.hosts[host].said(f"{what}: {error.detail}")
+                    log.warning("not_removed", run=self._run, error=said)
+                    return [said]
                 time.sleep(0.2 * 2 ** (REMOVE_TRIES - left))
             else:
                 return []
