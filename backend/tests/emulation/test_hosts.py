@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from cubeyard.emulation.estimate import refuse_oversize
-from cubeyard.emulation.fabric_client import FabricGoneError
+from cubeyard.emulation.fabric_client import FabricError, FabricGoneError
 from cubeyard.emulation.fabrics import Fabrics
 from cubeyard.emulation.hosts import VNIS_A_RUN, Host, Hosts, Spread, divided, first_vni
+from cubeyard.emulation.inspection import inspect
 from cubeyard.emulation.merging import merged
 from cubeyard.emulation.place import Place
 from cubeyard.emulation.probe import probe
@@ -107,7 +108,7 @@ def test_events_are_on_our_clock_and_told_once() -> None:
 
 def settings(tmp_path: Path, *names: str) -> Settings:
     hosts = tuple(
-        EmulationHost(name=name, fabric=tmp_path / f"{name}.sock", underlay=f"10.77.0.{i}")  # pyright: ignore[reportArgumentType]
+        EmulationHost.model_validate({"name": name, "fabric": tmp_path / f"{name}.sock", "underlay": f"10.77.0.{i}"})
         for i, name in enumerate(names, 1)
     )
     return Settings(hosts=hosts, home=tmp_path)
@@ -266,3 +267,24 @@ def test_two_hosts_take_twice_the_servers(engine: Engine) -> None:
     with pytest.raises(ProblemError, match="300 servers; at most 256 run as containers"):
         refuse_oversize(many, "containers")
     refuse_oversize(many, "containers", hosts=2)
+
+
+def test_a_server_is_asked_on_its_own_host(engine: Engine, tmp_path: Path) -> None:
+    hosts = Hosts.of(settings(tmp_path, "a", "b"), Place(tmp_path))
+    with scripted(tmp_path / "a.sock") as first, scripted(tmp_path / "b.sock") as second:
+        second.fails = {"inspect"}
+        with pytest.raises(ProblemError, match=r"Server 20 does not answer: Host b: inspect is not possible now"):
+            inspect(hosts, question(engine).network, RUN, "20")
+    assert first.calls == []
+    assert second.calls == [("inspect", {"run": RUN, "server": 8})]
+
+
+def test_a_fault_that_one_host_refuses_is_mended_on_the_others(tmp_path: Path) -> None:
+    with scripted(tmp_path / "a.sock") as first, scripted(tmp_path / "b.sock") as second:
+        second.fails = {"inject", "recover"}
+        fabrics = Fabrics(Hosts.of(settings(tmp_path, "a", "b"), Place(tmp_path)).every)
+        with pytest.raises(FabricError, match="Host b: inject is not possible now"):
+            fabrics.inject(RUN, {"id": "f1", "kind": "link-delay"})
+        fabrics.close()
+        assert first.faults == {}
+        assert [name for name, _ in first.calls] == ["inject", "recover"]
