@@ -53,7 +53,7 @@ def sections(report: Json) -> list[Section]:
     made = [
         Section(
             "Before, during and after the faults",
-            charts=_charts(report["series"]),
+            charts=_charts(report),
             tables=[
                 Table("Windows", WINDOW_COLUMNS, [_window(name, one, worth) for name, one in [*windows, ("in all", report["total"])]])
             ],
@@ -79,7 +79,8 @@ def provenance(report: Json) -> list[tuple[str, str]]:
     return [("numbers", "measured"), ("fidelity", report["fidelity"]["verdict"])]
 
 
-def _charts(series: Json) -> list[Chart]:
+def _charts(report: Json) -> list[Chart]:
+    series = report["series"]
     at = [float(one) for one in series["at_secs"]]
     if len(at) < 2:
         return []
@@ -87,7 +88,23 @@ def _charts(series: Json) -> list[Chart]:
         Line(name, at, [one / MEGA for one in series[f"{key}_bits_per_sec"]])
         for name, key in (("goodput", "goodput"), ("ABT", "abt"))
     ]
-    return [Chart("Throughput over time", "time (s)", "Mb/s", lines)]
+    return [Chart("Throughput over time", "time (s)", "Mb/s", [*lines, *_predicted(report, at[0], at[-1])])]
+
+
+def _predicted(report: Json, begin_secs: float, end_secs: float) -> list[Line]:
+    """What the flow engine expects, in steps: it changes with each fault and recovery. Runs of before have none."""
+    if "predicted_steps" not in report:
+        return []
+    whole = {"at_secs": begin_secs, **report["predicted"]}
+    steps = [whole, *(one for one in report["predicted_steps"] if begin_secs < one["at_secs"] < end_secs)]
+    lines = []
+    for name, key in (("goodput, predicted", "ideal_bits_per_sec"), ("ABT, predicted", "abt_bits_per_sec")):
+        x, y = [], []
+        for step, until in zip(steps, [*(one["at_secs"] for one in steps[1:]), end_secs], strict=True):
+            x += [step["at_secs"], until]
+            y += [step[key] * report["header_efficiency"] / MEGA] * 2
+        lines.append(Line(name, x, y))
+    return lines
 
 
 def _window(name: str, one: Json, worth: str) -> list[Cell]:

@@ -46,6 +46,20 @@ DOCUMENT: Json = {
 }
 
 
+def test_the_predicted_curves_step_with_each_fault_and_recovery() -> None:
+    steps = [
+        {"at_secs": 0.5, "ideal_bits_per_sec": 1e9, "abt_bits_per_sec": 5e8},
+        {"at_secs": 1.5, "ideal_bits_per_sec": 2e9, "abt_bits_per_sec": 1e9},
+    ]
+    predicted = {"ideal_bits_per_sec": 2e9, "abt_bits_per_sec": 1e9}
+    (chart,) = session.sections({**DOCUMENT, "predicted": predicted, "predicted_steps": steps})[0].charts
+    goodput, abt = chart.lines[2:]
+    assert goodput.x == abt.x == [0.0, 0.5, 0.5, 1.5, 1.5, 2.0]
+    assert goodput.y == [1960.0, 1960.0, 980.0, 980.0, 1960.0, 1960.0]
+    assert abt.y == [980.0, 980.0, 490.0, 490.0, 980.0, 980.0]
+    assert [line.name for line in session.sections(DOCUMENT)[0].charts[0].lines] == ["goodput", "ABT"]
+
+
 def report(document: Json) -> Report:
     return Report(
         "BCube(4,1)", "Session with real packets", "Complete.", session.findings(document), [], session.sections(document),
