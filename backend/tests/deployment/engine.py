@@ -126,6 +126,7 @@ def own_engine(folder: Path) -> Iterator[OwnEngine]:
     if shutil.which("dockerd", path=environment["PATH"]) is None:
         raise EngineUnavailableError("no Docker engine runs and there is no dockerd to start: install docker.io")
     environment["DOCKER_HOST"] = f"unix://{folder}/docker.sock"
+    mounted = _mounts(folder)
     rules = _saved_firewall()
     forwarding = Path("/proc/sys/net/ipv4/ip_forward").read_text().strip()
     bridge, address, pool = _free_network()
@@ -140,6 +141,7 @@ def own_engine(folder: Path) -> Iterator[OwnEngine]:
         finally:
             engine.stop()
             _end_orphans(folder)
+            _unmount(folder, mounted)
     finally:
         call(as_root("ip", "link", "delete", bridge), environment=environment, check=False)
         _restore_firewall(rules, forwarding)
@@ -205,6 +207,19 @@ def _end_orphans(folder: Path) -> None:
     orphans = watchers | {pid for pid, parent in parents.items() if parent in watchers}
     if orphans:
         subprocess.run(as_root("kill", "-9", *sorted(orphans)), check=False, capture_output=True)
+
+
+def _mounts(folder: Path) -> dict[str, str]:
+    """Where something is mounted at or below a folder, by the mount's number, in the order it was done."""
+    rows = (line.split() for line in Path("/proc/self/mountinfo").read_text().splitlines())
+    return {row[0]: row[4] for row in rows if Path(row[4]).is_relative_to(folder)}
+
+
+def _unmount(folder: Path, before: dict[str, str]) -> None:
+    """An engine mounts its data folder on itself, and one that was killed leaves its containers' file systems mounted too."""
+    for number, below in reversed(_mounts(folder).items()):
+        if number not in before:
+            call(as_root("umount", "--lazy", below), environment=plain_environment(), check=False)
 
 
 def _signal(number: signal.Signals, process: subprocess.Popen[bytes], folder: Path) -> None:
