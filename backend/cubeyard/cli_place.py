@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -34,10 +33,11 @@ def command_place(settings: Settings) -> Iterator[Place]:
             place.leave(entered, lambda: None)
         return
     place = Place.own()
-    with place.held("owner"):
-        yield place
-    if not place.locks():
-        shutil.rmtree(place.folder, ignore_errors=True)
+    try:
+        with place.held("owner"):
+            yield place
+    finally:
+        place.remove_abandoned()
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -151,13 +152,19 @@ class FabricProcess:
     def _end(self) -> None:
         """Ask it to end, which one who is not root may too, and wait until it has."""
         try:
-            with FabricClient(self.place.socket) as client:
-                client.call("end")
+            client = FabricClient(self.place.socket)
         except FabricGoneError:
             return
+        with client, suppress(FabricGoneError):
+            client.call("end")
         deadline = time.monotonic() + STOP_SECS
-        while self.pid is not None and time.monotonic() < deadline:
+        while self._goes_on and time.monotonic() < deadline:
             time.sleep(0.05)
+
+    @property
+    def _goes_on(self) -> bool:
+        # It lets go of its journal last, which only root can see.
+        return self.pid is not None or (os.geteuid() == 0 and not self.place.fabric_gone())
 
 
 def by_hand(binary: Path | str, place: Place) -> str:

@@ -131,7 +131,7 @@ class Place:
     def _remove_unused(self) -> bool:
         """With nobody else there."""
         kept = [path for part in ("journal", "runs") for path in (self.state / part).glob("*")]
-        if self.locks() or kept or not self._fabric_gone():
+        if self.locks() or kept or not self.fabric_gone():
             return False
         # Under another name first: whoever comes now makes a new one.
         leaving = self.folder.with_name(f"{self.name}{LEAVING}{os.getpid()}")
@@ -139,7 +139,7 @@ class Place:
         shutil.rmtree(leaving, ignore_errors=True)
         return True
 
-    def _fabric_gone(self) -> bool:
+    def fabric_gone(self) -> bool:
         """Whether no fabric, by whomever it was started, has its journal here."""
         try:
             handle = _locked(self.state / "lock")
