@@ -21,7 +21,8 @@ TOLERANCE = 0.06
 """Headers, acknowledgements (which go the other way), hellos and probes are on the wire beside the payload."""
 
 
-def measure(engine: Engine, spec: Json, workload: Json, flow_bits_per_sec: float) -> Measured:
+def measure(engine: Engine, spec: Json, workload: Json, flow_bits_per_sec: float | None) -> Measured:
+    """Flows without a pace send what TCP gets."""
     emulation = {
         "flow_bits_per_sec": flow_bits_per_sec,
         "seconds": 4.0,
@@ -87,3 +88,17 @@ def test_one_to_one_takes_one_path_alone(nothing_left: Callable[[], Any]) -> Non
     links = bits_on_links(measure(engine, TREE, workload, pace))
     assert links[counted == 1] == pytest.approx(pace, rel=TOLERANCE)
     assert links[counted == 0].max() < 0.05 * pace, "acknowledgements alone go the other way"
+
+
+def test_tcp_gives_flows_on_equal_ways_equal_shares(nothing_left: Callable[[], Any]) -> None:
+    report = measure(Engine(Settings()), BCUBE, {"kind": "all-to-all"}, None).report
+    by_hops: dict[int, list[float]] = {1: [], 2: []}
+    for flow in report["per_flow"]:
+        hops = sum(a != b for a, b in zip(flow["source"], flow["destination"], strict=True))
+        by_hops[hops].append(flow["goodput_bits_per_sec"])
+    # The two levels are alike, and every link carries as many flows: TCP knows only longer and shorter ways apart.
+    for rates in by_hops.values():
+        assert np.percentile(rates, 95) < 1.5 * np.percentile(rates, 5)
+    assert np.median(by_hops[1]) > np.median(by_hops[2])
+    # ABT is the slowest flow's share: near what the flow engine expects, and no more than that.
+    assert 0.7 < report["abt_bits_per_sec"] / report["predicted"]["abt_bits_per_sec"] < 1.05

@@ -172,6 +172,9 @@ pub fn set_sysctl(name: &str, value: &str) -> Result<()> {
 /// Settles what a fresh namespace does by itself: no IPv6, no reverse path filter, no firewall on bridges, and the same
 /// TCP on every host, whatever it prefers for itself: Reno, which every kernel has and allows in a namespace. (BBR keeps
 /// four packets of each flow under way, however many share a link: with jumbo frames that starves some for seconds.)
+/// TCP's super-packets are no larger than its rate asks for: by itself it makes them larger the shorter the way is, 64 KiB
+/// in a network without real cables, and a queue then takes in or drops dozens of packets at once. Flows on the same path
+/// came out up to five times apart; without it they are within a few per cent. `[ours, measured]`
 /// Acts on the namespace the calling thread is in.
 pub fn quieten() -> Result<()> {
     for (name, value) in [
@@ -180,6 +183,7 @@ pub fn quieten() -> Result<()> {
         ("ipv4/conf/all/rp_filter", "0"),
         ("ipv4/conf/default/rp_filter", "0"),
         ("ipv4/tcp_congestion_control", "reno"),
+        ("ipv4/tcp_tso_rtt_log", "0"),
         ("bridge/bridge-nf-call-iptables", "0"),
         ("bridge/bridge-nf-call-ip6tables", "0"),
         ("bridge/bridge-nf-call-arptables", "0"),
