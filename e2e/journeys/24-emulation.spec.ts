@@ -163,6 +163,7 @@ test("sixteen servers send real packets: a cable is pulled by a click, flows mov
   await expect.poll(() => picture(page)).not.toBe(begin);
   await expect(page).toHaveURL(/mode=replay&at=/);
   const at = await clock(page);
+  await expect.poll(() => Number(new URL(page.url()).searchParams.get("at"))).toBeCloseTo(at, 0);
   await page.reload();
   await expect(page.getByTestId("feed")).toHaveAttribute("data-feed", "over");
   await expect.poll(() => clock(page)).toBeCloseTo(at, 0);
