@@ -76,9 +76,7 @@ def program_image(docker: Docker, tmp_path: Path) -> Iterator[str]:
 def test_unmodified_programs_of_any_image_talk_over_the_network(
     emulate: Command, docker: Docker, nothing_left: Left, program_image: str, tmp_path: Path
 ) -> None:
-    # The workload leaves room: beside flows that fill a link's queue a newcomer may wait for seconds.
-    paced = ("--set", "flow_bits_per_sec=1000000")
-    process = emulate.start("--spec", TINY, "--seconds", "60", "--set", 'gateways=["00"]', *paced, *QUIET)
+    process = emulate.start("--spec", TINY, "--seconds", "60", "--set", 'gateways=["00"]', *QUIET)
     servers = wait_for(lambda: busy_servers(docker, 4))
     assert {capabilities(namespace) for _, namespace in servers} == {0}
 

@@ -81,8 +81,7 @@ def test_all_to_all_over_two_engines_survives_a_cable_between_them(
     assert len(found["per_flow"]) == 16 * 15
     assert min(one["goodput_bits_per_sec"] for one in found["per_flow"]) > 0, "every server reaches every other one"
     assert found["windows"]["before"]["goodput_bits_per_sec"] > 0.8 * found["ideal_bits_per_sec"]
-    # Few: TCP may leave a flow waiting for three seconds where fifteen share a slow link.
-    assert found["windows"]["before"]["stalled_flows"] <= 5
+    assert found["windows"]["before"]["stalled_flows"] == 0
     cable, server = found["faults"]
     assert cable["detected_secs"] < 0.1, "carrier loss is seen at once"
     assert cable["moves"] > 0
