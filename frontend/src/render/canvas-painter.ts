@@ -1,5 +1,17 @@
 /** Primitives to a Canvas 2D context. Nothing outside the visible part is touched; colours are set once a run. */
-import type { Batch, LabelBatch, PathBatch, PolygonBatch, RectBatch, StrokeStyle } from "@/scene";
+import {
+  type BadgeBatch,
+  type Batch,
+  badgeTextPx,
+  badgeWidthPx,
+  CROSS,
+  CROSS_ARM,
+  type LabelBatch,
+  type PathBatch,
+  type PolygonBatch,
+  type RectBatch,
+  type StrokeStyle,
+} from "@/scene";
 import { FONT_FAMILY, inkOn } from "@/units";
 import type { Palette } from "./resolve";
 import { fitText, type Measure } from "./text";
@@ -37,6 +49,9 @@ export function paint(batches: readonly Batch[], state: PaintState): number {
         break;
       case "labels":
         paintLabels(batch, state);
+        break;
+      case "badges":
+        paintBadges(batch, state);
         break;
     }
   }
@@ -265,4 +280,39 @@ function paintLabels(batch: LabelBatch, state: PaintState): void {
     if (batch.halo) context.strokeText(text, x, y);
     context.fillText(text, x, y);
   }
+}
+
+function paintBadges(batch: BadgeBatch, { context, transform, palette }: PaintState): void {
+  const { texts, anchors, sizePx } = batch;
+  const half = sizePx / 2;
+  context.strokeStyle = palette.colour(batch.colour);
+  context.lineWidth = 2;
+  context.lineCap = "round";
+  context.setLineDash([]);
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  texts.forEach((text, i) => {
+    const x = anchors[i * 2]! * transform.scale + transform.x;
+    const y = anchors[i * 2 + 1]! * transform.scale + transform.y;
+    const width = badgeWidthPx(batch, text);
+    context.fillStyle = palette.tokens.background;
+    context.beginPath();
+    context.roundRect(x - width / 2, y - half, width, sizePx, batch.shape === "ring" ? half : 2);
+    context.fill();
+    context.stroke();
+    if (text === CROSS) {
+      const arm = sizePx * CROSS_ARM;
+      context.beginPath();
+      context.moveTo(x - arm, y - arm);
+      context.lineTo(x + arm, y + arm);
+      context.moveTo(x + arm, y - arm);
+      context.lineTo(x - arm, y + arm);
+      context.stroke();
+      return;
+    }
+    context.fillStyle = palette.colour(batch.colour);
+    context.font = `700 ${badgeTextPx(batch)}px ${FONT_FAMILY}`;
+    context.fillText(text, x, y + 0.5);
+  });
+  context.lineCap = "butt";
 }

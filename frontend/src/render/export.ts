@@ -8,7 +8,7 @@ import { fitTransform, type Size } from "./transform";
 /** All of a view as a PNG with `ratio` device pixels a CSS pixel. */
 export function pictureCanvas(
   list: DisplayList,
-  overlay: readonly Batch[] | null,
+  above: readonly Batch[],
   theme: ThemeName,
   size: Size,
   ratio: number,
@@ -22,7 +22,7 @@ export function pictureCanvas(
   context.fillStyle = palette.tokens.background;
   context.fillRect(0, 0, canvas.width, canvas.height);
   const state = { context, palette, transform: fitTransform(list.bounds, size), size, ratio };
-  paint([...list.batches, ...(overlay ?? [])], state);
+  paint([...list.batches, ...above], state);
   return new Promise((resolve, reject) => {
     canvas.toBlob(
       (blob) => (blob ? resolve(blob) : reject(new Error("The picture could not be encoded."))),

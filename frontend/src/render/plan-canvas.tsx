@@ -22,9 +22,12 @@ import {
   DEFAULT_ORBIT,
   describe,
   describeHeat,
+  describeStruck,
   describeView,
   type Face,
+  floorMarks,
   type Hit,
+  type HitIndex,
   type HitItem,
   highlightOf,
   type LinkHeat,
@@ -32,6 +35,7 @@ import {
   type PlanModel,
   type Selection,
   type SelectionKind,
+  type Struck,
   toggleSelection,
   VIEW_TITLES,
   type ViewKind,
@@ -73,6 +77,8 @@ export interface PlanCanvasProps {
   linksMode?: LinksMode;
   /** Links by what they carry instead of by level. */
   heat?: LinkHeat;
+  /** What is broken; it is marked on the floor. */
+  struck?: Struck;
   theme: ThemeName;
   /** Racks of the elevations; all when absent. */
   racks?: readonly number[];
@@ -96,7 +102,7 @@ const ORBIT_STEP = 6;
 const CAPTION_PX = 16;
 
 export function PlanCanvas(props: PlanCanvasProps) {
-  const { model, view, heat, theme, racks, face, onSelect, onHover, onView } = props;
+  const { model, view, heat, struck, theme, racks, face, onSelect, onHover, onView } = props;
   const selection = props.selection ?? null;
   const colourBy = props.colourBy ?? "power";
   const linksMode = props.linksMode ?? "trunk";
@@ -122,6 +128,10 @@ export function PlanCanvas(props: PlanCanvasProps) {
   const overlay = useMemo(
     () => (highlight ? buildOverlay(model, view, highlight, options) : null),
     [model, view, highlight, options],
+  );
+  const marks = useMemo(
+    () => (struck && view === "floor" ? floorMarks(model, struck) : null),
+    [model, view, struck],
   );
   const { x: bx, y: by, width: bw, height: bh } = list.bounds;
   // The caption has a line of its own below the picture.
@@ -176,6 +186,7 @@ export function PlanCanvas(props: PlanCanvasProps) {
   // Order matters: picture and place first, then the size, which paints at once.
   useLayoutEffect(() => stage.current?.setPicture(list, theme), [list, theme]);
   useLayoutEffect(() => stage.current?.setOverlay(overlay), [overlay]);
+  useLayoutEffect(() => stage.current?.setMarks(marks?.batches ?? []), [marks]);
   useLayoutEffect(() => {
     stage.current?.setTransform(compose(fit, zoom.current()), false);
   }, [fit, zoom]);
@@ -208,6 +219,7 @@ export function PlanCanvas(props: PlanCanvasProps) {
   }, [highlight, list, stats, view, zoomPercent]);
   useEffect(() => onView?.(info), [info, onView]);
 
+  const above = useMemo(() => [...(overlay ?? []), ...(marks?.batches ?? [])], [overlay, marks]);
   useImperativeHandle(
     props.handleRef,
     () => ({
@@ -219,15 +231,15 @@ export function PlanCanvas(props: PlanCanvasProps) {
         toSvg(list, {
           theme,
           size,
-          overlay: overlay ?? undefined,
+          overlay: above,
           title: VIEW_TITLES[view],
           description: describeView(model, view, options),
           provenance,
         }),
-      toPngBlob: (ratio = 2) => pictureCanvas(list, overlay, theme, size, ratio),
+      toPngBlob: (ratio = 2) => pictureCanvas(list, above, theme, size, ratio),
       focus: () => frame.current?.focus(),
     }),
-    [zoom, list, overlay, theme, size, view, model, options],
+    [zoom, list, above, theme, size, view, model, options],
   );
 
   const hitAt = (clientX: number, clientY: number): { hit: Hit | null; x: number; y: number } => {
@@ -235,7 +247,9 @@ export function PlanCanvas(props: PlanCanvasProps) {
     const [x, y] = [clientX - box.left, clientY - box.top];
     const transform = compose(fit, zoom.current());
     const [wx, wy] = toWorld(transform, x, y);
-    return { hit: list.hits.at(wx, wy, REACH_PX / transform.scale, transform.scale), x, y };
+    const { scale } = transform;
+    const under = (hits: HitIndex | undefined) => hits?.at(wx, wy, REACH_PX / scale, scale) ?? null;
+    return { hit: under(marks?.hits) ?? under(list.hits), x, y };
   };
 
   const drag = useRef<{ x: number; y: number; orbiting: boolean; moved: boolean } | null>(null);
@@ -310,7 +324,7 @@ export function PlanCanvas(props: PlanCanvasProps) {
       y: outline[1]! * transform.scale + transform.y,
     });
     onHover?.(hit.item);
-    const { title, lines } = describeHit(model, heat, hit.item);
+    const { title, lines } = describeHit({ model, heat, struck }, hit.item);
     setAnnounced([title, ...lines].join(", "));
   };
 
@@ -377,7 +391,7 @@ export function PlanCanvas(props: PlanCanvasProps) {
         </div>
       )}
       {props.tooltip !== false && hover && (
-        <Tooltip model={model} heat={heat} hover={hover} size={size} theme={theme} />
+        <Tooltip shown={{ model, heat, struck }} hover={hover} size={size} theme={theme} />
       )}
     </div>
   );
@@ -390,11 +404,14 @@ const ARROWS: Readonly<Record<string, readonly [number, number] | undefined>> = 
   ArrowDown: [0, 1],
 };
 
-/** What an item is, and what its links carry where that is shown. */
-function describeHit(model: PlanModel, heat: LinkHeat | undefined, item: HitItem) {
+type Shown = Pick<PlanCanvasProps, "model" | "heat" | "struck">;
+
+/** What an item is, what is broken of it, and what its links carry where that is shown. */
+function describeHit({ model, heat, struck }: Shown, item: HitItem) {
   const { title, lines } = describe(model, item);
+  const broken = struck ? describeStruck(model, struck, item) : [];
   const carried = heat ? describeHeat(model, heat, item) : "";
-  return { title, lines: carried === "" ? lines : [carried, ...lines] };
+  return { title, lines: [...broken, ...(carried === "" ? [] : [carried]), ...lines] };
 }
 
 function sameItem(a: HitItem | null, b: HitItem | null): boolean {
@@ -409,19 +426,17 @@ function stepKind(view: ViewKind, selection: Selection): SelectionKind {
 }
 
 function Tooltip({
-  model,
-  heat,
+  shown,
   hover,
   size,
   theme,
 }: {
-  model: PlanModel;
-  heat: LinkHeat | undefined;
+  shown: Shown;
   hover: { hit: Hit; x: number; y: number };
   size: Size;
   theme: ThemeName;
 }) {
-  const { title, lines } = describeHit(model, heat, hover.hit.item);
+  const { title, lines } = describeHit(shown, hover.hit.item);
   const tokens = THEMES[theme];
   const place: CSSProperties = {
     color: tokens.ink,

@@ -26,6 +26,7 @@ export class Stage {
   readonly stats: PaintStats = { links: 0, selectedLinks: 0, baseMs: 0, overlayMs: 0 };
   private list: DisplayList | null = null;
   private overlay: readonly Batch[] | null = null;
+  private marks: readonly Batch[] = [];
   private hover: Hit | null = null;
   private theme: ThemeName = "light";
   private size: Size = { width: 1, height: 1 };
@@ -57,6 +58,12 @@ export class Stage {
 
   setOverlay(overlay: readonly Batch[] | null): void {
     this.overlay = overlay;
+    this.request(false, true);
+  }
+
+  /** What stays in sight whatever is selected. */
+  setMarks(marks: readonly Batch[]): void {
+    this.marks = marks;
     this.request(false, true);
   }
 
@@ -138,6 +145,7 @@ export class Stage {
       context.globalAlpha = 1;
       this.stats.selectedLinks = paint(this.overlay, { context, palette, transform, size, ratio });
     }
+    paint(this.marks, { context, palette, transform, size, ratio });
     const outline = this.hover?.outline;
     if (!outline) return;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);

@@ -1,12 +1,17 @@
 /** The same primitives as SVG text, for print and export: no DOM, so it also runs in a test or a worker. */
-import type {
-  Batch,
-  DisplayList,
-  LabelBatch,
-  PathBatch,
-  PolygonBatch,
-  RectBatch,
-  StrokeStyle,
+import {
+  type BadgeBatch,
+  type Batch,
+  badgeTextPx,
+  badgeWidthPx,
+  CROSS,
+  CROSS_ARM,
+  type DisplayList,
+  type LabelBatch,
+  type PathBatch,
+  type PolygonBatch,
+  type RectBatch,
+  type StrokeStyle,
 } from "@/scene";
 import { FONT_FAMILY, type ThemeName } from "@/units";
 import { type Palette, paletteOf } from "./resolve";
@@ -83,6 +88,8 @@ function batchSvg(batch: Batch, palette: Palette, t: Transform): string {
       return polygonsSvg(batch, palette, t);
     case "labels":
       return labelsSvg(batch, palette, t);
+    case "badges":
+      return badgesSvg(batch, palette, t);
   }
 }
 
@@ -182,4 +189,21 @@ function labelsSvg(batch: LabelBatch, palette: Palette, t: Transform): string {
     ` font-size="${batch.sizePx}" font-weight="${weight}" text-anchor="${ANCHORS[batch.align ?? "left"]}"${halo}`,
     children,
   );
+}
+
+function badgesSvg(batch: BadgeBatch, palette: Palette, t: Transform): string {
+  const { texts, anchors, sizePx } = batch;
+  const [half, arm] = [sizePx / 2, sizePx * CROSS_ARM];
+  const colour = palette.colour(batch.colour);
+  const children = texts.map((text, i) => {
+    const x = anchors[i * 2]! * t.scale + t.x;
+    const y = anchors[i * 2 + 1]! * t.scale + t.y;
+    const width = badgeWidthPx(batch, text);
+    const frame = `<rect x="${px(x - width / 2)}" y="${px(y - half)}" width="${px(width)}" height="${sizePx}" rx="${batch.shape === "ring" ? half : 2}" fill="${palette.tokens.background}"/>`;
+    if (text === CROSS)
+      return `${frame}<path d="M${px(x - arm)} ${px(y - arm)}l${px(arm * 2)} ${px(arm * 2)}m0 ${px(-arm * 2)}l${px(-arm * 2)} ${px(arm * 2)}"/>`;
+    const size = badgeTextPx(batch);
+    return `${frame}<text x="${px(x)}" y="${px(y + size * SHIFTS.middle)}" font-size="${size}" font-weight="700" text-anchor="middle" fill="${colour}" stroke="none">${escapeXml(text)}</text>`;
+  });
+  return group(` stroke="${colour}" stroke-width="2" stroke-linecap="round"`, children);
 }

@@ -51,13 +51,11 @@ export function cableLines(
   const style = options.style ?? levelStyle(model, options.widthPx ?? 1);
   const builder = new PathBuilder();
   const drawn: number[] = [];
-  const lane = lanes(model);
-  const width = trayWidthMetres(model);
   for (let i = 0; i < cables.length && drawn.length < MAX_SINGLE_LINES; i++) {
     const cable = cables[i]!;
     const [a, b] = cableRacks(model, cable);
     if (a === b) continue;
-    builder.add(style.of(cable), ...cablePath(model, a, b, lane[cable]!, width));
+    builder.add(style.of(cable), ...cablePathOf(model, cable));
     drawn.push(cable);
   }
   return {
@@ -68,6 +66,12 @@ export function cableLines(
     }),
     cables: Uint32Array.from(drawn),
   };
+}
+
+/** x, y pairs of a cable that leaves its rack, in the lane that it has in every picture. */
+export function cablePathOf(model: PlanModel, cable: number): number[] {
+  const [a, b] = cableRacks(model, cable);
+  return cablePath(model, a, b, lanes(model)[cable]!, trayWidthMetres(model));
 }
 
 /** x, y pairs of a cable between two racks; `lane` is its place across the tray, -0.5..0.5. */

@@ -21,6 +21,7 @@ export * from "./model";
 export * from "./primitives";
 export * from "./selection";
 export { DEFAULT_ORBIT } from "./solid";
+export * from "./struck";
 export * from "./view";
 
 /** The picture itself; it changes with the plan and the options, not with the selection, the zoom or the theme. */

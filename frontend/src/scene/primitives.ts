@@ -98,7 +98,30 @@ export interface LabelBatch extends Visibility {
   halo?: ColourRef | "contrast";
 }
 
-export type Batch = RectBatch | PathBatch | PolygonBatch | LabelBatch;
+/** Small signs of one size whatever the zoom: a ring or a square on the ground's colour with a character or a number. */
+export interface BadgeBatch extends Visibility {
+  kind: "badges";
+  texts: readonly string[];
+  /** x, y of each middle. */
+  anchors: Float32Array;
+  shape: "ring" | "square";
+  /** From edge to edge; a longer text makes it wider. */
+  sizePx: number;
+  colour: ColourRef;
+}
+
+export type Batch = RectBatch | PathBatch | PolygonBatch | LabelBatch | BadgeBatch;
+
+/** How wide a badge is with its text. */
+export const badgeWidthPx = ({ sizePx }: BadgeBatch, text: string) =>
+  sizePx + Math.max(0, text.length - 2) * sizePx * 0.45;
+
+/** Size of a badge's text. */
+export const badgeTextPx = ({ sizePx }: BadgeBatch) => Math.round(sizePx * 0.7);
+
+/** As the text of a badge it is drawn as two strokes, each arm this share of the badge's size. */
+export const CROSS = "\u00d7";
+export const CROSS_ARM = 0.2;
 
 export interface DisplayList {
   batches: readonly Batch[];

@@ -14,7 +14,8 @@ export interface InspectorProps {
   item: Item | null;
   tick: Tick | null;
   at: number;
-  broken: boolean;
+  /** What broke it, as a kind of fault. */
+  broken: string | null;
   onSelect: (item: Item | null) => void;
 }
 

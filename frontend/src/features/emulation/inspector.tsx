@@ -1,6 +1,7 @@
 /** The selected thing as it is at the shown time: a server's neighbours and flows, a link's rates, a flow's ways. */
 import { Button } from "@/ui/button";
 import { plural } from "@/units";
+import { faultKind } from "../shared/fault-kinds";
 import styles from "./emulation.module.css";
 import { FidelityMark } from "./fidelity-mark";
 import { FlowView } from "./flow-view";
@@ -25,7 +26,7 @@ export function Inspector(props: InspectorProps) {
         <h3>
           <span className={styles.muted}>{item.kind}</span> {itemName(network, item)}
         </h3>
-        {broken && <span className={side.brokenMark}>broken</span>}
+        {broken && <span className={side.brokenMark}>{faultKind(broken).title.toLowerCase()}</span>}
         <span className={styles.space} />
         <FidelityMark fidelity={session.report?.fidelity ?? null} />
         <Button small look="quiet" icon="close" onClick={() => onSelect(null)}>

@@ -9,14 +9,6 @@ export function LiveLegend({ network, theme }: { network: Network; theme: ThemeN
   const palette = paletteOf(theme);
   const { tokens } = palette;
   const ramp = Array.from({ length: HEAT_CLASSES }, (_, i) => palette.colour(heatColour(i + 1)));
-  const line = (colour: string, dash: string, label: string, width = 2) => (
-    <span className={styles.legendItem}>
-      <svg width="22" height="8" aria-hidden="true">
-        <line x2="22" y1="4" y2="4" stroke={colour} strokeWidth={width} strokeDasharray={dash} />
-      </svg>
-      {label}
-    </span>
-  );
   return (
     <div className={styles.legend}>
       <span className={styles.legendItem}>
@@ -26,7 +18,7 @@ export function LiveLegend({ network, theme }: { network: Network; theme: ThemeN
       </span>
       {line(palette.colour(heatColour(0)), "2 3", "idle")}
       {line(tokens.failed, "5 4", "broken")}
-      {line(tokens.warning, "2 4", "degraded", 3)}
+      {line(tokens.warning, "2 6", "degraded", 3)}
       {line(tokens.accent, "", "selected flow’s way", 4)}
       {line(tokens.muted, "1 5", "the way it left")}
       <span className={styles.legendItem}>
@@ -37,3 +29,35 @@ export function LiveLegend({ network, theme }: { network: Network; theme: ThemeN
     </div>
   );
 }
+
+/** What is broken on a floor of many racks. */
+export function BrokenLegend({ theme }: { theme: ThemeName }) {
+  const { tokens } = paletteOf(theme);
+  return (
+    <div className={styles.legend}>
+      {line(tokens.failed, "5 4", "broken cable")}
+      {line(tokens.warning, "2 6", "degraded cable", 3)}
+      {badge(tokens.failed, 7, "cables broken inside a rack")}
+      {badge(tokens.failed, 2, "servers and switches broken in it")}
+    </div>
+  );
+}
+
+const line = (colour: string, dash: string, label: string, width = 2) => (
+  <span className={styles.legendItem}>
+    <svg width="22" height="8" aria-hidden="true">
+      <line x2="22" y1="4" y2="4" stroke={colour} strokeWidth={width} strokeDasharray={dash} />
+    </svg>
+    {label}
+  </span>
+);
+
+const badge = (colour: string, radius: number, label: string) => (
+  <span className={styles.legendItem}>
+    <svg width="16" height="16" aria-hidden="true" fill="none" stroke={colour} strokeWidth="2">
+      <rect x="1" y="1" width="14" height="14" rx={radius} />
+      <path d="M5.2 5.2l5.6 5.6m0-5.6l-5.6 5.6" strokeLinecap="round" />
+    </svg>
+    {label}
+  </span>
+);

@@ -171,27 +171,37 @@ export function readItem(network: Network, text: string | undefined): Item | nul
   return item?.kind === kind ? item : null;
 }
 
-/** Everything that is broken, for the picture. */
+/** Everything that is broken, with the kind of fault that broke it last. */
 export interface Broken {
-  nodes: ReadonlySet<Node>;
-  links: ReadonlySet<number>;
+  nodes: ReadonlyMap<Node, string>;
+  links: ReadonlyMap<number, string>;
   /** Links that still carry packets, but worse. */
-  degraded: ReadonlySet<number>;
+  degraded: ReadonlyMap<number, string>;
 }
 
 const DEGRADING = new Set(["link-rate", "link-loss", "link-delay"]);
+/** What a fault of this kind strikes still carries packets. */
+export const degrades = (kind: string): boolean => DEGRADING.has(kind);
 
 export function brokenItems(
   network: Network,
   faults: readonly { kind: string; targets: readonly string[] }[],
 ): Broken {
-  const [nodes, links, degraded] = [new Set<Node>(), new Set<number>(), new Set<number>()];
+  const nodes = new Map<Node, string>();
+  const links = new Map<number, string>();
+  const degraded = new Map<number, string>();
   for (const { kind, targets } of faults)
     for (const target of targets) {
       const item = network.byName.get(target);
       if (!item) continue;
-      if (item.kind !== "link") nodes.add(nodeOf(network, item));
-      else (DEGRADING.has(kind) ? degraded : links).add(item.row);
+      if (item.kind !== "link") nodes.set(nodeOf(network, item), kind);
+      else (degrades(kind) ? degraded : links).set(item.row, kind);
     }
   return { nodes, links, degraded };
+}
+
+/** What broke an item, as a kind of fault; null where nothing did. */
+export function breakOf(network: Network, { nodes, links, degraded }: Broken, item: Item): string | null {
+  if (item.kind === "link") return links.get(item.row) ?? degraded.get(item.row) ?? null;
+  return item.kind === "flow" ? null : (nodes.get(nodeOf(network, item)) ?? null);
 }

@@ -1,9 +1,19 @@
 /** What the picture says of the thing under the pointer or the keys. */
 import type { CSSProperties } from "react";
 import { formatBitsPerSec, formatPercent, plural } from "@/units";
+import { faultKind } from "../shared/fault-kinds";
 import styles from "./emulation.module.css";
 import type { Tick } from "./frames";
-import { type Item, itemName, itemOfNode, type Network, nodeName } from "./network";
+import {
+  type Broken,
+  breakOf,
+  degrades,
+  type Item,
+  itemName,
+  itemOfNode,
+  type Network,
+  nodeName,
+} from "./network";
 import { boxOf, type Layout, pointOn } from "./topology-layout";
 
 export type Hover = { node: number } | { link: number };
@@ -14,6 +24,7 @@ export const hoveredItem = (network: Network, hover: Hover): Item =>
 export function PictureTooltip({
   network,
   tick,
+  broken,
   hover,
   layout,
   zoom,
@@ -21,6 +32,7 @@ export function PictureTooltip({
 }: {
   network: Network;
   tick: Tick | null;
+  broken: Broken;
   hover: Hover;
   layout: Layout;
   zoom: { k: number; x: number; y: number };
@@ -30,7 +42,7 @@ export function PictureTooltip({
   return (
     <div className={styles.tooltip} style={placeOf(layout, hover, zoom, size)}>
       <strong>{itemName(network, item)}</strong>
-      {linesOf(network, tick, item).map((line) => (
+      {linesOf(network, tick, broken, item).map((line) => (
         <div key={line}>{line}</div>
       ))}
     </div>
@@ -38,10 +50,10 @@ export function PictureTooltip({
 }
 
 /** The same in one sentence, for who hears the page. */
-export function spokenOf(network: Network, tick: Tick | null, hover: Hover | null): string {
+export function spokenOf(network: Network, tick: Tick | null, broken: Broken, hover: Hover | null): string {
   if (!hover) return "";
   const item = hoveredItem(network, hover);
-  return [`${item.kind} ${itemName(network, item)}`, ...linesOf(network, tick, item)].join(", ");
+  return [`${item.kind} ${itemName(network, item)}`, ...linesOf(network, tick, broken, item)].join(", ");
 }
 
 function placeOf(
@@ -62,8 +74,14 @@ function placeOf(
   };
 }
 
-/** What a tick says of an item, in lines. */
-function linesOf(network: Network, tick: Tick | null, { kind, row }: Item): string[] {
+/** What broke an item, and what a tick says of it, in lines. */
+function linesOf(network: Network, tick: Tick | null, broken: Broken, item: Item): string[] {
+  const why = breakOf(network, broken, item);
+  const told = why ? [`${degrades(why) ? "Degraded" : "Broken"}: ${faultKind(why).title.toLowerCase()}`] : [];
+  return [...told, ...loadOf(network, tick, item)];
+}
+
+function loadOf(network: Network, tick: Tick | null, { kind, row }: Item): string[] {
   if (kind === "switch") return [plural(network.linksOf[network.servers + row]!.length, "link")];
   if (!tick) return [];
   const rate = (bytes: number) => formatBitsPerSec((bytes * 8) / tick.secs);

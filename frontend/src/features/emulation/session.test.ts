@@ -179,7 +179,11 @@ test("names of faults and of the address bar find their items", () => {
     { kind: "cable-pulled", targets: ["<0,0>/00", "gone"] },
     { kind: "link-rate", targets: ["10/<0,1>"] },
   ]);
-  expect([[...broken.nodes], [...broken.links], [...broken.degraded]]).toEqual([[3], [0], [2]]);
+  expect([[...broken.nodes.keys()], [...broken.links.keys()], [...broken.degraded.keys()]]).toEqual([
+    [3],
+    [0],
+    [2],
+  ]);
 });
 
 test("the predicted curve steps with each fault, once for what happens at the same moment", () => {

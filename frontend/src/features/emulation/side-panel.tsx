@@ -8,7 +8,7 @@ import { EventLog } from "./event-log";
 import { FaultsList } from "./faults-list";
 import type { Tick } from "./frames";
 import { Inspector } from "./inspector";
-import { type Broken, type Item, type Network, nodeOf } from "./network";
+import { type Broken, breakOf, type Item, type Network } from "./network";
 import type { Session } from "./session";
 import panel from "./side.module.css";
 import type { Injecting } from "./use-injecting";
@@ -80,7 +80,7 @@ export function SidePanel({
             item={selection}
             tick={tick}
             at={at}
-            broken={isBroken(network, selection, broken)}
+            broken={selection && breakOf(network, broken, selection)}
             onSelect={onSelect}
           />
         )}
@@ -121,10 +121,4 @@ export function SidePanel({
       </div>
     </aside>
   );
-}
-
-function isBroken(network: Network, item: Item | null, broken: Broken): boolean {
-  if (!item || item.kind === "flow") return false;
-  if (item.kind === "link") return broken.links.has(item.row) || broken.degraded.has(item.row);
-  return broken.nodes.has(nodeOf(network, item));
 }

@@ -134,7 +134,7 @@ function paintLinks(context: Context, state: PictureState, palette: Palette): vo
     context.stroke();
     context.setLineDash([]);
   };
-  if (broken.degraded.size > 0) marked(broken.degraded, tokens.warning, 3, [2, 6]);
+  if (broken.degraded.size > 0) marked(broken.degraded.keys(), tokens.warning, 3, [2, 6]);
   if (state.selectedLinks.length > 0)
     marked(state.selectedLinks, withAlpha(state.injecting ? tokens.failed : tokens.selection, 0.9), 5, []);
   if (state.hover && "link" in state.hover)
@@ -147,10 +147,10 @@ function paintBrokenLinks(context: Context, { broken, layout }: PictureState, { 
   context.lineWidth = 2;
   context.setLineDash([5, 5]);
   context.beginPath();
-  for (const link of broken.links) curve(context, layout, link);
+  for (const link of broken.links.keys()) curve(context, layout, link);
   context.stroke();
   context.setLineDash([]);
-  for (const link of broken.links) {
+  for (const link of broken.links.keys()) {
     const { x, y } = pointOn(layout.curves, link, 0.5);
     context.fillStyle = tokens.background;
     context.beginPath();

@@ -172,12 +172,13 @@ export function TopologyView({
     >
       <canvas ref={canvas} className={styles.layer} data-testid="live-canvas" />
       <output className="visually-hidden" aria-live="polite">
-        {spokenOf(network, tick, hover)}
+        {spokenOf(network, tick, broken, hover)}
       </output>
       {hover && layout && (
         <PictureTooltip
           network={network}
           tick={tick}
+          broken={broken}
           hover={hover}
           layout={layout}
           zoom={zoom.current()}
