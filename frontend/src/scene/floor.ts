@@ -60,13 +60,13 @@ export function floorList(model: PlanModel, options: ViewOptions): DisplayList {
   };
 }
 
-/** Racks in one colour, each with what its fullest link carries. */
+/** Racks in one colour, each with what its fullest link carries, if that is anything. */
 export function calmScale(model: PlanModel, heat: LinkHeat): ColourScale {
   const values = Float64Array.from({ length: model.racks.count }, (_, rack) => {
     const hottest = hottestOf(model, heat, { kind: "rack", id: rack });
     return hottest < 0 ? Number.NaN : heat.values[hottest]!;
   });
-  const text = (rack: number) => heat.format(values[rack]!);
+  const text = (rack: number) => (values[rack]! > 0 ? heat.format(values[rack]!) : "");
   return {
     by: "cables",
     title: heat.title,

@@ -82,3 +82,13 @@ test("an item is described by its fullest link", () => {
     ),
   ).toBe("");
 });
+
+test("a cable without a value is not part of it: neither drawn nor counted as idle, nor its rack's fullest", () => {
+  const heat = heatOf((cable) => (cable < 3 ? cable : Number.NaN));
+  expect(heatScale(heat)).toMatchObject({ domain: [1, 2], idle: 1 });
+  const ids = Uint32Array.from({ length: model.cables.count }, (_, i) => i);
+  expect([...coldToHot(heat, ids, 100)]).toEqual([0, 1, 2]);
+  const last = model.devices.count - 1;
+  expect(hottestOf(model, heat, { kind: "device", id: last })).toBe(-1);
+  expect(describeHeat(model, heat, { kind: "cable", id: 9 })).toBe("");
+});

@@ -12,7 +12,7 @@ import type { LineStyle } from "./strokes";
 export interface LinkHeat {
   /** What the values are: "Flows on the fuller direction". */
   title: string;
-  /** By cable. */
+  /** By cable; NaN for one that is no part of it, which is not drawn. */
   values: ArrayLike<number>;
   /** What the ramp stands for; from the least to the most of the values if not given. */
   domain?: readonly [number, number];
@@ -40,7 +40,7 @@ export function heatScale(heat: LinkHeat): HeatScale {
   for (let cable = 0; cable < heat.values.length; cable++) {
     const value = heat.values[cable]!;
     if (!(value > 0)) {
-      idle++;
+      if (value <= 0) idle++;
       continue;
     }
     low = Math.min(low, value);
@@ -90,7 +90,9 @@ export function heatStyle(heat: LinkHeat, widthPx: number): LineStyle {
 
 /** Cables from the least loaded to the most, as many of the fullest as `limit` allows. */
 export function coldToHot(heat: LinkHeat, cables: Uint32Array, limit: number): Uint32Array {
-  const order = cables.slice().sort((a, b) => heat.values[a]! - heat.values[b]! || a - b);
+  const order = cables
+    .filter((cable) => !Number.isNaN(heat.values[cable]))
+    .sort((a, b) => heat.values[a]! - heat.values[b]! || a - b);
   return order.subarray(Math.max(0, order.length - limit));
 }
 
@@ -99,7 +101,8 @@ export function hottestOf(model: PlanModel, heat: LinkHeat, { kind, id }: HitIte
   let hottest = -1;
   const take = (cables: Iterable<number>) => {
     for (const cable of cables)
-      if (hottest < 0 || heat.values[cable]! > heat.values[hottest]!) hottest = cable;
+      if (!Number.isNaN(heat.values[cable]) && (hottest < 0 || heat.values[cable]! > heat.values[hottest]!))
+        hottest = cable;
   };
   if (kind === "cable") take([id]);
   else if (kind === "device") take(csrSlice(model.deviceCables, id));
@@ -124,5 +127,6 @@ export function describeHeat(model: PlanModel, heat: LinkHeat, item: HitItem): s
   if (hottest < 0 || !domain) return "";
   const value = heat.values[hottest]!;
   const subject = item.kind === "cable" ? heat.title : `${heat.title}, fullest link`;
-  return `${subject}: ${heat.format(value)} (${formatPercent(value / domain[1])} of the most)`;
+  const most = heat.domain ? heat.format(domain[1]) : "the most";
+  return `${subject}: ${heat.format(value)} (${formatPercent(value / domain[1])} of ${most})`;
 }

@@ -96,7 +96,9 @@ test("a dead switch is a square, a degraded cable its own sign, and a cable that
   expect(hits.idsOf("device")).toEqual([switchDevice]);
   const rack = model.devices.rack[switchDevice]!;
   const { anchors } = badges[2]!;
-  expect(Math.abs(anchors[1]! - model.racks.y[rack]!)).toBeCloseTo(model.racks.depth[rack]! / 2);
+  const front = (anchors[1]! - model.racks.y[rack]!) * -model.racks.facesNorth[rack]!;
+  expect(front).toBeGreaterThan(model.racks.depth[rack]! / 2);
+  expect(front).toBeLessThan(model.racks.depth[rack]!);
 });
 
 test("an item says what broke it, and a rack, a bundle or a tray what of it is broken", () => {

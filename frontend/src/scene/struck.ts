@@ -1,6 +1,6 @@
 /**
  * What is broken, over the floor plan: every cut or degraded cable that leaves its rack by a line of its own with a
- * mark on it, whatever the others are drawn as; what is broken inside a rack by a mark at that rack's edge [ours].
+ * mark on it, whatever the others are drawn as; what is broken inside a rack by a mark before that rack [ours].
  */
 import { cablePathOf } from "./cable-lines";
 import { rackBox } from "./floor";
@@ -16,7 +16,6 @@ import {
   type StrokeStyle,
 } from "./primitives";
 import { bundlesOfTray } from "./selection";
-import { trayTap } from "./tray-routes";
 
 /** By cable or device, what happened to it in a few words: "cable pulled". */
 export interface Struck {
@@ -37,6 +36,7 @@ export interface StruckMarks {
 /** More marks of one kind than this lie on each other: a pair of racks then has one, with a number. */
 const MOST_OWN_MARKS = 40;
 const BADGE_PX = 14;
+const BEFORE_FRONT_METRES = 0.15;
 /** Marks of cables side by side stand at different places of their ways: from a quarter to three quarters of it. */
 const GOLDEN = 0.618034;
 /** Strokes of degraded and of cut cables, and their ground, by which they stand out from the cables around them. */
@@ -102,7 +102,7 @@ export function floorMarks(model: PlanModel, { cut, degraded, dead }: Struck): S
           ? { kind: "rack", id: rack }
           : { kind: kind === "dead" ? "device" : "cable", id: only! };
       const badges = kind === "dead" ? squares : rings[kind];
-      badges.add(edgePoint(model, rack, place, kinds.length), textOf(kind, marks[kind].length), item);
+      badges.add(frontPoint(model, rack, place, kinds.length), textOf(kind, marks[kind].length), item);
     });
   }
   return {
@@ -160,12 +160,14 @@ function pointOf(path: readonly number[], share: number): [x: number, y: number]
   return [path[0] ?? 0, path[1] ?? 0];
 }
 
-/** On the edge of a rack that its cables do not leave by, side by side. */
-function edgePoint(model: PlanModel, rack: number, place: number, places: number): [x: number, y: number] {
+/** Before a rack's front, side by side: there they hide no name. */
+function frontPoint(model: PlanModel, rack: number, place: number, places: number): [x: number, y: number] {
   const { x, y, width, height } = rackBox(model, rack);
-  const tap = trayTap(model, rack);
-  const below = tap !== null && tap[1] < y + height / 2;
-  return [x + (width * (place + 0.5)) / places, below ? y + height : y];
+  const north = model.racks.facesNorth[rack] === 1;
+  return [
+    x + (width * (place + 0.5)) / places,
+    north ? y - BEFORE_FRONT_METRES : y + height + BEFORE_FRONT_METRES,
+  ];
 }
 
 class Badges {

@@ -30,11 +30,11 @@ export function FloorCanvas({
 }: TopologyViewProps & { model: PlanModel }) {
   const shown = useThrottled(tick, model.cables.count > MANY_CABLES ? 1000 : 0);
   const heat = useMemo<LinkHeat>(() => {
-    const values = new Float64Array(model.cables.count);
-    if (shown)
-      network.frame.links.id.forEach((cable, row) => {
-        values[cable] = (Math.max(shown.ab[row]!, shown.ba[row]!) * 8) / shown.secs;
-      });
+    // The rest of a plan of which a slice is run is not there to carry anything.
+    const values = new Float64Array(model.cables.count).fill(Number.NaN);
+    network.frame.links.id.forEach((cable, row) => {
+      values[cable] = shown ? (Math.max(shown.ab[row]!, shown.ba[row]!) * 8) / shown.secs : 0;
+    });
     return {
       title: "Rate of a link’s fuller direction",
       values,
