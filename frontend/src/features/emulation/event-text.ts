@@ -31,6 +31,7 @@ const KIND_WORDS: Record<string, string> = {
   failed: "Fault failed",
   "stop-all": "Stop all",
   next_hop_dead: "Next hop dead",
+  "flow-done": "Flow ended",
   "node-lost": "Node lost",
   "node-flooding": "Node floods",
   "node-refused": "Node refused",
@@ -98,7 +99,7 @@ function entryOf(network: Network, event: SessionEvent): LogEntry {
     text: textOf(network, event),
     flow: event.flow ?? null,
     row,
-    tone: toneOf(event.kind),
+    tone: event.kind === "flow-done" && event.reason ? "bad" : toneOf(event.kind),
   };
 }
 
@@ -127,13 +128,17 @@ function textOf(network: Network, event: SessionEvent): string {
       return `port ${event.port} ${event.up ? "has its carrier again" : "lost its carrier"}`;
     case "no_path":
       return `${flow} has none`;
+    case "flow-done":
+      return event.reason
+        ? `${flow} broke: ${event.reason.replaceAll(ADDRESS, (address) => hostName(network, address))}`
+        : `${flow} is over`;
     case "events-left-out":
       return `and ${plural(event.count ?? 0, "more event")} of ${event.server === undefined ? "the session" : name(event.server)}: it tells more than there is room for`;
     default:
       return [
         flow,
         ...Object.entries(event).flatMap(([key, value]) =>
-          PLAIN.has(key) ? [] : [`${key} ${String(value)}`],
+          PLAIN.has(key) || value === null ? [] : [`${key} ${String(value)}`],
         ),
       ]
         .filter(Boolean)
@@ -154,6 +159,8 @@ function flowText(network: Network, { flow, tuple }: SessionEvent): string {
   if (answered >= 0 && answered < network.flows) return `answers to ${named(answered)}`;
   return `${hostName(network, tuple.src)} → ${hostName(network, tuple.dst)} port ${tuple.dport}`;
 }
+
+const ADDRESS = /\b10(\.\d{1,3}){3}\b/g;
 
 /** A server by the address its applications use: 10.0.0.0/8 and its id, counted from 1. */
 function hostName(network: Network, address: string): string {

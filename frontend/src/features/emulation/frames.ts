@@ -91,7 +91,8 @@ export interface SessionEvent {
   flow?: number;
   tuple?: { src: string; dst: string; proto: number; sport: number; dport: number };
   path?: number[];
-  reason?: string;
+  /** Null where a flow ended without one. */
+  reason?: string | null;
   reporter?: number;
   unreachable?: number[];
   /** Of events that were left out. */

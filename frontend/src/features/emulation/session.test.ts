@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { ServerEvent } from "@/api/events";
 import type { Run } from "@/api/types";
+import { logOf } from "./event-text";
 import type { FaultFrame, NetworkFrame, TickFrame } from "./frames";
 import { brokenItems, hostOf, networkOf, readItem, stepsOf, writeItem } from "./network";
 import { predictedSteps } from "./predicted";
@@ -268,4 +269,19 @@ test("ticks are asked for again where the session is kept in seconds, and shown 
   expect(tickAt(session.history, window, 2.9)?.at).toBe(2);
   expect(tickAt(session.history, [], 3.15)?.at).toBe(3.1);
   expect(tickAt([], [], 1)).toBeNull();
+});
+
+test("a flow that ends is told of in words, with the other server's name and no null", () => {
+  const ended = (flow: number, reason: string | null) => ({
+    kind: "flow-done",
+    at_secs: 1,
+    server: 0,
+    flow,
+    reason,
+  });
+  const session = told(tick(1, { events: [ended(0, "lost 10.0.0.4: Connection reset"), ended(1, null)] }));
+  expect(logOf(session).map(({ text, tone }) => [text, tone])).toEqual([
+    ["00 → 11 broke: lost 11: Connection reset", "bad"],
+    ["11 → 00 is over", "plain"],
+  ]);
 });
