@@ -131,7 +131,13 @@ export function plural(count: number, one: string, many = `${one}s`): string {
 export function formatBytes(bytes: Maybe): string {
   if (!known(bytes)) return UNKNOWN;
   if (Math.abs(bytes) < 1000) return `${formatNumber(bytes)}${THIN_GAP}B`;
-  const [factor, unit] = Math.abs(bytes) < 999_500 ? [1e3, "KB"] : [1e6, "MB"];
-  const scaled = bytes / (factor as number);
+  const size = Math.abs(bytes);
+  const [factor, unit] =
+    size < 999_500
+      ? ([1e3, "KB"] as const)
+      : size < 9.995e9
+        ? ([1e6, "MB"] as const)
+        : ([1e9, "GB"] as const);
+  const scaled = bytes / factor;
   return `${formatNumber(scaled, Math.abs(scaled) < 9.95 ? 1 : 0)}${THIN_GAP}${unit}`;
 }

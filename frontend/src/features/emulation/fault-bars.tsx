@@ -10,6 +10,8 @@ import { type Session, type Span, spansOf } from "./session";
 
 const ROW_PX = 18;
 const ROWS_AT_MOST = 6;
+/** Of a letter, about. */
+const LETTER_PX = 6;
 
 export function FaultBars({
   session,
@@ -39,13 +41,22 @@ export function FaultBars({
   const x = scaleLinear([from, to], [AXIS_MARGIN_PX.left, Math.max(80, width - AXIS_MARGIN_PX.right)]);
   const rows = Math.max(1, ids.length);
   const height = rows * ROW_PX + 20;
+  const end = session.history.at(-1)?.at ?? from;
   const bar = (span: Span, i: number) => {
     const row = ids.indexOf(span.id);
     if (row < 0) return null;
     const [x0, x1] = [
       x(span.from),
-      x(span.to ?? (span.waiting ? to : Math.min(to, Math.max(at, span.from)))),
+      x(span.to ?? (span.waiting ? to : Math.min(to, Math.max(end, span.from)))),
     ];
+    const name = nameOf(span);
+    const wide = name.length * LETTER_PX + 8;
+    // A fault that flaps has a bar each time, and its name once.
+    const first = spans.findIndex(({ id }) => id === span.id) === i;
+    const place = [
+      { x: x0 - 4, anchor: "end", free: x0 - x(from) },
+      { x: x1 + 4, anchor: "start", free: x(to) - x1 },
+    ].find(({ free }) => first && free >= wide);
     return (
       <g key={`${span.id} ${i}`} transform={`translate(0 ${row * ROW_PX + 3})`}>
         <rect
@@ -58,6 +69,11 @@ export function FaultBars({
           stroke={tokens.failed}
           strokeDasharray={span.waiting ? "3 3" : undefined}
         />
+        {place && (
+          <text x={place.x} y={10} textAnchor={place.anchor as "end" | "start"} fill={tokens.muted}>
+            {name}
+          </text>
+        )}
         <title>{`${faultKind(span.kind).title}: ${span.targets.join(", ")}`}</title>
       </g>
     );
@@ -113,3 +129,7 @@ export function FaultBars({
     </div>
   );
 }
+
+/** "Cable pulled 00/<0,0>", the rest of many as a number. */
+const nameOf = ({ kind, targets }: Span): string =>
+  `${faultKind(kind).title} ${targets[0] ?? ""}${targets.length > 1 ? ` and ${targets.length - 1} more` : ""}`;

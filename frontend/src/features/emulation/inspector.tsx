@@ -1,5 +1,5 @@
 /** The selected thing as it is at the shown time: a server's neighbours and flows, a link's rates, a flow's ways. */
-import { Button } from "@/ui/button";
+import { IconButton } from "@/ui/button";
 import { plural } from "@/units";
 import { faultKind } from "../shared/fault-kinds";
 import styles from "./emulation.module.css";
@@ -29,9 +29,7 @@ export function Inspector(props: InspectorProps) {
         {broken && <span className={side.brokenMark}>{faultKind(broken).title.toLowerCase()}</span>}
         <span className={styles.space} />
         <FidelityMark fidelity={session.report?.fidelity ?? null} />
-        <Button small look="quiet" icon="close" onClick={() => onSelect(null)}>
-          Clear
-        </Button>
+        <IconButton small icon="close" label="Clear the selection" onClick={() => onSelect(null)} />
       </div>
       {item.kind === "server" && <ServerView {...props} row={item.row} />}
       {item.kind === "switch" && <SwitchView {...props} row={item.row} />}

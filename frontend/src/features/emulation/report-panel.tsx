@@ -16,7 +16,7 @@ const OUTCOMES = {
 const WINDOWS = ["before", "during", "after"] as const;
 
 const ROWS: { name: string; of: (means: WindowMeans) => string }[] = [
-  { name: "Length", of: ({ secs }) => secsText(secs) },
+  { name: "Duration", of: ({ secs }) => secsText(secs) },
   { name: "Goodput", of: (w) => formatBitsPerSec(w.goodput_bits_per_sec) },
   { name: "Least goodput", of: (w) => formatBitsPerSec(w.least_goodput_bits_per_sec) },
   { name: "ABT", of: (w) => formatBitsPerSec(w.abt_bits_per_sec) },
@@ -101,10 +101,10 @@ export function ReportPanel({ report }: { report: Report }) {
                   Noticed after
                 </th>
                 <th scope="col" className={styles.number}>
-                  First flow moved
+                  First flow moved after
                 </th>
                 <th scope="col" className={styles.number}>
-                  Last
+                  Last one
                 </th>
                 <th scope="col" className={styles.number}>
                   Moves
@@ -139,4 +139,4 @@ export function ReportPanel({ report }: { report: Report }) {
 }
 
 const delay = (secs: number | null) =>
-  secs === null ? "–" : secs < 1 ? `${formatShort(secs * 1000, 1)}\u00a0ms` : secsText(secs);
+  secs === null ? "–" : secs < 1 ? `${formatShort(secs * 1000, secs < 0.1 ? 1 : 0)}\u00a0ms` : secsText(secs);

@@ -112,7 +112,7 @@ export function Numbers({ session, tick }: { session: Session; tick: Tick | null
           <BasisBadge basis="measured" />
         </dt>
         <dd>
-          {tick ? secsText(tick.at) : "–"}{" "}
+          {tick ? secsText(network ? Math.min(tick.at, network.frame.seconds) : tick.at) : "–"}{" "}
           <span className={styles.muted}>{network ? `of ${secsText(network.frame.seconds)}` : ""}</span>
         </dd>
       </div>

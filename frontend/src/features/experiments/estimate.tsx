@@ -41,7 +41,7 @@ export function secsText({ secs }: Estimate): string {
   const about = expected < 1 ? durationText(expected) : `about ${durationText(expected)}`;
   if (high === null || high === undefined) return `${about}, at least ${durationText(low)}`;
   if (durationText(low) === durationText(high)) return about;
-  return `${about} (${durationText(low)} to ${durationText(high)})`;
+  return `${about}, at most ${durationText(high)}`;
 }
 
 /** What would be run, as a product, and how long it takes here. */
@@ -66,7 +66,7 @@ export function EstimateView({ draft, estimate }: { draft: Draft; estimate: Esti
       <p className={styles.doc}>
         {factors.join(" × ")} · {plural(estimate.flows, "flow")} in all ·{" "}
         <BasisBadge basis={estimate.basis === "measured" ? "measured" : "modelled"}>
-          {estimate.basis === "measured" ? "time measured here" : "time extrapolated from a beginning"}
+          {estimate.basis === "measured" ? "time measured here" : "time estimated"}
         </BasisBadge>
       </p>
       <table className={styles.topologies}>

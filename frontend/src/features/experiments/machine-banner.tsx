@@ -38,7 +38,7 @@ export function MachineBanner({
       )}
       {lacking.length > 0 && (
         <details open={!usable}>
-          <summary>{`${plural(lacking.length, "thing")} not there`}</summary>
+          <summary>{`${plural(lacking.length, "part")} missing${lacking.some(({ needed }) => needed) ? "" : ", none of them needed"}`}</summary>
           <ul>
             {lacking.map(({ name, title, reason, fix, needed }) => (
               <li key={name}>

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { type ComponentType, Suspense } from "react";
-import { api, take } from "@/api/client";
+import { ApiError, api, take } from "@/api/client";
 import { Skeleton } from "@/ui/marks";
 import { ProblemView } from "../shared/problem";
 import type { RunViewProps } from "../shared/run-frame";
@@ -35,12 +35,13 @@ export default function RunPage({ views }: { views: RunViews }) {
       <Shell>
         <ProblemView
           title="This run cannot be shown"
-          error={problem}
-          onRetry={() => void (run.isError ? run.refetch() : experiment.refetch())}
-        />
-        <p style={{ padding: "0 16px" }}>
+          error={isMisnamed(problem) ? new Error(`No run has the name “${id}”.`) : problem}
+          onRetry={
+            isMisnamed(problem) ? undefined : () => void (run.isError ? run.refetch() : experiment.refetch())
+          }
+        >
           <Link to="/runs">All runs</Link>
-        </p>
+        </ProblemView>
       </Shell>
     );
   const ready = run.data && (experimentId === null || experiment.data);
@@ -68,3 +69,7 @@ export default function RunPage({ views }: { views: RunViews }) {
     </Suspense>
   );
 }
+
+/** The address holds what no run is ever called. */
+const isMisnamed = (error: unknown): boolean =>
+  error instanceof ApiError && error.status === 422 && error.errors.some(({ field }) => field === "path.id");

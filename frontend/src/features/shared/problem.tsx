@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { ApiError, setToken, UnreachableError } from "@/api/client";
 import { Button } from "@/ui/button";
 import { TextInput } from "@/ui/form";
@@ -10,13 +10,19 @@ export function ProblemView({
   error,
   onRetry,
   title,
+  children,
 }: {
   error: unknown;
   onRetry?: () => void;
   title?: string;
+  /** What else can be done, beside trying again. */
+  children?: ReactNode;
 }) {
   const api = error instanceof ApiError ? error : null;
   const away = error instanceof UnreachableError;
+  // The detail of one refused field is that field's message.
+  const told =
+    api?.errors.length === 1 && api.message === `${api.errors[0]!.field}: ${api.errors[0]!.message}`;
   const heading = title ?? (away ? "Not connected" : (api?.problem.title ?? "Something went wrong"));
   return (
     <div className={styles.problem} role="alert">
@@ -25,7 +31,7 @@ export function ProblemView({
         <strong>{heading}</strong>
         {api && <span className={styles.code}>{api.status}</span>}
       </div>
-      <p>{error instanceof Error ? error.message : String(error)}</p>
+      {!told && <p>{error instanceof Error ? error.message : String(error)}</p>}
       {api && api.errors.length > 0 && (
         <ul className={styles.fields}>
           {api.errors.map((field) => (
@@ -50,6 +56,7 @@ export function ProblemView({
       {api?.status === 401 && <TokenForm onDone={onRetry} />}
       <div className={styles.actions}>
         {onRetry && <Button onClick={onRetry}>Try again</Button>}
+        {children}
         {api?.problem.request_id && <span className={styles.hint}>Request {api.problem.request_id}</span>}
       </div>
     </div>

@@ -8,7 +8,7 @@ import { Button, IconButton } from "@/ui/button";
 import { Icon } from "@/ui/icon";
 import { BasisBadge } from "@/ui/marks";
 import { toast } from "@/ui/toast";
-import { formatCount, formatPercent } from "@/units";
+import { formatCount, formatPercent, plural } from "@/units";
 import { type Command, useCommands } from "./commands";
 import { type ScreenRequest, useScreen } from "./curl";
 import { ProblemView } from "./problem";
@@ -134,7 +134,7 @@ export function RunFrame({
           <span role="status" data-testid="feed" data-feed={feed}>
             {feedText(feed)}
           </span>
-          <span>{`${formatCount(live.points_done)} of ${formatCount(live.points_total)} points`}</span>
+          <span>{`${formatCount(live.points_done)} of ${plural(live.points_total, "point")}`}</span>
           {run.engine_version && <span>{`Engine ${run.engine_version}`}</span>}
         </>
       }
