@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 
 from cubeyard.emulation.fair_queue import FairQueue
+from cubeyard.emulation.network import MAX_SERVERS
 
 Json = dict[str, Any]
 Route = tuple[int, list[int]]
@@ -29,11 +30,14 @@ LEAST_ROOM_BYTES = 1000
 """Events and routes get so much of a frame each, however full it is."""
 EVENT_BYTES = 600
 """An event that is longer is told by its kind and its length."""
+PATH_SERVERS = 64
+"""More than any path has."""
 WAITING = 500
 """Of one server, for its turn: more than all its flows tell when a switch fails, far less than a flood."""
 REMEMBERED = 200_000
 """Events of a session that are kept for the report: an hour of a flapping cable."""
 LEFT_OUT_EVERY_SECS = 1.0
+MOST_NANOS = 2**63
 ROUTES = frozenset({"path_selected", "path_switched"})
 COUNTED = frozenset({"probe", "path_selected"})
 """Kinds that are told as a number: there are hundreds, and one says what all say."""
@@ -70,14 +74,15 @@ class Events:
                 self._tell({"kind": "node-refused", "server": event.get("server"), "message": why}, None, 0.0)
 
     def _take(self, event: Json, now_nanos: int) -> None:
-        at_nanos = event.get("at_nanos")
-        ago_secs = (now_nanos - int(at_nanos)) / 1e9 if at_nanos else 0.0
+        at_nanos = _whole(event["at_nanos"], MOST_NANOS) if event.get("at_nanos") else None
+        ago_secs = (now_nanos - at_nanos) / 1e9 if at_nanos else 0.0
         kind = str(event.get("kind", ""))
         row = self._row(event.get("flow"))
-        short = self._short(event, kind, row)
-        took_nanos = int(event.get("took_nanos", 0))
-        if kind in ROUTES and row is not None:
-            self._routes.put(event.get("server"), (row, [int(one) for one in event["path"]["servers"]]))
+        path = _path(event["path"]) if event.get("path") is not None else None
+        short = self._short(event, kind, row, path)
+        took_nanos = _whole(event.get("took_nanos", 0), MOST_NANOS)
+        if kind in ROUTES and row is not None and path is not None:
+            self._routes.put(event.get("server"), (row, path))
         if kind == "path_switched":
             self.switches += 1
         if kind == "probe":
@@ -103,27 +108,28 @@ class Events:
 
     def tick(self, room_bytes: int = 8000) -> Json:
         """What fits the next frame; nothing that is empty."""
-        events = [*self._newly_left_out(), *_fitting(self._waiting.turns(), EVENTS_A_TICK, room_bytes)]
-        room_bytes -= len(orjson.dumps(events))
-        routes = _fitting(self._routes.turns(), ROUTES_A_TICK, room_bytes)
+        events = self._newly_left_out(room_bytes)
+        events += _fitting(self._waiting.turns(), EVENTS_A_TICK, room_bytes - len(orjson.dumps(events)))
+        routes = _fitting(self._routes.turns(), ROUTES_A_TICK, room_bytes - len(orjson.dumps(events)))
         counts, self._counts = dict(self._counts), Counter()
         every: Json = {"events": events, "routes": routes, "counts": counts}
         return {name: some for name, some in every.items() if some}
 
-    def _newly_left_out(self) -> list[Json]:
-        """Once a second, of every server that said too much."""
+    def _newly_left_out(self, room_bytes: int) -> list[Json]:
+        """Once a second, of the servers that said too much: those first of which most is not told yet."""
         if self._now_secs - self._told_secs < LEFT_OUT_EVERY_SECS:
             return []
-        news = self._waiting.left_out - self._told
-        if news:
-            self._told_secs = self._now_secs
-            self._told.update(news)
+        news = (self._waiting.left_out - self._told).most_common()
         at_secs = round(self._now_secs, 4)
-        most = news.most_common(EVENTS_A_TICK)
-        return [
+        every = (
             {"kind": "events-left-out", "server": server, "count": count, "at_nanos": None, "at_secs": at_secs}
-            for server, count in most
-        ]
+            for server, count in news
+        )
+        found = _fitting(every, EVENTS_A_TICK, room_bytes)
+        if found:
+            self._told_secs = self._now_secs
+            self._told.update({one["server"]: one["count"] for one in found})
+        return found
 
     def _row(self, flow: Json | int | None) -> int | None:
         """The workload's flow of a five-tuple or of its number; an application of somebody else's has none."""
@@ -131,15 +137,31 @@ class Events:
         return row if 0 <= row < self.flows else None
 
     @staticmethod
-    def _short(event: Json, kind: str, row: int | None) -> Json:
+    def _short(event: Json, kind: str, row: int | None, path: list[int] | None) -> Json:
         kept = {name: event[name] for name in event if name not in ("t", "flow", "path", "at_nanos", "at_secs", "kind")}
         if row is not None:
             kept["flow"] = row
         elif event.get("flow"):
             kept["tuple"] = event["flow"]
-        if event.get("path"):
-            kept["path"] = event["path"]["servers"]
+        if path is not None:
+            kept["path"] = path
         return {"kind": kind, **kept}
+
+
+def _whole(said: Any, below: int) -> int:
+    """A number as a node says it, which may say anything."""
+    number = int(said)
+    if not 0 <= number < below:
+        raise ValueError(f"not a number from 0 to {below - 1}")
+    return number
+
+
+def _path(said: Json) -> list[int]:
+    """The ids of its servers."""
+    servers = said["servers"]
+    if len(servers) > PATH_SERVERS:
+        raise ValueError(f"a path of more than {PATH_SERVERS} servers")
+    return [_whole(one, MAX_SERVERS) for one in servers]
 
 
 def _fitting(turns: Iterator[Any], most: int, room_bytes: int) -> list[Any]:

@@ -32,7 +32,11 @@ def inspect(hosts: Hosts, network: Network, run_id: str, name: str) -> schemas.S
             raise ProblemError(
                 409, "server-silent", f"Server {name} does not answer: {host.said(error.detail)}"
             ) from error
-    return described(network, run_id, server, known)
+    try:
+        return described(network, run_id, server, known)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:  # what a node says is not to be trusted
+        why = f"what its node says is not understood: {type(error).__name__} {error}"
+        raise ProblemError(409, "server-silent", f"Server {name} does not answer: {why[:200]}") from error
 
 
 def described(network: Network, run_id: str, server: int, known: Json) -> schemas.ServerState:

@@ -41,7 +41,7 @@ def merged(by_host: Sequence[Sequence[Json]], offsets_nanos: Sequence[int]) -> J
             for host, (frames, offset) in enumerate(zip(by_host, offsets_nanos, strict=True))
             for frame in frames
             for event in frame["events"]
-            if host == 0 or event.get("kind") not in TOLD_BY_ALL
+            if host == 0 or str(event.get("kind")) not in TOLD_BY_ALL
         ],
     }
 
@@ -54,6 +54,8 @@ def _added(frames: Sequence[Json], part: str, columns: Sequence[str]) -> Json:
 
 
 def _on_our_clock(event: Json, offset_nanos: int) -> Json:
-    if not offset_nanos or not event.get("at_nanos"):
+    at_nanos = event.get("at_nanos")
+    # A node may say anything; what is no number is refused where events are read.
+    if not offset_nanos or not at_nanos or not isinstance(at_nanos, int):
         return event
-    return {**event, "at_nanos": event["at_nanos"] - offset_nanos}
+    return {**event, "at_nanos": at_nanos - offset_nanos}

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from cubeyard.emulation.events import Events
 from cubeyard.emulation.fidelity import Calibration, judge
 from cubeyard.emulation.guard import Guard, Reading, Window
+from cubeyard.emulation.merging import merged
 from cubeyard.emulation.network import address, server_at
 from cubeyard.emulation.recorder import Recorder
 from cubeyard.emulation.report import consequences
@@ -21,6 +22,7 @@ from cubeyard.engine import Engine
 from cubeyard.experiments.emulation import Hypothesis
 from tests.conftest import SMALL
 
+from .test_hosts import frame
 from .test_question import question
 
 Json = dict[str, Any]
@@ -178,20 +180,69 @@ def test_a_server_that_floods_waits_for_its_turn_and_what_is_left_out_is_counted
     assert events.left_out == [(7, 4000 - len(hellos))]
 
 
+numbers = st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False)
 values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.text(max_size=2000),
+    st.none() | st.booleans() | numbers | st.text(max_size=9) | st.just("x" * 2000),
     lambda inner: st.lists(inner, max_size=300) | st.dictionaries(st.text(max_size=9), inner, max_size=4),
     max_leaves=20,
 )
-names = st.sampled_from(["kind", "flow", "path", "at_nanos", "took_nanos", "message", "servers", "reason"])
-kinds = st.sampled_from(["path_switched", "path_selected", "probe", "carrier"]) | values
+said = st.fixed_dictionaries(
+    {"kind": st.sampled_from(["path_switched", "path_selected", "probe", "carrier"]) | values},
+    optional={
+        "flow": st.integers(-2, 5) | st.fixed_dictionaries({"dport": st.integers(5199, 5206) | values}) | values,
+        "path": st.fixed_dictionaries({"servers": st.lists(st.integers(0, 15) | numbers, max_size=100)}) | values,
+        "at_nanos": numbers | values,
+        "took_nanos": numbers | values,
+        "message": values,
+    },
+)
 
 
-@given(st.lists(st.tuples(kinds, st.dictionaries(names, values)), max_size=40))
-def test_whatever_a_node_says_the_session_goes_on_and_frames_stay_small(said: list[tuple[Any, Json]]) -> None:
+@given(st.lists(said, max_size=40), st.integers(0, 10**9))
+def test_whatever_a_node_says_the_session_goes_on_and_frames_stay_small(every: list[Json], offset: int) -> None:
+    frames = [[frame(1, links=[], flows=[], events=[{**one, "server": i % 3} for i, one in enumerate(every)])]] * 2
     events = Events(4)
-    events.hear([{**fields, "kind": kind, "server": i % 3} for i, (kind, fields) in enumerate(said)], 5, 1.0)
+    events.hear(merged(frames, [0, offset])["events"], 5, 1.0)
     assert all(len(orjson.dumps(tick)) < FRAME_BYTES for tick in told(events))
+    assert all(one["at_nanos"] is None or 0 <= one["at_nanos"] < 2**63 for one in events.all)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"path": {"servers": [1, 2**16]}},
+        {"path": {"servers": [-1]}},
+        {"path": {"servers": [1e30]}},
+        {"path": {"servers": [0] * 65}},
+        {"path": {}},
+        {"at_nanos": -1},
+        {"at_nanos": 2**63},
+        {"took_nanos": -1},
+    ],
+)
+def test_what_a_node_cannot_mean_is_refused_aloud_and_counts_for_nothing(wrong: Json) -> None:
+    events = Events(4)
+    events.hear([{**chosen(0, "path_switched"), **wrong}, chosen(1, "path_switched")], 5, 1.0)
+    tick = events.tick()
+    assert [event["kind"] for event in tick["events"]] == ["node-refused", "path_switched"]
+    assert tick["events"][0]["server"] == 1
+    assert tick["routes"] == [(1, [10, 11, 15])]
+    assert events.switches == 1
+
+
+def test_of_many_that_flood_each_is_told_of_in_its_turn() -> None:
+    events = Events(4)
+    flood = [{"kind": "hello", "server": server, "at_nanos": 5} for server in range(30) for _ in range(501 + server)]
+    found: dict[int, list[int]] = {}
+    for second in range(3):
+        events.hear(flood if second == 0 else [], 5, float(second))
+        tick = events.tick(2000)["events"]
+        assert len(orjson.dumps(tick)) <= 2000, "what is left out takes room as the rest does"
+        for event in tick:
+            if event["kind"] == "events-left-out":
+                found.setdefault(event["server"], []).append(event["count"])
+    assert found == {server: [1 + server] for server in range(30)}, "each once"
+    assert events.left_out == [(server, 1 + server) for server in reversed(range(30))]
 
 
 def test_an_application_s_own_flow_is_told_by_its_tuple() -> None:
