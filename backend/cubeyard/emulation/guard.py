@@ -32,16 +32,14 @@ class Reading:
 
 
 class Window:
-    """The flows' progress over the last second."""
+    """The flows' progress over the last second, or the less that there is of it."""
 
     def __init__(self, flows: int) -> None:
-        self._flows = flows
         self._ticks: deque[tuple[float, list[int]]] = deque()
         self._sums = [0] * flows
         self._secs = 0.0
 
-    def add(self, secs: float, goodput_bytes: list[int], dead: Collection[int] = ()) -> Reading:
-        """`dead` are rows of flows that have lost an end: ABT is of the others, as it is predicted. `[bcube §3.6]`"""
+    def add(self, secs: float, goodput_bytes: list[int]) -> None:
         self._ticks.append((secs, goodput_bytes))
         self._secs += secs
         self._sums = [had + more for had, more in zip(self._sums, goodput_bytes, strict=True)]
@@ -49,12 +47,18 @@ class Window:
             gone_secs, gone = self._ticks.popleft()
             self._secs -= gone_secs
             self._sums = [had - less for had, less in zip(self._sums, gone, strict=True)]
+
+    def read(self, dead: Collection[int] = (), done: Collection[int] = ()) -> Reading:
+        """`dead` are rows of flows that have lost an end: ABT is of the others, as it is predicted. `[bcube §3.6]`
+
+        `done` are rows of flows that have carried all they had to: they are not stalled, nor is any of them the slowest.
+        """
         secs = max(self._secs, 1e-9)
-        alive = [one for row, one in enumerate(self._sums) if row not in dead] if dead else self._sums
+        alive = [one for row, one in enumerate(self._sums) if row not in dead and row not in done]
         return Reading(
             sum(self._sums) * 8 / secs,
             len(alive) * min(alive, default=0) * 8 / secs,
-            sum(one == 0 for one in self._sums),
+            sum(one == 0 for row, one in enumerate(self._sums) if row not in done),
         )
 
 
@@ -64,14 +68,22 @@ class Guard:
     def __init__(self, hypothesis: Hypothesis | None) -> None:
         self.hypothesis = hypothesis
         self._broken_secs = 0.0
-        self._before: list[Reading] = []
+        self._before = Reading(0.0, 0.0, 0)
+        """The rates of all readings from before the first fault, added up."""
+        self._before_count = 0
         self.violations = 0
         self.worst: float | None = None
         self.broken_at_secs: float | None = None
 
     def before(self, reading: Reading) -> None:
         """A reading from before the first fault: what shares are of."""
-        self._before.append(reading)
+        had = self._before
+        self._before = Reading(
+            had.goodput_bits_per_sec + reading.goodput_bits_per_sec,
+            had.abt_bits_per_sec + reading.abt_bits_per_sec,
+            0,
+        )
+        self._before_count += 1
 
     def value(self, reading: Reading) -> float | None:
         """The metric now; None while a share has nothing to be of."""
@@ -79,17 +91,13 @@ class Guard:
         metric = self.hypothesis.metric
         if metric == "stalled-flows":
             return float(reading.stalled_flows)
-        now = reading.goodput_bits_per_sec if metric.startswith("goodput") else reading.abt_bits_per_sec
+        now, before = (
+            one.goodput_bits_per_sec if metric.startswith("goodput") else one.abt_bits_per_sec
+            for one in (reading, self._before)
+        )
         if not metric.endswith("-share"):
             return now
-        base = self._base(metric)
-        return now / base if base > 0 else None
-
-    def _base(self, metric: str) -> float:
-        values = [
-            one.goodput_bits_per_sec if metric.startswith("goodput") else one.abt_bits_per_sec for one in self._before
-        ]
-        return sum(values) / len(values) if values else 0.0
+        return now * self._before_count / before if before > 0 else None
 
     def watch(self, at_secs: float, secs: float, reading: Reading) -> bool:
         """Whether the run is to be aborted now."""
@@ -110,7 +118,7 @@ class Guard:
 
     @property
     def outcome(self) -> Literal["held", "broken", "none"]:
-        if self.hypothesis is None:
+        if self.hypothesis is None or self.worst is None:
             return "none"
         return "held" if self.broken_at_secs is None else "broken"
 
@@ -120,7 +128,9 @@ class Guard:
         hypothesis = self.hypothesis
         unit = UNITS[hypothesis.metric]
         bound = f"at {'most' if hypothesis.metric == 'stalled-flows' else 'least'} {hypothesis.bound:g} {unit}"
-        if self.broken_at_secs is None:
+        if self.worst is None:
+            sentence = f"{hypothesis.metric} is not known: nothing was received before the first fault."
+        elif self.broken_at_secs is None:
             sentence = f"{hypothesis.metric} stayed {bound}, or was back within {hypothesis.for_secs:g} s."
         else:
             sentence = (

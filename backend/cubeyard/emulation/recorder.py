@@ -150,6 +150,7 @@ class Recorder:
         self._destination = np.array([self._row[flow.destination] for flow in self.question.flows])
         self._source = np.array([self._row[flow.source] for flow in self.question.flows])
         self._window = Window(len(self.question.flows))
+        self._next_second = 0
         self._last_secs: float | None = None
         self._cpu = 0.0
         self._received = np.zeros(len(self.question.flows), np.int64)
@@ -174,6 +175,8 @@ class Recorder:
         secs = tick.at_secs - self._last_secs if self._last_secs is not None else 0.1
         self._last_secs = tick.at_secs
         self._received += tick.flows
+        self._window.add(max(secs, 0.0), tick.flows.tolist())
+        self.reading = self._window.read(done=self._done)
         if secs < SHORTEST_SECS:
             tick = replace(tick, cpu=self._cpu)
         self._cpu = tick.cpu
@@ -182,17 +185,23 @@ class Recorder:
     @property
     def all_received(self) -> bool:
         """Whether every flow that has an end has come to it."""
+        return len(self._done) == len(self._received)
+
+    @property
+    def _done(self) -> set[int]:
+        """Flows that have an end and have come to it."""
         size = self.question.settings.flow_bytes
-        return size is not None and bool((self._received >= size).all())
+        return set() if size is None else set(np.flatnonzero(self._received >= size).tolist())
 
     def count(self, tick: Tick, secs: float, at_secs: float, part: Part, dead: Collection[int] = ()) -> Reading:
         """Add a tick of the measured time, which is at `at_secs` of it. `dead` are ids of servers that are switched off."""
         ended = self._flows_of(dead) if dead else ()
-        self.reading = self._window.add(secs, tick.flows.tolist(), ended)
+        self.reading = self._window.read(ended, self._done)
         self.parts.setdefault(part, self._sums()).add(secs, tick, self.reading, ended)
         self.total.add(secs, tick, self.reading, ended)
         self.drops.update(tick.drops)
-        if int(at_secs) >= len(self.series):
+        if at_secs >= self._next_second:
+            self._next_second = int(at_secs) + 1
             now = self.reading
             self.series.append((round(at_secs, 1), round(now.goodput_bits_per_sec), round(now.abt_bits_per_sec)))
         return self.reading

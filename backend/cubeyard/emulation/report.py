@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from math import inf
 from typing import Any
 
 from cubeyard.emulation.events import Events
 from cubeyard.emulation.fidelity import Calibration, judge
 from cubeyard.emulation.guard import Guard
-from cubeyard.emulation.recorder import Recorder
+from cubeyard.emulation.recorder import Recorder, Sums
 
 Json = dict[str, Any]
 
@@ -16,6 +19,8 @@ MOVED = frozenset({"path_switched"})
 WATCHED_SECS = 30.0
 """An event later than this after a fault is not counted as its consequence."""
 BACK_SHARE = 0.95
+QUIET_SECS = 1.0
+"""What was measured before the first fault says something from so long on."""
 
 
 def make(
@@ -23,30 +28,31 @@ def make(
 ) -> Json:
     """The document. `faults` are what was injected, each with its times."""
     question = recorder.question
-    before = recorder.parts.get("before")
+    quiet = _quiet(recorder)
     ideal = question.prediction.ideal_bits_per_sec
-    quiet = before if before is not None and before.secs >= 1.0 else None
-    # Flows at a pace of their own are not meant to reach the ideal.
-    pace = question.settings.flow_bits_per_sec or float("inf")
+    efficiency = question.network.header_efficiency
+    # Flows at a pace of their own are not meant to reach the ideal. A pace is of what they carry, without headers.
+    pace = (question.settings.flow_bits_per_sec or inf) / efficiency
     meant = sum(min(flow.ideal_bits_per_sec, pace) for flow in question.flows)
     achieved = quiet.goodput_bits_per_sec / meant if quiet is not None and meant > 0 else None
     cpu = quiet.cpu / quiet.secs if quiet is not None else None
     stalled = quiet.document()["stalled_flows"] if quiet is not None else 0
     total = recorder.total.document()
+    consequences = Consequences(recorder)
     return {
         "ended": ended,
         "verdict": guard.document(),
         "aggregate_goodput_bits_per_sec": total["goodput_bits_per_sec"],
         "ideal_bits_per_sec": round(ideal),
-        "header_efficiency": round(question.network.header_efficiency, 4),
+        "header_efficiency": round(efficiency, 4),
         "abt_bits_per_sec": total["abt_bits_per_sec"],
         "predicted": question.prediction.document(),
         "total": total,
         "windows": {
             name: recorder.parts[name].document() for name in ("before", "during", "after") if name in recorder.parts
         },
-        "fidelity": judge(calibration, achieved, cpu, question.network.header_efficiency, stalled),
-        "faults": [{**fault, **consequences(fault, recorder)} for fault in faults],
+        "fidelity": judge(calibration, achieved, cpu, efficiency, stalled),
+        "faults": [{**fault, **consequences.of(fault)} for fault in faults],
         "path_switches": recorder.events.switches,
         "probing": probing(recorder.events),
         "events_left_out": [
@@ -72,41 +78,55 @@ def probing(events: Events) -> Json:
     return {"rounds": events.probings, "mean_secs": round(mean_secs, 6)}
 
 
-def consequences(fault: Json, recorder: Recorder) -> Json:
-    """When the fault was noticed, when flows had moved, and when the goodput was back, in seconds after it."""
-    struck = fault.get("at_nanos")
-    if struck is None:
-        return {
-            "detected_secs": None,
-            "first_move_secs": None,
-            "last_move_secs": None,
-            "moves": 0,
-            "recovered_secs": None,
-        }
-    after = [
-        (event, (event["at_nanos"] - struck) / 1e9)
-        for event in recorder.events.all
-        if event.get("at_nanos") is not None and 0 <= event["at_nanos"] - struck <= WATCHED_SECS * 1e9
-    ]
-    detected = [secs for event, secs in after if event.get("kind") in DETECTED]
-    moved = [secs for event, secs in after if event.get("kind") in MOVED]
-    return {
-        "detected_secs": round(min(detected), 4) if detected else None,
-        "first_move_secs": round(min(moved), 4) if moved else None,
-        "last_move_secs": round(max(moved), 4) if moved else None,
-        "moves": len(moved),
-        "recovered_secs": _back(fault, recorder),
-    }
-
-
-def _back(fault: Json, recorder: Recorder) -> float | None:
-    """How long until the goodput was again nearly what it had been, by the series of seconds."""
+def _quiet(recorder: Recorder) -> Sums | None:
+    """The time before the first fault, if it was long enough."""
     before = recorder.parts.get("before")
-    if before is None or not before.secs:
+    return before if before is not None and before.secs >= QUIET_SECS - 1e-6 else None
+
+
+class Consequences:
+    """When a fault was noticed, when flows had moved, and when the goodput was back, in seconds after it.
+
+    An hour of a flapping cable has thousands of faults and many more events: each fault searches what is sorted.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        events = recorder.events.all
+        self._detected = sorted(_times(events, DETECTED))
+        self._moved = sorted(_times(events, MOVED))
+        self._series = recorder.series
+        quiet = _quiet(recorder)
+        self._enough = quiet.goodput_bits_per_sec * BACK_SHARE if quiet is not None else None
+
+    def of(self, fault: Json) -> Json:
+        struck = fault["at_nanos"]
+        detected, moved = _following(self._detected, struck), _following(self._moved, struck)
+        return {
+            "detected_secs": _secs(detected[0] - struck) if detected else None,
+            "first_move_secs": _secs(moved[0] - struck) if moved else None,
+            "last_move_secs": _secs(moved[-1] - struck) if moved else None,
+            "moves": len(moved),
+            "recovered_secs": self._back(fault["injected_at_secs"]),
+        }
+
+    def _back(self, started_secs: float) -> float | None:
+        """How long until the goodput was again nearly what it had been, by the series of seconds."""
+        if self._enough is None:
+            return None
+        # A point of the series is a mean over a second: that second has to begin after the fault.
+        for at_secs, goodput, _ in self._series[bisect_right(self._series, (started_secs + 1.0, inf)) :]:
+            if goodput >= self._enough:
+                return round(at_secs - started_secs, 1)
         return None
-    enough = before.goodput_bits_per_sec * BACK_SHARE
-    started = fault["injected_at_secs"]
-    for at_secs, goodput, _ in recorder.series:
-        if at_secs > started + 1.0 and goodput >= enough:
-            return round(at_secs - started, 1)
-    return None
+
+
+def _times(events: Iterable[Json], kinds: frozenset[str]) -> Iterable[int]:
+    return (event["at_nanos"] for event in events if event["kind"] in kinds and event["at_nanos"] is not None)
+
+
+def _following(times: list[int], struck: int) -> list[int]:
+    return times[bisect_left(times, struck) : bisect_right(times, struck + int(WATCHED_SECS * 1e9))]
+
+
+def _secs(nanos: int) -> float:
+    return round(nanos / 1e9, 4)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cubeyard.emulation import network as networks
 from cubeyard.emulation.faults import Fault, Schedule, resolve
-from cubeyard.emulation.network import Network, address
+from cubeyard.emulation.network import Network, address, server_at
 from cubeyard.emulation.question import Question, read
 from cubeyard.emulation.service import Outliner
 from cubeyard.engine import Engine, PlanRejectedError
@@ -33,11 +33,13 @@ def question(engine: Engine, spec: Json = SMALL, workload: str = "all-to-all", *
     return read(engine, {**document, "plan": {"spec": spec}})
 
 
-@given(st.integers(0, 65_000))
+@given(st.integers(0, 65_535))
 def test_addresses_are_one_to_one(server: int) -> None:
     octets = [int(part) for part in address(server).split(".")]
     assert octets[0] == 10
     assert (octets[1] << 16 | octets[2] << 8 | octets[3]) == server + 1
+    assert server_at(address(server)) == server
+    assert server_at(address(server).replace("10.", "11.", 1)) == -1
 
 
 def test_a_plan_s_network_is_its_topology(engine: Engine) -> None:

@@ -1,0 +1,178 @@
+"""What a session's numbers are worth, and what each fault led to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cubeyard.emulation.fidelity import BUSY_CPU, GOOD_SHARE, MORE_THAN_FAIR, Calibration, judge
+from cubeyard.emulation.guard import Guard
+from cubeyard.emulation.recorder import Recorder
+from cubeyard.emulation.report import Consequences, make
+from cubeyard.engine import Engine
+
+from .test_measures import busy_frame
+from .test_question import question
+
+Json = dict[str, Any]
+SECOND = 1_000_000_000
+
+
+def pair(share: float | None) -> Calibration | None:
+    return None if share is None else Calibration("00", "01", share * 1e8, 1e8)
+
+
+@pytest.mark.parametrize(
+    ("alone", "achieved", "cpu", "stalled", "verdict", "reason"),
+    [
+        (0.9, GOOD_SHARE, 0.99, 0, "faithful", "95% of what headers leave of the ideal was reached at 99% CPU: nothing is missing."),
+        (None, MORE_THAN_FAIR, 0.5, 0, "faithful", "103% of what headers leave of the ideal was reached at 50% CPU: nothing is missing."),
+        (
+            None, 1.04, 0.5, 0, "faithful",
+            "104% of what headers leave of the ideal was reached at 50% CPU: more than fair shares add up to, because TCP "
+            "gives more to flows with shorter paths.",
+        ),
+        (
+            0.98, 1.1, BUSY_CPU, 3, "emulator-limited",
+            "110% of what headers leave of the ideal was reached at 90% CPU, and 3 flows carried nothing: take slower links "
+            "or fewer flows.",
+        ),
+        (0.98, 1.0, 0.89, 3, "faithful", "100% of what headers leave of the ideal was reached at 89% CPU: nothing is missing."),
+        (
+            None, 0.8, 0.5, 0, "unknown",
+            "80% of what headers leave of the ideal was reached at 50% CPU, and no pair was measured alone.",
+        ),
+        (
+            0.7, 0.6, 0.5, 0, "emulator-limited",
+            "Even one pair alone reached only 70% of its link, and 60% of what headers leave of the ideal was reached at 50% CPU.",
+        ),
+        (
+            GOOD_SHARE, 0.8, BUSY_CPU, 0, "emulator-limited",
+            "80% of what headers leave of the ideal was reached at 90% CPU, and one pair alone reached 95%: take slower links "
+            "or fewer flows.",
+        ),
+        (
+            0.98, 0.8, 0.89, 0, "faithful",
+            "80% of what headers leave of the ideal was reached at 89% CPU, and one pair alone reached 98%: what is missing, "
+            "the network itself loses.",
+        ),
+        (0.98, None, 0.5, 0, "unknown", "Nothing was measured before the first fault."),
+        (0.98, 0.8, None, 0, "unknown", "The CPU is not known."),
+    ],
+)  # fmt: skip
+def test_the_fidelity_verdict(
+    alone: float | None, achieved: float | None, cpu: float | None, stalled: int, verdict: str, reason: str
+) -> None:
+    found = judge(pair(alone), achieved, cpu, 1.0, stalled)
+    assert (found["verdict"], found["reason"]) == (verdict, reason)
+
+
+def test_a_verdict_comes_with_what_it_is_made_of() -> None:
+    found = judge(Calibration("00", "01", 87_654_321, 1e8), 0.8123456, 0.4567891, 0.98765432)
+    assert {name: one for name, one in found.items() if name != "reason"} == {
+        "verdict": "emulator-limited",
+        "cpu": 0.4568,
+        "achieved_over_ideal": 0.8123,
+        "header_efficiency": 0.9877,
+        "calibration": {
+            "source": "00",
+            "destination": "01",
+            "goodput_bits_per_sec": 87_654_321,
+            "ideal_bits_per_sec": 1e8,
+            "achieved_over_ideal": 0.8765,
+        },
+    }
+    assert "only 89% of its link" in found["reason"], "headers are not what it lacks"
+    assert "82% of what headers leave" in found["reason"]
+    nothing = judge(Calibration("00", "01", 1.0, 0.0), None, None, 0.9)
+    assert nothing["cpu"] is nothing["achieved_over_ideal"] is None
+    assert nothing["calibration"]["achieved_over_ideal"] == 0.0
+
+
+def recorded(
+    engine: Engine, ticks: int, *, dead: set[int] | None = None, cpu: float = 0.5, **emulation: Any
+) -> Recorder:
+    """A quiet second has ten ticks; each flow carries a full frame's bytes in each of them."""
+    recorder = Recorder(question(engine, workload="permutation", emulation=emulation))
+    for number in range(1, ticks + 1):
+        tick, secs = recorder.take({**busy_frame(number, 16, 32, 16), "host": {"cpu": cpu}})
+        recorder.count(tick, secs, number / 10, "before", dead or set())
+    return recorder
+
+
+def report(recorder: Recorder, faults: list[Json] | None = None) -> Json:
+    return make(recorder, Guard(None), pair(0.98), faults or [], ended="done", timings={})
+
+
+@pytest.mark.parametrize("mtu", [1280, 1500, 9000])
+def test_flows_at_a_pace_of_their_own_are_not_meant_to_reach_the_ideal(engine: Engine, mtu: int) -> None:
+    """10 Mb/s each, as much as they were asked for and no more."""
+    found = report(recorded(engine, 30, protocol="udp", flow_bits_per_sec=1e7, mtu=mtu))["fidelity"]
+    assert found["verdict"] == "faithful"
+    assert found["reason"].startswith("100% of what headers leave")
+    assert found["achieved_over_ideal"] == pytest.approx(found["header_efficiency"])
+
+
+@pytest.mark.parametrize(("ticks", "verdict"), [(0, "unknown"), (9, "unknown"), (10, "emulator-limited")])
+def test_less_than_a_second_before_the_first_fault_is_worth_nothing(engine: Engine, ticks: int, verdict: str) -> None:
+    found = report(recorded(engine, ticks, cpu=0.95))
+    assert found["fidelity"]["verdict"] == verdict
+    assert found["windows"].keys() == ({"before"} if ticks else set())
+    assert found["fidelity"]["cpu"] == (0.95 if ticks >= 10 else None)
+
+
+def test_a_session_in_which_every_flow_died_is_reported(engine: Engine) -> None:
+    found = report(recorded(engine, 20, dead=set(range(16))))
+    assert found["abt_bits_per_sec"] == found["total"]["least_abt_bits_per_sec"] == 0
+    assert found["aggregate_goodput_bits_per_sec"] == pytest.approx(16 * 1e7)
+
+
+EVENTS = st.lists(
+    st.tuples(st.integers(0, 100), st.sampled_from(["neighbour_dead", "path_failed", "next_hop_dead", "carrier", "path_switched", "hello"])),
+    max_size=60,
+)  # fmt: skip
+
+
+@given(EVENTS, st.integers(0, 60))
+def test_a_fault_s_consequences_are_what_followed_it_within_half_a_minute(
+    engine: Engine, told: list[tuple[int, str]], struck: int
+) -> None:
+    recorder = recorded(engine, 0)
+    recorder.events.all += [{"kind": kind, "at_nanos": at * SECOND} for at, kind in told]
+    recorder.events.all.append({"kind": "carrier", "at_nanos": None})
+    found = Consequences(recorder).of({"at_nanos": struck * SECOND, "injected_at_secs": 5.0})
+    after = [(at - struck, kind) for at, kind in told if 0 <= at - struck <= 30]
+    moves = [secs for secs, kind in after if kind == "path_switched"]
+    noticed = [secs for secs, kind in after if kind not in ("path_switched", "hello")]
+    assert found == {
+        "detected_secs": min(noticed, default=None),
+        "first_move_secs": min(moves, default=None),
+        "last_move_secs": max(moves, default=None),
+        "moves": len(moves),
+        "recovered_secs": None,
+    }
+
+
+def test_the_goodput_is_back_when_a_whole_second_after_the_fault_is_nearly_as_before(engine: Engine) -> None:
+    recorder = recorded(engine, 20)
+    full = recorder.parts["before"].goodput_bits_per_sec
+    recorder.series = [(float(at), share * full, 0.0) for at, share in enumerate([1, 1, 1, 1, 0.4, 0.94, 0.96, 0.5, 1])]
+    consequences = Consequences(recorder)
+    back = {
+        at: consequences.of({"at_nanos": 5, "injected_at_secs": at})["recovered_secs"]
+        for at in (1.5, 2.0, 2.5, 6.5, 7.5)
+    }
+    assert back == {1.5: 1.5, 2.0: 4.0, 2.5: 3.5, 6.5: 1.5, 7.5: None}
+    assert Consequences(recorded(engine, 9)).of({"at_nanos": 5, "injected_at_secs": 0.9})["recovered_secs"] is None
+
+
+def test_an_hour_of_a_flapping_cable_is_soon_reported(engine: Engine) -> None:
+    recorder = recorded(engine, 10)
+    recorder.events.all += [{"kind": "path_switched", "at_nanos": i * SECOND // 50} for i in range(60_000)]
+    recorder.series = [(float(i), 0.0, 0.0) for i in range(3600)]
+    consequences = Consequences(recorder)
+    found = [consequences.of({"at_nanos": i * SECOND, "injected_at_secs": float(i)}) for i in range(1000)]
+    assert {one["moves"] for one in found} == {1501}
