@@ -69,14 +69,13 @@ class Fabrics:
         return on_every(self.hosts, lambda host: self._clients[host].call(method, **params(host)))
 
     def inject(self, run_id: str, fault: Json) -> None:
-        """Break something on every host, or on none: where one of several refuses, the others mend it again."""
+        """Break something on every host, or on none: where one refuses, or cannot do all of it, each mends it again."""
         try:
             self.call("inject", run=run_id, fault=fault)
         except FabricError:
-            if len(self.hosts) > 1:
-                for client in self._clients:
-                    with suppress(FabricError):
-                        client.call("recover", run=run_id, fault=fault["id"])
+            for client in self._clients:
+                with suppress(FabricError):
+                    client.call("recover", run=run_id, fault=fault["id"])
             raise
 
     def offsets_nanos(self) -> list[int]:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import Any
 
+from cubeyard.emulation.containers import DockerGoneError
 from cubeyard.emulation.deploy import Deployment
+from cubeyard.emulation.fabric_client import FabricGoneError
 from cubeyard.emulation.faults import BY_ENGINE, KINDS, Fault, Strike
+from cubeyard.kit.errors import ProblemError
 
 Json = dict[str, Any]
+
+DEAD = frozenset({"server-killed", "server-off"})
+"""Kinds after which a server's container is started anew."""
 
 
 class Injector:
@@ -18,43 +25,67 @@ class Injector:
         self._run = run_id
         self._deployment = deployment
         self.active: dict[str, Fault] = {}
+        self._standing: dict[str, list[Strike]] = {}
+        """What of each active fault is not mended yet, by the fault's id."""
 
     @property
     def dead(self) -> set[int]:
         """Servers that are off, killed or frozen: what they send and receive is nobody's to save."""
-        strikes = [strike for fault in self.active.values() for strike in fault.strikes]
-        return {strike.target["server"] for strike in strikes if KINDS[strike.kind] == "server"}
+        return {strike.target["server"] for strike in self._every if KINDS[strike.kind] == "server"}
+
+    @property
+    def _every(self) -> list[Strike]:
+        return [strike for strikes in self._standing.values() for strike in strikes]
 
     @property
     def _containers(self) -> bool:
         return self._deployment.in_containers
 
     def inject(self, fault: Fault) -> int:
-        """Break everything that the fault strikes. When the first of it was broken, by the machine's monotonic clock."""
+        """Break everything that the fault strikes. When the first of it was broken, by the machine's monotonic clock.
+
+        Raises ProblemError for what cannot be broken, and mends the rest: only what could not be mended either is active then.
+        """
         struck_nanos = time.monotonic_ns()
         self.active[fault.id] = fault
+        standing = self._standing.setdefault(fault.id, [])
         for strike in fault.strikes:
-            self._break(strike)
+            if strike in standing:
+                continue
+            try:
+                self._break(strike)
+            except ProblemError:
+                with suppress(ProblemError):
+                    self.recover(fault)
+                raise
+            standing.append(strike)
         return struck_nanos
 
     def recover(self, fault: Fault) -> int:
-        """Mend it. What another fault holds broken too stays so until that one ends as well."""
-        for strike in fault.strikes:
-            self._mend(fault, strike)
+        """Mend it. What another fault holds broken too stays so until that one ends as well.
+
+        Raises ProblemError for the first thing that cannot be mended, after all others are: it stands, and may be tried again.
+        """
+        failed: ProblemError | None = None
+        for strike in list(self._standing.get(fault.id, [])):
+            try:
+                self._mend(strike)
+            except (FabricGoneError, DockerGoneError):
+                raise
+            except ProblemError as error:
+                failed = failed or error
+            else:
+                self._standing[fault.id].remove(strike)
+        if failed is not None:
+            raise failed
+        self._standing.pop(fault.id, None)
         self.active.pop(fault.id, None)
         return time.monotonic_ns()
 
-    def recover_all(self) -> int:
-        for fault in list(self.active.values()):
-            self.recover(fault)
-        return time.monotonic_ns()
-
-    def _held_by_another(self, fault: Fault, strike: Strike) -> bool:
+    def _held_by_another(self, strike: Strike) -> bool:
         """Of what Docker does: of everything else the fabric knows by itself."""
-        dead = {"server-killed", "server-off"}
-        kinds = dead if strike.kind in dead else {strike.kind}
-        others = [other for one in self.active.values() if one.id != fault.id for other in one.strikes]
-        return any(other.kind in kinds and other.target == strike.target for other in others)
+        kinds = DEAD if strike.kind in DEAD else {strike.kind}
+        return any(other.kind in kinds and other.target == strike.target for other in self._every if other != strike)
 
     def _break(self, strike: Strike) -> None:
         assert self._deployment.fabrics is not None
@@ -67,15 +98,22 @@ class Injector:
             return
         self._deployment.fabrics.inject(self._run, strike.for_fabric())
         if self._containers and strike.kind == "server-off":
-            self._deployment.kill(strike.target["server"])
+            try:
+                self._deployment.kill(strike.target["server"])
+            except ProblemError:
+                with suppress(ProblemError):
+                    self._deployment.fabrics.call("recover", run=self._run, fault=strike.id)
+                raise
 
-    def _mend(self, fault: Fault, strike: Strike) -> None:
+    def _mend(self, strike: Strike) -> None:
         assert self._deployment.fabrics is not None
-        if self._containers and strike.kind in (*BY_ENGINE, "server-off") and not self._held_by_another(fault, strike):
+        if self._containers and strike.kind in (*BY_ENGINE, "server-off") and not self._held_by_another(strike):
             server = strike.target["server"]
             if strike.kind == "server-frozen":
                 self._deployment.thaw(server)
             else:
                 self._deployment.revive(server)
+                if any(other.kind == "server-frozen" and other.target == strike.target for other in self._every):
+                    self._deployment.freeze(server)
         if not (self._containers and strike.kind in BY_ENGINE):
             self._deployment.fabrics.call("recover", run=self._run, fault=strike.id)
