@@ -110,7 +110,7 @@ class Tick:
             np.array([forth, back], dtype=np.int64),
             np.array(_column(of_servers.get("relayed"), servers), dtype=np.int64),
             _column(of_servers.get("own"), servers),
-            [float(one) for one in of_servers.get("cpu") or [0.0] * servers],
+            [float(one or 0) for one in _filled(of_servers.get("cpu"), servers)],
             np.array(_column(of_flows.get("bytes"), flows), dtype=np.int64),
             _column(of_flows.get("retransmits"), flows),
             _folded(of_links.get("drops"), links),
@@ -121,10 +121,13 @@ class Tick:
         )
 
 
-def _column(values: list[Any] | None, length: int) -> list[int]:
+def _filled(values: list[Any] | None, length: int) -> list[Any]:
     """As long as it has to be: what a frame lacks is zero."""
-    found = [int(one or 0) for one in values or []][:length]
-    return found + [0] * (length - len(found))
+    return [*(values or []), *[0] * length][:length]
+
+
+def _column(values: list[Any] | None, length: int) -> list[int]:
+    return [int(one or 0) for one in _filled(values, length)]
 
 
 def _folded(values: list[int] | None, links: int) -> list[int]:
@@ -151,7 +154,7 @@ class Recorder:
         self._source = np.array([self._row[flow.source] for flow in self.question.flows])
         self._window = Window(len(self.question.flows))
         self._next_second = 0
-        self._last_secs: float | None = None
+        self._last_secs = 0.0
         self._cpu = 0.0
         self._received = np.zeros(len(self.question.flows), np.int64)
         self.format = format_of(network, len(self.question.flows), MAX_FLOW_COLUMNS)
@@ -172,7 +175,7 @@ class Recorder:
         """A tick, and how many seconds it stands for."""
         network = self.question.network
         tick = Tick.of(frame, len(self._servers), len(network.links), len(self.question.flows))
-        secs = tick.at_secs - self._last_secs if self._last_secs is not None else 0.1
+        secs = tick.at_secs - self._last_secs
         self._last_secs = tick.at_secs
         self._received += tick.flows
         self._window.add(max(secs, 0.0), tick.flows.tolist())

@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from cubeyard.emulation.recorder import Recorder
+from cubeyard.emulation.guard import Window
+from cubeyard.emulation.recorder import Recorder, Tick
 from cubeyard.emulation.seconds import Seconds
 from cubeyard.engine import Engine
 from tests.conftest import SMALL
@@ -18,6 +21,8 @@ from .test_question import question
 
 Json = dict[str, Any]
 FRAME_BYTES = 9 * 1024
+TINY = {"family": "bcube", "n": 2, "k": 1}
+"""4 servers, 4 switches, 8 links."""
 
 
 def busy_frame(number: int, servers: int, links: int, flows: int) -> Json:
@@ -143,3 +148,122 @@ def test_abt_is_of_the_flows_whose_ends_are_up(engine: Engine) -> None:
     during = recorder.parts["during"].document()
     assert during["abt_bits_per_sec"] == during["goodput_bits_per_sec"] == pytest.approx(210 * 1e7)
     assert during["stalled_flows"] == 30
+
+
+def four(most: int) -> st.SearchStrategy[list[int]]:
+    return st.lists(st.integers(0, most), min_size=4, max_size=4)
+
+
+TICKS = st.lists(
+    st.tuples(
+        st.sampled_from([0.05, 0.1, 0.25, 1.0, 3.1]),
+        st.sampled_from(["before", "during", "after"]),
+        four(10**6),
+        four(9),
+        st.sampled_from([set[int](), {0}, {1, 2}]),
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+def sums_of(ticks: list[Any], part: int) -> list[int]:
+    return [sum(column) for column in zip(*(one[part] for one in ticks), strict=True)]
+
+
+@given(TICKS)
+def test_every_part_is_the_sum_of_its_ticks(engine: Engine, ticks: list[Any]) -> None:
+    asked = question(engine, TINY, "permutation")
+    recorder, window = Recorder(asked), Window(4)
+    said: dict[str, list[Any]] = {}
+    at_secs = 0.0
+    for secs, part, carried, few, dead in ticks:
+        at_secs += secs
+        links = {"tx": carried * 2, "rx": few * 2, "drops": few}
+        flows = {"bytes": carried, "retransmits": few}
+        host = {"cpu": few[0] / 10}
+        frame = {"at_secs": at_secs, "links": links, "flows": flows, "servers": {"relayed": few}, "host": host}
+        tick, found = recorder.take({**frame, "drops": {"no_route": few[1], "ttl": few[2]}})
+        assert found == pytest.approx(secs)
+        ended = {flow.id for flow in asked.flows if dead & {flow.source, flow.destination}}
+        window.add(found, carried)
+        reading = window.read(ended)
+        assert recorder.count(tick, found, at_secs, part, dead) == recorder.reading == reading
+        for name in (part, "total"):
+            said.setdefault(name, []).append((found, carried, few, ended, reading))
+    for name, mine in said.items():
+        secs = sum(one[0] for one in mine)
+        flows = sums_of(mine, 1)
+        alive = [one for row, one in enumerate(flows) if not any(row in ended for *_, ended, _ in mine)]
+        sums = recorder.total if name == "total" else recorder.parts[name]
+        assert sums.document() == {
+            "secs": round(secs, 2),
+            "goodput_bits_per_sec": round(sum(flows) * 8 / secs),
+            "least_goodput_bits_per_sec": round(min(one[-1].goodput_bits_per_sec for one in mine)),
+            "abt_bits_per_sec": round(min(alive, default=0) * 8 / secs * len(alive)),
+            "least_abt_bits_per_sec": round(min(one[-1].abt_bits_per_sec for one in mine)),
+            "stalled_flows": flows.count(0),
+            "retransmits": sum(sum(one[2]) for one in mine),
+            "drops": sum(one[2][1] + one[2][2] for one in mine),
+            "cpu": pytest.approx(sum(one[2][0] / 10 * one[0] for one in mine) / secs, abs=1e-4),
+        }
+        assert (sums.ticks, sums.relayed.tolist()) == (len(mine), sums_of(mine, 2))
+    rates = [[one * 8 / recorder.total.secs for one in sums_of(said["total"], i)] for i in (1, 2)]
+    assert [one["goodput_bits_per_sec"] for one in recorder.per_flow()] == [round(one) for one in rates[0]]
+    assert [one["ab_bits_per_sec"] for one in recorder.per_link()] == [round(one) for one in rates[0]] * 2
+    assert [one["ba_bits_per_sec"] for one in recorder.per_link()] == [round(one) for one in rates[1]] * 2
+    for row, server in enumerate(recorder.per_server()):
+        ends = [{flow.source: "sent", flow.destination: "received"}.get(server["id"]) for flow in asked.flows]
+        assert server["sent_bits_per_sec"] == round(rates[0][ends.index("sent")])
+        assert server["received_bits_per_sec"] == round(rates[0][ends.index("received")])
+        assert server["relayed_bits_per_sec"] == round(rates[1][row])
+
+
+@given(st.lists(st.sampled_from([0.0, 0.04, 0.1, 0.9, 1.0, 2.7]), min_size=1, max_size=60))
+def test_the_series_has_the_first_tick_of_each_second_that_has_any(engine: Engine, steps: list[float]) -> None:
+    recorder, at_secs, first = Recorder(question(engine, TINY, "permutation")), 0.0, dict[int, float]()
+    for secs in steps:
+        at_secs += secs
+        tick, found = recorder.take({"at_secs": at_secs})
+        recorder.count(tick, found, at_secs, "before")
+        first.setdefault(int(at_secs), at_secs)
+    assert [one[0] for one in recorder.series] == [round(at, 1) for at in first.values()]
+
+
+def test_what_was_sent_before_the_measured_time_is_in_the_last_second_s_rates_alone(engine: Engine) -> None:
+    recorder = Recorder(question(engine, TINY, "permutation"))
+    for number in range(1, 21):
+        recorder.take({"at_secs": number / 10, "flows": {"bytes": [1000, 2000, 3000, 0]}})
+    assert recorder.reading.goodput_bits_per_sec == pytest.approx(6000 * 8 * 10)
+    tick, secs = recorder.take({"at_secs": 2.1, "flows": {"bytes": [0, 0, 0, 4000]}})
+    reading = recorder.count(tick, secs, 0.1, "before")
+    assert reading.goodput_bits_per_sec == pytest.approx((9 * 6000 + 4000) * 8)
+    assert reading.stalled_flows == 0, "one that carried nothing in a tenth of a second is not stalled"
+    assert recorder.total.goodput_bits_per_sec == pytest.approx(4000 * 8 * 10)
+    assert not recorder.all_received
+
+
+def test_a_flow_that_has_sent_all_it_had_is_neither_stalled_nor_slow(engine: Engine) -> None:
+    recorder = Recorder(question(engine, TINY, "permutation", emulation={"flow_bytes": 3000}))
+    for number in range(1, 31):
+        carried = [100 if number <= 30 else 0] + [500 if number <= 6 else 0] * 3
+        tick, secs = recorder.take({"at_secs": number / 10, "flows": {"bytes": carried}})
+        reading = recorder.count(tick, secs, number / 10, "before")
+        assert recorder.all_received == (number == 30)
+        assert reading.stalled_flows == 0
+        if 6 <= number < 30:
+            assert reading.abt_bits_per_sec == pytest.approx(100 * 8 * 10), "of the one that goes on"
+
+
+def test_a_frame_that_leaves_things_out_is_read_as_nothing(engine: Engine) -> None:
+    tick = Tick.of({"links": {"tx": [7], "drops": [1, 2, 3]}, "servers": {"cpu": [0.5]}}, 2, 2, 2)
+    assert (tick.links.tolist(), tick.link_drops, tick.queue) == ([[7, 0], [0, 0]], [4, 2], [0, 0])
+    assert (tick.server_cpu, tick.own, tick.relayed.tolist()) == ([0.5, 0.0], [0, 0], [0, 0])
+    assert (tick.flows.tolist(), tick.retransmits, tick.drops, tick.cpu, tick.events) == ([0, 0], [0, 0], {}, 0.0, [])
+    recorder = Recorder(question(engine, TINY, "permutation"))
+    tick, _ = recorder.take({"at_secs": 0.1, "tick": 3})
+    assert recorder.payload(tick, 0.12345, "settling") == {
+        "tick": 3, "at_secs": 0.123, "phase": "settling", "links": {"ab": [0] * 8, "ba": [0] * 8},
+        "servers": {"received": [0] * 4, "relayed": [0] * 4, "cpu": [0.0] * 4}, "goodput_bits_per_sec": 0,
+        "abt_bits_per_sec": 0, "cpu": 0.0, "flows": {"bytes": [0] * 4},
+    }  # fmt: skip

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cubeyard.emulation.fidelity import BUSY_CPU, GOOD_SHARE, MORE_THAN_FAIR, Calibration, judge
 from cubeyard.emulation.guard import Guard
-from cubeyard.emulation.recorder import Recorder
+from cubeyard.emulation.recorder import Part, Recorder
 from cubeyard.emulation.report import Consequences, make
 from cubeyard.engine import Engine
 
-from .test_measures import busy_frame
+from .test_events import chosen
+from .test_measures import TINY, busy_frame
 from .test_question import question
 
 Json = dict[str, Any]
@@ -128,6 +130,87 @@ def test_a_session_in_which_every_flow_died_is_reported(engine: Engine) -> None:
     found = report(recorded(engine, 20, dead=set(range(16))))
     assert found["abt_bits_per_sec"] == found["total"]["least_abt_bits_per_sec"] == 0
     assert found["aggregate_goodput_bits_per_sec"] == pytest.approx(16 * 1e7)
+
+
+def test_the_whole_report(engine: Engine) -> None:
+    recorder = Recorder(question(engine, TINY, "permutation"))
+    for number in range(1, 25):
+        tick, secs = recorder.take({**busy_frame(number, 4, 8, 4), "drops": {"ttl": 1, "no_route": 2}})
+        part: Part = "before" if number <= 10 else "during" if number <= 15 else "after"
+        recorder.count(tick, secs, number / 10, part)
+    events = recorder.events
+    events.hear([chosen(0, "path_switched"), *[{"kind": "probe", "server": 2, "took_nanos": 1_500}] * 4], 5, 2.0)
+    events.hear([{"kind": "probe", "server": 2, "took_nanos": 2_345}, *[{"kind": "x", "server": 3}] * 503], 5, 2.0)
+    events.hear([{"kind": "x", "server": 99}] * 501, 5, 2.0)
+    faults = [
+        {"id": "f1", "at_nanos": 4, "injected_at_secs": 0.9},
+        {"id": "f2", "at_nanos": 9, "injected_at_secs": 0.2},
+    ]
+    found = make(recorder, Guard(None), pair(0.98), faults, ended="aborted", timings={"up_secs": 0.5})
+    rate = 1e8 / 10
+    window = {
+        "secs": 1.0, "goodput_bits_per_sec": 4 * rate, "least_goodput_bits_per_sec": 4 * rate, "abt_bits_per_sec": 4 * rate,
+        "least_abt_bits_per_sec": 4 * rate, "stalled_flows": 0, "retransmits": 480, "drops": 30, "cpu": 0.7,
+    }  # fmt: skip
+    network, flows = recorder.question.network, recorder.question.flows
+    assert found == {
+        "ended": "aborted",
+        "verdict": {"outcome": "none", "sentence": "The run had no hypothesis."},
+        "aggregate_goodput_bits_per_sec": 4 * rate,
+        "ideal_bits_per_sec": round(sum(flow.ideal_bits_per_sec for flow in flows)),
+        "header_efficiency": round((9000 - 36 - 52) / 9014, 4),
+        "abt_bits_per_sec": 4 * rate,
+        "predicted": recorder.question.prediction.document(),
+        "total": {**window, "secs": 2.4, "retransmits": 48 * 24, "drops": 72},
+        "windows": {
+            "before": window,
+            "during": {**window, "secs": 0.5, "retransmits": 240, "drops": 15},
+            "after": {**window, "secs": 0.9, "retransmits": 432, "drops": 27},
+        },
+        "fidelity": judge(
+            pair(0.98), 4 * rate / sum(flow.ideal_bits_per_sec for flow in flows), 0.7, network.header_efficiency
+        ),
+        "faults": [
+            {
+                **faults[0], "detected_secs": None, "first_move_secs": 0.0, "last_move_secs": 0.0, "moves": 1,
+                "recovered_secs": 1.1,
+            },
+            {
+                **faults[1], "detected_secs": None, "first_move_secs": None, "last_move_secs": None, "moves": 0,
+                "recovered_secs": 1.8,
+            },
+        ],
+        "path_switches": 1,
+        "probing": {"rounds": 5, "mean_secs": 0.000002},
+        "events_left_out": [{"server": "11", "count": 3}, {"server": "", "count": 1}],
+        "drops": {"no_route": 48, "ttl": 24},
+        "per_server": recorder.per_server(),
+        "per_link": recorder.per_link(),
+        "per_flow": recorder.per_flow(),
+        "series": {
+            "at_secs": [0.1, 1.0, 2.0],
+            "goodput_bits_per_sec": [4 * rate] * 3,
+            "abt_bits_per_sec": [4 * rate] * 3,
+        },
+        "timings": {"up_secs": 0.5},
+    }  # fmt: skip
+    assert orjson.loads(orjson.dumps(found)) == found, "of plain numbers and text"
+    assert list(found["drops"]) == ["no_route", "ttl"]
+    assert found["per_server"][0].keys() == {
+        "server",
+        "id",
+        "sent_bits_per_sec",
+        "received_bits_per_sec",
+        "relayed_bits_per_sec",
+    }
+    assert found["per_link"][0].keys() == {"link", "id", "level", "ab_bits_per_sec", "ba_bits_per_sec"}
+    assert found["per_flow"][1] == {
+        "flow": 1,
+        "source": network.servers[flows[1].source],
+        "destination": network.servers[flows[1].destination],
+        "goodput_bits_per_sec": rate,
+        "ideal_bits_per_sec": round(flows[1].ideal_bits_per_sec),
+    }
 
 
 EVENTS = st.lists(
