@@ -132,7 +132,7 @@ export function NumberInput(props: NumberInputProps) {
         id={id}
         className={styles.input}
         // Room for the unit, which stands over the input.
-        style={unit ? { paddingRight: 14 + 7 * unit.length } : undefined}
+        style={unit ? { paddingRight: 14 + unitPx(unit) } : undefined}
         inputMode={integer ? "numeric" : "decimal"}
         autoComplete="off"
         spellCheck={false}
@@ -218,3 +218,7 @@ export function Stacked({ label, children }: { label: string; children: (id: str
 }
 
 export const textAreaClass = styles.textarea;
+
+/** About as wide as a unit is in its type size. */
+const unitPx = (unit: string) =>
+  [...unit].reduce((sum, letter) => sum + (/[MWm%]/.test(letter) ? 11 : 6.5), 0);

@@ -62,6 +62,9 @@ export function BreakPanel({
     onTargets(targets.length > 0 ? targets : draft.target ? [draft.target] : []);
   }, [current, network, draft.target, onTargets]);
 
+  // As everywhere else in the session: what headers take is no goodput.
+  const withoutHeaders = (bitsPerSec: number) =>
+    formatBitsPerSec(bitsPerSec * network.frame.header_efficiency);
   const strikes = draft.target && draft.target.kind !== "flow" ? draft.target.kind : null;
   const form = faultKind(draft.kind);
   const error = inject.error ?? (settled === asked ? preview.error : null);
@@ -156,14 +159,14 @@ export function BreakPanel({
                 : "Every flow keeps a path"}
             </p>
             <p>
-              Predicted ABT {formatBitsPerSec(current.abt_before_bits_per_sec)} →{" "}
-              <strong>{formatBitsPerSec(current.abt_bits_per_sec)}</strong>
+              Predicted ABT {withoutHeaders(current.abt_before_bits_per_sec)} →{" "}
+              <strong>{withoutHeaders(current.abt_bits_per_sec)}</strong>
               {current.abt_before_bits_per_sec > 0 &&
                 ` (${formatPercent(current.abt_bits_per_sec / current.abt_before_bits_per_sec)})`}
             </p>
             <p>
-              Goodput {formatBitsPerSec(current.goodput_before_bits_per_sec)} →{" "}
-              <strong>{formatBitsPerSec(current.goodput_bits_per_sec)}</strong>
+              Goodput {withoutHeaders(current.goodput_before_bits_per_sec)} →{" "}
+              <strong>{withoutHeaders(current.goodput_bits_per_sec)}</strong>
             </p>
           </>
         ) : error ? null : (

@@ -21,7 +21,9 @@ export function FaultsList({ session, runId, over }: { session: Session; runId: 
   const failed = session.faults.filter(({ state }) => state === "failed");
   return (
     <section className={side.faults} aria-label="Faults">
-      {latest.length === 0 && failed.length === 0 && <p className={side.none}>Nothing was broken.</p>}
+      {latest.length === 0 && failed.length === 0 && (
+        <p className={side.none}>{over ? "Nothing was broken." : "Nothing is broken."}</p>
+      )}
       <ul>
         {latest.map(({ id, kind, targets, from, to, waiting }) => {
           const active = !waiting && to === null;

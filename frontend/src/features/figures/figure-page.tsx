@@ -128,7 +128,13 @@ function FigureView({ id }: { id: string }) {
     >
       <div className={styles.page}>
         {query.isError && !figure ? (
-          <ProblemView error={query.error} onRetry={() => void query.refetch()} />
+          <ProblemView
+            title="This figure cannot be shown"
+            error={query.error}
+            onRetry={() => void query.refetch()}
+          >
+            <Link to="/figures">All figures</Link>
+          </ProblemView>
         ) : !figure ? (
           <div className={styles.loading}>
             {Array.from({ length: 10 }, (_, at) => (

@@ -23,7 +23,7 @@ export function FindingsSection({
   const failed = summary?.certificate.checks.filter((check) => !check.passed) ?? [];
   const bad = findings.filter((f) => f.severity !== "info").length + failed.length;
   return (
-    <Section title="Checks" aside={<span>{bad === 0 ? "All good" : plural(bad, "finding")}</span>}>
+    <Section title="Checks" aside={<span>{bad > 0 ? plural(bad, "finding") : summary && "All good"}</span>}>
       <ul aria-live="polite">
         {sorted.map((finding) => (
           <li

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useNavigate, useRouterState } from "@tanstack/react-router";
+import { Link, useNavigate, useRouterState } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { api, take } from "@/api/client";
 import type { PlanCanvasHandle } from "@/render/plan-canvas";
@@ -187,7 +187,11 @@ export default function PlanPage() {
             <span className={styles.word}>Share</span>
           </Button>
           <ExportMenu spec={spec} name={name} exporter={exporter} />
-          <Button look="primary" onClick={() => void save()} disabled={saving || (saved !== null && !dirty)}>
+          <Button
+            look="primary"
+            onClick={() => void save()}
+            disabled={saving || !computed || (saved !== null && !dirty)}
+          >
             {saving ? "Saving…" : saved && !dirty ? "Saved" : "Save"}
           </Button>
         </>
@@ -217,7 +221,7 @@ export default function PlanPage() {
       {computed && <PrintHead computed={computed} name={name} />}
       <div className={styles.page}>
         <h1 className="visually-hidden no-print">{name}</h1>
-        <div className={styles.left} data-plan-fields>
+        <div className={styles.left} data-plan-fields inert={opened.error !== null}>
           <div className={params.panel}>
             {families.data ? (
               <TopologySection families={families.data} spec={spec} findings={findings} resolved={resolved} />
@@ -290,7 +294,9 @@ export default function PlanPage() {
                 title={opened.error ? "This plan cannot be opened" : undefined}
                 error={opened.error ?? error}
                 onRetry={opened.error ? opened.retry : retry}
-              />
+              >
+                {opened.error !== null && <Link to="/">Begin with the example plan</Link>}
+              </ProblemView>
             ) : (
               <div className={styles.loading}>
                 <Skeleton height="34%" />

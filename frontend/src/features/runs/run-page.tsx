@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { type ComponentType, Suspense } from "react";
-import { ApiError, api, take } from "@/api/client";
+import { api, take } from "@/api/client";
 import { Skeleton } from "@/ui/marks";
 import { ProblemView } from "../shared/problem";
 import type { RunViewProps } from "../shared/run-frame";
@@ -35,10 +35,8 @@ export default function RunPage({ views }: { views: RunViews }) {
       <Shell>
         <ProblemView
           title="This run cannot be shown"
-          error={isMisnamed(problem) ? new Error(`No run has the name “${id}”.`) : problem}
-          onRetry={
-            isMisnamed(problem) ? undefined : () => void (run.isError ? run.refetch() : experiment.refetch())
-          }
+          error={problem}
+          onRetry={() => void (run.isError ? run.refetch() : experiment.refetch())}
         >
           <Link to="/runs">All runs</Link>
         </ProblemView>
@@ -69,7 +67,3 @@ export default function RunPage({ views }: { views: RunViews }) {
     </Suspense>
   );
 }
-
-/** The address holds what no run is ever called. */
-const isMisnamed = (error: unknown): boolean =>
-  error instanceof ApiError && error.status === 422 && error.errors.some(({ field }) => field === "path.id");

@@ -20,21 +20,27 @@ export function ProblemView({
 }) {
   const api = error instanceof ApiError ? error : null;
   const away = error instanceof UnreachableError;
+  // What the server has against an address says nothing to who followed a link.
+  const misled = api?.status === 422 && api.errors.some(({ field }) => field.startsWith("path."));
+  const errors = misled ? [] : (api?.errors ?? []);
   // The detail of one refused field is that field's message.
-  const told =
-    api?.errors.length === 1 && api.message === `${api.errors[0]!.field}: ${api.errors[0]!.message}`;
+  const told = errors.length === 1 && api?.message === `${errors[0]!.field}: ${errors[0]!.message}`;
   const heading = title ?? (away ? "Not connected" : (api?.problem.title ?? "Something went wrong"));
   return (
     <div className={styles.problem} role="alert">
       <div className={styles.head}>
         <Icon name={away ? "offline" : "error"} />
         <strong>{heading}</strong>
-        {api && <span className={styles.code}>{api.status}</span>}
+        {api && !misled && <span className={styles.code}>{api.status}</span>}
       </div>
-      {!told && <p>{error instanceof Error ? error.message : String(error)}</p>}
-      {api && api.errors.length > 0 && (
+      {misled ? (
+        <p>There is nothing at this address: its last part is no name that anything has here.</p>
+      ) : (
+        !told && <p>{error instanceof Error ? error.message : String(error)}</p>
+      )}
+      {errors.length > 0 && (
         <ul className={styles.fields}>
-          {api.errors.map((field) => (
+          {errors.map((field) => (
             <li key={`${field.field} ${field.message}`}>
               <code>{field.field}</code> {field.message}
               {field.limit && <span className={styles.hint}> Must be {field.limit}.</span>}
@@ -55,9 +61,11 @@ export function ProblemView({
       )}
       {api?.status === 401 && <TokenForm onDone={onRetry} />}
       <div className={styles.actions}>
-        {onRetry && <Button onClick={onRetry}>Try again</Button>}
+        {onRetry && !misled && <Button onClick={onRetry}>Try again</Button>}
         {children}
-        {api?.problem.request_id && <span className={styles.hint}>Request {api.problem.request_id}</span>}
+        {api?.problem.request_id && !misled && (
+          <span className={styles.hint}>Request {api.problem.request_id}</span>
+        )}
       </div>
     </div>
   );
