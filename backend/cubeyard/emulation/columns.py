@@ -6,6 +6,7 @@ columns fit. What rounding leaves is carried into the next tick, so that sums ov
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -21,6 +22,8 @@ LEAST_ROWS = 16
 TICK_SECS = 0.1
 STEPS = (9999, 999, 99)
 """In how many units a full link may be told: a number has a digit less each time. 1 % is finer than any colour."""
+SMALL_PACKET_BYTES = 1000
+"""Packets of full links are taken to be so large or larger: smaller ones do not fill links here."""
 MANY_SERVERS = 64
 """Beyond, shares of a core are told to 1 %, not to 0.1 %."""
 
@@ -32,6 +35,8 @@ class Format:
     unit_bytes: int
     flows: bool
     """Whether they hold a column of flows."""
+    packets: bool
+    """Whether they hold columns of the links' packets."""
     cpu_digits: int
 
 
@@ -51,8 +56,9 @@ def format_of(network: Network, flows: int, max_flows: int) -> Format:
                 + (flows * _width(full_bytes, unit) if with_flows else 0)
             )
             if characters <= COLUMNS_BYTES:
-                return Format(unit, with_flows, cpu_digits)
-    return Format(units[-1], False, cpu_digits)
+                characters += 2 * links * _width(full_bytes, SMALL_PACKET_BYTES)
+                return Format(unit, with_flows, characters <= COLUMNS_BYTES, cpu_digits)
+    return Format(units[-1], flows=False, packets=False, cpu_digits=cpu_digits)
 
 
 def _width(most_bytes: float, unit: int) -> int:
@@ -75,23 +81,24 @@ class Units:
 
 
 class Few:
-    """What few rows have, as pairs of row and value: the largest, as many as fit. `counts` wait until they can be told."""
+    """What few rows have, each row with its values: the largest, as many as fit. `counts` wait until they can be told."""
 
     def __init__(self, *, counts: bool) -> None:
         self._counts = counts
-        self._rest: dict[int, int] = {}
+        self._rest: dict[int, list[int]] = {}
 
-    def of(self, values: list[int], room_bytes: int) -> list[list[int]]:
-        found = {row: one for row, one in enumerate(values) if one}
-        for row, one in self._rest.items():
-            found[row] = found.get(row, 0) + one
-        largest = sorted(found, key=lambda row: (-found[row], row))
+    def of(self, columns: Sequence[Sequence[int]], room_bytes: int) -> list[list[int]]:
+        """`[row, value of each column]`, by row. O(rows)."""
+        found = {row: list(values) for row, values in enumerate(zip(*columns, strict=True)) if any(values)}
+        for row, values in self._rest.items():
+            found[row] = [one + more for one, more in zip(found.get(row, [0] * len(values)), values, strict=True)]
+        largest = sorted(found, key=lambda row: (-sum(found[row]), row))
         told, used = 0, 0
         for row in largest:
-            used += len(str(row)) + len(str(found[row])) + 4
+            used += sum(len(str(one)) + 1 for one in (row, *found[row])) + 2
             if told >= LEAST_ROWS and used > room_bytes:
                 break
             told += 1
         if self._counts:
             self._rest = {row: found[row] for row in largest[told:]}
-        return [[row, found[row]] for row in sorted(largest[:told])]
+        return [[row, *found[row]] for row in sorted(largest[:told])]

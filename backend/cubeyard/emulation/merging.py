@@ -29,7 +29,7 @@ def merged(by_host: Sequence[Sequence[Json]], offsets_nanos: Sequence[int]) -> J
         "tick": max(frame["tick"] for frame in latest),
         "at_secs": max(frame["at_secs"] for frame in latest),
         "links": {
-            **_added(every, "links", ("tx", "rx", "drops")),
+            **_added(every, "links", ("tx", "rx", "packets", "drops")),
             **_added(latest, "links", ("queue",)),
         },
         "servers": {**_added(every, "servers", ("relayed", "own")), **_added(latest, "servers", ("cpu",))},

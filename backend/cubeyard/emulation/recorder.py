@@ -20,6 +20,8 @@ Part = Literal["before", "during", "after"]
 
 SHORTEST_SECS = 0.02
 """The kernel counts CPU time in hundredths of a second: a shorter tick tells nothing of it and repeats the one before."""
+WAYS = ((0, "ab"), (1, "ba"))
+"""Directions of a link, and what a report calls them."""
 MAX_FLOW_COLUMNS = 512
 """A tick with more flows gives them by server only."""
 
@@ -30,6 +32,12 @@ class Sums:
 
     links: np.ndarray
     """[direction, link]"""
+    packets: np.ndarray
+    """[direction, link] Number."""
+    link_drops: np.ndarray
+    """[direction, link] Packets that found a full queue."""
+    longest_queue: np.ndarray
+    """[direction, link] At any tick."""
     flows: np.ndarray
     relayed: np.ndarray
     alive: np.ndarray
@@ -48,6 +56,9 @@ class Sums:
         self.alive[list(dead)] = False
         self.ticks += 1
         self.links += tick.links
+        self.packets += tick.packets
+        self.link_drops += tick.link_drops
+        np.maximum(self.longest_queue, tick.queue, out=self.longest_queue)
         self.flows += tick.flows
         self.relayed += tick.relayed
         self.retransmits += sum(tick.retransmits)
@@ -89,13 +100,18 @@ class Tick:
     number: int
     at_secs: float
     links: np.ndarray
+    """[direction, link] Bytes."""
+    packets: np.ndarray
+    """[direction, link]"""
+    link_drops: np.ndarray
+    """[direction, link] Packets that found a full queue."""
+    queue: np.ndarray
+    """[direction, link] Bytes that wait now."""
     relayed: np.ndarray
     own: list[int]
     server_cpu: list[float]
     flows: np.ndarray
     retransmits: list[int]
-    link_drops: list[int]
-    queue: list[int]
     drops: dict[str, int]
     cpu: float
     events: list[Json]
@@ -108,13 +124,12 @@ class Tick:
             int(frame.get("tick", 0)),
             float(frame.get("at_secs", 0.0)),
             np.array([forth, back], dtype=np.int64),
+            *(_both_ways(of_links.get(name), links) for name in ("packets", "drops", "queue")),
             np.array(_column(of_servers.get("relayed"), servers), dtype=np.int64),
             _column(of_servers.get("own"), servers),
             [float(one or 0) for one in _filled(of_servers.get("cpu"), servers)],
             np.array(_column(of_flows.get("bytes"), flows), dtype=np.int64),
             _column(of_flows.get("retransmits"), flows),
-            _folded(of_links.get("drops"), links),
-            _folded(of_links.get("queue"), links),
             {str(name): int(count) for name, count in (frame.get("drops") or {}).items()},
             float((frame.get("host") or {}).get("cpu") or 0.0),
             list(frame.get("events") or []),
@@ -130,10 +145,9 @@ def _column(values: list[Any] | None, length: int) -> list[int]:
     return [int(one or 0) for one in _filled(values, length)]
 
 
-def _folded(values: list[int] | None, links: int) -> list[int]:
-    """Both directions of each link together: the fabric gives all of one direction, then all of the other."""
-    both = _column(values, 2 * links)
-    return [forth + back for forth, back in zip(both[:links], both[links:], strict=True)]
+def _both_ways(values: list[Any] | None, links: int) -> np.ndarray:
+    """[direction, link], of a column that gives all of one direction, then all of the other."""
+    return np.array(_column(values, 2 * links), dtype=np.int64).reshape(2, links)
 
 
 @dataclass
@@ -167,9 +181,9 @@ class Recorder:
 
     def _sums(self) -> Sums:
         links, flows = len(self.question.network.links), len(self.question.flows)
-        zeros = np.zeros
-        servers = zeros(len(self._servers), np.int64)
-        return Sums(zeros((2, links), np.int64), zeros(flows, np.int64), servers, np.ones(flows, np.bool_))
+        by_link = (np.zeros((2, links), np.int64) for _ in range(4))
+        servers = np.zeros(len(self._servers), np.int64)
+        return Sums(*by_link, np.zeros(flows, np.int64), servers, np.ones(flows, np.bool_))
 
     def take(self, frame: Json) -> tuple[Tick, float]:
         """A tick, and how many seconds it stands for."""
@@ -230,15 +244,21 @@ class Recorder:
             "abt_bits_per_sec": round(self.reading.abt_bits_per_sec),
             "cpu": round(tick.cpu, 3),
         }
+        if self.format.packets:
+            payload["links"] |= {"ab_packets": tick.packets[0].tolist(), "ba_packets": tick.packets[1].tolist()}
         if self.format.flows:
             payload["flows"] = {"bytes": units["flows"].of(tick.flows)}
         if tick.drops:
             payload["drops"] = {name: one for name, one in tick.drops.items() if one}
-        few = {"retransmits": tick.retransmits, "link_drops": tick.link_drops, "queues": tick.queue}
+        few = {
+            "retransmits": [tick.retransmits],
+            "link_drops": tick.link_drops.tolist(),
+            "queues": tick.queue.tolist(),
+        }
         room_bytes = (FRAME_BYTES - len(orjson.dumps(payload))) // 2
-        for name, values in few.items():
-            if pairs := self._few[name].of(values, room_bytes // len(few)):
-                payload[name] = pairs
+        for name, columns in few.items():
+            if rows := self._few[name].of(columns, room_bytes // len(few)):
+                payload[name] = rows
         return {**payload, **self.events.tick(FRAME_BYTES - len(orjson.dumps(payload)))}
 
     def per_server(self) -> list[Json]:
@@ -259,15 +279,17 @@ class Recorder:
         ]
 
     def per_link(self) -> list[Json]:
-        secs = max(self.total.secs, 1e-9)
-        network = self.question.network
+        total, network = self.total, self.question.network
+        bits_per_sec = total.links * 8 / max(total.secs, 1e-9)
         return [
             {
                 "link": network.link_name(link),
                 "id": link.id,
                 "level": link.level,
-                "ab_bits_per_sec": round(float(self.total.links[0, i]) * 8 / secs),
-                "ba_bits_per_sec": round(float(self.total.links[1, i]) * 8 / secs),
+                **{f"{way}_bits_per_sec": round(float(bits_per_sec[direction, i])) for direction, way in WAYS},
+                **{f"{way}_packets": int(total.packets[direction, i]) for direction, way in WAYS},
+                **{f"{way}_drops": int(total.link_drops[direction, i]) for direction, way in WAYS},
+                **{f"{way}_longest_queue_bytes": int(total.longest_queue[direction, i]) for direction, way in WAYS},
             }
             for i, link in enumerate(network.links)
         ]

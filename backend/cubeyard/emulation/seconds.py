@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -40,7 +42,7 @@ class Seconds:
         second: Json = {
             **{name: last[name] for name in ("tick", "at_secs", "phase", "goodput_bits_per_sec", "abt_bits_per_sec")},
             "secs": round(total_secs, 3),
-            "links": {name: _sum([tick["links"][name] for tick in ticks]) for name in ("ab", "ba")},
+            "links": {name: _sum([tick["links"][name] for tick in ticks]) for name in last["links"]},
             "servers": {
                 **{name: _sum([tick["servers"][name] for tick in ticks]) for name in ("received", "relayed")},
                 "cpu": cpu.round(3).tolist(),
@@ -63,10 +65,8 @@ def _sum(columns: list[list[int]]) -> list[int]:
 
 
 def _added(ticks: list[Json], name: str) -> list[list[int]]:
-    sums: Counter[int] = Counter()
-    for tick in ticks:
-        sums.update(dict(tick.get(name, [])))
-    return [[row, count] for row, count in sorted(sums.items())]
+    """Rows with values, as `Few` gives them."""
+    return _by_row(ticks, name, add)
 
 
 def _counted(ticks: list[Json], name: str) -> dict[str, int]:
@@ -77,8 +77,13 @@ def _counted(ticks: list[Json], name: str) -> dict[str, int]:
 
 
 def _longest(ticks: list[Json]) -> list[list[int]]:
-    longest: dict[int, int] = {}
+    return _by_row(ticks, "queues", max)
+
+
+def _by_row(ticks: list[Json], name: str, both: Callable[[int, int], int]) -> list[list[int]]:
+    found: dict[int, list[int]] = {}
     for tick in ticks:
-        for row, queue in tick.get("queues", []):
-            longest[row] = max(queue, longest.get(row, 0))
-    return [[row, queue] for row, queue in sorted(longest.items())]
+        for row, *values in tick.get(name, []):
+            had = found.get(row)
+            found[row] = values if had is None else [both(*pair) for pair in zip(had, values, strict=True)]
+    return [[row, *values] for row, values in sorted(found.items())]

@@ -27,7 +27,8 @@ SERVER_COLUMNS = (
 )  # fmt: skip
 LINK_COLUMNS = (
     Column("Link"), Column("Level", number=True), Column("Forth (Mb/s)", number=True), Column("Back (Mb/s)", number=True),
-    Column("Fidelity"),
+    Column("Packets forth", number=True), Column("Packets back", number=True), Column("Drops forth", number=True),
+    Column("Drops back", number=True), Column("Fidelity"),
 )  # fmt: skip
 
 
@@ -67,7 +68,13 @@ def sections(report: Json) -> list[Section]:
         for one in report["per_server"]
     ]
     links: list[list[Cell]] = [
-        [one["link"], one["level"], one["ab_bits_per_sec"] / MEGA, one["ba_bits_per_sec"] / MEGA, worth]
+        [
+            one["link"],
+            one["level"],
+            *(one[f"{way}_bits_per_sec"] / MEGA for way in ("ab", "ba")),
+            *(one.get(f"{way}_{what}") for what in ("packets", "drops") for way in ("ab", "ba")),  # none in older runs
+            worth,
+        ]
         for one in report["per_link"]
     ]
     made.append(Section("Every server", tables=[Table("Servers", SERVER_COLUMNS, servers)]))

@@ -64,7 +64,13 @@ class Scripted:
         return {
             "tick": number,
             "at_secs": now,
-            "links": {"tx": [int(each)] * links, "rx": [int(each)] * links, "drops": [0] * links, "queue": [0] * links},
+            "links": {
+                "tx": [int(each)] * links,
+                "rx": [int(each)] * links,
+                "packets": [8] * 2 * links,
+                "drops": [0] * links,
+                "queue": [0] * links,
+            },
             "servers": {"relayed": [0] * servers, "own": [int(each)] * servers, "cpu": [0.01] * servers},
             "flows": {
                 "bytes": [int(each)] * len(self.flows),

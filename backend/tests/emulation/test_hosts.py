@@ -63,7 +63,13 @@ def frame(tick: int, *, links: list[int], flows: list[int], **other: Any) -> Jso
     return {
         "tick": tick,
         "at_secs": tick / 10,
-        "links": {"tx": links, "rx": links, "drops": [*links, *links], "queue": [*links, *links]},
+        "links": {
+            "tx": links,
+            "rx": links,
+            "packets": [*links, *links],
+            "drops": [*links, *links],
+            "queue": [*links, *links],
+        },
         "servers": {"relayed": links, "own": links, "cpu": [one / 10 for one in links]},
         "flows": {"bytes": flows, "retransmits": flows, "path": flows},
         "drops": {},
@@ -84,6 +90,7 @@ def test_merged_counts_are_all_counts_and_levels_the_latest(by_host: list[list[l
     latest = [host[-1] for host in by_host]
     summed, levels = ([sum(column) for column in zip(*rows, strict=True)] for rows in (every, latest))
     assert tick["links"]["tx"] == tick["flows"]["bytes"] == tick["servers"]["own"] == summed
+    assert tick["links"]["packets"] == tick["links"]["drops"]
     assert tick["links"]["queue"] == [*levels, *levels]
     assert tick["at_secs"] == max(len(host) for host in by_host) / 10
     assert set(tick) == set(frames[0][0])

@@ -33,6 +33,7 @@ def busy_frame(number: int, servers: int, links: int, flows: int) -> Json:
         "links": {
             "tx": [1_250_000] * links,
             "rx": [1_250_000] * links,
+            "packets": [1_250] * 2 * links,
             "drops": [3] * 2 * links,
             "queue": [131_072] * 2 * links,
         },
@@ -75,7 +76,7 @@ def test_what_is_told_in_units_adds_up_to_what_was_measured(engine: Engine) -> N
     recorder = Recorder(asked)
     unit, links = recorder.format.unit_bytes, len(asked.network.links)
     assert unit > 1
-    told, drops = np.zeros(links, np.int64), np.zeros(links, np.int64)
+    told, drops = np.zeros(links, np.int64), np.zeros((2, links), np.int64)
     for number in range(1, 41):
         frame = busy_frame(number, 256, links, 256)
         frame["links"]["tx"] = [number * 31_337 + link for link in range(links)]
@@ -83,11 +84,11 @@ def test_what_is_told_in_units_adds_up_to_what_was_measured(engine: Engine) -> N
         tick, _ = recorder.take(frame)
         payload = recorder.payload(tick, number / 10, "before")
         told += np.array(payload["links"]["ab"]) * unit
-        for link, count in payload.get("link_drops", []):
-            drops[link] += count
+        for link, *counts in payload.get("link_drops", []):
+            drops[:, link] += counts
     sent = [31_337 * 40 * 41 // 2 + 40 * link for link in range(links)]
     assert np.all((sent - told >= 0) & (sent - told < unit))
-    assert drops.tolist() == [2] * links, "every drop is told once, if later"
+    assert np.all(drops == 1), "every drop is told once, if later"
 
 
 def test_a_second_holds_what_its_ticks_told(engine: Engine) -> None:
@@ -106,9 +107,10 @@ def test_a_second_holds_what_its_ticks_told(engine: Engine) -> None:
     assert {*told[0]} == {*ticks[0], "secs"}, "of the same form"
     for read in (
         lambda frame: np.array(frame["links"]["ab"] + frame["links"]["ba"]),
+        lambda frame: np.array(frame["links"]["ab_packets"] + frame["links"]["ba_packets"]),
         lambda frame: np.array(frame["servers"]["received"] + frame["servers"]["relayed"]),
         lambda frame: np.array(frame["flows"]["bytes"]),
-        lambda frame: sum(count for _, count in frame["link_drops"] + frame["retransmits"]),
+        lambda frame: sum(sum(counts) for _, *counts in frame["link_drops"] + frame["retransmits"]),
         lambda frame: frame["drops"]["no_route"],
     ):
         assert np.all(sum(read(one) for one in told) == sum(read(one) for one in ticks))
@@ -135,6 +137,29 @@ def test_rates_come_from_the_ticks_own_times(engine: Engine) -> None:
     assert link["ab_bits_per_sec"] == pytest.approx(1e8, rel=1e-6)
     assert server["sent_bits_per_sec"] == pytest.approx(15 * 1e7, rel=1e-6)
     assert recorder.total.goodput_bits_per_sec == pytest.approx(240 * 1e7, rel=1e-6)
+
+
+def test_a_link_s_report_keeps_its_directions_apart(engine: Engine) -> None:
+    recorder = Recorder(question(engine))
+    links = 32
+    for number in range(1, 4):
+        frame = busy_frame(number, 16, links, 240)
+        frame["links"] |= {
+            "packets": [*range(links), *[7] * links],
+            "drops": [0] * links + [number] * links,
+            "queue": [1000 * number] * links + [9000 // number] * links,
+        }
+        tick, secs = recorder.take(frame)
+        recorder.count(tick, secs, number / 10, "before")
+        payload = recorder.payload(tick, number / 10, "before")
+        assert payload["links"]["ab_packets"] == [*range(links)]
+        assert payload["links"]["ba_packets"] == [7] * links
+        assert payload["link_drops"][5] == [5, 0, number]
+        assert payload["queues"][5] == [5, 1000 * number, 9000 // number]
+    link = recorder.per_link()[5]
+    assert (link["ab_packets"], link["ba_packets"]) == (15, 21)
+    assert (link["ab_drops"], link["ba_drops"]) == (0, 6)
+    assert (link["ab_longest_queue_bytes"], link["ba_longest_queue_bytes"]) == (3000, 9000)
 
 
 def test_abt_is_of_the_flows_whose_ends_are_up(engine: Engine) -> None:

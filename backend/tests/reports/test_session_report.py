@@ -37,7 +37,18 @@ DOCUMENT: Json = {
     "per_server": [
         {"server": "00", "sent_bits_per_sec": 1e8, "received_bits_per_sec": 9e7, "relayed_bits_per_sec": 1.5e7},
     ],
-    "per_link": [{"link": "00/<0,0>", "level": 0, "ab_bits_per_sec": 8.8e7, "ba_bits_per_sec": 0}],
+    "per_link": [
+        {
+            "link": "00/<0,0>",
+            "level": 0,
+            "ab_bits_per_sec": 8.8e7,
+            "ba_bits_per_sec": 0,
+            "ab_packets": 9876,
+            "ba_packets": 54,
+            "ab_drops": 3,
+            "ba_drops": 0,
+        }
+    ],
     "series": {
         "at_secs": [0, 1, 2],
         "goodput_bits_per_sec": [1e9, 1.1e9, 4e8],
@@ -79,7 +90,7 @@ def test_the_page_says_the_verdict_what_it_is_worth_and_every_number() -> None:
         "numbers measured",
     ):
         assert said in words
-    for cell in ("1,234", "41.5 %", "f1", "cable pulled", "1.9", "49", "90", "88"):
+    for cell in ("1,234", "41.5 %", "f1", "cable pulled", "1.9", "49", "90", "88", "9,876"):
         assert cell in page.cells
     # A session that struck no "after" has no such row, and what is not known is left empty.
     assert "after" not in page.cells

@@ -37,6 +37,11 @@ def test_an_all_to_all_reaches_the_ideal(emulate: Command, nothing_left: Left, m
     for one in found["per_link"]:
         assert 0 < one["ab_bits_per_sec"] < 1.05 * 100e6, one
         assert 0 < one["ba_bits_per_sec"] < 1.05 * 100e6, one
+        for way in ("ab", "ba"):
+            # Super-packets count as what they hold: none is larger than the MTU and its Ethernet header.
+            mean_bytes = one[f"{way}_bits_per_sec"] / 8 * found["total"]["secs"] / one[f"{way}_packets"]
+            assert 64 < mean_bytes < 9014, one
+            assert 0 < one[f"{way}_longest_queue_bytes"] < 1.5e6, "80 ms of the rate may wait, and a packet more"
     assert found["windows"].keys() == {"before"}
     assert found["timings"]["kept"] == []
 

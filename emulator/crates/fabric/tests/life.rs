@@ -33,7 +33,9 @@ fn a_run_is_built_and_gone_again() {
     let frame = host.next_frame();
     let length = |value: &Value| value.as_array().map(Vec::len);
     assert_eq!(length(&frame["links"]["tx"]), Some(32));
-    assert_eq!(length(&frame["links"]["drops"]), Some(64));
+    for both_ways in ["packets", "drops", "queue"] {
+        assert_eq!(length(&frame["links"][both_ways]), Some(64), "{both_ways}");
+    }
     assert_eq!(length(&frame["servers"]["relayed"]), Some(16));
     assert_eq!(frame["drops"], json!({}));
     let known = host.ask("inspect", json!({"run": run, "server": 3}));

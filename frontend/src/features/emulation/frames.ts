@@ -100,20 +100,23 @@ export interface SessionEvent {
 }
 
 type Pairs = [row: number, value: number][];
+/** Of links: what is sent from a to b, and from b to a. */
+type BothWays = [row: number, ab: number, ba: number][];
 
 export interface TickFrame {
   tick: number;
   at_secs: number;
   phase: TickPhase;
-  links: { ab: number[]; ba: number[] };
+  /** Packets are left out where a large network's columns would not fit. */
+  links: { ab: number[]; ba: number[]; ab_packets?: number[]; ba_packets?: number[] };
   servers: { received: number[]; relayed: number[]; cpu: number[] };
   goodput_bits_per_sec: number;
   abt_bits_per_sec: number;
   cpu: number;
   flows?: { bytes: number[] };
   retransmits?: Pairs;
-  link_drops?: Pairs;
-  queues?: Pairs;
+  link_drops?: BothWays;
+  queues?: BothWays;
   drops?: Record<string, number>;
   events?: SessionEvent[];
   routes?: [flow: number, servers: number[]][];
@@ -137,6 +140,8 @@ export interface Tick {
   phase: TickPhase;
   ab: Uint32Array;
   ba: Uint32Array;
+  abPackets: Uint32Array | null;
+  baPackets: Uint32Array | null;
   received: Uint32Array;
   relayed: Uint32Array;
   /** Share of a core. */
@@ -146,13 +151,14 @@ export interface Tick {
   abt: number;
   cpu: number;
   retransmits: Pairs;
-  linkDrops: Pairs;
-  queues: Pairs;
+  linkDrops: BothWays;
+  queues: BothWays;
   drops: Readonly<Record<string, number>>;
   counts: Readonly<Record<string, number>>;
 }
 
 const NO_PAIRS: Pairs = [];
+const NO_LINKS: BothWays = [];
 const NOTHING: Readonly<Record<string, number>> = {};
 /** Of the fabric's clock: what a tick stands for when there is none before it. */
 const TICK_SECS = 0.1;
@@ -172,6 +178,8 @@ export function keptTick(id: number, frame: TickFrame, secs: number, unitBytes: 
     phase: frame.phase,
     ab: bytes(frame.links.ab),
     ba: bytes(frame.links.ba),
+    abPackets: frame.links.ab_packets ? Uint32Array.from(frame.links.ab_packets) : null,
+    baPackets: frame.links.ba_packets ? Uint32Array.from(frame.links.ba_packets) : null,
     received: bytes(frame.servers.received),
     relayed: bytes(frame.servers.relayed),
     serverCpu: Float32Array.from(frame.servers.cpu),
@@ -180,8 +188,8 @@ export function keptTick(id: number, frame: TickFrame, secs: number, unitBytes: 
     abt: frame.abt_bits_per_sec,
     cpu: frame.cpu,
     retransmits: frame.retransmits ?? NO_PAIRS,
-    linkDrops: frame.link_drops ?? NO_PAIRS,
-    queues: frame.queues ?? NO_PAIRS,
+    linkDrops: frame.link_drops ?? NO_LINKS,
+    queues: frame.queues ?? NO_LINKS,
     drops: frame.drops ?? NOTHING,
     counts: frame.counts ?? NOTHING,
   };

@@ -70,39 +70,90 @@ function LinksTable({
   );
 }
 
+/** What a link has carried in one direction up to a time. */
+interface Sent {
+  bytes: number;
+  packets: number;
+  drops: number;
+}
+
+/** [from a to b, from b to a] */
+function sentUntil(history: readonly Tick[], row: number, at: number): [Sent, Sent] {
+  const sums: [Sent, Sent] = [
+    { bytes: 0, packets: 0, drops: 0 },
+    { bytes: 0, packets: 0, drops: 0 },
+  ];
+  for (const tick of history) {
+    if (tick.at > at) break;
+    const [, ...drops] = tick.linkDrops.find(([link]) => link === row) ?? [row, 0, 0];
+    sums.forEach((sum, way) => {
+      sum.bytes += (way === 0 ? tick.ab : tick.ba)[row]!;
+      sum.packets += (way === 0 ? tick.abPackets : tick.baPackets)?.[row] ?? 0;
+      sum.drops += drops[way] ?? 0;
+    });
+  }
+  return sums;
+}
+
 export function LinkView({ session, network, tick, at, row, onSelect }: InspectorProps & { row: number }) {
   const [a, b] = [network.a[row]!, network.b[row]!];
-  const value = (pairs: Tick["queues"] | undefined) => pairs?.find(([link]) => link === row)?.[1] ?? 0;
-  const total = useMemo(() => {
-    let [bytes, drops] = [0, 0];
-    for (const one of session.history) {
-      if (one.at > at) break;
-      bytes += one.ab[row]! + one.ba[row]!;
-      drops += one.linkDrops.find(([link]) => link === row)?.[1] ?? 0;
-    }
-    return { bytes, drops };
-  }, [session.history, row, at]);
+  const sums = useMemo(() => sentUntil(session.history, row, at), [session.history, row, at]);
+  const now = (rows: Tick["queues"] | undefined) => rows?.find(([link]) => link === row)?.slice(1) ?? [];
+  const [queues, drops] = [now(tick?.queues), now(tick?.linkDrops)];
+  const packets = [tick?.abPackets?.[row], tick?.baPackets?.[row]];
   const end = (node: number) => (
     <button type="button" className={side.link} onClick={() => onSelect(itemOfNode(network, node))}>
       {nodeName(network, node)}
     </button>
   );
+  const rows: [string, (way: 0 | 1) => string][] = [
+    ["Load", (way) => rateText((way === 0 ? tick?.ab : tick?.ba)?.[row], tick)],
+    ["Packets a second", (way) => perSecText(packets[way], tick)],
+    ["Queue", (way) => formatBytes(queues[way] ?? 0)],
+    ["Drops", (way) => formatCount(drops[way] ?? 0)],
+    ["Drops in all", (way) => formatCount(sums[way].drops)],
+    ["Carried in all", (way) => formatBytes(sums[way].bytes)],
+    ["Packets in all", (way) => (tick?.abPackets ? formatCount(sums[way].packets) : "–")],
+  ];
   return (
-    <Facts
-      rows={[
-        [
-          "Ends",
-          <span key="ends">
-            {end(a)} and {end(b)}
-          </span>,
-        ],
-        [`${nodeName(network, a)} → ${nodeName(network, b)}`, rateText(tick?.ab[row], tick)],
-        [`${nodeName(network, b)} → ${nodeName(network, a)}`, rateText(tick?.ba[row], tick)],
-        ["Rate", formatBitsPerSec(network.frame.rate_bits_per_sec)],
-        ["Queue", formatBytes(value(tick?.queues))],
-        ["Drops, now and in all", `${formatCount(value(tick?.linkDrops))}, ${formatCount(total.drops)}`],
-        ["Carried in all", formatBytes(total.bytes)],
-      ]}
-    />
+    <>
+      <Facts
+        rows={[
+          [
+            "Ends",
+            <span key="ends">
+              {end(a)} and {end(b)}
+            </span>,
+          ],
+          ["Rate each way", formatBitsPerSec(network.frame.rate_bits_per_sec)],
+        ]}
+      />
+      <table className={styles.table}>
+        <thead>
+          <tr>
+            <td />
+            <th scope="col" className={styles.number}>
+              to {nodeName(network, b)}
+            </th>
+            <th scope="col" className={styles.number}>
+              to {nodeName(network, a)}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(([name, text]) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td className={styles.number}>{text(0)}</td>
+              <td className={styles.number}>{text(1)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
   );
+}
+
+function perSecText(count: number | undefined, tick: Tick | null): string {
+  return count === undefined || !tick ? "–" : formatCount(Math.round(count / tick.secs));
 }

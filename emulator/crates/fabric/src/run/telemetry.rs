@@ -49,7 +49,9 @@ pub struct LinkColumns {
     pub tx: Vec<u64>,
     /// Bytes from b to a.
     pub rx: Vec<u64>,
-    /// Packets dropped at full queues: of every link from a to b, then of every link from b to a.
+    /// Packets sent, super-packets by what they hold: of every link from a to b, then of every link from b to a.
+    pub packets: Vec<u64>,
+    /// Packets dropped at full queues, in the same order.
     pub drops: Vec<u64>,
     /// Bytes waiting now, in the same order.
     pub queue: Vec<u64>,
@@ -76,6 +78,7 @@ pub struct Host {
 #[derive(Clone, Copy, Debug, Default)]
 struct EndCounts {
     bytes: u64,
+    packets: u64,
     drops: u64,
     queue_bytes: u64,
 }
@@ -144,6 +147,7 @@ impl Telemetry {
                 if let Some(&(link, end)) = ends.get(&stats.index) {
                     now[link][end] = Some(EndCounts {
                         bytes: stats.bytes,
+                        packets: stats.packets,
                         drops: stats.drops,
                         queue_bytes: stats.queue_bytes,
                     });
@@ -151,6 +155,7 @@ impl Telemetry {
             })?;
         }
         let mut columns = LinkColumns::default();
+        let mut packets = [Vec::new(), Vec::new()];
         let mut drops = [Vec::new(), Vec::new()];
         let mut queues = [Vec::new(), Vec::new()];
         for (now, last) in now.iter().zip(&mut self.ends) {
@@ -158,6 +163,7 @@ impl Telemetry {
             for end in 0..2 {
                 let counts = now[end].unwrap_or_default();
                 bytes[end] = since(last[end].bytes, counts.bytes);
+                packets[end].push(since(last[end].packets, counts.packets));
                 drops[end].push(since(last[end].drops, counts.drops));
                 queues[end].push(counts.queue_bytes);
                 last[end] = counts;
@@ -165,6 +171,7 @@ impl Telemetry {
             columns.tx.push(bytes[0]);
             columns.rx.push(bytes[1]);
         }
+        columns.packets = packets.concat();
         columns.drops = drops.concat();
         columns.queue = queues.concat();
         Ok(columns)
