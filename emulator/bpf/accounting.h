@@ -29,6 +29,11 @@ static __always_inline struct cy_traffic *traffic_here(void)
 	return bpf_map_lookup_elem(&traffic, &first);
 }
 
+static __always_inline void count_sent(struct cy_traffic *here, const struct cy_next_hop *hop, __u32 packets)
+{
+	here->sent_packets[hop->port & (CY_PORTS - 1)] += packets;
+}
+
 /* Packets in a super-packet of `bytes` from the inner IP header on. bpf_skb_adjust_room clears gso_segs, so a relay has
  * to work them out; options of TCP are taken for no packet of their own. */
 static __always_inline __u32 packets_in(struct __sk_buff *skb, __u32 bytes)

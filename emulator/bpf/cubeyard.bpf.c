@@ -147,6 +147,7 @@ int cubeyard_vnic(struct __sk_buff *skb)
 	if (here) {
 		here->own_packets += packets;
 		here->own_bytes += bytes;
+		count_sent(here, hop, packets);
 	}
 	return send(hop->ifindex, 0);
 }
@@ -212,8 +213,11 @@ static __always_inline int relay(struct __sk_buff *skb, struct ethhdr *eth, stru
 	address_frame(eth, hop);
 	here = traffic_here();
 	if (here) {
-		here->relayed_packets += packets_in(skb, bytes);
+		__u32 packets = packets_in(skb, bytes);
+
+		here->relayed_packets += packets;
 		here->relayed_bytes += bytes;
+		count_sent(here, hop, packets);
 	}
 	return send(hop->ifindex, 0);
 }

@@ -13,6 +13,7 @@
 #define CY_OPTION_BYTES 16
 #define CY_PATH_HOPS 8
 #define CY_NHA_VALUES 256 /* DP in two bits, DV in six [bcube §7.1] */
+#define CY_PORTS 8 /* of a server */
 #define CY_TTL 64
 
 /* ---- flags of cy_config */
@@ -67,7 +68,8 @@ struct cy_next_hop {
 	__u8 next_mac[6];
 	__u8 own_mac[6];
 	__u8 up;
-	__u8 reserved[3];
+	__u8 port; /* its number, below CY_PORTS */
+	__u8 reserved[2];
 };
 
 /* The five-tuple of a flow. Ports are 0 where the protocol has none, and in every fragment of a datagram. */
@@ -107,6 +109,7 @@ struct cy_traffic {
 	__u64 delivered_packets;
 	__u64 delivered_bytes;
 	__u64 events_suppressed; /* by the rate limit, or because the ring was full */
+	__u64 sent_packets[CY_PORTS]; /* own and relayed, by port; those that its queue then drops are among them */
 };
 
 /* A record of the ring `events`. */
@@ -126,7 +129,7 @@ _Static_assert(sizeof(struct cy_next_hop) == 20, "cy_next_hop");
 _Static_assert(sizeof(struct cy_flow) == 16, "cy_flow");
 _Static_assert(sizeof(struct cy_path) == 24, "cy_path");
 _Static_assert(sizeof(struct cy_flow_count) == 24, "cy_flow_count");
-_Static_assert(sizeof(struct cy_traffic) == 56, "cy_traffic");
+_Static_assert(sizeof(struct cy_traffic) == 120, "cy_traffic");
 _Static_assert(sizeof(struct cy_event) == 48, "cy_event");
 
 #endif

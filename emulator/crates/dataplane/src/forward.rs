@@ -16,7 +16,7 @@ use crate::limit::Limit;
 use crate::lru::Lru;
 use crate::maps::{
     Config, DEFAULT_ROUTE, EVENT_NEW_FLOW, EVENT_NEXT_HOP_DEAD, Event, FLOWS, Flow, FlowCount, GATEWAY,
-    NextHop, Path, Traffic,
+    NextHop, PORTS, Path, Traffic,
 };
 
 /// Length of an Ethernet header.
@@ -197,6 +197,7 @@ impl Engine {
             count.bytes += bytes as u64;
             count.path_id = path.id;
         }
+        self.count_sent(&next_hop);
         self.traffic.own_packets += 1;
         self.traffic.own_bytes += bytes as u64;
         Ok(Verdict::Send {
@@ -248,6 +249,7 @@ impl Engine {
         let bytes = inner.len() as u64;
         take_hop(&mut frame[ETHERNET_BYTES..]);
         address_frame(frame, &next_hop);
+        self.count_sent(&next_hop);
         self.traffic.relayed_packets += 1;
         self.traffic.relayed_bytes += bytes;
         Ok(Verdict::Send {
@@ -360,6 +362,10 @@ impl Engine {
             return Err(DropReason::NextHopDead);
         }
         Ok(next_hop)
+    }
+
+    fn count_sent(&mut self, next_hop: &NextHop) {
+        self.traffic.sent_packets[usize::from(next_hop.port) % PORTS] += 1;
     }
 
     fn tell(&mut self, due: bool, at_nanos: u64, event: Event) {

@@ -15,6 +15,8 @@ use crate::route::SourceRoute;
 pub const FLOWS: usize = 4096;
 /// Destinations with a default path per server.
 pub const ROUTES: usize = 8192;
+/// Ports of a server that the fast path knows apart.
+pub const PORTS: usize = 8;
 /// Bytes of the ring of events.
 pub const EVENT_BYTES: usize = 65_536;
 /// Flag of [`Config`]: the server is a gateway, and carries packets of addresses outside the virtual network.
@@ -58,8 +60,10 @@ pub struct NextHop {
     pub own_mac: [u8; 6],
     /// 1 while the neighbour is alive (StatusFlag).
     pub up: u8,
+    /// Number of the port, below [`PORTS`].
+    pub port: u8,
     /// Zero.
-    pub reserved: [u8; 3],
+    pub reserved: [u8; 2],
 }
 
 /// A five-tuple: key of `flows` and `flow_counts`.
@@ -189,6 +193,8 @@ pub struct Traffic {
     pub delivered_bytes: u64,
     /// Events that were not sent to user space: too many at a time, or nobody read them.
     pub events_suppressed: u64,
+    /// Packets sent out of each port, own and relayed; those that its queue then drops are among them.
+    pub sent_packets: [u64; PORTS],
 }
 
 /// A record of the ring `events`.

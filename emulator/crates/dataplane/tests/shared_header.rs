@@ -71,6 +71,7 @@ fn limits_are_the_same() {
         ("CY_GATEWAY", maps::GATEWAY.into()),
         ("CY_FLOWS", maps::FLOWS as u64),
         ("CY_ROUTES", maps::ROUTES as u64),
+        ("CY_PORTS", maps::PORTS as u64),
         ("CY_EVENT_BYTES", maps::EVENT_BYTES as u64),
         ("CY_EVENT_NEW_FLOW", maps::EVENT_NEW_FLOW.into()),
         ("CY_EVENT_GAP_NANOS", maps::EVENT_GAP_NANOS),

@@ -79,6 +79,7 @@ fn traffic_is_counted_by_whose_it_is() {
     assert_eq!((traffic.own_packets, traffic.own_bytes), own);
     assert_eq!((traffic.relayed_packets, traffic.relayed_bytes), relayed);
     assert_eq!((traffic.delivered_packets, traffic.delivered_bytes), delivered);
+    assert_eq!(traffic.sent_packets.iter().sum::<u64>(), own.0 + relayed.0);
     let counted: u64 = engine.flow_counts().map(|(_, count)| count.packets).sum();
     assert_eq!(counted, own.0, "every packet of its own is one of a flow");
 }

@@ -47,6 +47,9 @@ fn tcp_goes_through_relays_in_whole_super_packets() {
             );
         }
         for server in &mut chain.servers {
+            let traffic = server.traffic();
+            let sent: u64 = traffic.sent_packets.iter().sum();
+            assert_eq!(sent, traffic.own_packets + traffic.relayed_packets);
             assert_eq!(server.drops(), []);
         }
         let events = chain.servers[0].events();

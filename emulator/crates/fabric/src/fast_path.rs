@@ -1,5 +1,6 @@
 //! The eBPF programs and maps of one server.
 
+use std::array;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -181,6 +182,7 @@ impl FastPath {
             delivered_packets: sum.delivered_packets + part.delivered_packets,
             delivered_bytes: sum.delivered_bytes + part.delivered_bytes,
             events_suppressed: sum.events_suppressed + part.events_suppressed,
+            sent_packets: array::from_fn(|port| sum.sent_packets[port] + part.sent_packets[port]),
         }))
     }
 

@@ -148,6 +148,11 @@ pub fn port_index(port: u16) -> u32 {
     PORT_INDEX + u32::from(port)
 }
 
+/// The port that [`port_index`] numbers so.
+pub fn port_of_index(index: u32) -> Option<u16> {
+    index.checked_sub(PORT_INDEX)?.try_into().ok()
+}
+
 /// Name of a switch.
 pub fn switch_name(switch: u32) -> String {
     format!("b{switch}")

@@ -264,6 +264,7 @@ pub fn next_hop(network: &Checked, server: usize, neighbour: &Neighbour, up: boo
         next_mac: port_mac(servers[neighbour.server].id, neighbour.far_port as u8),
         own_mac: port_mac(servers[server].id, neighbour.port as u8),
         up: u8::from(up),
-        reserved: [0; 3],
+        port: neighbour.port as u8,
+        reserved: [0; 2],
     }
 }

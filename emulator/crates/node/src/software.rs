@@ -85,6 +85,7 @@ impl Software {
                     next_mac: port_mac(neighbour.server, port.port),
                     own_mac: port_mac(configure.server, port.port),
                     up: 1,
+                    port: port.port,
                     ..NextHop::default()
                 };
                 engine.set_next_hop(Nha(neighbour.nha), next_hop);

@@ -110,6 +110,9 @@ pub enum Dataplane {
     KernelIpv4,
 }
 
+/// A `Traffic` as the numbers it is made of.
+type TrafficWords = [u64; size_of::<Traffic>() / size_of::<u64>()];
+
 /// One server of a chain.
 pub struct Server {
     pub namespace: Namespace,
@@ -124,8 +127,8 @@ impl Server {
 
     /// What the fast path has carried, all CPUs together.
     pub fn traffic(&mut self) -> Traffic {
-        let traffic: PerCpuArray<_, [u64; 7]> = self.map("traffic");
-        let mut sum = [0; 7];
+        let traffic: PerCpuArray<_, TrafficWords> = self.map("traffic");
+        let mut sum: TrafficWords = TrafficWords::default();
         for here in traffic.get(&0, 0).unwrap().iter() {
             sum.iter_mut().zip(here).for_each(|(sum, here)| *sum += here);
         }
@@ -296,7 +299,8 @@ impl Chain {
                 next_mac: port_mac(neighbour, far_port),
                 own_mac: port_mac(own, port),
                 up: 1,
-                reserved: [0; 3],
+                port,
+                ..NextHop::default()
             };
             this.map::<Array<_, [u8; 20]>>("nst")
                 .set(nha.0.into(), bytes_of(&hop), 0)

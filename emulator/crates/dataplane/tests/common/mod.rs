@@ -193,7 +193,7 @@ impl Server {
                 next_mac: mac(&neighbour.next_mac),
                 own_mac: mac(&neighbour.own_mac),
                 up: neighbour.up.into(),
-                reserved: [0; 3],
+                ..NextHop::default()
             };
             (Nha(neighbour.nha), entry)
         })

@@ -12,6 +12,7 @@ use super::forwarder::{Carried, Forwarder};
 use super::workload::FlowColumns;
 use crate::assembly::{ServerKernel, SwitchKernel};
 use crate::error::Result;
+use crate::names;
 use crate::netlink::{Batch, queue_dump, read_queue_stats};
 use crate::network::{Checked, Place};
 use crate::processors::{Processors, TICKS_A_SEC};
@@ -154,6 +155,7 @@ impl Telemetry {
                 }
             })?;
         }
+        self.count_super_packets(&mut now, kernels)?;
         let mut columns = LinkColumns::default();
         let mut packets = [Vec::new(), Vec::new()];
         let mut drops = [Vec::new(), Vec::new()];
@@ -175,6 +177,29 @@ impl Telemetry {
         columns.drops = drops.concat();
         columns.queue = queues.concat();
         Ok(columns)
+    }
+
+    /// Puts the fast path's own count of packets in the place of the queues'. The kernel forgets how many packets a
+    /// super-packet holds when it gets its header, so that its queue would count none.
+    fn count_super_packets(
+        &self,
+        now: &mut [[Option<EndCounts>; 2]],
+        kernels: &[Option<ServerKernel>],
+    ) -> Result<()> {
+        for (kernel, ends) in kernels.iter().zip(&self.ends_by_index) {
+            let Some(fast_path) = kernel.as_ref().and_then(|kernel| kernel.fast_path.as_ref()) else {
+                continue;
+            };
+            let sent_packets = fast_path.traffic()?.sent_packets;
+            for (&index, &(link, end)) in ends {
+                let packets =
+                    names::port_of_index(index).and_then(|port| sent_packets.get(usize::from(port)));
+                if let (Some(counts), Some(&packets)) = (&mut now[link][end], packets) {
+                    counts.packets = packets;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Columns over the servers, and the drops by reason, since the last call.
