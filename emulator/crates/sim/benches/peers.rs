@@ -134,7 +134,7 @@ fn edges(topology: &Topology) -> String {
 
 fn routes_and_hops() {
     let topology = built(CONTAINER);
-    let (flows, links) = (all_to_all(&topology), topology.link_count() * 2);
+    let flows = all_to_all(&topology);
     let none = Failures::none(&topology);
     let input = edges(&topology);
     let share = f64::from(topology.server_count() / SOURCES);
@@ -162,7 +162,7 @@ fn routes_and_hops() {
             ] {
                 let failures = Failures::random(&topology, kind, ratio, 1);
                 let scheme = Scheme::new(Some("bsr"), &topology, failures).expect("a scheme of this family");
-                let ours = fastest(|| scheme.count_links(&flows, links, &[], 7, &Progress::default()));
+                let ours = fastest(|| scheme.count_links(&flows, &[], 7, &Progress::default()));
                 row(what, ours, "NetworkX, nothing failed", secs * share, promise);
             }
         }
@@ -212,13 +212,13 @@ fn rates() {
         Some(program) => {
             for json in FOR_SIMGRID {
                 let topology = built(json);
-                let (flows, links) = (all_to_all(&topology), topology.link_count() * 2);
+                let flows = all_to_all(&topology);
                 let scheme =
                     Scheme::new(None, &topology, Failures::none(&topology)).expect("the family's own");
                 let paths = scheme
-                    .route(&flows, links, 7, &Progress::default())
+                    .route(&flows, 7, &Progress::default())
                     .expect("nobody cancels");
-                let capacity = vec![1.0; links];
+                let capacity = vec![1.0; topology.link_count() * 2];
                 let rates = max_min_rates(&paths, &capacity);
                 let carried: f64 = (0..paths.len())
                     .map(|flow| rates[flow] * paths.path(flow).len() as f64)

@@ -50,7 +50,7 @@ fn main() {
         let none = Failures::none(&topology);
         let scheme = Scheme::new(None, &topology, none.clone()).expect("the family's own scheme");
         let paths = scheme
-            .route(&flows, links, 7, &Progress::default())
+            .route(&flows, 7, &Progress::default())
             .expect("nobody cancels");
         let capacity = vec![1.0; links];
         let incidence = fastest(|| flows_by_link(&paths, links));

@@ -98,14 +98,10 @@ impl Experiment {
                 "Correct the value, or leave the field out for its default.",
             );
             let whole: Option<Value> = serde_json::from_str(text).ok();
-            finding.value = whole.and_then(|whole| {
-                error
-                    .path()
-                    .to_string()
-                    .split('.')
-                    .try_fold(&whole, |at, key| at.get(key))
-                    .cloned()
-            });
+            let pointer = format!("/{}", error.path())
+                .replace(['.', '['], "/")
+                .replace(']', "");
+            finding.value = whole.and_then(|whole| whole.pointer(&pointer).cloned());
             vec![finding]
         })?;
         let findings = experiment.check();

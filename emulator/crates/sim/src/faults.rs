@@ -4,7 +4,9 @@ use cubeyard_routing::random::{Draws, mix};
 use cubeyard_routing::{FailureKind, Failures};
 use cubeyard_topology::{Finding, NodeId};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
+use crate::degraded::{Damage, Limit};
 use crate::network::Network;
 use crate::workload::no_rack;
 
@@ -17,9 +19,15 @@ pub struct Fault {
     pub at_secs: f64,
     /// What.
     pub target: Target,
-    /// How; `down` is the only way.
+    /// How.
     #[serde(default)]
     pub kind: FaultKind,
+    /// With `link-rate`: what each direction still carries, above 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_bits_per_sec: Option<f64>,
+    /// With `link-loss`: the share of packets that is lost, 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_ratio: Option<f64>,
     /// When it is back; never, when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_secs: Option<f64>,
@@ -32,6 +40,21 @@ pub enum FaultKind {
     /// It carries nothing.
     #[default]
     Down,
+    /// A link goes on at a lower rate.
+    LinkRate,
+    /// A link loses packets.
+    LinkLoss,
+}
+
+impl FaultKind {
+    /// Its name in documents.
+    fn name(self) -> &'static str {
+        match self {
+            FaultKind::Down => "down",
+            FaultKind::LinkRate => "link-rate",
+            FaultKind::LinkLoss => "link-loss",
+        }
+    }
 }
 
 /// What breaks: a random share of one kind, things by name, or a selector in words.
@@ -102,15 +125,117 @@ impl TargetKind {
     }
 }
 
-/// What has failed once the last fault has happened: a fault that ends before is over.
+impl Fault {
+    /// What it leaves of each link that it strikes; `None` when it leaves nothing. `field` is where it is written.
+    fn limit(&self, field: &str) -> Result<Option<Limit>, Vec<Finding>> {
+        let parameters = [
+            (FaultKind::LinkRate, "rate_bits_per_sec", self.rate_bits_per_sec),
+            (FaultKind::LinkLoss, "loss_ratio", self.loss_ratio),
+        ];
+        let misplaced = parameters
+            .iter()
+            .filter(|&&(kind, _, value)| kind != self.kind && value.is_some());
+        let mut findings: Vec<Finding> = misplaced
+            .map(|(kind, name, value)| {
+                Finding::error(
+                    "fault-parameter",
+                    format!("{field}.{name}"),
+                    format!("{name} says nothing about a fault of kind {}.", self.kind.name()),
+                    format!("Leave it out, or make the kind {}.", kind.name()),
+                )
+                .with_value(json!(value))
+            })
+            .collect();
+        let limit = match self.kind {
+            FaultKind::Down => Ok(None),
+            FaultKind::LinkRate => possible(self.rate_bits_per_sec, |rate| rate.is_finite() && rate > 0.0)
+                .map(|rate| Some(Limit::rate(rate)))
+                .map_err(|wrong| {
+                    (
+                        wrong,
+                        "rate_bits_per_sec",
+                        "Give bits per second above 0, like 1e7.",
+                    )
+                }),
+            FaultKind::LinkLoss => possible(self.loss_ratio, |loss| (0.0..=1.0).contains(&loss))
+                .map(|loss| Some(Limit::loss(loss)))
+                .map_err(|wrong| {
+                    (
+                        wrong,
+                        "loss_ratio",
+                        "Give a share from 0 to 1, like 0.05 for 5 %.",
+                    )
+                }),
+        };
+        match limit {
+            Ok(limit) if findings.is_empty() => Ok(limit),
+            Ok(_) => Err(findings),
+            Err((wrong, name, hint)) => {
+                let message = match wrong {
+                    None => format!("A fault of kind {} needs {name}.", self.kind.name()),
+                    Some(value) => format!("A {name} of {value} is not possible."),
+                };
+                let finding = Finding::error("fault-parameter", format!("{field}.{name}"), message, hint);
+                findings.push(finding.with_value(json!(wrong)));
+                Err(findings)
+            }
+        }
+    }
+
+    /// Degrades every link that it strikes, each to `limit`.
+    fn degrade(
+        &self,
+        network: &Network,
+        seed: u64,
+        index: usize,
+        limit: Limit,
+        damage: &mut Damage,
+    ) -> Result<(), Vec<Finding>> {
+        let topology = network.topology();
+        let mut struck = Failures::none(topology);
+        strike(&self.target, network, seed, index, &mut struck)?;
+        if struck.links().is_empty() {
+            let links = topology.links();
+            let example = links
+                .a
+                .first()
+                .zip(links.b.first())
+                .map_or_else(String::new, |(&a, &b)| {
+                    format!(", like {}/{}", topology.node_name(a), topology.node_name(b))
+                });
+            return Err(vec![
+                Finding::error(
+                    "no-link-struck",
+                    format!("faults[{index}].target"),
+                    format!("The target of {} strikes no link of this plan.", self.kind.name()),
+                    format!("Name a link by its two ends{example}; or write `10% of links`."),
+                )
+                .with_value(json!(self.target)),
+            ]);
+        }
+        for link in struck.links().iter() {
+            damage.degraded.add(link, limit);
+        }
+        Ok(())
+    }
+}
+
+/// The value where there is one that can be; else what there is.
+fn possible(value: Option<f64>, can_be: impl Fn(f64) -> bool) -> Result<f64, Option<f64>> {
+    value.filter(|&value| can_be(value)).ok_or(value)
+}
+
+/// What is broken once the last fault has happened: a fault that ends before is over.
 ///
-/// Random draws of fault `i` come from `seed` and `i`, so that a further fault changes no earlier one.
+/// Random draws of fault `i` come from `seed` and `i`, so that a further fault changes no earlier one. Linear in what the
+/// faults strike, and for each draw in what it draws among.
 ///
 /// # Errors
-/// A finding for each target that is not there or not possible.
-pub fn apply(faults: &[Fault], network: &Network, seed: u64) -> Result<Failures, Vec<Finding>> {
-    let mut failures = Failures::none(network.topology());
+/// A finding for each time, parameter and target that is not there or not possible.
+pub fn apply(faults: &[Fault], network: &Network, seed: u64) -> Result<Damage, Vec<Finding>> {
+    let mut damage = Damage::none(network.topology());
     let mut findings = Vec::new();
+    let mut limits = Vec::with_capacity(faults.len());
     for (i, fault) in faults.iter().enumerate() {
         for (field, value) in [("at_secs", Some(fault.at_secs)), ("until_secs", fault.until_secs)] {
             if value.is_some_and(|value| !value.is_finite() || value < 0.0) {
@@ -125,21 +250,30 @@ pub fn apply(faults: &[Fault], network: &Network, seed: u64) -> Result<Failures,
                 );
             }
         }
+        match fault.limit(&format!("faults[{i}]")) {
+            Ok(limit) => limits.push(limit),
+            Err(more) => findings.extend(more),
+        }
     }
     if !findings.is_empty() {
         return Err(findings);
     }
     let last_secs = faults.iter().map(|fault| fault.at_secs).fold(0.0, f64::max);
-    for (i, fault) in faults.iter().enumerate() {
+    for (i, (fault, limit)) in faults.iter().zip(limits).enumerate() {
         if fault.until_secs.is_some_and(|until| until <= last_secs) {
             continue;
         }
-        if let Err(more) = strike(&fault.target, network, seed_of(seed, i), i, &mut failures) {
+        let seed = seed_of(seed, i);
+        let struck = match limit {
+            None => strike(&fault.target, network, seed, i, &mut damage.failures),
+            Some(limit) => fault.degrade(network, seed, i, limit, &mut damage),
+        };
+        if let Err(more) = struck {
             findings.extend(more);
         }
     }
     if findings.is_empty() {
-        Ok(failures)
+        Ok(damage)
     } else {
         Err(findings)
     }

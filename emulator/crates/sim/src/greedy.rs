@@ -2,8 +2,8 @@
 //!
 //! Flows start one after another in an order drawn from the seed: in the workload's own order all flows of one server
 //! would come together, and none would see what the others are about to do. What is left of a link is what it has
-//! shared among its flows; among paths with equally much left the shortest wins, then the one drawn. A sequential
-//! process, so it runs on one thread. `[bcube §4.2]`, order and ties `[ours]`
+//! shared among its flows, the new one included; among paths with equally much left the shortest wins, then the one
+//! drawn. A sequential process, so it runs on one thread. `[bcube §4.2]`, order and ties `[ours]`
 
 use std::sync::atomic::Ordering;
 
@@ -17,16 +17,20 @@ use crate::paths::Paths;
 /// How many flows between two looks at the progress.
 const STRIDE: u64 = 8_192;
 
-/// Assigns every flow its path; calls `visit` with each flow's index and outcome, in the order they start.
+/// Assigns every flow its path; calls `visit` with each flow's index and outcome, in the order they start. Linear in the
+/// links of all good paths.
 fn assign(
     router: &dyn MultipathRouter,
     flows: &Flows,
-    directed_links: usize,
+    capacity: &[f64],
     seed: u64,
     progress: &Progress,
     mut visit: impl FnMut(u64, Result<(), NoPath>, &[DirectedLink]),
 ) -> Result<(), Cancelled> {
-    let mut on_link = vec![0u32; directed_links];
+    // What a flow costs a link, by its capacity; and what the link's flows and one more cost it: the inverse of that
+    // flow's share. With links of one rate these are the flows counted.
+    let cost: Vec<f64> = capacity.iter().map(|capacity| 1.0 / capacity).collect();
+    let mut with_one_more = cost.clone();
     let mut candidates = PathSet::default();
     let total = flows.len();
     let mut order: Vec<u32> = (0..total as u32).collect();
@@ -51,14 +55,14 @@ fn assign(
             continue;
         }
         let fullest = |links: &[DirectedLink]| {
-            let loads = links.iter().map(|&link| on_link[link as usize]);
-            (loads.max().unwrap_or(0), links.len())
+            let loads = links.iter().map(|&link| with_one_more[link as usize]);
+            (loads.fold(0.0, f64::max), links.len())
         };
         let mut draws = Draws::new(flow);
-        let (mut least, mut chosen, mut ties) = ((u32::MAX, usize::MAX), 0, 0);
+        let (mut least, mut chosen, mut ties) = ((f64::INFINITY, usize::MAX), 0, 0);
         for (i, links) in candidates.iter().enumerate() {
             let load = fullest(links);
-            ties = match load.cmp(&least) {
+            ties = match load.0.total_cmp(&least.0).then(load.1.cmp(&least.1)) {
                 std::cmp::Ordering::Less => 1,
                 std::cmp::Ordering::Equal => ties + 1,
                 std::cmp::Ordering::Greater => continue,
@@ -69,41 +73,34 @@ fn assign(
         }
         let path = candidates.path(chosen);
         for &link in path {
-            on_link[link as usize] += 1;
+            with_one_more[link as usize] += cost[link as usize];
         }
         visit(index, Ok(()), path);
     }
     Ok(())
 }
 
-/// The load of a workload.
+/// The load of a workload, with the capacity of every directed link in any one unit.
 pub fn count_links(
     router: &dyn MultipathRouter,
     flows: &Flows,
-    directed_links: usize,
+    capacity: &[f64],
     into_server: &[bool],
     seed: u64,
     progress: &Progress,
 ) -> Result<LinkFlows, Cancelled> {
-    let mut load = LinkFlows::empty(directed_links);
-    assign(
-        router,
-        flows,
-        directed_links,
-        seed,
-        progress,
-        |_, routed, path| {
-            load.enter(routed, path, into_server);
-        },
-    )?;
+    let mut load = LinkFlows::empty(capacity.len());
+    assign(router, flows, capacity, seed, progress, |_, routed, path| {
+        load.enter(routed, path, into_server);
+    })?;
     Ok(load)
 }
 
-/// The paths of a workload.
+/// The paths of a workload, with the capacity of every directed link in any one unit.
 pub fn route(
     router: &dyn MultipathRouter,
     flows: &Flows,
-    directed_links: usize,
+    capacity: &[f64],
     seed: u64,
     progress: &Progress,
 ) -> Result<Paths, Cancelled> {
@@ -111,20 +108,13 @@ pub fn route(
     let mut started = Vec::with_capacity(flows.len() as usize);
     let mut links = Vec::new();
     let mut dropped = Vec::new();
-    assign(
-        router,
-        flows,
-        directed_links,
-        seed,
-        progress,
-        |flow, routed, path| {
-            if routed.is_err() {
-                dropped.push(flow as u32);
-            }
-            started.push((flow as u32, links.len() as u32));
-            links.extend_from_slice(path);
-        },
-    )?;
+    assign(router, flows, capacity, seed, progress, |flow, routed, path| {
+        if routed.is_err() {
+            dropped.push(flow as u32);
+        }
+        started.push((flow as u32, links.len() as u32));
+        links.extend_from_slice(path);
+    })?;
     dropped.sort_unstable();
     let mut ranges = vec![(0u32, 0u32); started.len()];
     for (i, &(flow, from)) in started.iter().enumerate() {

@@ -3,6 +3,7 @@
 
 pub mod controllers;
 pub mod count;
+pub mod degraded;
 pub mod delivery;
 pub mod experiment;
 pub mod faults;
@@ -18,6 +19,7 @@ pub mod paths;
 pub mod predict;
 pub mod rack_fluid;
 pub mod scheme;
+pub mod widest;
 pub mod workload;
 
 pub use count::{Cancelled, Progress};

@@ -3,26 +3,30 @@
 use cubeyard_topology::Finding;
 use serde_json::{Value, json};
 
+use crate::degraded::Damage;
 use crate::experiment::{Experiment, MAX_LISTED_RATES, MAX_TIMED_FLOWS};
 use crate::faults;
 use crate::network::Network;
 use crate::predict::{failed_counts, wants_paths};
 use crate::scheme;
 
-/// `{routing, flows, failed: {servers, switches, links}, keeps_paths}` of an experiment's first seed.
+/// `{routing, flows, failed: {servers, switches, links, degraded_links}, keeps_paths}` of an experiment's first seed.
 ///
 /// # Errors
 /// The findings that [`crate::predict()`] would give.
 pub fn outline(network: &Network, experiment: &Experiment) -> Result<Value, Vec<Finding>> {
     let routing = scheme::known(experiment.routing.as_deref(), network.topology().spec())?;
     let seed = experiment.seeds.first().copied().unwrap_or_default();
-    let failures = faults::apply(&experiment.faults, network, seed)?;
+    let Damage { failures, degraded } = faults::apply(&experiment.faults, network, seed)?;
+    let degraded_links = degraded
+        .capacity(network.capacity_gbps(experiment.link_gbps))
+        .degraded_links;
     let flows = experiment.workload.demand(network, seed)?.flows.len();
     check_flows(experiment, flows)?;
     Ok(json!({
         "routing": routing,
         "flows": flows,
-        "failed": failed_counts(network.topology(), &failures),
+        "failed": failed_counts(network.topology(), &failures, degraded_links),
         "keeps_paths": wants_paths(experiment, flows),
     }))
 }
@@ -73,13 +77,14 @@ mod tests {
             json!({}),
             json!({"faults": [{"target": {"kind": "switch", "ratio": 0.25}}], "routing": "bcube-fixed"}),
             json!({"workload": {"kind": "incast", "count": 5}, "seeds": [3]}),
+            json!({"faults": [{"target": {"selector": "3 links"}, "kind": "link-loss", "loss_ratio": 0.5}]}),
         ];
         for fields in cases {
             let experiment = experiment(&fields);
             let told = outline(&network(), &experiment).expect("possible");
             let done = predict(&network(), &experiment, &Progress::default()).expect("possible");
             assert_eq!(told["routing"], done["routing"]);
-            for kind in ["servers", "switches", "links"] {
+            for kind in ["servers", "switches", "links", "degraded_links"] {
                 assert_eq!(told["failed"][kind], done["failures"][kind]);
             }
             let flows = done["flows"].as_u64().zip(done["dropped_flows"].as_u64());

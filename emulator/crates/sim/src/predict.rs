@@ -8,6 +8,7 @@ use cubeyard_topology::{Finding, Topology};
 use serde_json::{Map, Value, json};
 
 use crate::count::{Cancelled, LinkFlows, Progress};
+use crate::degraded::Damage;
 use crate::experiment::{AUTO_RATES_FLOWS, Experiment};
 use crate::faults;
 use crate::fluid;
@@ -102,14 +103,15 @@ pub fn ends_at_server(topology: &Topology) -> Vec<bool> {
         .collect()
 }
 
-/// `{servers, switches, links}` that have failed themselves.
-pub(crate) fn failed_counts(topology: &Topology, failures: &Failures) -> Value {
+/// `{servers, switches, links}` that have failed themselves, and the `degraded_links` that carry less.
+pub(crate) fn failed_counts(topology: &Topology, failures: &Failures, degraded_links: usize) -> Value {
     let nodes = failures.nodes();
     let servers = nodes.iter().filter(|&node| topology.is_server(node)).count();
     json!({
         "servers": servers,
         "switches": nodes.len() as usize - servers,
         "links": failures.links().len(),
+        "degraded_links": degraded_links,
     })
 }
 
@@ -156,6 +158,7 @@ struct Run<'a> {
     seed: u64,
     routing: &'static str,
     failures: Failures,
+    degraded_links: usize,
     demand: Demand,
     capacity_gbps: Vec<f64>,
     load: LinkFlows,
@@ -170,19 +173,19 @@ impl<'a> Run<'a> {
         progress: &Progress,
     ) -> Result<Run<'a>, PredictError> {
         let topology = network.topology();
-        let failures = faults::apply(&experiment.faults, network, seed)?;
+        let Damage { failures, degraded } = faults::apply(&experiment.faults, network, seed)?;
         let demand = experiment.workload.demand(network, seed)?;
         // At least: a scheme that follows the load adds its rounds.
         progress.total.fetch_max(
             demand.flows.len() * experiment.seeds.len() as u64,
             Ordering::Relaxed,
         );
-        let capacity_gbps = network.capacity_gbps(experiment.link_gbps);
+        let capacity = degraded.capacity(network.capacity_gbps(experiment.link_gbps));
         let scheme = Scheme::at_rates(
             experiment.routing.as_deref(),
             topology,
             failures.clone(),
-            &capacity_gbps,
+            capacity.seen_gbps,
         )?;
         let count = demand.flows.len();
         check_flows(experiment, count)?;
@@ -194,11 +197,11 @@ impl<'a> Run<'a> {
             Vec::new()
         };
         let (load, paths) = if wants_paths(experiment, count) {
-            let paths = scheme.route(&demand.flows, directed_links, seed, progress)?;
+            let paths = scheme.route(&demand.flows, seed, progress)?;
             let load = load_of(&paths, &demand, directed_links, &into_server, &failures);
             (load, Some(paths))
         } else {
-            let load = scheme.count_links(&demand.flows, directed_links, &into_server, seed, progress)?;
+            let load = scheme.count_links(&demand.flows, &into_server, seed, progress)?;
             (load, None)
         };
         Ok(Run {
@@ -207,8 +210,9 @@ impl<'a> Run<'a> {
             seed,
             routing: scheme.name(),
             failures,
+            degraded_links: capacity.degraded_links,
             demand,
-            capacity_gbps,
+            capacity_gbps: capacity.gbps,
             load,
             paths,
         })
@@ -360,7 +364,7 @@ impl<'a> Run<'a> {
     }
 
     fn failed(&self) -> Value {
-        let mut failed = failed_counts(self.network.topology(), &self.failures);
+        let mut failed = failed_counts(self.network.topology(), &self.failures, self.degraded_links);
         failed["faults"] = json!(self.experiment.faults);
         failed
     }

@@ -10,6 +10,10 @@ use crate::count::{Cancelled, LinkFlows, Progress, count_links};
 use crate::flows::Flows;
 use crate::greedy;
 use crate::paths::Paths;
+use crate::widest::Widest;
+
+/// BSR by itself, and as one that names its good paths to a caller who knows the load.
+const PROBING: [&str; 2] = ["bsr", "bsr-greedy"];
 
 /// The scheme of this name, checked without making it; the family's own when there is none.
 ///
@@ -37,6 +41,8 @@ fn unknown(name: &str, family: &str, valid: &[&str]) -> Vec<Finding> {
 /// A routing scheme on one topology with one set of failures.
 pub struct Scheme<'a> {
     router: Box<dyn Router>,
+    /// By directed link, in any one unit.
+    capacity: Vec<f64>,
     /// Who set its weights by the flows' load, where somebody does.
     controllers: Option<Controllers<'a>>,
 }
@@ -55,10 +61,11 @@ impl<'a> Scheme<'a> {
         let rates: Vec<f64> = (0..links.len() * 2)
             .map(|directed| links.rate_bits_per_sec(directed / 2))
             .collect();
-        Scheme::at_rates(name, topology, failures, &rates)
+        Scheme::at_rates(name, topology, failures, rates)
     }
 
-    /// The same with a capacity for every directed link, in any one unit: schemes that follow the load weigh it by them.
+    /// The same with a capacity for every directed link, in any one unit: schemes that follow the load or probe their
+    /// paths go by them.
     ///
     /// # Errors
     /// As of [`Scheme::new`].
@@ -66,16 +73,29 @@ impl<'a> Scheme<'a> {
         name: Option<&str>,
         topology: &'a Topology,
         failures: Failures,
-        capacity: &[f64],
+        capacity: Vec<f64>,
     ) -> Result<Scheme<'a>, Vec<Finding>> {
         let name = name.unwrap_or_else(|| default_for(topology.spec()));
         let controllers = [ADAPTIVE, DETOUR]
             .contains(&name)
-            .then(|| Controllers::new(topology, failures.clone(), capacity))
+            .then(|| Controllers::new(topology, failures.clone(), &capacity))
             .flatten();
-        let router =
-            router(name, topology, failures).map_err(|error| unknown(name, error.family, &error.valid))?;
-        Ok(Scheme { router, controllers })
+        let make = |name: &str, failures: Failures| {
+            router(name, topology, failures).map_err(|error| unknown(name, error.family, &error.valid))
+        };
+        let [probing, good] = PROBING;
+        let links_differ = capacity.windows(2).any(|pair| pair[0] != pair[1]);
+        let router: Box<dyn Router> = if name == probing && links_differ {
+            let drawn = make(probing, failures.clone())?;
+            Box::new(Widest::new(drawn, make(good, failures)?, &capacity))
+        } else {
+            make(name, failures)?
+        };
+        Ok(Scheme {
+            router,
+            capacity,
+            controllers,
+        })
     }
 
     /// The scheme's name.
@@ -114,20 +134,19 @@ impl<'a> Scheme<'a> {
     pub fn count_links(
         &self,
         flows: &Flows,
-        directed_links: usize,
         into_server: &[bool],
         seed: u64,
         progress: &Progress,
     ) -> Result<LinkFlows, Cancelled> {
         if let Some(router) = self.by_load() {
-            return greedy::count_links(router, flows, directed_links, into_server, seed, progress);
+            return greedy::count_links(router, flows, &self.capacity, into_server, seed, progress);
         }
         let set = self.router_for(flows, seed, progress)?;
         let router = set.as_ref().unwrap_or(&self.router);
         count_links(
             router.as_ref(),
             flows,
-            directed_links,
+            self.capacity.len(),
             into_server,
             seed,
             progress,
@@ -135,15 +154,9 @@ impl<'a> Scheme<'a> {
     }
 
     /// The path of every flow.
-    pub fn route(
-        &self,
-        flows: &Flows,
-        directed_links: usize,
-        seed: u64,
-        progress: &Progress,
-    ) -> Result<Paths, Cancelled> {
+    pub fn route(&self, flows: &Flows, seed: u64, progress: &Progress) -> Result<Paths, Cancelled> {
         if let Some(router) = self.by_load() {
-            return greedy::route(router, flows, directed_links, seed, progress);
+            return greedy::route(router, flows, &self.capacity, seed, progress);
         }
         let set = self.router_for(flows, seed, progress)?;
         let router = set.as_ref().unwrap_or(&self.router);

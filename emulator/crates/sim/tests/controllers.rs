@@ -35,16 +35,12 @@ fn hot(racks: &[u32]) -> Flows {
 
 fn load(name: &str, topology: &Topology, failures: &Failures, flows: &Flows) -> LinkFlows {
     let scheme = Scheme::new(Some(name), topology, failures.clone()).unwrap();
-    let links = topology.links().len() * 2;
-    scheme
-        .count_links(flows, links, &[], 3, &Progress::default())
-        .unwrap()
+    scheme.count_links(flows, &[], 3, &Progress::default()).unwrap()
 }
 
 fn paths(name: &str, topology: &Topology, failures: &Failures, flows: &Flows) -> Paths {
     let scheme = Scheme::new(Some(name), topology, failures.clone()).unwrap();
-    let links = topology.links().len() * 2;
-    scheme.route(flows, links, 3, &Progress::default()).unwrap()
+    scheme.route(flows, 3, &Progress::default()).unwrap()
 }
 
 /// Flows up each ToR's uplinks, by ToR.

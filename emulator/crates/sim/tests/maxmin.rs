@@ -151,7 +151,7 @@ proptest! {
         let capacity: Vec<f64> = (0..links).map(|link| if link % 3 == 0 { f64::from(fast) } else { 1.0 }).collect();
         let flows = Flows::new((0..topology.server_count()).collect(), Pattern::AllToAll);
         let scheme = Scheme::new(None, &topology, failures).unwrap();
-        let paths = scheme.route(&flows, links, seed, &Progress::default()).unwrap();
+        let paths = scheme.route(&flows, seed, &Progress::default()).unwrap();
         let rates = max_min_rates(&paths, &capacity);
         check_bottlenecks(&paths, &capacity, &rates)?;
         for &flow in &paths.dropped {

@@ -57,7 +57,7 @@ fn single_servers_agree_with_the_flow_engine() {
     let scheme = Scheme::new(Some("subways-ecmp"), &topology, Failures::none(&topology)).unwrap();
     let flows = Flows::new((0..6).collect(), Pattern::Listed(pairs));
     let progress = Progress::default();
-    let paths = scheme.route(&flows, links.len() * 2, 0, &progress).unwrap();
+    let paths = scheme.route(&flows, 0, &progress).unwrap();
     let capacity: Vec<f64> = (0..links.len() * 2)
         .map(|directed| links.rate_bits_per_sec(directed / 2) / 1e9)
         .collect();

@@ -26,7 +26,7 @@ pub(super) fn all_to_all(
     let flows = Flows::new((0..servers).collect(), Pattern::AllToAll);
     let directed_links = topology.links().len() * 2;
     let scheme = Scheme::new(Some(routing), topology, Failures::none(topology))?;
-    let paths = scheme.route(&flows, directed_links, seed, context.progress)?;
+    let paths = scheme.route(&flows, seed, context.progress)?;
     run(
         context,
         &paths,

@@ -104,7 +104,7 @@ fn compute(context: &Context<'_>, kind: FailureKind) -> Result<Outcome, PredictE
             for (r, &ratio) in RATIOS.iter().enumerate() {
                 let failures = Failures::random(topology, kind, ratio, seed);
                 let scheme = Scheme::new(Some(structures[s].2), topology, failures)?;
-                let load = scheme.count_links(&flows, directed_links, &[], seed, context.progress)?;
+                let load = scheme.count_links(&flows, &[], seed, context.progress)?;
                 samples[s][r].push(aggregate_bottleneck(&load, &capacity));
                 context.show(&outcome(kind, &samples));
             }

@@ -14,7 +14,7 @@ fn abt(context: &Context<'_>, topology: &Topology, routing: &str) -> Result<f64,
     let flows = Flows::new((0..topology.server_count()).collect(), Pattern::AllToAll);
     let directed = topology.links().len() * 2;
     let scheme = Scheme::new(Some(routing), topology, Failures::none(topology))?;
-    let load = scheme.count_links(&flows, directed, &[], 0, context.progress)?;
+    let load = scheme.count_links(&flows, &[], 0, context.progress)?;
     Ok(aggregate_bottleneck(&load, &vec![1.0; directed]))
 }
 

@@ -60,9 +60,8 @@ pub(super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
             .because(BOUND),
         );
         let flows = Flows::new((0..servers).collect(), Pattern::AllToAll);
-        let directed = dcell.links().len() * 2;
         let scheme = Scheme::new(Some("dcell"), &dcell, Failures::none(&dcell))?;
-        let load = scheme.count_links(&flows, directed, &[], 0, context.progress)?;
+        let load = scheme.count_links(&flows, &[], 0, context.progress)?;
         let both: Vec<u32> = load
             .per_directed_link
             .chunks_exact(2)

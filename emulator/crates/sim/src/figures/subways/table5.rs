@@ -26,7 +26,7 @@ fn tail_secs(context: &Context<'_>, wiring_type: u8, seed: u64) -> Result<f64, P
     let flows = Flows::new((0..16).collect(), Pattern::Listed(pairs.collect()));
     let directed_links = topology.links().len() * 2;
     let scheme = Scheme::new(Some("subways-ecmp"), &topology, Failures::none(&topology))?;
-    let paths = scheme.route(&flows, directed_links, seed, context.progress)?;
+    let paths = scheme.route(&flows, seed, context.progress)?;
     let sizes = vec![GIGABITS; paths.len()];
     let done = fluid::run(&paths, &sizes, &vec![0.5; directed_links], context.progress)?;
     Ok(done.makespan_secs())
