@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from cubeyard.cli_faults import read_amount, read_fault, read_json
 from cubeyard.cli_place import command_place, quiet_logs, stoppable
 from cubeyard.engine import Engine, Json
 from cubeyard.settings import Settings
@@ -23,8 +24,6 @@ Explained = Callable[[], AbstractContextManager[None]]
 Refuse = Callable[[str], None]
 
 EXIT_INTERRUPTED = 130
-RATE = re.compile(r"^([0-9.]+)\s*([kKmMgG]?)(?:bit)?(?:/s|ps)?$")
-FAULT = re.compile(r"^(?P<kind>[a-z-]+)=(?P<target>.+?)(?:@(?P<at>[0-9.]+)(?:-(?P<until>[0-9.]+))?)?$")
 HYPOTHESIS = re.compile(r"^(?P<metric>[a-z-]+)\s*(?:>=|<=)\s*(?P<bound>[0-9.]+)(?:\s+for\s+(?P<secs>[0-9.]+)\s*s?)?$")
 STYLES = {"faithful": "green", "emulator-limited": "yellow", "unknown": "yellow", "held": "green", "broken": "bold red"}
 
@@ -52,8 +51,8 @@ def register(app: typer.Typer, read_spec: Callable[[str], Json], explained: Expl
         fault: Annotated[
             list[str] | None,
             typer.Option(
-                help="KIND=TARGET@FROM-UNTIL, like 'cable-pulled=00/<0,0>@10-20' or 'server-killed=10% of servers@5'; or a "
-                "fault as JSON. Can be repeated."
+                help="KIND=TARGET@FROM-UNTIL, like 'cable-pulled=00/<0,0>@10-20', 'link-rate:10M=00/<0,0>@10' or "
+                "'server-killed=10% of servers@5'; or a fault as JSON. Can be repeated."
             ),
         ] = None,
         hypothesis: Annotated[
@@ -97,12 +96,12 @@ def register(app: typer.Typer, read_spec: Callable[[str], Json], explained: Expl
             asked["hypothesis"] = _hypothesis(hypothesis, refuse)
         for text in option or []:
             name, _, value = text.partition("=")
-            asked[name] = _json(value, f"--set {name}", refuse)
+            asked[name] = read_json(value, f"--set {name}", refuse)
         question: Json = {
             "plan": read_spec(spec),
-            "workload": _json(workload, "--workload", refuse) if workload.startswith("{") else {"kind": workload},
+            "workload": read_json(workload, "--workload", refuse) if workload.startswith("{") else {"kind": workload},
             "routing": routing,
-            "faults": [_fault(text, refuse) for text in fault or []],
+            "faults": [read_fault(text, refuse) for text in fault or []],
             "engine": "emulation",
             "emulation": asked,
             "link_gbps": _rate(link_rate, refuse) / 1e9,
@@ -188,48 +187,17 @@ def _run(question: Json, interrupted: Callable[[], bool], refuse: Refuse) -> Jso
     return {"run": run_id, "plan": document["plan"], "engine_version": engine.version, **report, "events": sink.events}
 
 
-def _json(text: str, where: str, refuse: Refuse) -> Any:
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        refuse(f"{where} is not JSON: {error}.")
-
-
 def _rate(text: str, refuse: Refuse) -> float:
     """Bits per second of `100M`, `1G`, `250k`."""
-    found = RATE.match(text.strip())
-    value = 0.0
-    if found is not None:
-        try:
-            value = float(found[1]) * {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}[found[2].lower()]
-        except ValueError:
-            value = 0.0
+    value = read_amount(text, "rate_bits_per_sec") or 0.0
     if value <= 0:
         refuse(f"--link-rate {text} is not a rate. Give bits per second, like 100M or 1G.")
     return value
 
 
-def _fault(text: str, refuse: Refuse) -> Json:
-    """One `--fault`: KIND=TARGET@FROM-UNTIL, or JSON."""
-    if text.lstrip().startswith("{"):
-        return _json(text, "--fault", refuse)
-    found = FAULT.match(text.strip())
-    if found is None:
-        refuse(f"--fault {text} is not understood. Write KIND=TARGET@FROM-UNTIL, like cable-pulled=00/<0,0>@10-20.")
-        raise AssertionError
-    target = found["target"].strip()
-    words = " " in target.replace("<", "").strip()
-    return {
-        "kind": found["kind"],
-        "target": {"selector": target} if words else {"names": [target]},
-        "at_secs": float(found["at"] or 0.0),
-        "until_secs": float(found["until"]) if found["until"] else None,
-    }
-
-
 def _hypothesis(text: str, refuse: Refuse) -> Json:
     if text.lstrip().startswith("{"):
-        return _json(text, "--hypothesis", refuse)
+        return read_json(text, "--hypothesis", refuse)
     found = HYPOTHESIS.match(text.strip())
     if found is None:
         refuse(

@@ -17,6 +17,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from cubeyard.cli_faults import read_fault
 from cubeyard.cli_place import own_lab
 from cubeyard.engine import CancelledError, Engine, Json, OnProgress
 from cubeyard.figures.catalog import FigureCatalog
@@ -50,6 +51,13 @@ def register(app: typer.Typer, read_spec: Callable[[str], Json], explained: Expl
                 help="What fails: servers=0.1, switches=0.1, links=0.1, racks=0.1, or words like '10% of level-1 switches' or 'rack R03'. Can be repeated."
             ),
         ] = None,
+        fault: Annotated[
+            list[str] | None,
+            typer.Option(
+                help="What breaks and how, as `emulate` takes it: KIND=TARGET@FROM-UNTIL with down, link-rate or link-loss, "
+                "like 'link-rate:10M=00/<0,0>' or 'link-loss:5%=10% of links'; or a fault as JSON. Can be repeated."
+            ),
+        ] = None,
         link_gbps: Annotated[float | None, typer.Option(help="The rate of every link, instead of the plan's.")] = None,
         seed: Annotated[list[int] | None, typer.Option(min=0, help="Seeds all that is drawn. Can be repeated.")] = None,
         rates: Annotated[
@@ -63,7 +71,10 @@ def register(app: typer.Typer, read_spec: Callable[[str], Json], explained: Expl
             experiment = {
                 "workload": _workload(workload, refuse),
                 "routing": routing,
-                "faults": [_fault(text, refuse) for text in fail or []],
+                "faults": [
+                    *(_fault(text, refuse) for text in fail or []),
+                    *(read_fault(text, refuse) for text in fault or []),
+                ],
                 "link_gbps": link_gbps,
                 "seeds": seed or [7],
                 "max_min": rates,
@@ -234,6 +245,8 @@ def _print_prediction(console: Console, document: Json) -> None:
     if any(failures[kind] for kind in ("servers", "switches", "links")):
         what = ", ".join(f"{failures[kind]:,} {kind}" for kind in ("servers", "switches", "links") if failures[kind])
         table.add_row("Failed", what, "")
+    if failures["degraded_links"]:
+        table.add_row("Carrying less", f"{failures['degraded_links']:,} links", "")
     if rates := document.get("maxmin"):
         table.add_row("Max-min fair rates", f"{rates['total_gbps']:,.2f}", "Gb/s in all")
         if rates["flows"]:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from cubeyard.emulation.network import Network
 from cubeyard.engine import Engine
+from cubeyard.experiments.schemas import PARAMETERS
 from cubeyard.kit.errors import field_error
 
 Json = dict[str, Any]
@@ -30,9 +31,8 @@ KINDS: dict[str, Class] = {
 """What each kind strikes."""
 DOWN: dict[Class, str] = {"server": "server-off", "switch": "switch-off", "link": "cable-pulled"}
 """What plain `down` means with real packets."""
-PARAMETERS = {"link-rate": "rate_bits_per_sec", "link-loss": "loss_ratio", "link-delay": "delay_secs"}
 CARRIES = frozenset({"link-rate", "link-loss", "link-delay"})
-"""Kinds after which the thing still carries packets: a prediction leaves it whole."""
+"""Kinds after which the link still carries packets: it has not failed."""
 BY_ENGINE = frozenset({"server-killed", "server-frozen"})
 """Kinds that Docker does where servers are containers."""
 
@@ -69,11 +69,6 @@ class Fault:
     def names(self) -> list[str]:
         return [strike.name for strike in self.strikes]
 
-    @property
-    def failed_names(self) -> list[str]:
-        """What a prediction takes as failed."""
-        return [strike.name for strike in self.strikes if strike.kind not in CARRIES]
-
     def at(self, secs: float) -> Fault:
         """The same, its times counted from then."""
         until = None if self.until_secs is None else self.until_secs + secs
@@ -87,6 +82,7 @@ class Fault:
             "at_secs": self.at_secs,
             "until_secs": self.until_secs,
             "flap_secs": self.flap_secs,
+            **(self.strikes[0].parameters if self.strikes else {}),
         }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from cubeyard.emulation.damage import WHOLE, Damage
 from cubeyard.emulation.network import Network
 from cubeyard.engine import Engine
 from cubeyard.kit.errors import field_error
@@ -53,14 +54,18 @@ class Prediction:
 
 
 def predict(
-    engine: Engine, network: Network, workload: Json, routing: str | None, seed: int, failed: Sequence[str] = ()
+    engine: Engine,
+    network: Network,
+    workload: Json,
+    routing: str | None,
+    seed: int,
+    damage: Damage = WHOLE,
 ) -> Prediction:
-    """The prediction with the named devices and links failed. Raises a 422 for a workload that the plan cannot have."""
-    names = [*network.outside, *failed]
+    """The prediction with so much broken. Raises a 422 for a workload that the plan cannot have."""
     experiment = {
         "workload": workload if network.whole else within(network, workload, seed),
         "routing": routing or ADAPTED.get(network.family),
-        "faults": [{"target": {"names": names}}] if names else [],
+        "faults": damage.faults(network.outside),
         "link_gbps": network.rate_bits_per_sec / 1e9,
         "max_min": True,
         "flow_rates": True,

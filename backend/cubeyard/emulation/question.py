@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from cubeyard.emulation import network as networks
+from cubeyard.emulation.damage import WHOLE, Damage
 from cubeyard.emulation.estimate import Estimate, estimate, refuse_oversize
 from cubeyard.emulation.faults import Schedule
 from cubeyard.emulation.flows import Flow, flows_of
@@ -31,8 +32,8 @@ class Question:
     """Of the whole network, before any fault."""
     schedule: Schedule
     estimate: Estimate
-    predicted_without: Callable[[Sequence[str]], Prediction] | None
-    """What is expected once devices and links have failed, by name; None for data that is relayed: its edges are fixed."""
+    predicted_with: Callable[[Damage], Prediction] | None
+    """What is expected once something is broken; None for data that is relayed: its edges are fixed."""
 
     @property
     def software(self) -> bool:
@@ -50,10 +51,10 @@ def read(engine: Engine, document: Json) -> Question:
     seed = document["seeds"][0]
     schedule = Schedule.read(engine, network, document["faults"], seed)
 
-    def predicted_without(failed: Sequence[str]) -> Prediction:
-        return predict(engine, network, document["workload"], document.get("routing"), seed, failed)
+    def predicted_with(damage: Damage) -> Prediction:
+        return predict(engine, network, document["workload"], document.get("routing"), seed, damage)
 
-    prediction = predicted_without(())
+    prediction = predicted_with(WHOLE)
     flows = flows_of(engine, network, prediction, settings, document["workload"])
     relayed = settings.delivery != "unicast"
     if relayed:
@@ -68,5 +69,5 @@ def read(engine: Engine, document: Json) -> Question:
         prediction,
         schedule,
         expected,
-        None if relayed else predicted_without,
+        None if relayed else predicted_with,
     )

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from cubeyard.experiments.schemas import Fault
+from cubeyard.experiments.schemas import FaultRequest
 
 
-class LiveFault(Fault):
+class LiveFault(FaultRequest):
     """A fault for a run that is under way. Its times count from when the worker takes it up."""
 
 

@@ -9,7 +9,8 @@ from sqlalchemy.orm import Session
 
 from cubeyard.emulation import network as networks
 from cubeyard.emulation import schemas
-from cubeyard.emulation.faults import KINDS, Fault, Schedule, resolve
+from cubeyard.emulation.damage import Damage
+from cubeyard.emulation.faults import CARRIES, KINDS, Fault, Schedule, resolve
 from cubeyard.emulation.hosts import Hosts
 from cubeyard.emulation.inspection import inspect
 from cubeyard.emulation.models import OrderRow
@@ -71,13 +72,8 @@ class SessionService:
 
     def faults(self, run_id: str) -> schemas.FaultList:
         row, document = self._emulated(run_id)
-        network = network_of(self._engine, document)
-        said = {frame["id"]: frame for frame in self._orders.fault_frames(row.id)}
-        scheduled = Schedule.read(self._engine, network, document["faults"], document["seeds"][0]).faults
-        live = [
-            resolve_live(self._engine, network, order.payload, number, document["seeds"][0])
-            for number, order in enumerate(self._orders.injected(row.id))
-        ]
+        scheduled, live = self._known(row.id, network_of(self._engine, document), document)
+        said = self._said(row.id)
         items = []
         for fault in [*scheduled, *live]:
             frame = said.get(fault.id, {})
@@ -101,10 +97,12 @@ class SessionService:
         network = network_of(self._engine, document)
         number, seed = len(self._orders.injected(row.id)), document["seeds"][0]
         fault = resolve_live(self._engine, network, asked.model_dump(mode="json"), number, seed)
-        broken = self._broken(row.id)
+        scheduled, live = self._known(row.id, network, document)
+        said = self._said(row.id)
+        broken = [one for one in (*scheduled, *live) if said.get(one.id, {}).get("state") == "injected"]
         ask = (self._engine, network, document["workload"], document.get("routing"), seed)
-        before = predict(*ask, failed=broken)
-        after = predict(*ask, failed=[*broken, *fault.failed_names])
+        before = predict(*ask, Damage.of(broken))
+        after = predict(*ask, Damage.of([*broken, fault]))
         return schemas.BlastRadius(
             targets=_targets(fault),
             flows=len(after.rates_bits_per_sec),
@@ -148,10 +146,16 @@ class SessionService:
             id=order.id, run_id=row.id, kind=kind, fault=fault_id, targets=targets or [], created_at=order.created_at
         )
 
-    def _broken(self, run_id: str) -> list[str]:
-        """Names of what is broken now."""
-        said = {frame["id"]: frame for frame in self._orders.fault_frames(run_id)}
-        return [name for frame in said.values() if frame["state"] == "injected" for name in frame["targets"]]
+    def _known(self, run_id: str, network: Network, document: Json) -> tuple[list[Fault], list[Fault]]:
+        """The run's faults: those that were scheduled, and those that were asked for while it was under way."""
+        seed = document["seeds"][0]
+        scheduled = Schedule.read(self._engine, network, document["faults"], seed).faults
+        asked = enumerate(self._orders.injected(run_id))
+        return scheduled, [resolve_live(self._engine, network, order.payload, number, seed) for number, order in asked]
+
+    def _said(self, run_id: str) -> dict[str, Json]:
+        """The last frame of each fault that has one, by the fault's id."""
+        return {frame["id"]: frame for frame in self._orders.fault_frames(run_id)}
 
     def _emulated(self, run_id: str) -> tuple[RunRow, Json]:
         # Locked: two orders at the same time get different numbers.
@@ -177,7 +181,13 @@ def _targets(fault: Fault) -> list[schemas.FaultTarget]:
 
 
 def _struck(faults: list[Fault]) -> Json:
-    """How many things are to be struck, each once however often."""
-    struck = {(KINDS[strike.kind], strike.name) for fault in faults for strike in fault.strikes}
+    """How many things are to fail, and how many links to go on worse, each once however often."""
+    strikes = [strike for fault in faults for strike in fault.strikes]
+    struck = {("degraded" if one.kind in CARRIES else KINDS[one.kind], one.name) for one in strikes}
     count = Counter(one_class for one_class, _ in struck)
-    return {"servers": count["server"], "switches": count["switch"], "links": count["link"]}
+    return {
+        "servers": count["server"],
+        "switches": count["switch"],
+        "links": count["link"],
+        "degraded_links": count["degraded"],
+    }

@@ -14,6 +14,7 @@ import structlog
 
 from cubeyard.emulation import report
 from cubeyard.emulation.containers import DockerGoneError
+from cubeyard.emulation.damage import WHOLE, Damage
 from cubeyard.emulation.deploy import Deployment
 from cubeyard.emulation.fabric_client import FabricGoneError
 from cubeyard.emulation.faults import Fault, Schedule
@@ -74,7 +75,8 @@ class Session:
         self._faults: list[Json] = []
         """Everything injected, with its times."""
         self._known: dict[str, Fault] = {fault.id: fault for fault in question.schedule.faults}
-        self._failed: list[str] = []
+        self._damage = WHOLE
+        """As it was told last."""
         self._predicted: list[Json] = []
         """What was expected from when on, as the frames say it."""
         self._had_fault = False
@@ -279,12 +281,12 @@ class Session:
 
     def _predict(self) -> None:
         """Say what is expected of the network as it is broken now."""
-        failed = sorted({name for fault in self._injector.active.values() for name in fault.failed_names})
-        if self._question.predicted_without is None or failed == self._failed:
+        damage = Damage.of(self._injector.active.values())
+        if self._question.predicted_with is None or damage == self._damage:
             return
-        self._failed = failed
-        expected = self._question.predicted_without(failed).document()
-        self._predicted.append({"at_secs": round(self._at_secs, 3), "failed": failed, **expected})
+        self._damage = damage
+        expected = self._question.predicted_with(damage).document()
+        self._predicted.append({"at_secs": round(self._at_secs, 3), **damage.document(), **expected})
         self._sink.frame("predicted", self._predicted[-1])
 
     def _stop_all(self, why: str) -> Json:

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from cubeyard.experiments.schemas import PARAMETERS
+
 Json = dict[str, Any]
 
 ENGINE_FIELDS = ("workload", "routing", "faults", "engine", "link_gbps", "max_min", "flow_gigabits", "link_load")
@@ -16,8 +18,8 @@ ENGINE_FIELDS = ("workload", "routing", "faults", "engine", "link_gbps", "max_mi
 
 QUESTION_FIELDS = (*ENGINE_FIELDS, "emulation")
 """What a document keeps of a question beside its plan, seeds and axes."""
-FAULT_FIELDS = ("at_secs", "target", "kind", "until_secs")
-"""What the flow engine takes of a fault."""
+FAULT_FIELDS = ("at_secs", "target", "kind", "until_secs", *PARAMETERS.values())
+"""What the flow engine takes of a fault, as far as the fault has it."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,8 @@ class Point:
 
 
 def plain_faults(faults: list[Json]) -> list[Json]:
-    return [{field: fault[field] for field in FAULT_FIELDS} for fault in faults]
+    """As the flow engine takes them."""
+    return [{field: fault[field] for field in FAULT_FIELDS if field in fault} for fault in faults]
 
 
 def specs_of(document: Json) -> list[Json]:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from cubeyard.experiments.emulation import Emulation, FaultKind
 from cubeyard.kit.ids import PATTERN
@@ -33,6 +42,11 @@ FailureKind = Literal["server", "switch", "link", "rack"]
 Ratio = Annotated[float, Field(ge=0, le=1)]
 Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
 Selected = Annotated[PlainText, Field(min_length=1, max_length=200)]
+
+PARAMETERS = {"link-rate": "rate_bits_per_sec", "link-loss": "loss_ratio", "link-delay": "delay_secs"}
+"""The number that a kind of fault needs. It says nothing about another kind."""
+PREDICTED_KINDS = ("down", "link-rate", "link-loss")
+"""What the flow engine knows of breaking."""
 
 
 class Workload(BaseModel):
@@ -72,17 +86,19 @@ def _is_none(value: object) -> bool:
 
 
 class Fault(Request):
-    """What breaks, how and when. Only real packets know more ways to break than `down`."""
+    """What breaks, how and when. Predictions know `down`, `link-rate` and `link-loss`; real packets know more ways."""
 
     at_secs: float = Field(default=0.0, ge=0, le=1e9, allow_inf_nan=False)
     target: ShareTarget | NamedTarget | SelectedTarget
     kind: Literal["down"] | FaultKind = "down"
     until_secs: float | None = Field(default=None, ge=0, le=1e9, allow_inf_nan=False, description="Null: for good.")
     rate_bits_per_sec: float | None = Field(
-        default=None, exclude_if=_is_none, gt=0, le=1e12, description="With `link-rate`: what is left."
+        default=None, exclude_if=_is_none, gt=0, le=1e12, description="With `link-rate`: what is left, each way."
     )
     loss_ratio: Ratio | None = Field(
-        default=None, exclude_if=_is_none, description="With `link-loss`: the share of packets."
+        default=None,
+        exclude_if=_is_none,
+        description="With `link-loss`: the share of packets. Predicted is what arrives of a link's rate at most: TCP gets less.",
     )
     delay_secs: float | None = Field(
         default=None, exclude_if=_is_none, gt=0, le=10, description="With `link-delay`: more each way."
@@ -94,6 +110,25 @@ class Fault(Request):
         le=3600,
         description="It comes and goes, for this long each, until `until_secs`.",
     )
+
+
+class FaultRequest(Fault):
+    """A fault as it is asked for: with the number that its kind needs, and no other."""
+
+    model_config = ConfigDict(validate_default=True)
+
+    @field_validator(*PARAMETERS.values())
+    @classmethod
+    def _of_its_kind(cls, value: float | None, info: ValidationInfo) -> float | None:
+        kind = info.data.get("kind")
+        if kind is None:
+            return value  # it is no kind: that is said already
+        needed = PARAMETERS.get(kind) == info.field_name
+        if needed and value is None:
+            raise ValueError(f"{kind} needs {info.field_name}")
+        if not needed and value is not None:
+            raise ValueError(f"{info.field_name} says nothing about a fault of kind {kind}; leave it out")
+        return value
 
 
 class PlanReference(Request):
@@ -150,7 +185,7 @@ class Question(Request):
     routing: Annotated[PlainText, Field(min_length=1, max_length=64)] | None = Field(
         default=None, description="A routing scheme; the paper's own for the family if left out.", examples=["bsr"]
     )
-    faults: list[Fault] = Field(default=[], max_length=200)
+    faults: list[FaultRequest] = Field(default=[], max_length=200)
     engine: Literal["flow", "emulation"] = "flow"
     emulation: Emulation | None = Field(default=None, exclude_if=_is_none, description='How, with engine "emulation".')
     link_gbps: float | None = Field(
@@ -181,8 +216,13 @@ class Question(Request):
         if self.emulation is not None:
             raise ValueError('emulation: only engine "emulation" takes this')
         for index, fault in enumerate(self.faults):
-            if fault.kind != "down" or fault.flap_secs is not None:
-                raise ValueError(f'faults.{index}.kind: {fault.kind} needs engine "emulation"; others know `down` only')
+            if fault.kind not in PREDICTED_KINDS:
+                known = ", ".join(PREDICTED_KINDS)
+                raise ValueError(
+                    f'faults.{index}.kind: {fault.kind} needs engine "emulation"; predictions know {known}'
+                )
+            if fault.flap_secs is not None:
+                raise ValueError(f'faults.{index}.flap_secs: what comes and goes needs engine "emulation"')
         return self
 
 
@@ -225,6 +265,7 @@ class FailedCounts(BaseModel):
     servers: int
     switches: int
     links: int
+    degraded_links: int = Field(default=0, description="Links that go on and carry less.")
 
 
 class OutlinedTopology(ExperimentTopology):

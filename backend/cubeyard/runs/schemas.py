@@ -60,11 +60,14 @@ class RunEvent(BaseModel):
     """One server-sent event of a run's stream. All but `progress` are frames, which are kept and numbered."""
 
     id: str | None = Field(default=None, description="The frame's number, to resume after; `progress` has none.")
-    event: Literal["state", "point", "figure", "progress", "network", "phase", "tick", "fault", "stop-all", "report"]
+    event: Literal[
+        "state", "point", "figure", "progress", "network", "phase", "tick", "second", "fault", "predicted", "stop-all", "report"
+    ]  # fmt: skip
     data: str = Field(
         description="JSON. `state`: {state, attempt, reason}. `point`: a `PointFrame`. `figure`: the figure's document, with `partial: true` while it grows. "
         "`progress`: {state, progress, points_done, points_total, remaining_secs}. Of emulations: `network` begins an attempt and says what the columns of "
-        "each `tick` are; `report` ends it."
+        "each `tick` are; `second` adds ten of them up; `predicted` says what is expected from `at_secs` on, with what has `failed` then and the links that are "
+        "`degraded`: `[{link, kind, rate_bits_per_sec or loss_ratio}]`; `report` ends it."
     )
 
 

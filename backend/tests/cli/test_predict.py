@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from cubeyard.cli_faults import read_amount
 from cubeyard.cli_predict import matrix_of
 from tests.conftest import PAPER
 from tests.processes import PROGRAM, environment
@@ -80,6 +83,13 @@ def test_a_matrix_comes_from_a_csv_file(tmp_path: Path) -> None:
         (("--routing", "warp"), b"bcube-fixed"),
         (("--fail", "switches=2"), b"switches=0.1"),
         (("--fail", "some of them"), b"selector"),
+        (("--fault", "link-rate=00/<0,0>"), b"link-rate:10M=00/<0,0>"),
+        (("--fault", "link-rate:10%=00/<0,0>"), b"10% is not understood"),
+        (("--fault", "down:10M=00/<0,0>"), b"takes no amount"),
+        (("--fault", "link-rate:10M=00"), b"strikes no link"),
+        (("--fault", "link-loss:120%=00/<0,0>"), b"loss_ratio of 1.2"),
+        (("--fault", "cable-pulled=00/<0,0>"), b"link-loss"),
+        (("--fault", "cable-pulled"), b"KIND=TARGET"),
         (("--link-gbps", "0"), b"link_gbps"),
     ],
 )
@@ -88,6 +98,35 @@ def test_what_is_not_possible_says_what_is(tmp_path: Path, arguments: tuple[str,
     assert done.returncode == 2
     assert says in done.stderr
     assert b"Traceback" not in done.stderr
+
+
+def test_a_link_carries_less_as_an_emulation_would_be_told(tmp_path: Path) -> None:
+    arguments = ("--workload", "all-to-all", "--routing", "bcube-fixed", "--link-gbps", "1")
+    for faults, links, abt_gbps in (
+        (("link-rate:100M=00/<0,0>",), 1, 2.0),
+        (("link-rate:0.1G=10% of links", "link-loss:50%=all links"), 32, 1.0),
+        (('{"target": {"names": ["00/<0,0>"]}, "kind": "link-loss", "loss_ratio": 0.5}', "down=<0,3>@0-1"), 1, None),
+        (("link-rate:100M=00/<0,0>@0-3", "down=<0,3>@3"), 0, None),
+    ):
+        asked = (argument for fault in faults for argument in ("--fault", fault))
+        document = predicted(tmp_path, SMALL, *arguments, *asked)
+        assert document["failures"]["degraded_links"] == links, faults
+        assert abt_gbps is None or document["abt_gbps"] == pytest.approx(abt_gbps), faults
+    said = cubeyard(tmp_path, "predict", "--spec", json.dumps(SMALL), "--fault", "link-loss:5%=2 links")
+    assert b"Carrying less" in said.stdout
+
+
+@given(number=st.floats(0.001, 999), unit=st.sampled_from(["", "k", "M", "g"]))
+def test_amounts_are_read_with_their_units(number: float, unit: str) -> None:
+    factor = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}[unit.lower()]
+    for behind in ("", "bit", "bit/s", "bps", "/s"):
+        assert read_amount(f"{number:.6f}{unit}{behind}", "rate_bits_per_sec") == pytest.approx(
+            number * factor, rel=1e-3
+        )
+    assert read_amount(f"{number:.6f}%", "loss_ratio") == pytest.approx(number / 100, rel=1e-3)
+    assert read_amount(f"{number:.6f} ms", "delay_secs") == pytest.approx(number / 1000, rel=1e-3)
+    for text, field in (("5%", "delay_secs"), ("5ms", "loss_ratio"), ("fast", "loss_ratio"), ("1.2.3", "loss_ratio")):
+        assert read_amount(text, field) is None
 
 
 def test_people_get_words(tmp_path: Path) -> None:

@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cubeyard.emulation import network as networks
+from cubeyard.emulation.damage import Damage
 from cubeyard.emulation.faults import Fault, Schedule, resolve
 from cubeyard.emulation.network import Network, address, server_at
+from cubeyard.emulation.prediction import predict
 from cubeyard.emulation.question import Question, read
 from cubeyard.emulation.service import Outliner
 from cubeyard.engine import Engine, PlanRejectedError
@@ -94,7 +96,7 @@ def test_what_faults_strike_is_told_before_anything_runs(engine: Engine) -> None
     asked = {"plan": SMALL, "workload": {"kind": "permutation"}, "engine": "emulation", "faults": faults}
     document = ExperimentCreate.model_validate(asked).model_dump(mode="json")
     told = Outliner(engine).outline({**document, "plan": {"spec": SMALL}})
-    assert told["failed"] == {"servers": 0, "switches": 2, "links": 2}
+    assert told["failed"] == {"servers": 0, "switches": 2, "links": 2, "degraded_links": 1}
     assert told["flows"] == 16
 
 
@@ -121,7 +123,6 @@ def test_connections_share_their_flow_s_ideal(engine: Engine) -> None:
         ({"faults": [{"target": {"names": ["00/<0,1>"]}}]}, "No link joins"),
         ({"faults": [{"kind": "cable-pulled", "target": {"names": ["00"]}}]}, "is not a link"),
         ({"faults": [{"kind": "server-off", "target": {"names": ["<0,1>"]}}]}, "is not a server"),
-        ({"faults": [{"kind": "link-rate", "target": {"names": ["00/<0,0>"]}}]}, "needs rate_bits_per_sec"),
         ({"faults": [{"target": {"selector": "a few switches"}}]}, "is not understood"),
     ],
 )
@@ -143,6 +144,33 @@ def test_what_is_too_large_is_offered_a_slice_that_fits(engine: Engine) -> None:
         question(engine, LARGE)
     fix = refused.value.findings[0]["fix"]
     assert len(question(engine, LARGE, "permutation", **fix).network.servers) == 64
+
+
+def test_what_carries_less_is_no_failure_to_a_prediction(engine: Engine) -> None:
+    here, link = network(engine), {"names": ["00/<0,0>"]}
+    asked = [
+        {"kind": "link-rate", "rate_bits_per_sec": 1e7, "target": {"names": ["01/<0,0>", "00/<0,0>"]}},
+        {"kind": "link-loss", "loss_ratio": 0.5, "target": link},
+        {"kind": "link-loss", "loss_ratio": 0.5, "target": link},
+        {"kind": "link-delay", "delay_secs": 0.1, "target": {"names": ["02/<0,0>"]}},
+        {"kind": "server-frozen", "target": {"names": ["11"]}},
+        {"target": {"names": ["11", "<1,2>"]}},
+    ]
+    damage = Damage.of(resolve(engine, here, asked, 7, [f"f{i}" for i in range(len(asked))]))
+    slow, lost = {"kind": "link-rate", "rate_bits_per_sec": 1e7}, {"kind": "link-loss", "loss_ratio": 0.5}
+    assert damage.document() == {
+        "failed": ["11", "<1,2>"],
+        "degraded": [
+            {"link": "00/<0,0>", **lost}, {"link": "00/<0,0>", **lost}, {"link": "00/<0,0>", **slow},
+            {"link": "01/<0,0>", **slow},
+        ],
+    }  # fmt: skip
+    assert damage.faults(["33"])[0] == {"target": {"names": ["33", "11", "<1,2>"]}}
+    # 00 sends to 01 over one switch: a tenth of the rate, of which two losses let a quarter pass.
+    flow = {"kind": "one-to-one", "source": "00", "destination": "01"}
+    alone = predict(engine, here, flow, "bcube-fixed", 7, Damage(degraded=damage.degraded))
+    assert alone.rates_bits_per_sec == pytest.approx([1e7 / 4])
+    assert predict(engine, here, flow, "bcube-fixed", 7).rates_bits_per_sec == pytest.approx([1e8])
 
 
 def test_plain_down_is_the_loss_of_power_or_of_a_cable(engine: Engine) -> None:

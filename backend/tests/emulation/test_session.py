@@ -131,12 +131,41 @@ def test_what_is_expected_steps_with_each_fault_and_recovery(engine: Engine, pla
     live = resolve_live(engine, asked.network, {"target": {"names": ["11"]}}, 0, asked.seed)
     sink.asked = [(0.7, Order(1, "inject", fault=live))]
     report = run(place, asked, sink)
-    assert [frame["failed"] for frame in sink.of("predicted")] == [["00/<0,0>"], ["00/<0,0>", "11"], ["11"]]
-    assert [frame["at_secs"] for frame in sink.of("predicted")] == pytest.approx([0.3, 0.7, 1.2], abs=0.15)
+    cable, slow = ["00/<0,0>"], [{"link": "01/<0,0>", "kind": "link-rate", "rate_bits_per_sec": 1e7}]
+    told = [(frame["failed"], frame["degraded"]) for frame in sink.of("predicted")]
+    assert told == [(cable, []), (cable, slow), ([*cable, "11"], slow), (["11"], slow)]
+    assert [frame["at_secs"] for frame in sink.of("predicted")] == pytest.approx([0.3, 0.4, 0.7, 1.2], abs=0.15)
     lost = [frame["dropped_flows"] for frame in sink.of("predicted")]
-    assert lost == [0, 3, 2], "one to and one from the dead server; without the cable one has no way around it"
+    assert lost == [0, 0, 3, 2], "one to and one from the dead server; without the cable one has no way around it"
     assert all(frame["ideal_bits_per_sec"] > 0 for frame in sink.of("predicted"))
     assert report["predicted_steps"] == sink.of("predicted")
+
+
+def test_a_link_at_a_tenth_and_a_lossy_one_lower_what_is_expected(
+    engine: Engine, place: Place, fabric: Scripted
+) -> None:
+    """Both ways of a server, so that no flow of its can go around; a link on which packets are late lowers nothing."""
+    sink = Kept()
+    ways = {"names": ["00/<0,0>", "00/<1,0>"]}
+    faults = [
+        {"at_secs": 0.2, "until_secs": 1.1, "kind": "link-rate", "rate_bits_per_sec": 1e7, "target": ways},
+        {"at_secs": 0.5, "kind": "link-delay", "delay_secs": 0.01, "target": ways},
+        {"at_secs": 0.8, "kind": "link-loss", "loss_ratio": 0.25, "target": ways},
+    ]
+    report = run(place, question(engine, faults=faults), sink)
+    whole = sink.of("network")[0]["predicted"]
+    slow, both, lossy = sink.of("predicted")
+    abt = [one["abt_bits_per_sec"] for one in (slow, both, lossy)]
+    assert abt[0] <= 16 * 1e7, "sixteen flows, of which one has a tenth of a link at most"
+    assert abt[1] == pytest.approx(0.75 * abt[0]), "probes see no loss: the flows stay where they are"
+    assert abt[0] < abt[2] <= whole["abt_bits_per_sec"]
+    assert slow["ideal_bits_per_sec"] < whole["ideal_bits_per_sec"] - 0.8e8
+    assert slow["dropped_flows"] == 0
+    assert [[one["kind"] for one in frame["degraded"]] for frame in (slow, both, lossy)] == [
+        ["link-rate"] * 2, ["link-loss", "link-rate"] * 2, ["link-loss"] * 2,
+    ]  # fmt: skip
+    assert [fault.get("rate_bits_per_sec") for fault in report["faults"]] == [1e7, None, None]
+    assert report["faults"][2]["loss_ratio"] == 0.25
 
 
 def test_a_broken_hypothesis_aborts_and_mends(engine: Engine, place: Place, fabric: Scripted) -> None:

@@ -35,10 +35,10 @@ def test_it_tells_what_there_is_to_compute_and_saves_nothing(client: TestClient)
     told = asked(client, axes=axes, workload={"kind": "incast", "count": 5}, faults=[])
     assert (told["points"], told["flows"]) == (12, 12 * 5)
     outlined = [(one["title"], one["routing"], one["flows"], one["failed"]) for one in told["topologies"]]
-    none = {"servers": 0, "switches": 0, "links": 0}
+    none = {"servers": 0, "switches": 0, "links": 0, "degraded_links": 0}
     assert outlined == [("BCube(4,1)", "bsr", 5, none), ("DCell(4,1)", "dfr", 5, none)]
     failing = asked(client, faults=[fault], seeds=[1, 2])
-    assert failing["topologies"][0]["failed"] == {"servers": 1, "switches": 0, "links": 0}
+    assert failing["topologies"][0]["failed"] == {"servers": 1, "switches": 0, "links": 0, "degraded_links": 0}
     assert (failing["points"], failing["flows"]) == (2, 2 * 16 * 15)
     assert client.get(f"{API}/experiments").json()["items"] == []
     made = client.post(

@@ -20,6 +20,7 @@ from tests.conftest import PAPER, SMALL
 Json = dict[str, Any]
 EXPERIMENTS = "/api/v1/experiments"
 ALL_TO_ALL = {"kind": "all-to-all"}
+LINK = {"names": ["00/<0,0>"]}
 
 
 def create(client: TestClient, **fields: Any) -> Json:
@@ -114,6 +115,17 @@ def test_pages_of_experiments_miss_and_repeat_none(client: TestClient) -> None:
         ({"seeds": [-1]}, "body.seeds.0"),
         ({"faults": [{"target": {"kind": "switch", "ratio": 1.5}}]}, "body.faults.0.target"),
         ({"faults": [{"target": {"kind": "switch"}}]}, "body.faults.0.target"),
+        ({"faults": [{"target": LINK, "kind": "link-rate"}]}, "body.faults.0.rate_bits_per_sec"),
+        (
+            {"faults": [{"target": LINK, "kind": "link-rate", "rate_bits_per_sec": 0}]},
+            "body.faults.0.rate_bits_per_sec",
+        ),
+        ({"faults": [{"target": LINK}, {"target": LINK, "rate_bits_per_sec": 1e7}]}, "body.faults.1.rate_bits_per_sec"),
+        ({"faults": [{"target": LINK, "kind": "link-loss"}]}, "body.faults.0.loss_ratio"),
+        ({"faults": [{"target": LINK, "kind": "link-loss", "loss_ratio": 1.1}]}, "body.faults.0.loss_ratio"),
+        ({"faults": [{"target": LINK, "kind": "switch-silent", "loss_ratio": 0.1}]}, "body.faults.0.loss_ratio"),
+        ({"faults": [{"target": LINK, "kind": "link-delay", "delay_secs": 0.1}]}, "body"),
+        ({"faults": [{"target": LINK, "flap_secs": 1, "until_secs": 9}]}, "body"),
         ({"axes": {"failure": {"kind": "moon", "ratios": [0.1]}}}, "body.axes.failure.0.kind"),
         ({"axes": {"topologies": []}}, "body.axes.topologies"),
         ({"axes": {"failure": {"kind": "link", "ratios": [0.1] * 201}, "seeds": 100}}, "body.axes"),
@@ -124,6 +136,42 @@ def test_what_cannot_be_asked_is_refused_by_field(client: TestClient, fields: Js
     answer = client.post(EXPERIMENTS, json={"plan": SMALL, "workload": ALL_TO_ALL, **fields})
     assert answer.status_code == 422, answer.text
     assert any(error["field"].startswith(where) for error in answer.json()["errors"]), answer.json()["errors"]
+
+
+@pytest.mark.parametrize("kind", ["link-delay", "cable-pulled"])
+def test_what_only_packets_know_names_the_kinds_that_predictions_know(client: TestClient, kind: str) -> None:
+    more = {"delay_secs": 0.1} if kind == "link-delay" else {}
+    asked = {"plan": SMALL, "workload": ALL_TO_ALL, "faults": [{"target": LINK, "kind": kind, **more}]}
+    for path in (EXPERIMENTS, f"{EXPERIMENTS}/estimate", "/api/v1/predict"):
+        answer = client.post(path, json=asked)
+        assert answer.status_code == 422
+        assert f"faults.0.kind: {kind} needs engine" in answer.json()["detail"]
+        assert "down, link-rate, link-loss" in answer.json()["detail"]
+
+
+def test_links_that_carry_less_are_predicted_and_kept(client: TestClient) -> None:
+    """All to all over fixed ways: twelve flows on every link, so a link at a tenth is what the slowest flow gets."""
+    slow = {"target": LINK, "kind": "link-rate", "rate_bits_per_sec": 1e8}
+    lossy = {"target": LINK, "kind": "link-loss", "loss_ratio": 0.5}
+    asked = {"plan": SMALL, "workload": ALL_TO_ALL, "routing": "bcube-fixed", "link_gbps": 1}
+
+    def abt_gbps(*faults: Json) -> float:
+        answer = client.post("/api/v1/predict", json={**asked, "faults": faults})
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["failures"]["degraded_links"] == (1 if faults else 0)
+        assert answer.json()["failures"]["links"] == 0
+        return answer.json()["abt_gbps"]
+
+    found = [abt_gbps(), abt_gbps(slow), abt_gbps(lossy), abt_gbps(lossy, slow)]
+    assert found == pytest.approx([20, 2, 10, 1])
+    made = create(client, **asked, faults=[slow, lossy], axes={"failure": {"kind": "switch", "ratios": [0, 0.25]}})
+    kept = client.get(f"{EXPERIMENTS}/{made['id']}").json()["faults"]
+    assert [(one["kind"], one.get("rate_bits_per_sec"), one.get("loss_ratio")) for one in kept] == [
+        ("link-rate", 1e8, None),
+        ("link-loss", None, 0.5),
+    ]
+    told = client.post(f"{EXPERIMENTS}/estimate", json={**asked, "faults": [slow, lossy]}).json()
+    assert told["topologies"][0]["failed"] == {"servers": 0, "switches": 0, "links": 0, "degraded_links": 1}
 
 
 DCELL = {"family": "dcell", "n": 4, "k": 1}
@@ -140,6 +188,12 @@ REFUSED: list[tuple[Json, str, Any, str]] = [
         "body.faults.1.target.selector",
         9,
         "0 to",
+    ),
+    (
+        {"faults": [{"target": {"names": ["00"]}, "kind": "link-rate", "rate_bits_per_sec": 1e7}]},
+        "body.faults.0.target",
+        "{'names': ['00']}",
+        "like 00/<0,0>",
     ),
     ({"plan": PAPER, "flow_gigabits": 1}, "body.flow_gigabits", 2048 * 2047, "Leave it out"),
 ]

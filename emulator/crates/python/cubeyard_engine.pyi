@@ -96,8 +96,8 @@ def predict(spec_json: str, experiment_json: str, on_progress: Progress | None =
     """What a topology spec or plan spec carries under an experiment, as JSON. Raises EngineError, EngineCancelled."""
 
 def outline(spec_json: str, experiment_json: str) -> str:
-    """`{routing, flows, failed: {servers, switches, links}, keeps_paths}` of an experiment's first seed, without computing
-    it. Raises EngineError with the findings that `predict` would give."""
+    """`{routing, flows, failed: {servers, switches, links, degraded_links}, keeps_paths}` of an experiment's first seed,
+    without computing it. Raises EngineError with the findings that `predict` would give."""
 
 def fault_targets(spec_json: str, faults_json: str, seed: int) -> str:
     """What each of a list of faults strikes, drawn as `predict` draws: `[{nodes, links}]`, ids. Raises EngineError."""

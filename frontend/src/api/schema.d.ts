@@ -1980,7 +1980,7 @@ export interface components {
              * Faults
              * @default []
              */
-            faults: components["schemas"]["Fault"][];
+            faults: components["schemas"]["FaultRequest"][];
             /**
              * Engine
              * @default flow
@@ -2121,6 +2121,12 @@ export interface components {
             switches: number;
             /** Links */
             links: number;
+            /**
+             * Degraded Links
+             * @description Links that go on and carry less.
+             * @default 0
+             */
+            degraded_links: number;
         };
         /**
          * FailedLink
@@ -2208,7 +2214,7 @@ export interface components {
         };
         /**
          * Fault
-         * @description What breaks, how and when. Only real packets know more ways to break than `down`.
+         * @description What breaks, how and when. Predictions know `down`, `link-rate` and `link-loss`; real packets know more ways.
          */
         Fault: {
             /**
@@ -2230,12 +2236,12 @@ export interface components {
             until_secs?: number | null;
             /**
              * Rate Bits Per Sec
-             * @description With `link-rate`: what is left.
+             * @description With `link-rate`: what is left, each way.
              */
             rate_bits_per_sec?: number | null;
             /**
              * Loss Ratio
-             * @description With `link-loss`: the share of packets.
+             * @description With `link-loss`: the share of packets. Predicted is what arrives of a link's rate at most: TCP gets less.
              */
             loss_ratio?: number | null;
             /**
@@ -2253,6 +2259,49 @@ export interface components {
         FaultList: {
             /** Items */
             items: components["schemas"]["FaultState"][];
+        };
+        /**
+         * FaultRequest
+         * @description A fault as it is asked for: with the number that its kind needs, and no other.
+         */
+        FaultRequest: {
+            /**
+             * At Secs
+             * @default 0
+             */
+            at_secs: number;
+            /** Target */
+            target: components["schemas"]["ShareTarget"] | components["schemas"]["NamedTarget"] | components["schemas"]["SelectedTarget"];
+            /**
+             * Kind
+             * @default down
+             */
+            kind: "down" | ("server-killed" | "server-frozen" | "server-off" | "cable-pulled" | "cable-cut-silent" | "port-down" | "switch-silent" | "switch-off" | "link-rate" | "link-loss" | "link-delay");
+            /**
+             * Until Secs
+             * @description Null: for good.
+             */
+            until_secs?: number | null;
+            /**
+             * Rate Bits Per Sec
+             * @description With `link-rate`: what is left, each way.
+             */
+            rate_bits_per_sec?: number | null;
+            /**
+             * Loss Ratio
+             * @description With `link-loss`: the share of packets. Predicted is what arrives of a link's rate at most: TCP gets less.
+             */
+            loss_ratio?: number | null;
+            /**
+             * Delay Secs
+             * @description With `link-delay`: more each way.
+             */
+            delay_secs?: number | null;
+            /**
+             * Flap Secs
+             * @description It comes and goes, for this long each, until `until_secs`.
+             */
+            flap_secs?: number | null;
         };
         /**
          * FaultState
@@ -2779,12 +2828,12 @@ export interface components {
             until_secs?: number | null;
             /**
              * Rate Bits Per Sec
-             * @description With `link-rate`: what is left.
+             * @description With `link-rate`: what is left, each way.
              */
             rate_bits_per_sec?: number | null;
             /**
              * Loss Ratio
-             * @description With `link-loss`: the share of packets.
+             * @description With `link-loss`: the share of packets. Predicted is what arrives of a link's rate at most: TCP gets less.
              */
             loss_ratio?: number | null;
             /**
@@ -3354,7 +3403,7 @@ export interface components {
              * Faults
              * @default []
              */
-            faults: components["schemas"]["Fault"][];
+            faults: components["schemas"]["FaultRequest"][];
             /**
              * Engine
              * @default flow
@@ -5692,10 +5741,10 @@ export interface operations {
                          * Event
                          * @enum {string}
                          */
-                        event: "state" | "point" | "figure" | "progress" | "network" | "phase" | "tick" | "fault" | "stop-all" | "report";
+                        event: "state" | "point" | "figure" | "progress" | "network" | "phase" | "tick" | "second" | "fault" | "predicted" | "stop-all" | "report";
                         /**
                          * Data
-                         * @description JSON. `state`: {state, attempt, reason}. `point`: a `PointFrame`. `figure`: the figure's document, with `partial: true` while it grows. `progress`: {state, progress, points_done, points_total, remaining_secs}. Of emulations: `network` begins an attempt and says what the columns of each `tick` are; `report` ends it.
+                         * @description JSON. `state`: {state, attempt, reason}. `point`: a `PointFrame`. `figure`: the figure's document, with `partial: true` while it grows. `progress`: {state, progress, points_done, points_total, remaining_secs}. Of emulations: `network` begins an attempt and says what the columns of each `tick` are; `second` adds ten of them up; `predicted` says what is expected from `at_secs` on, with what has `failed` then and the links that are `degraded`: `[{link, kind, rate_bits_per_sec or loss_ratio}]`; `report` ends it.
                          */
                         data: string;
                     };

@@ -33,6 +33,8 @@ export interface NetworkFrame {
 export interface PredictedFrame extends Predicted {
   at_secs: number;
   failed: string[];
+  /** Links that carry less, by their two ends; runs of before have none. */
+  degraded?: { link: string; kind: string; rate_bits_per_sec?: number; loss_ratio?: number }[];
 }
 
 export interface Predicted {

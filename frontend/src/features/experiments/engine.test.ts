@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { JsonObject } from "../shared/spec";
 import { newDraft, withFailures, withFaults, withSeeds } from "./draft";
 import { engineOf, SMALL_PLAN, withEmulation, withEngine } from "./engine";
 
@@ -18,7 +19,8 @@ test("real packets take one plan, one seed and no sweep", () => {
 });
 
 test("back at the flow engine nothing is left that only packets know", () => {
-  const faults = [
+  const faults: JsonObject[] = [
+    { target: { names: ["11"] }, kind: "server-frozen" },
     { target: { names: ["00/<0,0>"] }, kind: "link-rate", rate_bits_per_sec: 1e7, at_secs: 2, flap_secs: 1 },
   ];
   const packets = withEmulation(
@@ -30,7 +32,10 @@ test("back at the flow engine nothing is left that only packets know", () => {
   const flow = withEngine(packets, "flow");
   expect(engineOf(flow)).toBe("flow");
   expect(flow).not.toHaveProperty("emulation");
-  expect(flow.faults).toEqual([{ target: { names: ["00/<0,0>"] }, at_secs: 2 }]);
+  expect(flow.faults).toEqual([
+    { target: { names: ["11"] } },
+    { target: { names: ["00/<0,0>"] }, kind: "link-rate", rate_bits_per_sec: 1e7, at_secs: 2 },
+  ]);
 });
 
 test("a setting that goes back to its default leaves the draft one of real packets", () => {

@@ -11,9 +11,16 @@ export const DEFAULT_LINK_GBPS = 0.1;
 
 export const engineOf = (draft: Draft): Engine => (draft.engine === "emulation" ? "emulation" : "flow");
 
+/** Ways to break that both engines know, and the number that each needs. */
+const PREDICTED_KINDS: Record<string, string> = {
+  "link-rate": "rate_bits_per_sec",
+  "link-loss": "loss_ratio",
+};
+
 /**
- * The same question to the other engine. Real packets are sent once, over one plan and with one seed; only they know
- * how things break. A rate that suits one engine is none for the other, so it goes.
+ * The same question to the other engine. Real packets are sent once, over one plan and with one seed; of ways to break
+ * predictions know that things are down, or that links carry less. A rate that suits one engine is none for the other, so
+ * it goes.
  */
 export function withEngine(draft: Draft, engine: Engine): Draft {
   if (engine === engineOf(draft)) return draft;
@@ -27,11 +34,15 @@ export function withEngine(draft: Draft, engine: Engine): Draft {
       seeds: seedsOf(draft).slice(0, 1),
     } as Draft;
   const { engine: ______, emulation: _______, ...flow } = kept;
-  const plain = faultsOf(draft).map(({ target, at_secs, until_secs }) => ({
-    target: target!,
-    ...(at_secs !== undefined && { at_secs }),
-    ...(until_secs !== undefined && { until_secs }),
-  }));
+  const plain = faultsOf(draft).map(({ target, at_secs, until_secs, kind, ...numbers }) => {
+    const needs = typeof kind === "string" ? PREDICTED_KINDS[kind] : undefined;
+    return {
+      target: target!,
+      ...(at_secs !== undefined && { at_secs }),
+      ...(until_secs !== undefined && { until_secs }),
+      ...(needs && { kind: kind!, [needs]: numbers[needs]! }),
+    };
+  });
   return { ...withFaults(flow as Draft, plain), link_load: true } as Draft;
 }
 

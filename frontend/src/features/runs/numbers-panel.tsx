@@ -116,6 +116,10 @@ function tilesOf(result: Answer): { name: string; value: string; note?: string }
           },
         ]
       : []),
+    // Runs of before do not say.
+    ...((failures.degraded_links ?? 0) > 0
+      ? [{ name: "Carrying less", value: `${formatCount(failures.degraded_links)} links` }]
+      : []),
   ];
 }
 

@@ -1,0 +1,85 @@
+"""The `--fault` option of `cubeyard emulate` and `predict`: KIND[:AMOUNT]=TARGET[@FROM[-UNTIL]], or a fault as JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from cubeyard.engine import Json
+from cubeyard.experiments.schemas import PARAMETERS
+
+Refuse = Callable[[str], None]
+
+FAULT = re.compile(
+    r"^(?P<kind>[a-z-]+)(?::(?P<amount>[^=]+))?=(?P<target>.+?)(?:@(?P<at>[0-9.]+)(?:-(?P<until>[0-9.]+))?)?$"
+)
+AMOUNT = re.compile(r"^(?P<number>[0-9.]+)\s*(?P<unit>\D*)$")
+BITS_PER_SEC = re.compile(r"(?:bit|b)?(?:/s|ps)?$")
+"""Behind a rate it may stand or not."""
+UNITS: dict[str, dict[str, float]] = {
+    "rate_bits_per_sec": {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9},
+    "loss_ratio": {"": 1.0, "%": 0.01},
+    "delay_secs": {"": 1.0, "s": 1.0, "ms": 1e-3},
+}
+"""What is written behind an amount, and what it stands for."""
+EXAMPLES = {"rate_bits_per_sec": "10M", "loss_ratio": "5%", "delay_secs": "20ms"}
+
+
+def read_fault(text: str, refuse: Refuse) -> Json:
+    """One `--fault`."""
+    if text.lstrip().startswith("{"):
+        return read_json(text, "--fault", refuse)
+    found = FAULT.match(text.strip())
+    if found is None:
+        refuse(f"--fault {text} is not understood. Write KIND=TARGET@FROM-UNTIL, like cable-pulled=00/<0,0>@10-20.")
+        raise AssertionError
+    target = found["target"].strip()
+    words = " " in target.replace("<", "").strip()
+    return {
+        "kind": found["kind"],
+        "target": {"selector": target} if words else {"names": [target]},
+        "at_secs": float(found["at"] or 0.0),
+        "until_secs": float(found["until"]) if found["until"] else None,
+        **_amount(found["kind"], found["amount"], text, refuse),
+    }
+
+
+def _amount(kind: str, amount: str | None, text: str, refuse: Refuse) -> Json:
+    """The number that some kinds need, by its field's name."""
+    field = PARAMETERS.get(kind)
+    if amount is None:
+        if field is not None:
+            refuse(
+                f"--fault {text}: {kind} needs {field}. Write it behind the kind, like {kind}:{EXAMPLES[field]}=00/<0,0>."
+            )
+        return {}
+    if field is None:
+        refuse(f"--fault {text}: {kind} takes no amount. Leave :{amount} out.")
+        raise AssertionError
+    value = read_amount(amount, field)
+    if value is None:
+        refuse(f"--fault {text}: {amount} is not understood as {field}. Write it like {EXAMPLES[field]}.")
+    return {field: value}
+
+
+def read_amount(text: str, field: str) -> float | None:
+    """`10M` as bits per second, `5%` as a ratio, `20ms` as seconds; None if it is none."""
+    found = AMOUNT.match(text.strip())
+    if found is None:
+        return None
+    unit = found["unit"].lower()
+    factor = UNITS[field].get(BITS_PER_SEC.sub("", unit) if field == "rate_bits_per_sec" else unit)
+    try:
+        return None if factor is None else float(found["number"]) * factor
+    except ValueError:
+        return None
+
+
+def read_json(text: str, where: str, refuse: Refuse) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        refuse(f"{where} is not JSON: {error}.")
