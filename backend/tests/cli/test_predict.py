@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cubeyard.cli_faults import read_amount
+from cubeyard.cli_faults import read_amount, read_fault
 from cubeyard.cli_predict import matrix_of
 from tests.conftest import PAPER
 from tests.processes import PROGRAM, environment
@@ -84,12 +85,7 @@ def test_a_matrix_comes_from_a_csv_file(tmp_path: Path) -> None:
         (("--fail", "switches=2"), b"switches=0.1"),
         (("--fail", "some of them"), b"selector"),
         (("--fault", "link-rate=00/<0,0>"), b"link-rate:10M=00/<0,0>"),
-        (("--fault", "link-rate:10%=00/<0,0>"), b"10% is not understood"),
-        (("--fault", "down:10M=00/<0,0>"), b"takes no amount"),
-        (("--fault", "link-rate:10M=00"), b"strikes no link"),
-        (("--fault", "link-loss:120%=00/<0,0>"), b"loss_ratio of 1.2"),
         (("--fault", "cable-pulled=00/<0,0>"), b"link-loss"),
-        (("--fault", "cable-pulled"), b"KIND=TARGET"),
         (("--link-gbps", "0"), b"link_gbps"),
     ],
 )
@@ -101,19 +97,55 @@ def test_what_is_not_possible_says_what_is(tmp_path: Path, arguments: tuple[str,
 
 
 def test_a_link_carries_less_as_an_emulation_would_be_told(tmp_path: Path) -> None:
-    arguments = ("--workload", "all-to-all", "--routing", "bcube-fixed", "--link-gbps", "1")
-    for faults, links, abt_gbps in (
-        (("link-rate:100M=00/<0,0>",), 1, 2.0),
-        (("link-rate:0.1G=10% of links", "link-loss:50%=all links"), 32, 1.0),
-        (('{"target": {"names": ["00/<0,0>"]}, "kind": "link-loss", "loss_ratio": 0.5}', "down=<0,3>@0-1"), 1, None),
-        (("link-rate:100M=00/<0,0>@0-3", "down=<0,3>@3"), 0, None),
-    ):
-        asked = (argument for fault in faults for argument in ("--fault", fault))
-        document = predicted(tmp_path, SMALL, *arguments, *asked)
-        assert document["failures"]["degraded_links"] == links, faults
-        assert abt_gbps is None or document["abt_gbps"] == pytest.approx(abt_gbps), faults
+    fixed = ("--routing", "bcube-fixed", "--link-gbps", "1")
+    document = predicted(
+        tmp_path, SMALL, *fixed, "--fault", "link-rate:0.1G=10% of links", "--fault", "link-loss:50%=all links"
+    )
+    assert document["failures"]["degraded_links"] == 32
+    assert document["abt_gbps"] == pytest.approx(1)
     said = cubeyard(tmp_path, "predict", "--spec", json.dumps(SMALL), "--fault", "link-loss:5%=2 links")
     assert b"Carrying less" in said.stdout
+
+
+class RefusedError(Exception):
+    pass
+
+
+def refuse(why: str) -> None:
+    raise RefusedError(why)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("cable-pulled=00/<0,0>@10-20", ("cable-pulled", {"names": ["00/<0,0>"]}, 10.0, 20.0, {})),
+        ("server-killed=10% of servers@5", ("server-killed", {"selector": "10% of servers"}, 5.0, None, {})),
+        ("link-rate:10Mbit/s=00/<0,0>", ("link-rate", {"names": ["00/<0,0>"]}, 0.0, None, {"rate_bits_per_sec": 1e7})),
+        ("link-loss:5%=2 links@1-2.5", ("link-loss", {"selector": "2 links"}, 1.0, 2.5, {"loss_ratio": 0.05})),
+        ("link-delay:20ms=00/<0,0>", ("link-delay", {"names": ["00/<0,0>"]}, 0.0, None, {"delay_secs": 0.02})),
+    ],
+)
+def test_a_fault_is_read_from_a_line(text: str, read: tuple[Any, ...]) -> None:
+    kind, target, at_secs, until_secs, parameter = read
+    wanted = {"kind": kind, "target": target, "at_secs": at_secs, "until_secs": until_secs, **parameter}
+    assert read_fault(text, refuse) == wanted
+    assert read_fault(json.dumps(wanted), refuse) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("cable-pulled", "KIND=TARGET"),
+        ("link-rate=00/<0,0>", "link-rate:10M=00/<0,0>"),
+        ("link-rate:10%=00/<0,0>", "10% is not understood as rate_bits_per_sec"),
+        ("link-loss:many=00/<0,0>", "like 5%"),
+        ("down:10M=00/<0,0>", "takes no amount"),
+        ("{", "not JSON"),
+    ],
+)
+def test_a_line_that_is_no_fault_is_refused_with_one_that_is(text: str, says: str) -> None:
+    with pytest.raises(RefusedError, match=re.escape(says)):
+        read_fault(text, refuse)
 
 
 @given(number=st.floats(0.001, 999), unit=st.sampled_from(["", "k", "M", "g"]))

@@ -1,0 +1,59 @@
+"""Links that carry less: what is measured over them is what the flow engine expected from that moment on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from .conftest import Command
+
+Json = dict[str, Any]
+Left = Callable[[], dict[str, set[str]]]
+ONE_SWITCH = '{"family":"bcube","n":4,"k":0}'
+"""Four servers on one switch: a flow has one way, so that it cannot go around its link."""
+TWO_LEVELS = '{"family":"bcube","n":4,"k":1}'
+QUIET = ("--link-rate", "50M", "--mode", "namespaces", "--settle", "1", "--calibrate", "0")
+
+
+def flow(source: str, destination: str) -> str:
+    return json.dumps({"kind": "one-to-one", "source": source, "destination": destination})
+
+
+def measured(found: Json, from_secs: float, until_secs: float) -> float:
+    """Mean goodput of the seconds in between, by the report's series, bits per second."""
+    series = zip(found["series"]["at_secs"], found["series"]["goodput_bits_per_sec"], strict=True)
+    # A second's entry stands at its end.
+    within = [goodput for at, goodput in series if from_secs + 1.0 <= at <= until_secs]
+    assert within, found["series"]
+    return sum(within) / len(within)
+
+
+def test_a_link_at_a_tenth_carries_a_tenth_as_predicted(emulate: Command, nothing_left: Left) -> None:
+    slower = "link-rate:5M=0/<0,>@2"
+    found = emulate.run("--spec", ONE_SWITCH, "--workload", flow("0", "3"), "--seconds", "5", "--fault", slower, *QUIET)
+    whole, (step,) = found["predicted"], found["predicted_steps"]
+    assert step["at_secs"] == pytest.approx(2, abs=0.3)
+    assert step["degraded"] == [{"link": "0/<0,>", "kind": "link-rate", "rate_bits_per_sec": 5e6}]
+    assert [one["ideal_bits_per_sec"] for one in (whole, step)] == pytest.approx([50e6, 5e6])
+    # What was on its way when the link became slower has arrived soon after.
+    for ideal, since, until in ((50e6, 0.0, 2.0), (5e6, 2.5, 5.5)):
+        goodput = measured(found, since, until)
+        assert goodput == pytest.approx(ideal * found["header_efficiency"], rel=0.1), found["series"]
+
+
+def test_a_flow_goes_around_a_link_at_a_tenth_as_predicted(emulate: Command, nothing_left: Left) -> None:
+    """From 00 to 01 the way over their switch is the shorter, until its link carries less than the way around."""
+    slower = "link-rate:5M=00/<0,0>@1.5"
+    soon = ("--set", 'timers={"adapt_secs":0.5}')
+    found = emulate.run(
+        "--spec", TWO_LEVELS, "--workload", flow("00", "01"), "--seconds", "5", "--fault", slower, *soon, *QUIET
+    )
+    (step,) = found["predicted_steps"]
+    assert step["ideal_bits_per_sec"] == pytest.approx(50e6)
+    (fault,) = found["faults"]
+    assert fault["moves"] >= 1
+    goodput = measured(found, 2.5, 5.5)
+    assert goodput == pytest.approx(50e6 * found["header_efficiency"], rel=0.1), found["series"]
