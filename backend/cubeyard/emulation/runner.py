@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 
 import structlog
+from sqlalchemy.exc import DBAPIError
 
 from cubeyard.emulation.fabric_process import FabricProcess
 from cubeyard.emulation.figures.lab import Lab
@@ -36,12 +38,14 @@ class DatabaseSink:
         self._question = question
         self._run = run_id
         self._frames = frames
-        self._live = 0
+        self._outcomes: dict[int, Json] = {}
+        """Of orders that were obeyed while the database was away."""
         with database.session() as session:
             repository = OrderRepository(session)
             # What was asked of an earlier attempt is over with it.
             self._after = repository.last(run_id)
-            self._live = len(repository.injected(run_id))
+            # One that comes between these two questions is this attempt's.
+            self._live = sum(order.id <= self._after for order in repository.injected(run_id))
 
     def frame(self, kind: str, payload: Json) -> None:
         self._frames.write(kind, payload)
@@ -53,9 +57,15 @@ class DatabaseSink:
         self._frames.lease.check()
 
     def orders(self) -> list[Order]:
-        with self._database.session() as session:
-            rows = OrderRepository(session).waiting(self._run, self._after)
-            asked = [(row.id, row.kind, row.fault_id, row.payload) for row in rows]
+        try:
+            self._tell_outcomes()
+            with self._database.session() as session:
+                rows = OrderRepository(session).waiting(self._run, self._after)
+                asked = [(row.id, row.kind, row.fault_id, row.payload) for row in rows]
+        except DBAPIError as error:
+            # One that restarts is soon back: the next tick asks again. If it is not, frames cannot be written either.
+            log.warning("orders_not_read", run=self._run, error=str(error.orig))
+            return []
         found: list[Order] = []
         for id_, kind, fault_id, payload in asked:
             self._after = id_
@@ -71,8 +81,17 @@ class DatabaseSink:
         return found
 
     def done(self, order: Order, outcome: Json) -> None:
+        self._outcomes[order.id] = outcome
+        with suppress(DBAPIError):
+            self._tell_outcomes()
+
+    def _tell_outcomes(self) -> None:
+        if not self._outcomes:
+            return
         with self._database.session() as session:
-            OrderRepository(session).obeyed(order.id, outcome)
+            for id_, outcome in self._outcomes.items():
+                OrderRepository(session).obeyed(id_, outcome)
+        self._outcomes.clear()
 
 
 class EmulationRunner:

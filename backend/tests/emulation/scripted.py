@@ -30,6 +30,7 @@ class Scripted:
         """How far its clock is ahead of ours."""
         self.runs: list[Json] = []
         self.probed: Json = {}
+        self.inspected: Json = {}
         self.network: Json = {}
         self.flows: list[Json] = []
         self.faults: dict[str, Json] = {}
@@ -53,6 +54,8 @@ class Scripted:
             raise ValueError(f"there is no fault {params['fault']}")
         if method == "probe":
             return self.probed
+        if method == "inspect":
+            return self.inspected
         if method == "host":
             return {"at_nanos": time.monotonic_ns() + self.ahead_nanos, "cores": 2, "memory_free_bytes": 2**40}
         return {"runs": self.runs, "at_nanos": time.monotonic_ns()}
