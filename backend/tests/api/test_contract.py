@@ -20,10 +20,12 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from cubeyard.app import create_app
+from cubeyard.emulation.place import Place
 from cubeyard.engine import Engine
 from cubeyard.kit.db import Database
 from cubeyard.settings import Settings
 from tests.conftest import SMALL
+from tests.emulation.scripted import scripted
 
 CHECKS = [
     not_a_server_error,
@@ -36,17 +38,21 @@ EXAMPLES_AN_OPERATION = 12
 
 
 @pytest.fixture(scope="module")
-def contract_client(server: Any, template: str) -> Iterator[TestClient]:
-    """One database for all of it: what one operation left, the next one finds."""
+def contract_client(server: Any, template: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """One database for all of it: what one operation left, the next one finds. And a fabric that knows no packets."""
     import psycopg
 
     with psycopg.connect(server.conninfo("postgres"), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE contract TEMPLATE {template}".encode())
-    settings = Settings(database_url=server.url("contract"))
+    settings = Settings(database_url=server.url("contract"), fabric_dir=tmp_path_factory.mktemp("fabric"))
     database = Database(settings)
-    with TestClient(
-        create_app(settings, database=database), base_url="http://localhost", raise_server_exceptions=False
-    ) as client:
+    app = create_app(settings, database=database)
+    with (
+        scripted(Place.of(settings).socket) as fabric,
+        TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as client,
+    ):
+        fabric.inspected = {"neighbours": [], "flows": [], "failed_links": [], "drops": {}, "refused": {}}
+        fabric.inspected |= {"own_bytes": 1, "relayed_bytes": 2}
         yield client
     database.close()
 
@@ -60,7 +66,15 @@ def known(contract_client: TestClient) -> dict[str, str]:
     experiment = contract_client.post("/api/v1/experiments", json=asked).json()["id"]
     run = contract_client.post(f"/api/v1/experiments/{experiment}/runs").json()["id"]
     contract_client.post(f"/api/v1/runs/{run}/cancel")  # nobody works here: the stream of a waiting run would not end
-    return {"plan": plan, "jobs": job, "experiments": experiment, "runs": run}
+    asked = {
+        **asked,
+        "plan": {"family": "bcube", "n": 2, "k": 1},
+        "engine": "emulation",
+        "faults": [{"target": {"names": ["00"]}}],
+    }
+    emulated = contract_client.post("/api/v1/experiments", json=asked).json()["id"]
+    emulation = contract_client.post(f"/api/v1/experiments/{emulated}/runs").json()["id"]
+    return {"plan": plan, "jobs": job, "experiments": experiment, "runs": run, "emulation": emulation}
 
 
 schema = schemathesis.openapi.from_dict(create_app(Settings()).openapi())
@@ -78,9 +92,12 @@ def test_every_operation_keeps_its_description(case: Any, contract_client: TestC
     parameters = case.path_parameters or {}
     if case.method == "DELETE":
         parameters = {}  # the plan that the others look at stays
+    room = "emulation" if case.operation.definition.raw["tags"] == ["emulation"] else case.path.split("/")[3]
     for name in ("id", "other"):
         if name in parameters:
-            parameters[name] = known.get(case.path.split("/")[3], known["plan"])
+            parameters[name] = known.get(room, known["plan"])
+    if room == "emulation" and "fault" in parameters:
+        parameters["fault"] = "f1"
     response = contract_client.request(**_request(case))
     case.validate_response(response, checks=CHECKS)
 

@@ -119,6 +119,45 @@ def test_a_second_holds_what_its_ticks_told(engine: Engine) -> None:
     assert told[0]["queues"] == ticks[0]["queues"]
 
 
+def four(most: int) -> st.SearchStrategy[list[int]]:
+    return st.lists(st.integers(0, most), min_size=4, max_size=4)
+
+
+FEW = st.dictionaries(st.integers(0, 3), st.integers(1, 99), max_size=3).map(lambda found: [*map(list, found.items())])
+
+
+@given(st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.4, 1.0005]), four(100), FEW, FEW), min_size=1, max_size=10))
+def test_a_second_s_shares_are_means_over_time_and_its_queues_the_longest(ticks: list[Any]) -> None:
+    seconds = Seconds()
+    none: Json = {"phase": "before", "goodput_bits_per_sec": 1, "abt_bits_per_sec": 2, "links": {"ab": [1], "ba": [2]}}
+    for i, (secs, shares, queues, drops) in enumerate(ticks):
+        cpu = [one / 100 for one in shares]
+        tick = {
+            **none,
+            "tick": i,
+            "at_secs": i,
+            "cpu": cpu[3],
+            "servers": {"received": [3], "relayed": [4], "cpu": cpu},
+        }
+        found = seconds.add({**tick, "queues": queues, "link_drops": drops, "counts": {"probe": i, "x": 1}}, secs)
+    found = found if len(ticks) == 10 else seconds.rest()
+    assert found is not None
+    weights = [one[0] for one in ticks] if any(one[0] for one in ticks) else [1.0] * len(ticks)
+    mean = [
+        sum(w * one[1][row] for w, one in zip(weights, ticks, strict=True)) / 100 / sum(weights) for row in range(4)
+    ]
+    assert found.pop("servers")["cpu"] == pytest.approx(mean, abs=0.0005001)
+    assert found.pop("cpu") == pytest.approx(mean[3], abs=0.0005001)
+    every: Json = {}
+    for name, column, add in (("queues", 2, max), ("link_drops", 3, sum)):
+        rows = sorted({row for one in ticks for row, _ in one[column]})
+        every |= {name: [[row, add(dict(one[column]).get(row, 0) for one in ticks)] for row in rows]} if rows else {}
+    assert found == {
+        **none, **every, "tick": len(ticks) - 1, "at_secs": len(ticks) - 1, "secs": round(sum(one[0] for one in ticks), 3),
+        "links": {"ab": [len(ticks)], "ba": [2 * len(ticks)]}, "counts": {"probe": sum(range(len(ticks))), "x": len(ticks)},
+    }  # fmt: skip
+
+
 def test_a_tick_too_short_for_the_kernel_s_clock_repeats_the_cpu(engine: Engine) -> None:
     recorder = Recorder(question(engine))
     ticks = [(0.1, 0.7), (0.101, 0.0), (0.2, 0.4)]
@@ -173,10 +212,6 @@ def test_abt_is_of_the_flows_whose_ends_are_up(engine: Engine) -> None:
     during = recorder.parts["during"].document()
     assert during["abt_bits_per_sec"] == during["goodput_bits_per_sec"] == pytest.approx(210 * 1e7)
     assert during["stalled_flows"] == 30
-
-
-def four(most: int) -> st.SearchStrategy[list[int]]:
-    return st.lists(st.integers(0, most), min_size=4, max_size=4)
 
 
 TICKS = st.lists(
