@@ -42,8 +42,8 @@ class DatabaseSink:
         """Of orders that were obeyed while the database was away."""
         with database.session() as session:
             repository = OrderRepository(session)
-            # What was asked of an earlier attempt is over with it.
-            self._after = repository.last(run_id)
+            # What was asked of an earlier attempt is over with it; what was asked while the run waited for its first is not.
+            self._after = repository.last(run_id) if frames.lease.attempt > 1 else 0
             # One that comes between these two questions is this attempt's.
             self._live = sum(order.id <= self._after for order in repository.injected(run_id))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 import psycopg
 import pytest
@@ -22,7 +22,7 @@ from cubeyard.experiments.emulation import FaultKind
 from cubeyard.experiments.schemas import ExperimentCreate
 from cubeyard.kit.db import Database
 from cubeyard.kit.embedded import EmbeddedPostgres
-from cubeyard.runs.frames import Frames
+from cubeyard.runs.frames import Frames, Lease
 
 Json = dict[str, Any]
 API = "/api/v1"
@@ -45,11 +45,11 @@ def run(client: TestClient) -> str:
     return client.post(f"{API}/experiments/{made.json()['id']}/runs").json()["id"]
 
 
-def sink_of(database: Database, engine: Engine, run: str) -> DatabaseSink:
-    """As a worker's attempt begins. Nothing here writes frames."""
+def sink_of(database: Database, engine: Engine, run: str, attempt: int = 2) -> DatabaseSink:
+    """As a worker's attempt begins. Nothing here writes frames, or needs the lease."""
     document = ExperimentCreate.model_validate(ASKED).model_dump(mode="json")
     question = read(engine, {**document, "plan": {"spec": TINY}})
-    return DatabaseSink(database, engine, question, run, cast(Frames, None))
+    return DatabaseSink(database, engine, question, run, Frames(database, Lease(database, run, attempt, lambda: False)))
 
 
 def test_orders_reach_the_worker_in_turn_and_its_answers_the_database(
@@ -85,6 +85,15 @@ def test_orders_reach_the_worker_in_turn_and_its_answers_the_database(
     assert again.orders() == [], "what was asked of an earlier attempt is over with it"
     assert client.post(f"{API}/runs/{run}/faults", json=PULLED).json()["fault"] == "l3"
     assert [one.fault.id for one in again.orders() if one.fault] == ["l3"]
+
+
+def test_what_is_asked_of_a_run_that_waits_for_its_worker_is_done_when_it_has_one(
+    client: TestClient, database: Database, engine: Engine, run: str
+) -> None:
+    for number in (1, 2):
+        assert client.post(f"{API}/runs/{run}/faults", json=PULLED).json()["fault"] == f"l{number}"
+    sink = sink_of(database, engine, run, attempt=1)
+    assert [one.fault.id for one in sink.orders() if one.fault] == ["l1", "l2"]
 
 
 def test_an_order_that_comes_while_an_attempt_begins_keeps_its_number(

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -82,10 +83,19 @@ def frame(tick: int, *, links: list[int], flows: list[int], **other: Any) -> Jso
 COUNTS = st.lists(st.integers(0, 10**9), min_size=3, max_size=3)
 
 
-@given(st.lists(st.lists(COUNTS, min_size=1, max_size=4), min_size=2, max_size=4))
-def test_merged_counts_are_all_counts_and_levels_the_latest(by_host: list[list[list[int]]]) -> None:
-    frames = [[frame(i, links=counts, flows=counts) for i, counts in enumerate(host, 1)] for host in by_host]
+@given(st.lists(st.lists(COUNTS, min_size=1, max_size=4), min_size=2, max_size=4), st.randoms(use_true_random=False))
+def test_merged_counts_are_all_counts_and_levels_the_latest(by_host: list[list[list[int]]], draws: Random) -> None:
+    cpus = [draws.random() for _ in by_host]
+    frames = [
+        [
+            frame(i, links=counts, flows=counts, host={"cpu": cpu if i == len(host) else 1.0})
+            for i, counts in enumerate(host, 1)
+        ]
+        for host, cpu in zip(by_host, cpus, strict=True)
+    ]
     tick = merged(frames, [0] * len(frames))
+    assert tick["tick"] == max(len(host) for host in by_host)
+    assert tick["host"] == {"cpu": max(cpus)}, "of the busiest, now"
     every = [counts for host in by_host for counts in host]
     latest = [host[-1] for host in by_host]
     summed, levels = ([sum(column) for column in zip(*rows, strict=True)] for rows in (every, latest))
@@ -99,11 +109,21 @@ def test_merged_counts_are_all_counts_and_levels_the_latest(by_host: list[list[l
 def test_a_single_fabrics_frames_are_left_as_they_are() -> None:
     only = frame(3, links=[1], flows=[2])
     assert merged([[only]], [0]) is only
+    two = merged([[only, only]], [0])
+    assert (two["links"]["tx"], two["flows"]["path"]) == ([2], [2])
+    far = {
+        **only,
+        "events": [{"kind": "carrier", "at_nanos": 7}, {"kind": "carrier"}, {"kind": "carrier", "at_nanos": 0}],
+    }
+    assert [one.get("at_nanos") for one in merged([[far]], [5])["events"]] == [2, None, 0], (
+        "unless their clock is another"
+    )
 
 
 def test_events_are_on_our_clock_and_told_once() -> None:
     first = [{"kind": "carrier", "at_nanos": 5_000}, {"kind": "fault-injected", "at_nanos": 4_000}]
     second = [{"kind": "carrier", "at_nanos": 1_005_100}, {"kind": "fault-injected", "at_nanos": 1_004_000}]
+    second.append({"kind": "fault-recovered", "at_nanos": 1_004_500})
     frames = [[frame(1, links=[], flows=[], events=events)] for events in (first, second)]
     told = merged(frames, [0, 1_000_000])["events"]
     assert [(one["kind"], one["at_nanos"]) for one in told] == [
