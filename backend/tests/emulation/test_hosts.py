@@ -226,6 +226,25 @@ def test_hosts_without_a_server_are_left_out(engine: Engine, tmp_path: Path) -> 
     assert alone.document(network) == {}
 
 
+def test_a_network_over_two_hosts_says_where_everything_is(engine: Engine, tmp_path: Path) -> None:
+    network = question(engine, slice={"servers": ["11", "00", "01", "10"]}).network
+    hosts = [Host("a", tmp_path, underlay="10.0.0.1"), Host("b", tmp_path, underlay="10.0.0.2", share=3.0)]
+    spread = Spread.of(network, hosts)
+    assert spread.several
+    assert [spread.servers(network, host) for host in (0, 1)] == [{0: "00"}, {1: "01", 4: "10", 5: "11"}]
+    assert spread.document(network) == {"hosts": {"name": ["a", "b"], "of_server": [0, 1, 1, 1]}}
+    told = network.for_fabric(RUN, 7, "kernel", {})
+    assert spread.for_fabric(told, "me", 1) == {
+        **told,
+        "owner": "me",
+        "servers": [{**one, "host": host} for one, host in zip(told["servers"], (0, 1, 1, 1), strict=True)],
+        "hosts": {"here": 1, "underlays": ["10.0.0.1", "10.0.0.2"], "first_vni": first_vni(RUN)},
+    }
+    alone = Spread.of(network, hosts[:1])
+    assert alone.for_fabric(told, "me", 0) == {**told, "owner": "me"}
+    assert (hosts[0].said("so"), Host("", tmp_path).said("so")) == ("Host a: so", "so")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
