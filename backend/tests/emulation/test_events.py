@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cubeyard.emulation.events import Events
@@ -95,6 +95,7 @@ said = st.fixed_dictionaries(
 )
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.lists(said, max_size=12), st.integers(0, 10**9))
 def test_whatever_a_node_says_the_session_goes_on_and_frames_stay_small(every: list[Json], offset: int) -> None:
     frames = [[frame(1, links=[], flows=[], events=[{**one, "server": i % 3} for i, one in enumerate(every)])]] * 2
