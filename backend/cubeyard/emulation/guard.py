@@ -43,7 +43,7 @@ class Window:
         self._ticks.append((secs, goodput_bytes))
         self._secs += secs
         self._sums = [had + more for had, more in zip(self._sums, goodput_bytes, strict=True)]
-        while len(self._ticks) > 1 and self._secs - self._ticks[0][0] >= WINDOW_SECS - 1e-6:
+        while self._secs - self._ticks[0][0] >= WINDOW_SECS - 1e-6:
             gone_secs, gone = self._ticks.popleft()
             self._secs -= gone_secs
             self._sums = [had - less for had, less in zip(self._sums, gone, strict=True)]
@@ -118,7 +118,7 @@ class Guard:
 
     @property
     def outcome(self) -> Literal["held", "broken", "none"]:
-        if self.hypothesis is None or self.worst is None:
+        if self.worst is None:
             return "none"
         return "held" if self.broken_at_secs is None else "broken"
 

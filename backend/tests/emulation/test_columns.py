@@ -85,14 +85,15 @@ def test_what_rounding_leaves_is_told_later(unit: int, ticks: list[list[int]]) -
     assert np.all((left >= 0) & (left < unit)), "after every tick"
 
 
-COLUMN = st.lists(st.integers(0, 600), min_size=40, max_size=40)
-
-
-@given(st.lists(st.tuples(COLUMN, COLUMN, st.integers(0, 400)), min_size=1, max_size=5))
-def test_the_largest_are_told_and_counts_that_do_not_fit_wait(ticks: list[tuple[list[int], list[int], int]]) -> None:
+@given(st.integers(0, 2**32), st.lists(st.tuples(st.integers(0, 40), st.integers(0, 400)), min_size=1, max_size=5))
+def test_the_largest_are_told_and_counts_that_do_not_fit_wait(seed: int, ticks: list[tuple[int, int]]) -> None:
+    """Each tick so many of 40 rows have something, and there is so much room."""
+    draws = np.random.default_rng(seed)
     counts, levels = Few(counts=True), Few(counts=False)
     waiting: dict[int, list[int]] = {}
-    for forth, back, room_bytes in ticks:
+    for rows, room_bytes in ticks:
+        there = draws.permutation(40) < rows
+        forth, back = (draws.integers(0, 600, (2, 40)) * draws.integers(0, 2, (2, 40)) * there).tolist()
         for found, had in ((counts.of([forth, back], room_bytes), waiting), (levels.of([forth, back], room_bytes), {})):
             due: dict[int, list[int]] = {}
             for row, pair in enumerate(zip(forth, back, strict=True)):
