@@ -1,8 +1,8 @@
-/** Horizontal bars, alone or as small multiples: one panel a quantity, the same order and the same zero in each. */
+/** Horizontal bars from one zero, each with its value and its change against the base. */
 
 import { scaleLinear } from "d3-scale";
 import { useId } from "react";
-import { formatDelta, formatRelative, formatShort, THEMES, type ThemeName, type ThemeTokens } from "@/units";
+import { formatDelta, formatRelative, formatShort, THEMES, type ThemeTokens } from "@/units";
 import { AxisBottom } from "./axis";
 import styles from "./chart.module.css";
 import { ChartFrame } from "./chart-frame";
@@ -195,76 +195,4 @@ export function Bars({ items, domain, format, tokens, width, label, axisLabel }:
 function clip(text: string, roomPx: number): string {
   const most = Math.max(3, Math.floor(roomPx / 7));
   return text.length <= most ? text : `${text.slice(0, most - 1)}\u2026`;
-}
-
-export interface SmallBarsProps {
-  items: readonly BarItem[];
-  /** Shared by all panels that show the same quantity. */
-  domain?: readonly [number, number];
-  title: string;
-  unit: string;
-  theme: ThemeName;
-  provenance: string;
-  format?: (value: number) => string;
-}
-
-/** One panel: the bars of one quantity with table and files. */
-export function SmallBars({ unit, ...props }: SmallBarsProps) {
-  return <BarChart {...props} valueLabel={unit} />;
-}
-
-export interface SmallMultiplesProps {
-  theme: ThemeName;
-  provenance: string;
-  panels: readonly {
-    id: string;
-    title: string;
-    unit: string;
-    items: readonly BarItem[];
-    format?: (value: number) => string;
-    /** Panels with the same key share one scale. */
-    scaleKey?: string;
-  }[];
-  /** Least width of a panel. */
-  panelWidthPx?: number;
-}
-
-export function SmallMultiples({ panels, theme, provenance, panelWidthPx = 300 }: SmallMultiplesProps) {
-  const domains = sharedDomains(panels);
-  return (
-    <div
-      className={styles.panels}
-      style={{ gridTemplateColumns: `repeat(auto-fill, minmax(${panelWidthPx}px, 1fr))` }}
-    >
-      {panels.map((panel) => (
-        <BarChart
-          key={panel.id}
-          title={panel.title}
-          valueLabel={panel.unit}
-          items={panel.items}
-          domain={domains.get(panel.scaleKey ?? panel.id)}
-          format={panel.format}
-          theme={theme}
-          provenance={provenance}
-        />
-      ))}
-    </div>
-  );
-}
-
-/** Zero to the largest value of all panels with the same key. */
-export function sharedDomains(panels: SmallMultiplesProps["panels"]): Map<string, readonly [number, number]> {
-  const domains = new Map<string, [number, number]>();
-  for (const panel of panels) {
-    const key = panel.scaleKey ?? panel.id;
-    const domain = domains.get(key) ?? [0, 0];
-    for (const { value } of panel.items) {
-      if (value === null) continue;
-      domain[0] = Math.min(domain[0], value);
-      domain[1] = Math.max(domain[1], value);
-    }
-    domains.set(key, domain);
-  }
-  for (const domain of domains.values()) if (domain[0] === domain[1]) domain[1] = domain[0] + 1;
-  return domains;
 }

@@ -4,11 +4,12 @@ import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { formatUsd } from "@/units";
-import { barColumns, SmallMultiples, sharedDomains } from "./bars";
+import { barColumns } from "./bars";
 import { fileNameOf } from "./chart-frame";
 import { toCsv } from "./csv";
 import { LineChart } from "./line-chart";
 import { mergedRows, nearestIndex } from "./series";
+import { SmallMultiples, sharedDomains } from "./small-multiples";
 
 describe("csv", () => {
   it("quotes, keeps full precision and disarms formulas", () => {

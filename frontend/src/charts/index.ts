@@ -3,11 +3,9 @@ export {
   type BarChartProps,
   type BarItem,
   Bars,
-  SmallBars,
-  SmallMultiples,
-  type SmallMultiplesProps,
 } from "./bars";
 export { ChartFrame, type ChartFrameProps } from "./chart-frame";
 export { toCsv } from "./csv";
-export { LineChart, type LineChartProps, type LineSeries } from "./line-chart";
-export type { ChartColumn, ChartCommon, Point } from "./types";
+export { LineChart } from "./line-chart";
+export { SmallMultiples, type SmallMultiplesProps } from "./small-multiples";
+export type { ChartColumn, ChartCommon, LineChartProps, LineSeries, Point } from "./types";

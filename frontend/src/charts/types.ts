@@ -22,3 +22,36 @@ export interface Point {
   x: number;
   y: number;
 }
+
+export interface LineSeries {
+  id: string;
+  label: string;
+  /** Ascending in x. */
+  points: readonly Point[];
+  /** Uncertainty around each point. */
+  band?: readonly { x: number; low: number; high: number }[];
+  /** Values of a paper or a prediction: open points without a line. */
+  pointsOnly?: boolean;
+  /** Each value holds until the next one. */
+  steps?: boolean;
+}
+
+export interface LineChartProps extends ChartCommon {
+  series: readonly LineSeries[];
+  xLabel: string;
+  yLabel: string;
+  xFormat?: (value: number) => string;
+  yFormat?: (value: number) => string;
+  /** At the axis, where the label has the unit already; like `yFormat` when absent. */
+  yTick?: (value: number) => string;
+  /** At most about so many ticks along x; by its width when absent. */
+  xTicks?: number;
+  /** From the data, and from zero, when absent. */
+  yDomain?: readonly [number, number];
+  xDomain?: readonly [number, number];
+  /** Faults and other events on the x axis. */
+  markers?: readonly { x: number; label: string }[];
+  /** Crosshair shared with other charts; the chart keeps its own when absent. */
+  at?: number | null;
+  onAt?: (x: number | null) => void;
+}
