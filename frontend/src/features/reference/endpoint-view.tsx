@@ -1,11 +1,10 @@
-import { useMemo, useRef, useState } from "react";
-import { call } from "@/api/client";
+import { useMemo, useState } from "react";
 import { Button } from "@/ui/button";
-import { CopyButton, saveFile } from "@/ui/clipboard";
+import { CopyButton } from "@/ui/clipboard";
 import { Stacked, TextInput, textAreaClass } from "@/ui/form";
-import { formatBytes, formatCount } from "@/units";
 import { curlOf, type ScreenRequest } from "../shared/curl";
 import type { Json } from "../shared/spec";
+import { AnswerView } from "./answer-view";
 import {
   type Document,
   deref,
@@ -13,23 +12,11 @@ import {
   exampleOf,
   fillPath,
   type ParameterObject,
-  type Schema,
   typeText,
 } from "./openapi";
 import styles from "./reference-page.module.css";
-
-interface Answer {
-  status: number;
-  statusText: string;
-  ms: number;
-  bytes: number;
-  type: string;
-  text: string | null;
-  blob: Blob;
-}
-
-/** As much of an answer as a person reads; the rest is in the file. */
-const SHOWN_CHARACTERS = 20_000;
+import { SchemaTable } from "./schema-table";
+import { useSend } from "./use-send";
 
 /** One call: what it takes and gives, and a form to make it. */
 export function EndpointView({ document, endpoint }: { document: Document; endpoint: Endpoint }) {
@@ -46,11 +33,6 @@ export function EndpointView({ document, endpoint }: { document: Document; endpo
   const [body, setBody] = useState(() =>
     content ? JSON.stringify(content.example ?? exampleOf(document, content.schema), null, 2) : "",
   );
-  const [answer, setAnswer] = useState<Answer | null>(null);
-  const [error, setError] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
-  const abort = useRef<AbortController | null>(null);
-
   const target = fillPath(path, parameters, values);
   const missing = parameters.filter((p) => p.in === "path" && !values[p.name]);
   const parsed = useMemo(() => {
@@ -62,40 +44,12 @@ export function EndpointView({ document, endpoint }: { document: Document; endpo
     }
   }, [content, body]);
 
-  const send = async () => {
-    abort.current?.abort();
-    const controller = new AbortController();
-    abort.current = controller;
-    setBusy(true);
-    setError(null);
-    const started = performance.now();
-    try {
-      const headers: Record<string, string> = content ? { "Content-Type": "application/json" } : {};
-      for (const parameter of parameters)
-        if (parameter.in === "header" && values[parameter.name])
-          headers[parameter.name] = values[parameter.name]!;
-      const response = await call(
-        new Request(target, { method, headers, body: content ? body : undefined, signal: controller.signal }),
-      );
-      const blob = await response.blob();
-      const type = response.headers.get("content-type") ?? "";
-      const textual = /json|text|xml|svg|csv|yaml/.test(type);
-      let text = textual ? await blob.text() : null;
-      if (text !== null && type.includes("json")) text = pretty(text);
-      setAnswer({
-        status: response.status,
-        statusText: response.statusText,
-        ms: Math.round(performance.now() - started),
-        bytes: blob.size,
-        type,
-        text,
-        blob,
-      });
-    } catch (caught) {
-      if (!controller.signal.aborted) setError(caught instanceof Error ? caught.message : String(caught));
-    } finally {
-      if (abort.current === controller) setBusy(false);
-    }
+  const { answer, error, busy, send, cancel } = useSend();
+  const submit = () => {
+    const headers: Record<string, string> = content ? { "Content-Type": "application/json" } : {};
+    for (const { in: place, name } of parameters)
+      if (place === "header" && values[name]) headers[name] = values[name];
+    void send(target, { method, headers, body: content ? body : undefined });
   };
 
   const request: ScreenRequest = {
@@ -187,12 +141,12 @@ export function EndpointView({ document, endpoint }: { document: Document; endpo
               look="primary"
               icon="play"
               disabled={busy || missing.length > 0 || !parsed.ok}
-              onClick={() => void send()}
+              onClick={submit}
             >
               Send
             </Button>
             {busy && (
-              <Button look="quiet" onClick={() => abort.current?.abort()}>
+              <Button look="quiet" onClick={cancel}>
                 Cancel
               </Button>
             )}
@@ -212,59 +166,9 @@ export function EndpointView({ document, endpoint }: { document: Document; endpo
               {error}
             </p>
           )}
-          {answer && (
-            <section aria-label="Answer" aria-live="polite">
-              <div className={styles.tryBar}>
-                <strong data-ok={answer.status < 400}>
-                  {answer.status} {answer.statusText}
-                </strong>
-                <span className={styles.muted}>
-                  {formatCount(answer.ms)} ms · {formatBytes(answer.bytes)} · {answer.type.split(";")[0]}
-                </span>
-                <Button small icon="export" onClick={() => saveFile(answer.blob, endpoint.key)}>
-                  Save
-                </Button>
-              </div>
-              {answer.text !== null && (
-                // biome-ignore lint/a11y/noNoninteractiveTabindex: a long answer scrolls
-                <pre className={styles.code} tabIndex={0}>
-                  {answer.text.slice(0, SHOWN_CHARACTERS)}
-                  {answer.text.length > SHOWN_CHARACTERS && "\n… Save shows the rest"}
-                </pre>
-              )}
-            </section>
-          )}
+          {answer && <AnswerView answer={answer} fileName={endpoint.key} />}
         </div>
       </div>
     </article>
-  );
-}
-
-function pretty(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
-}
-
-function SchemaTable({ document, schema }: { document: Document; schema: Schema | undefined }) {
-  const full = deref(document, schema);
-  const properties = Object.entries(full?.properties ?? {});
-  if (properties.length === 0) return null;
-  return (
-    <dl className={styles.schema}>
-      {properties.map(([name, property]) => (
-        <div key={name}>
-          <dt>
-            <code>{name}</code>
-            {full?.required?.includes(name) && <span title="required"> *</span>}
-          </dt>
-          <dd>
-            <code>{typeText(document, property)}</code> {deref(document, property)?.description}
-          </dd>
-        </div>
-      ))}
-    </dl>
   );
 }

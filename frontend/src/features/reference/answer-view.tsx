@@ -1,0 +1,34 @@
+import { Button } from "@/ui/button";
+import { saveFile } from "@/ui/clipboard";
+import { formatBytes, formatCount } from "@/units";
+import styles from "./reference-page.module.css";
+import type { Answer } from "./use-send";
+
+/** As much of an answer as a person reads; the rest is in the file. */
+const SHOWN_CHARACTERS = 20_000;
+
+/** What came back: state, time, size, and its text as far as it is one. */
+export function AnswerView({ answer, fileName }: { answer: Answer; fileName: string }) {
+  return (
+    <section aria-label="Answer" aria-live="polite">
+      <div className={styles.tryBar}>
+        <strong data-ok={answer.status < 400}>
+          {answer.status} {answer.statusText}
+        </strong>
+        <span className={styles.muted}>
+          {formatCount(answer.ms)} ms · {formatBytes(answer.bytes)} · {answer.type.split(";")[0]}
+        </span>
+        <Button small icon="export" onClick={() => saveFile(answer.blob, fileName)}>
+          Save
+        </Button>
+      </div>
+      {answer.text !== null && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a long answer scrolls
+        <pre className={styles.code} tabIndex={0}>
+          {answer.text.slice(0, SHOWN_CHARACTERS)}
+          {answer.text.length > SHOWN_CHARACTERS && "\n… Save shows the rest"}
+        </pre>
+      )}
+    </section>
+  );
+}
