@@ -1,0 +1,83 @@
+import { useMemo, useState } from "react";
+import type { PlanModel } from "@/scene/model";
+import { highlightOf, type Selection } from "@/scene/selection";
+import { Button } from "@/ui/button";
+import { saveFile } from "@/ui/clipboard";
+import { DataTable } from "@/ui/data-table";
+import { csvOf, type SortBy } from "@/ui/table-order";
+import { formatShare, plural } from "@/units";
+import type { LinkLoad } from "../shared/run-points";
+import { linkColumns } from "./link-columns";
+import styles from "./runs.module.css";
+
+/** What links carry, as rows, the fullest first; those of the selection when there is one. */
+export function LinksTable({
+  id,
+  model,
+  load,
+  selection,
+  select,
+  name,
+}: {
+  id: string;
+  model: PlanModel;
+  load: LinkLoad;
+  selection: Selection;
+  select: (selection: Selection) => void;
+  name: string;
+}) {
+  const [sort, setSort] = useState<SortBy | null>({ column: "most", descending: true });
+  const columns = useMemo(() => linkColumns(model, load), [model, load]);
+  // A selected link stands among all of them; what holds several links shows its own.
+  const within = selection !== null && selection.kind !== "cable" ? selection : null;
+  const rows = useMemo(
+    () => [
+      ...(highlightOf(model, within)?.cables ?? Array.from({ length: model.cables.count }, (_, i) => i)),
+    ],
+    [model, within],
+  );
+  return (
+    <div id={id}>
+      <div className={styles.bar}>
+        <span className={styles.muted}>{`${formatShare(rows.length, model.cables.count)} links`}</span>
+        {selection && (
+          <Button small icon="close" onClick={() => select(null)}>
+            {`Clear ${plural(selection.ids.length, selection.kind)}`}
+          </Button>
+        )}
+        <span className={styles.space} />
+        <Button
+          small
+          onClick={() =>
+            saveFile(
+              new Blob(
+                [
+                  csvOf(
+                    columns.map((column) => column.title),
+                    rows.map((row) => columns.map((column) => column.text(row))),
+                  ),
+                ],
+                { type: "text/csv" },
+              ),
+              `${name}.csv`,
+            )
+          }
+        >
+          CSV
+        </Button>
+      </div>
+      <div className={styles.table}>
+        <DataTable
+          label="Links and what they carry"
+          columns={columns}
+          rows={rows}
+          sort={sort}
+          onSort={setSort}
+          isSelected={(row) => selection?.kind === "cable" && selection.ids.includes(row)}
+          onActivate={(row) => select({ kind: "cable", ids: [row] })}
+          empty="No link."
+        />
+      </div>
+    </div>
+  );
+}
