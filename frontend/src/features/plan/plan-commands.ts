@@ -9,9 +9,9 @@ import { type Command, useCommands } from "../shared/commands";
 import { EXAMPLES } from "../shared/examples";
 import { deviceIndex, placeName } from "../shared/names";
 import { LINKS, TABS, VIEWS } from "../shared/url-state";
-import { useOpenSpec } from "./plan-menu";
 import { usePlan } from "./store";
 import { usePlanSearch } from "./use-plan-view";
+import { useOpenSpec } from "./use-plans";
 
 const FOUND = 12;
 

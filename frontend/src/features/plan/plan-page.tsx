@@ -16,19 +16,22 @@ import { ProblemView } from "../shared/problem";
 import { encodeSpec } from "../shared/share";
 import { Shell } from "../shared/shell";
 import type { PlanSpec } from "../shared/spec";
+import { CablingSection } from "./cabling-section";
 import { CanvasPanel, type Drawn } from "./canvas-panel";
 import { ExportMenu, useExport, useExportFormats } from "./export-menu";
 import { FindingsSection } from "./findings-section";
 import { Inspector } from "./inspector";
+import { PackagingSection } from "./packaging-section";
 import params from "./params.module.css";
 import { usePlanCommands } from "./plan-commands";
 import { useBase, useFamilies, useReadyMs, useRequests } from "./plan-hooks";
-import { PlanMenu, RevisionMenu } from "./plan-menu";
+import { PlanMenu } from "./plan-menu";
 import styles from "./plan-page.module.css";
 import { usePreview } from "./preview";
 import { PrintDrawings, PrintHead, PrintSheet } from "./print-sheet";
+import { RevisionMenu } from "./revision-menu";
 import side from "./side.module.css";
-import { SiteSections } from "./site-section";
+import { SiteSection } from "./site-section";
 import { Splitter } from "./splitter";
 import { StartStrip } from "./start-strip";
 import { isDirty, pinOf, UNTITLED, usePlan } from "./store";
@@ -162,6 +165,7 @@ export default function PlanPage() {
 
   const { against, base, choices, setAgainst } = useBase(computed, past, saved?.summary, dirty);
 
+  const parameters = { spec, resolved, findings };
   return (
     <Shell
       title={
@@ -231,14 +235,9 @@ export default function PlanPage() {
               <Lines count={8} />
             )}
             <FindingsSection findings={findings} summary={error ? undefined : computed?.summary} />
-            <SiteSections
-              spec={spec}
-              resolved={resolved}
-              findings={findings}
-              racks={racks.data?.items ?? []}
-              books={books.data?.items ?? []}
-              pin={pin}
-            />
+            <SiteSection {...parameters} racks={racks.data?.items ?? []} />
+            <PackagingSection {...parameters} />
+            <CablingSection {...parameters} books={books.data?.items ?? []} pin={pin} />
           </div>
         </div>
         <div className={styles.centre}>

@@ -6,9 +6,9 @@ import { IconButton } from "@/ui/button";
 import { EXAMPLES } from "../shared/examples";
 import { encodeSpec } from "../shared/share";
 import { canonical, type PlanSpec } from "../shared/spec";
-import { useOpenSpec, useRecentPlans } from "./plan-menu";
 import styles from "./start-strip.module.css";
 import { TopologyIcon } from "./topology-icon";
+import { useOpenSpec, useRecentPlans } from "./use-plans";
 
 const KEY = "cubeyard.examples-hidden";
 

@@ -1,32 +1,14 @@
-import { useRef } from "react";
 import type { Finding } from "@/api/types";
-import { Field, NumberInput, Section, Select, TextInput } from "@/ui/form";
+import { Field, NumberInput, Section, Select } from "@/ui/form";
 import { Icon } from "@/ui/icon";
-import { EXAMPLES } from "../shared/examples";
-import { canonical, type Json, type PlanSpec, setIn, type TopologySpec } from "../shared/spec";
-import {
-  bcubeGroups,
-  type Family,
-  listText,
-  type Parameter,
-  parseList,
-  withBcubeSize,
-  withGroups,
-} from "./families";
+import { canonical, type Json, type PlanSpec, setIn } from "../shared/spec";
+import { bcubeGroups, type Family, type Parameter, withBcubeSize, withGroups } from "./families";
+import { FamilyCards } from "./family-cards";
+import { ParameterField } from "./parameter-field";
 import styles from "./params.module.css";
 import { usePlan } from "./store";
-import { TopologyIcon } from "./topology-icon";
 
-/** Short names for the cards; the full title is the tooltip. */
-const SHORT: Record<string, string> = {
-  bcube: "BCube",
-  dcell: "DCell",
-  torus3d: "CamCube",
-  subways: "Subways",
-  fat_tree: "Fat-tree",
-  tree: "Tree",
-};
-
+/** Which network it is, and its parameters. */
 export function TopologySection({
   families,
   spec,
@@ -42,24 +24,6 @@ export function TopologySection({
   const replace = usePlan((state) => state.replace);
   const change = usePlan((state) => state.change);
   const family = families.find((f) => f.family === spec.topology.family);
-  // What was set up for each family lately, so that looking at another one loses nothing.
-  const remembered = useRef(new Map<string, TopologySpec>());
-  remembered.current.set(spec.topology.family, spec.topology);
-
-  const choose = (next: Family) => {
-    if (next.family === spec.topology.family) return;
-    const topology =
-      remembered.current.get(next.family) ??
-      EXAMPLES.find((example) => example.spec.topology.family === next.family)?.spec.topology ??
-      next.example;
-    replace({ ...spec, topology }, "family");
-  };
-  const move = (by: number) => {
-    const at = families.findIndex((f) => f.family === spec.topology.family);
-    const next = families[(at + by + families.length) % families.length];
-    if (next) choose(next);
-  };
-
   const setParameter = (parameter: Parameter, value: Json | undefined) => {
     if (
       spec.topology.family === "bcube" &&
@@ -96,41 +60,7 @@ export function TopologySection({
   return (
     <>
       <Section title="Topology">
-        <div
-          className={styles.cards}
-          role="radiogroup"
-          aria-label="Topology family"
-          onKeyDown={(event) => {
-            const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-            if (!by) return;
-            event.preventDefault();
-            move(by);
-            requestAnimationFrame(() =>
-              document.querySelector<HTMLElement>("[data-family][aria-checked=true]")?.focus(),
-            );
-          }}
-        >
-          {families.map((f) => {
-            const chosen = f.family === spec.topology.family;
-            return (
-              // biome-ignore lint/a11y/useSemanticElements: a card with a drawing, not a dot
-              <button
-                key={f.family}
-                type="button"
-                role="radio"
-                data-family={f.family}
-                aria-checked={chosen}
-                tabIndex={chosen ? 0 : -1}
-                className={styles.card}
-                title={f.title}
-                onClick={() => choose(f)}
-              >
-                <TopologyIcon family={f.family} />
-                {SHORT[f.family] ?? f.title}
-              </button>
-            );
-          })}
-        </div>
+        <FamilyCards families={families} spec={spec} />
         {family && (
           <p className={styles.doc}>
             {family.summary} <cite style={{ fontStyle: "normal" }}>{family.source}</cite>
@@ -201,81 +131,5 @@ export function TopologySection({
         </Section>
       )}
     </>
-  );
-}
-
-function ParameterField({
-  parameter,
-  value,
-  resolved,
-  finding,
-  onChange,
-}: {
-  parameter: Parameter;
-  value: Json | undefined;
-  resolved: Json | undefined;
-  finding: Finding | undefined;
-  onChange: (value: Json | undefined) => void;
-}) {
-  const fallback = resolved ?? parameter.default;
-  const title = [parameter.doc, parameter.default_doc && `Left out: ${parameter.default_doc}`]
-    .filter(Boolean)
-    .join(" ");
-  const message = finding && (finding.hint ? `${finding.message} ${finding.hint}` : finding.message);
-  const letter = parameter.letter && parameter.letter !== parameter.title ? parameter.letter : undefined;
-  return (
-    <Field
-      label={parameter.title}
-      letter={letter}
-      title={title}
-      chosen={!parameter.required && value !== undefined}
-      message={message}
-      severity={finding?.severity === "warning" ? "warning" : "error"}
-      controlWidth={parameter.kind === "enum" ? 140 : undefined}
-    >
-      {({ id, describedBy }) => {
-        if (parameter.kind === "enum")
-          return (
-            <Select
-              id={id}
-              aria-describedby={describedBy}
-              value={String(value ?? fallback ?? "")}
-              options={(parameter.choices ?? []).map((c) => ({ value: String(c.value), label: c.title }))}
-              onChange={(next) => onChange(Number(next))}
-            />
-          );
-        if (parameter.list || parameter.kind === "list")
-          return (
-            <TextInput
-              id={id}
-              aria-describedby={describedBy}
-              key={listText(value)}
-              defaultValue={listText(value)}
-              placeholder={listText(fallback) || "default"}
-              aria-invalid={finding?.severity === "error" || undefined}
-              onBlur={(event) => {
-                const parsed = parseList(event.target.value);
-                if (parsed !== null) onChange(parsed);
-              }}
-              onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
-            />
-          );
-        return (
-          <NumberInput
-            id={id}
-            describedBy={describedBy}
-            integer={parameter.kind === "integer"}
-            min={parameter.min}
-            max={parameter.max}
-            unit={parameter.unit && parameter.unit.length <= 4 ? parameter.unit : null}
-            optional={!parameter.required}
-            placeholder={fallback === undefined || fallback === null ? "all" : String(fallback)}
-            value={typeof value === "number" ? value : null}
-            invalid={finding?.severity === "error"}
-            onChange={(next) => onChange(next ?? undefined)}
-          />
-        );
-      }}
-    </Field>
   );
 }
