@@ -1,0 +1,52 @@
+import { useQuery } from "@tanstack/react-query";
+import { api, take } from "@/api/client";
+import type { Summary } from "@/api/types";
+import { ProblemView } from "../shared/problem";
+import { CablingSection } from "./cabling-section";
+import { FindingsSection } from "./findings-section";
+import { Lines } from "./lines";
+import type { SpecProps } from "./option-fields";
+import { PackagingSection } from "./packaging-section";
+import params from "./params.module.css";
+import { useFamilies } from "./plan-hooks";
+import { SiteSection } from "./site-section";
+import { pinOf, usePlan } from "./store";
+import { TopologySection } from "./topology-section";
+
+/** Everything that a plan is made from, and what is said against it. */
+export function ParametersPanel({ summary, ...parameters }: SpecProps & { summary: Summary | undefined }) {
+  const { spec, findings } = parameters;
+  const pin = usePlan(pinOf);
+  const families = useFamilies();
+  const books = useQuery({
+    queryKey: ["books"],
+    queryFn: ({ signal }) => take(api.GET("/api/v1/catalog/books", { signal })),
+  });
+  const racks = useQuery({
+    queryKey: ["parts", "rack", spec.catalog ?? null],
+    queryFn: ({ signal }) =>
+      take(
+        api.GET("/api/v1/catalog/parts", {
+          params: {
+            query: { kind: "rack", ...(typeof spec.catalog === "string" && { book: spec.catalog }) },
+          },
+          signal,
+        }),
+      ),
+  });
+  return (
+    <div className={params.panel}>
+      {families.data ? (
+        <TopologySection families={families.data} {...parameters} />
+      ) : families.isError ? (
+        <ProblemView error={families.error} onRetry={() => void families.refetch()} />
+      ) : (
+        <Lines count={8} />
+      )}
+      <FindingsSection findings={findings} summary={summary} />
+      <SiteSection {...parameters} racks={racks.data?.items ?? []} />
+      <PackagingSection {...parameters} />
+      <CablingSection {...parameters} books={books.data?.items ?? []} pin={pin} />
+    </div>
+  );
+}
