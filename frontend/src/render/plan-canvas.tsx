@@ -1,12 +1,7 @@
 /** The plan as a picture that can be looked into: pan, zoom, hover, select, by pointer and by keyboard. */
 
 import {
-  type CSSProperties,
-  type KeyboardEvent,
-  type MouseEvent,
-  type PointerEvent,
   type Ref,
-  useCallback,
   useEffect,
   useId,
   useImperativeHandle,
@@ -20,34 +15,30 @@ import {
   buildView,
   type ColourBy,
   DEFAULT_ORBIT,
-  describe,
-  describeHeat,
-  describeStruck,
   describeView,
   type Face,
   floorMarks,
-  type Hit,
-  type HitIndex,
   type HitItem,
   highlightOf,
   type LinkHeat,
   type LinksMode,
   type PlanModel,
   type Selection,
-  type SelectionKind,
   type Struck,
-  toggleSelection,
   VIEW_TITLES,
   type ViewKind,
   type ViewOptions,
 } from "@/scene";
 import { formatPercent, formatShare, THEMES, type ThemeName } from "@/units";
+import { CanvasTooltip, type Hovered } from "./canvas-tooltip";
 import { pictureCanvas } from "./export";
 import styles from "./plan-canvas.module.css";
 import { type PaintStats, Stage } from "./stage";
 import { toSvg } from "./svg-painter";
-import { compose, fitTransform, type Size, toWorld } from "./transform";
-import { PAN_STEP_PX, useZoom, ZOOM_STEP } from "./use-zoom";
+import { compose, fitTransform } from "./transform";
+import { usePlanInput } from "./use-plan-input";
+import { useSize } from "./use-size";
+import { useZoom, ZOOM_STEP } from "./use-zoom";
 
 export interface ViewInfo {
   zoomPercent: number;
@@ -96,9 +87,6 @@ export interface PlanCanvasProps {
   className?: string;
 }
 
-/** Points within this distance of a line count as on it. */
-const REACH_PX = 5;
-const ORBIT_STEP = 6;
 const CAPTION_PX = 16;
 
 export function PlanCanvas(props: PlanCanvasProps) {
@@ -110,10 +98,9 @@ export function PlanCanvas(props: PlanCanvasProps) {
   const baseCanvas = useRef<HTMLCanvasElement>(null);
   const overCanvas = useRef<HTMLCanvasElement>(null);
   const stage = useRef<Stage | null>(null);
-  const [size, setSize] = useState<Size>({ width: 0, height: 0 });
+  const size = useSize(frame);
   const [orbit, setOrbit] = useState(DEFAULT_ORBIT);
-  const [hover, setHover] = useState<{ hit: Hit; x: number; y: number } | null>(null);
-  const [announced, setAnnounced] = useState("");
+  const [hover, setHover] = useState<Hovered | null>(null);
   const [stats, setStats] = useState<PaintStats>({ links: 0, selectedLinks: 0, baseMs: 0, overlayMs: 0 });
   const [zoomPercent, setZoomPercent] = useState(100);
   const helpId = useId();
@@ -165,22 +152,6 @@ export function PlanCanvas(props: PlanCanvasProps) {
       made.destroy();
       stage.current = null;
     };
-  }, []);
-
-  useLayoutEffect(() => {
-    const node = frame.current;
-    if (!node) return;
-    const measure = () => {
-      setSize((before) =>
-        before.width === node.clientWidth && before.height === node.clientHeight
-          ? before
-          : { width: node.clientWidth, height: node.clientHeight },
-      );
-    };
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(node);
-    return () => observer.disconnect();
   }, []);
 
   // Order matters: picture and place first, then the size, which paints at once.
@@ -242,118 +213,22 @@ export function PlanCanvas(props: PlanCanvasProps) {
     [zoom, list, above, theme, size, view, model, options],
   );
 
-  const hitAt = (clientX: number, clientY: number): { hit: Hit | null; x: number; y: number } => {
-    const box = frame.current!.getBoundingClientRect();
-    const [x, y] = [clientX - box.left, clientY - box.top];
-    const transform = compose(fit, zoom.current());
-    const [wx, wy] = toWorld(transform, x, y);
-    const { scale } = transform;
-    const under = (hits: HitIndex | undefined) => hits?.at(wx, wy, REACH_PX / scale, scale) ?? null;
-    return { hit: under(marks?.hits) ?? under(list.hits), x, y };
-  };
-
-  const drag = useRef<{ x: number; y: number; orbiting: boolean; moved: boolean } | null>(null);
-  const onPointerDown = (event: PointerEvent) => {
-    drag.current = {
-      x: event.clientX,
-      y: event.clientY,
-      orbiting: view === "3d" && !event.shiftKey && event.button === 0,
-      moved: false,
-    };
-  };
-  const turnBy = useCallback((turn: number, tilt: number) => {
-    setOrbit((before) => ({
-      turn: (before.turn + turn) % 360,
-      tilt: Math.max(8, Math.min(88, before.tilt + tilt)),
-    }));
-  }, []);
-  const onPointerMove = (event: PointerEvent) => {
-    if (drag.current && event.buttons !== 0) {
-      const [dx, dy] = [event.clientX - drag.current.x, event.clientY - drag.current.y];
-      if (Math.hypot(dx, dy) > 3) drag.current.moved = true;
-      if (drag.current.orbiting && drag.current.moved) {
-        turnBy(-dx * 0.4, dy * 0.3);
-        drag.current.x = event.clientX;
-        drag.current.y = event.clientY;
-      }
-      return;
-    }
-    const { hit, x, y } = hitAt(event.clientX, event.clientY);
-    if (!sameItem(hit?.item ?? null, hover?.hit.item ?? null)) onHover?.(hit?.item ?? null);
-    setHover(hit ? { hit, x, y } : null);
-  };
-  const onPointerLeave = () => {
-    setHover(null);
-    onHover?.(null);
-  };
-  const onClick = (event: MouseEvent) => {
-    if (drag.current?.moved) return;
-    choose(
-      hitAt(event.clientX, event.clientY).hit?.item ?? null,
-      event.shiftKey || event.ctrlKey || event.metaKey,
-    );
-  };
-  const choose = (item: HitItem | null, add: boolean) => {
-    if (!item) {
-      if (!add && selection !== null) onSelect?.(null);
-      return;
-    }
-    onSelect?.(add ? toggleSelection(selection, item.kind, item.id) : { kind: item.kind, ids: [item.id] });
-  };
-
-  /** Items in reading order, for the keyboard. */
-  const step = (by: number) => {
-    const kind = stepKind(view, selection);
-    const ids = list.hits.idsOf(kind);
-    if (ids.length === 0) return;
-    const at =
-      hover?.hit.item.kind === kind
-        ? hover.hit.item.id
-        : selection?.kind === kind
-          ? selection.ids[0]
-          : undefined;
-    const place = at === undefined ? -1 : ids.indexOf(at);
-    const next = place < 0 ? (by > 0 ? 0 : ids.length - 1) : (place + by + ids.length) % ids.length;
-    const hit = list.hits.find(kind, ids[next]!);
-    if (!hit) return;
-    const transform = compose(fit, zoom.current());
-    const outline = hit.outline ?? [0, 0];
-    setHover({
-      hit,
-      x: outline[0]! * transform.scale + transform.x,
-      y: outline[1]! * transform.scale + transform.y,
-    });
-    onHover?.(hit.item);
-    const { title, lines } = describeHit({ model, heat, struck }, hit.item);
-    setAnnounced([title, ...lines].join(", "));
-  };
-
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const orbiting = view === "3d" && !event.shiftKey;
-    const arrow = ARROWS[event.key];
-    if (arrow) {
-      const [dx, dy] = arrow;
-      if (orbiting) turnBy(dx * ORBIT_STEP, -dy * ORBIT_STEP);
-      else zoom.panBy(-dx * PAN_STEP_PX, -dy * PAN_STEP_PX);
-    } else if (event.key === "+" || event.key === "=") zoom.zoomBy(ZOOM_STEP);
-    else if (event.key === "-" || event.key === "_") zoom.zoomBy(1 / ZOOM_STEP);
-    else if (event.key === "0") {
-      zoom.reset();
-      setOrbit(DEFAULT_ORBIT);
-    } else if (event.key === "." || event.key === "]") step(1);
-    else if (event.key === "," || event.key === "[") step(-1);
-    else if (event.key === "Enter" || event.key === " ") {
-      if (!hover) return;
-      choose(hover.hit.item, event.shiftKey);
-    } else if (event.key === "Escape") {
-      if (!hover && selection === null) return;
-      setHover(null);
-      if (selection !== null) onSelect?.(null);
-    } else return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
+  const shown = { model, heat, struck };
+  const { announced, handlers } = usePlanInput({
+    frame,
+    shown,
+    view,
+    list,
+    marks,
+    fit,
+    zoom,
+    hover,
+    setHover,
+    setOrbit,
+    selection,
+    onSelect,
+    onHover,
+  });
 
   const tokens = THEMES[theme];
   return (
@@ -366,11 +241,7 @@ export function PlanCanvas(props: PlanCanvasProps) {
       aria-describedby={[helpId, props.describedBy].filter(Boolean).join(" ")}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: the picture takes keys as an application
       tabIndex={0}
-      onPointerDown={onPointerDown}
-      onPointerMove={onPointerMove}
-      onPointerLeave={onPointerLeave}
-      onClick={onClick}
-      onKeyDown={onKeyDown}
+      {...handlers}
       data-view={view}
       data-drawn={info.drawn}
       data-total={info.total}
@@ -391,65 +262,8 @@ export function PlanCanvas(props: PlanCanvasProps) {
         </div>
       )}
       {props.tooltip !== false && hover && (
-        <Tooltip shown={{ model, heat, struck }} hover={hover} size={size} theme={theme} />
+        <CanvasTooltip shown={shown} hover={hover} size={size} theme={theme} />
       )}
-    </div>
-  );
-}
-
-const ARROWS: Readonly<Record<string, readonly [number, number] | undefined>> = {
-  ArrowLeft: [-1, 0],
-  ArrowRight: [1, 0],
-  ArrowUp: [0, -1],
-  ArrowDown: [0, 1],
-};
-
-type Shown = Pick<PlanCanvasProps, "model" | "heat" | "struck">;
-
-/** What an item is, what is broken of it, and what its links carry where that is shown. */
-function describeHit({ model, heat, struck }: Shown, item: HitItem) {
-  const { title, lines } = describe(model, item);
-  const broken = struck ? describeStruck(model, struck, item) : [];
-  const carried = heat ? describeHeat(model, heat, item) : "";
-  return { title, lines: [...broken, ...(carried === "" ? [] : [carried]), ...lines] };
-}
-
-function sameItem(a: HitItem | null, b: HitItem | null): boolean {
-  return a === b || (a !== null && b !== null && a.kind === b.kind && a.id === b.id && a.other === b.other);
-}
-
-function stepKind(view: ViewKind, selection: Selection): SelectionKind {
-  if (view === "logical") return "device";
-  if (view === "elevations" && selection?.kind === "device") return "device";
-  if (view === "floor" && selection?.kind === "tray") return "tray";
-  return "rack";
-}
-
-function Tooltip({
-  shown,
-  hover,
-  size,
-  theme,
-}: {
-  shown: Shown;
-  hover: { hit: Hit; x: number; y: number };
-  size: Size;
-  theme: ThemeName;
-}) {
-  const { title, lines } = describeHit(shown, hover.hit.item);
-  const tokens = THEMES[theme];
-  const place: CSSProperties = {
-    color: tokens.ink,
-    background: tokens.background,
-    ...(hover.x > size.width - 240 ? { right: size.width - hover.x + 12 } : { left: hover.x + 14 }),
-    ...(hover.y > size.height - 110 ? { bottom: size.height - hover.y + 10 } : { top: hover.y + 14 }),
-  };
-  return (
-    <div className={styles.tooltip} style={place} aria-hidden="true">
-      <strong>{title}</strong>
-      {lines.map((line) => (
-        <div key={line}>{line}</div>
-      ))}
     </div>
   );
 }

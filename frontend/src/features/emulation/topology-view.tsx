@@ -9,6 +9,7 @@ import {
   useState,
 } from "react";
 import { paletteOf } from "@/render/resolve";
+import { useSize } from "@/render/use-size";
 import { useZoom, ZOOM_STEP } from "@/render/use-zoom";
 import { plural, type ThemeName } from "@/units";
 import styles from "./emulation.module.css";
@@ -59,7 +60,7 @@ export function TopologyView({
 }: TopologyViewProps) {
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [size, setSize] = useState({ width: 0, height: 0 });
+  const size = useSize(frame);
   const [hover, setHover] = useState<Hover | null>(null);
   const layout = useMemo(
     () => (size.width > 0 ? layoutFor(network, size.width, size.height) : null),
@@ -80,20 +81,6 @@ export function TopologyView({
       });
   };
 
-  useLayoutEffect(() => {
-    const node = frame.current;
-    if (!node) return;
-    const measure = () =>
-      setSize((before) =>
-        before.width === node.clientWidth && before.height === node.clientHeight
-          ? before
-          : { width: node.clientWidth, height: node.clientHeight },
-      );
-    measure();
-    const observer = new ResizeObserver(measure);
-    observer.observe(node);
-    return () => observer.disconnect();
-  }, []);
   useEffect(() => () => cancelAnimationFrame(pending.current), []);
 
   const marked = useMemo(() => {

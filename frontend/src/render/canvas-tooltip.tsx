@@ -1,0 +1,66 @@
+/** What a picture of the plan says of the thing under the pointer. */
+import type { CSSProperties } from "react";
+import {
+  describe,
+  describeHeat,
+  describeStruck,
+  type Hit,
+  type HitItem,
+  type LinkHeat,
+  type PlanModel,
+  type Struck,
+} from "@/scene";
+import { THEMES, type ThemeName } from "@/units";
+import styles from "./plan-canvas.module.css";
+import type { Size } from "./transform";
+
+/** What the picture shows, as far as its items can be described by it. */
+export interface Shown {
+  model: PlanModel;
+  heat?: LinkHeat;
+  struck?: Struck;
+}
+
+export interface Hovered {
+  hit: Hit;
+  /** CSS pixels in the picture. */
+  x: number;
+  y: number;
+}
+
+/** What an item is, what is broken of it, and what its links carry where that is shown. */
+export function describeHit({ model, heat, struck }: Shown, item: HitItem) {
+  const { title, lines } = describe(model, item);
+  const broken = struck ? describeStruck(model, struck, item) : [];
+  const carried = heat ? describeHeat(model, heat, item) : "";
+  return { title, lines: [...broken, ...(carried === "" ? [] : [carried]), ...lines] };
+}
+
+export function CanvasTooltip({
+  shown,
+  hover,
+  size,
+  theme,
+}: {
+  shown: Shown;
+  hover: Hovered;
+  size: Size;
+  theme: ThemeName;
+}) {
+  const { title, lines } = describeHit(shown, hover.hit.item);
+  const tokens = THEMES[theme];
+  const place: CSSProperties = {
+    color: tokens.ink,
+    background: tokens.background,
+    ...(hover.x > size.width - 240 ? { right: size.width - hover.x + 12 } : { left: hover.x + 14 }),
+    ...(hover.y > size.height - 110 ? { bottom: size.height - hover.y + 10 } : { top: hover.y + 14 }),
+  };
+  return (
+    <div className={styles.tooltip} style={place} aria-hidden="true">
+      <strong>{title}</strong>
+      {lines.map((line) => (
+        <div key={line}>{line}</div>
+      ))}
+    </div>
+  );
+}
