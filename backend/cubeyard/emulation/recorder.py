@@ -124,7 +124,9 @@ class Tick:
             int(frame.get("tick", 0)),
             float(frame.get("at_secs", 0.0)),
             np.array([forth, back], dtype=np.int64),
-            *(_both_ways(of_links.get(name), links) for name in ("packets", "drops", "queue")),
+            _both_ways(of_links.get("packets"), links),
+            _both_ways(of_links.get("drops"), links),
+            _both_ways(of_links.get("queue"), links),
             np.array(_column(of_servers.get("relayed"), servers), dtype=np.int64),
             _column(of_servers.get("own"), servers),
             [float(one or 0) for one in _filled(of_servers.get("cpu"), servers)],
@@ -181,9 +183,15 @@ class Recorder:
 
     def _sums(self) -> Sums:
         links, flows = len(self.question.network.links), len(self.question.flows)
-        by_link = (np.zeros((2, links), np.int64) for _ in range(4))
-        servers = np.zeros(len(self._servers), np.int64)
-        return Sums(*by_link, np.zeros(flows, np.int64), servers, np.ones(flows, np.bool_))
+        return Sums(
+            links=np.zeros((2, links), np.int64),
+            packets=np.zeros((2, links), np.int64),
+            link_drops=np.zeros((2, links), np.int64),
+            longest_queue=np.zeros((2, links), np.int64),
+            flows=np.zeros(flows, np.int64),
+            relayed=np.zeros(len(self._servers), np.int64),
+            alive=np.ones(flows, np.bool_),
+        )
 
     def take(self, frame: Json) -> tuple[Tick, float]:
         """A tick, and how many seconds it stands for."""
