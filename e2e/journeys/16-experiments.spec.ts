@@ -62,6 +62,11 @@ test("each workload has its own parameters, and bad ones are refused at their fi
   await fields.getByLabel("Fault 1, how it is chosen").selectOption("names");
   await fields.getByLabel("Fault 1, names").fill("<1,2> 03");
   await expect(estimate(page)).toContainText("1 server, 1 switch");
+  // A link may go on with less; what carries nothing less is said at its field.
+  await fields.getByLabel("Fault 1, how it breaks").selectOption("link-rate");
+  await expect(fields.getByRole("group", { name: "Fault 1" })).toContainText("strikes no link");
+  await fields.getByLabel("Fault 1, names").fill("00/<0,0>");
+  await expect(estimate(page)).toContainText("1 link in part");
   await fields.getByRole("button", { name: "Remove fault 1" }).click();
 
   // Only the schemes of the family are offered.

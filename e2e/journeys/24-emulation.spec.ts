@@ -212,7 +212,8 @@ test("a plan too large for the machine is refused with a slice to take, from the
   await expect(fields.getByRole("button", { name: "Run", exact: true })).toBeDisabled();
   await accessible(page);
   await fields.getByRole("radio", { name: "Flow engine" }).click();
-  await expect(fields.getByLabel("Fault 1, how it breaks")).toHaveCount(0);
+  await expect(fields.getByLabel("Fault 1, how it breaks")).toHaveValue("down");
+  await expect(fields.getByLabel("Fault 1, on and off every so many seconds")).toHaveCount(0);
   await expect(fields.getByRole("group", { name: "A slice of the plan" })).toHaveCount(0);
 
   // The same by the palette.

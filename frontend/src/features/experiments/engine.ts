@@ -1,4 +1,5 @@
 /** Which engine answers a draft, and what of the draft each engine knows. */
+import { faultKind } from "../shared/fault-kinds";
 import { isObject, type JsonObject, setIn } from "../shared/spec";
 import { type Draft, faultsOf, plansOf, seedsOf, withFaults } from "./draft";
 
@@ -10,12 +11,6 @@ export const SMALL_PLAN: JsonObject = { topology: { family: "bcube", n: 4, k: 1 
 export const DEFAULT_LINK_GBPS = 0.1;
 
 export const engineOf = (draft: Draft): Engine => (draft.engine === "emulation" ? "emulation" : "flow");
-
-/** Ways to break that both engines know, and the number that each needs. */
-const PREDICTED_KINDS: Record<string, string> = {
-  "link-rate": "rate_bits_per_sec",
-  "link-loss": "loss_ratio",
-};
 
 /**
  * The same question to the other engine. Real packets are sent once, over one plan and with one seed; of ways to break
@@ -35,12 +30,12 @@ export function withEngine(draft: Draft, engine: Engine): Draft {
     } as Draft;
   const { engine: ______, emulation: _______, ...flow } = kept;
   const plain = faultsOf(draft).map(({ target, at_secs, until_secs, kind, ...numbers }) => {
-    const needs = typeof kind === "string" ? PREDICTED_KINDS[kind] : undefined;
+    const { predicted, parameter } = faultKind(kind);
     return {
       target: target!,
       ...(at_secs !== undefined && { at_secs }),
       ...(until_secs !== undefined && { until_secs }),
-      ...(needs && { kind: kind!, [needs]: numbers[needs]! }),
+      ...(predicted && parameter && { kind: kind!, [parameter.name]: numbers[parameter.name]! }),
     };
   });
   return { ...withFaults(flow as Draft, plain), link_load: true } as Draft;

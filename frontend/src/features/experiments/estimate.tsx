@@ -104,11 +104,13 @@ export function EstimateView({ draft, estimate }: { draft: Draft; estimate: Esti
   );
 }
 
-function failedText({ servers, switches, links }: Estimate["topologies"][number]["failed"]): string {
+function failedText(failed: Estimate["topologies"][number]["failed"]): string {
+  const { servers, switches, links, degraded_links } = failed;
   const parts = [
     servers > 0 && plural(servers, "server"),
     switches > 0 && plural(switches, "switch", "switches"),
     links > 0 && plural(links, "link"),
+    degraded_links > 0 && `${plural(degraded_links, "link")} in part`,
   ].filter(Boolean);
   return parts.length > 0 ? parts.join(", ") : "nothing";
 }

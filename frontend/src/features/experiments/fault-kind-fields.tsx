@@ -1,17 +1,20 @@
 import { NumberInput, Select } from "@/ui/form";
-import { FAULT_KINDS, faultKind } from "../shared/fault-kinds";
+import { faultKind, kindsOf } from "../shared/fault-kinds";
 import { type JsonObject, setIn } from "../shared/spec";
 import own from "./emulation-section.module.css";
 import styles from "./experiments.module.css";
 
-/** How it breaks, with the number that some kinds need, and whether it comes and goes. */
+/** How it breaks, with the number that some kinds need; and with real packets, whether it comes and goes. */
 export function FaultKindFields({
   number,
   fault,
+  realPackets,
   onChange,
 }: {
   number: number;
   fault: JsonObject;
+  /** They know more ways to break than the engine. */
+  realPackets: boolean;
   onChange: (fault: JsonObject) => void;
 }) {
   const form = faultKind(fault.kind);
@@ -35,7 +38,7 @@ export function FaultKindFields({
           <Select
             aria-label={label("how it breaks")}
             value={form.kind}
-            options={FAULT_KINDS.map(({ kind, title }) => ({ value: kind, label: title }))}
+            options={kindsOf(realPackets).map(({ kind, title }) => ({ value: kind, label: title }))}
             onChange={changeKind}
           />
         </span>
@@ -59,18 +62,20 @@ export function FaultKindFields({
           </span>
         )}
       </div>
-      <div className={styles.faultRow}>
-        <span>on and off every</span>
-        <NumberInput
-          aria-label={label("on and off every so many seconds")}
-          value={typeof fault.flap_secs === "number" ? fault.flap_secs : null}
-          onChange={(secs) => onChange(setIn(fault, "flap_secs", secs ?? undefined))}
-          optional
-          min={0}
-          unit="s"
-          placeholder="does not flap"
-        />
-      </div>
+      {realPackets && (
+        <div className={styles.faultRow}>
+          <span>on and off every</span>
+          <NumberInput
+            aria-label={label("on and off every so many seconds")}
+            value={typeof fault.flap_secs === "number" ? fault.flap_secs : null}
+            onChange={(secs) => onChange(setIn(fault, "flap_secs", secs ?? undefined))}
+            optional
+            min={0}
+            unit="s"
+            placeholder="does not flap"
+          />
+        </div>
+      )}
     </>
   );
 }

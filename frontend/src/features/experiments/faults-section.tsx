@@ -165,7 +165,7 @@ function FaultFields({
           placeholder="for good"
         />
       </div>
-      {realPackets && <FaultKindFields number={number} fault={fault} onChange={onChange} />}
+      <FaultKindFields number={number} fault={fault} realPackets={realPackets} onChange={onChange} />
       {message && (
         <p id={said} className={styles.message}>
           {message}

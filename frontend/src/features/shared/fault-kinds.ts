@@ -1,4 +1,4 @@
-/** The ways real packets know of breaking things: what each strikes, what it is called, and the number it needs. */
+/** The ways of breaking things: what each strikes, what it is called, the number it needs, and who knows it. */
 import type { components } from "@/api/schema";
 
 export type FaultKind = components["schemas"]["Fault"]["kind"];
@@ -21,6 +21,8 @@ export interface FaultKindForm {
   title: string;
   detail: string;
   parameter?: FaultParameter;
+  /** The flow engine knows it too; of the others real packets alone. */
+  predicted?: true;
 }
 
 export const FAULT_KINDS: readonly FaultKindForm[] = [
@@ -29,6 +31,7 @@ export const FAULT_KINDS: readonly FaultKindForm[] = [
     strikes: "any",
     title: "Down",
     detail: "Servers and switches off, cables pulled: whatever the target is.",
+    predicted: true,
   },
   {
     kind: "cable-pulled",
@@ -53,6 +56,7 @@ export const FAULT_KINDS: readonly FaultKindForm[] = [
     strikes: "link",
     title: "Link slower",
     detail: "The link goes on at a lower rate.",
+    predicted: true,
     parameter: { name: "rate_bits_per_sec", label: "Rate left", unit: "Mb/s", factor: 1e6, otherwise: 10 },
   },
   {
@@ -60,6 +64,7 @@ export const FAULT_KINDS: readonly FaultKindForm[] = [
     strikes: "link",
     title: "Link loses packets",
     detail: "Some packets vanish, drawn by the seed.",
+    predicted: true,
     parameter: { name: "loss_ratio", label: "Lost", unit: "%", factor: 0.01, otherwise: 5 },
   },
   {
@@ -100,6 +105,10 @@ export const FAULT_KINDS: readonly FaultKindForm[] = [
     detail: "All its ports lose their carrier.",
   },
 ];
+
+/** What an engine can be asked to break. */
+export const kindsOf = (realPackets: boolean): FaultKindForm[] =>
+  FAULT_KINDS.filter(({ predicted }) => realPackets || predicted);
 
 export const faultKind = (kind: unknown): FaultKindForm =>
   FAULT_KINDS.find((form) => form.kind === kind) ?? FAULT_KINDS[0]!;
