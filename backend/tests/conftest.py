@@ -11,6 +11,8 @@ from pathlib import Path
 import psycopg
 import pytest
 from fastapi.testclient import TestClient
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from cubeyard.app import create_app, prepare
 from cubeyard.engine import Engine
@@ -23,6 +25,10 @@ SMALL = {"family": "bcube", "n": 4, "k": 1}
 """16 servers, 8 switches, 32 links."""
 PAPER = {"family": "bcube", "n": 8, "k": 3, "servers": 2048}
 """The paper's container: 2,048 servers, 1,280 switches, 8,192 links."""
+
+# How long an example takes is the machine's business: one that is busy fails no test.
+hypothesis_settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("house")
 
 _numbers = itertools.count(1)
 

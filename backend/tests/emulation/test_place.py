@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 import typer
 
-from cubeyard.cli_emulate import _fault, _hypothesis, _rate
+from cubeyard.cli_emulate import _hypothesis, _rate
+from cubeyard.cli_faults import read_fault
 from cubeyard.emulation.fabric_client import FabricClient, FabricGoneError
 from cubeyard.emulation.images import _layer
 from cubeyard.emulation.place import Place
@@ -164,7 +165,7 @@ def _refuse(message: str) -> None:
     ],
 )
 def test_faults_in_words(text: str, fault: dict[str, Any]) -> None:
-    assert _fault(text, _refuse) == fault
+    assert read_fault(text, _refuse) == fault
 
 
 def test_a_hypothesis_in_words() -> None:
@@ -176,7 +177,7 @@ def test_a_hypothesis_in_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parse", "text"), [(_rate, "fast"), (_rate, "-5M"), (_rate, "0"), (_fault, "03"), (_hypothesis, "x")]
+    ("parse", "text"), [(_rate, "fast"), (_rate, "-5M"), (_rate, "0"), (read_fault, "03"), (_hypothesis, "x")]
 )
 def test_words_that_mean_nothing_are_refused(parse: Any, text: str) -> None:
     with pytest.raises(typer.BadParameter):
