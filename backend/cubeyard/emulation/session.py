@@ -253,8 +253,8 @@ class Session:
             return outcome  # one that flaps is whole at its end, or was never injected
         try:
             if action == "inject":
-                self._had_fault = True
                 at_nanos = self._injector.inject(fault)
+                self._had_fault = True
                 self._faults.append(
                     {
                         **fault.described(),

@@ -113,9 +113,17 @@ class Fault(Request):
 
 
 class FaultRequest(Fault):
-    """A fault as it is asked for: with the number that its kind needs, and no other."""
+    """A fault as it is asked for: with the number that its kind needs, and no other, and in order of time."""
 
     model_config = ConfigDict(validate_default=True)
+
+    @field_validator("until_secs")
+    @classmethod
+    def _not_before_it_strikes(cls, value: float | None, info: ValidationInfo) -> float | None:
+        at_secs = info.data.get("at_secs")
+        if value is not None and at_secs is not None and value < at_secs:
+            raise ValueError(f"it is before at_secs, which is {at_secs:g}; give a later time, or leave it out")
+        return value
 
     @field_validator(*PARAMETERS.values())
     @classmethod

@@ -140,6 +140,21 @@ def test_a_database_that_restarts_between_two_ticks_ends_no_session(
         assert row.outcome == {"ok": True}
 
 
+def test_a_fault_that_ends_before_it_strikes_is_refused(client: TestClient, run: str) -> None:
+    """It would strike, and never end."""
+    backwards = {**PULLED, "at_secs": 5, "until_secs": 4.9}
+    for path, body, field in (
+        (f"runs/{run}/faults", backwards, "body.until_secs"),
+        ("experiments", {**ASKED, "faults": [backwards]}, "body.faults.0.until_secs"),
+    ):
+        answer = client.post(f"{API}/{path}", json=body)
+        assert answer.status_code == 422
+        (error,) = answer.json()["errors"]
+        assert (error["field"], error["value"]) == (field, 4.9)
+        assert "before at_secs, which is 5" in error["message"]
+    assert client.post(f"{API}/runs/{run}/faults", json={**backwards, "until_secs": 5}).status_code == 202
+
+
 NUMBERS = st.integers(-(2**70), 2**70) | st.floats() | st.sampled_from([0, 0.5, 1, 5, 1e9])
 WORDS = (
     st.sampled_from(["00", "11", "<0,0>", "00/<0,0>", "R01", "all", "50% of servers", "", "\0", "\ud800", "é" * 300])

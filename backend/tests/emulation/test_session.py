@@ -221,6 +221,8 @@ def test_a_fault_that_cannot_be_made_fails_alone(engine: Engine, place: Place, f
     report = run(place, question(engine, faults=[loss]), sink)
     (frame,) = sink.of("fault")
     assert (frame["state"], frame["reason"]) == ("failed", "inject is not possible now. Wait.")
+    assert report["faults"] == []
+    assert report["windows"].keys() == {"before"}, "nothing was broken"
     assert report["ended"] == "done"
 
 
