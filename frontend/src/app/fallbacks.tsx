@@ -14,6 +14,7 @@ export function ErrorPage({ error }: { error: unknown }) {
 export function NotFoundPage() {
   return (
     <Shell>
+      <h1 className="visually-hidden">Not found</h1>
       <Empty title="There is nothing at this address">
         <p>
           Go to <Link to="/">the working plan</Link>, <Link to="/compare">the comparison</Link> or{" "}

@@ -21,6 +21,10 @@ export interface Shown {
   struck?: Struck;
 }
 
+const LINE_PX = 16;
+/** About as many are in a line. */
+const LETTERS = 44;
+
 export interface Hovered {
   hit: Hit;
   /** CSS pixels in the picture. */
@@ -49,11 +53,13 @@ export function CanvasTooltip({
 }) {
   const { title, lines } = describeHit(shown, hover.hit.item);
   const tokens = THEMES[theme];
+  // A long line takes two.
+  const heightPx = 40 + LINE_PX * lines.reduce((sum, line) => sum + Math.ceil(line.length / LETTERS), 0);
   const place: CSSProperties = {
     color: tokens.ink,
     background: tokens.background,
     ...(hover.x > size.width - 240 ? { right: size.width - hover.x + 12 } : { left: hover.x + 14 }),
-    ...(hover.y > size.height - 110 ? { bottom: size.height - hover.y + 10 } : { top: hover.y + 14 }),
+    ...(hover.y > size.height - heightPx ? { bottom: size.height - hover.y + 10 } : { top: hover.y + 14 }),
   };
   return (
     <div className={styles.tooltip} style={place} aria-hidden="true">

@@ -187,6 +187,8 @@ export function Select({
       {...rest}
       className={styles.select}
       style={width ? { width } : undefined}
+      // Where it is cut off, it can still be read.
+      title={options.find((option) => option.value === value)?.label}
       value={value}
       onChange={(event) => onChange(event.target.value)}
     >

@@ -23,9 +23,9 @@ export function Inspector(props: InspectorProps) {
   return (
     <div className={side.inspector} data-testid="inspector">
       <div className={side.itemHead}>
-        <h3>
+        <h2>
           <span className={styles.muted}>{item.kind}</span> {itemName(network, item)}
-        </h3>
+        </h2>
         {broken && <span className={side.brokenMark}>{faultKind(broken).title.toLowerCase()}</span>}
         <span className={styles.space} />
         <FidelityMark fidelity={session.report?.fidelity ?? null} />

@@ -128,13 +128,16 @@ function FigureView({ id }: { id: string }) {
     >
       <div className={styles.page}>
         {query.isError && !figure ? (
-          <ProblemView
-            title="This figure cannot be shown"
-            error={query.error}
-            onRetry={() => void query.refetch()}
-          >
-            <Link to="/figures">All figures</Link>
-          </ProblemView>
+          <>
+            <h1 className="visually-hidden">Figure</h1>
+            <ProblemView
+              title="This figure cannot be shown"
+              error={query.error}
+              onRetry={() => void query.refetch()}
+            >
+              <Link to="/figures">All figures</Link>
+            </ProblemView>
+          </>
         ) : !figure ? (
           <div className={styles.loading}>
             {Array.from({ length: 10 }, (_, at) => (

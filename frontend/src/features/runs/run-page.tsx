@@ -33,6 +33,7 @@ export default function RunPage({ views }: { views: RunViews }) {
   if (problem && !run.data)
     return (
       <Shell>
+        <h1 className="visually-hidden">Run</h1>
         <ProblemView
           title="This run cannot be shown"
           error={problem}
@@ -55,6 +56,7 @@ export default function RunPage({ views }: { views: RunViews }) {
   if (!View)
     return (
       <Shell>
+        <h1 className="visually-hidden">Run</h1>
         <ProblemView
           title="This run cannot be shown"
           error={new Error(`This page knows no view for the engine “${experiment.data?.engine}”.`)}
