@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cubeyard.emulation.deploy import Deployment
-from cubeyard.emulation.fabric_client import FabricError
+from cubeyard.emulation.fabric_client import FabricError, FabricGoneError
 from cubeyard.emulation.faults import KINDS, Fault, Strike
 from cubeyard.emulation.injector import Injector
 
@@ -27,9 +27,12 @@ class Machine:
         self.servers = dict.fromkeys(SERVERS, "runs")
         self.faults: set[str] = set()
         self.calls_left = -1
+        self.gone = False
 
     def _called(self, refused: bool = False) -> None:
         self.calls_left -= 1
+        if self.gone:
+            raise FabricGoneError("gone")
         if refused or self.calls_left == 0:
             raise FabricError({"code": "refused", "message": "not now"})
 
@@ -124,3 +127,13 @@ def test_one_thing_that_cannot_be_mended_keeps_nothing_else_broken() -> None:
     injector.recover(fault)
     assert not machine.faults
     assert not injector.active
+
+
+def test_a_fabric_that_has_gone_is_not_asked_for_the_rest() -> None:
+    machine = Machine(in_containers=False)
+    injector, fault = Injector("run", cast(Deployment, machine)), a_fault(1, [("cable-pulled", one) for one in SERVERS])
+    injector.inject(fault)
+    machine.gone, machine.calls_left = True, 100
+    with pytest.raises(FabricGoneError):
+        injector.recover(fault)
+    assert machine.calls_left == 99
