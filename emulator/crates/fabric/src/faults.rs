@@ -260,7 +260,8 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// How everything is under these faults, the later ones winning.
+    /// How everything is under these faults, in any order. On one link the least rate counts, delays add up, and a packet
+    /// has to survive each loss: as the flow engine takes it.
     pub fn under<'a>(network: &Checked, faults: impl IntoIterator<Item = &'a Fault>) -> Conditions {
         let normal = |link: usize| EndCondition {
             up: true,
@@ -315,11 +316,11 @@ impl Conditions {
             }
             Effect::Rate(link, rate) => {
                 for end in &mut self.ends[link] {
-                    end.rate_bits_per_sec = rate;
+                    end.rate_bits_per_sec = end.rate_bits_per_sec.min(rate);
                 }
             }
-            Effect::Loss(link, loss) => self.impair(link, |(delay_secs, _)| (delay_secs, loss)),
-            Effect::Delay(link, delay_secs) => self.impair(link, |(_, loss)| (delay_secs, loss)),
+            Effect::Loss(link, loss) => self.impair(link, 0.0, loss),
+            Effect::Delay(link, delay_secs) => self.impair(link, delay_secs, 0.0),
         }
     }
 
@@ -331,15 +332,17 @@ impl Conditions {
         }
     }
 
-    fn impair(&mut self, link: usize, change: impl Fn((f64, f64)) -> (f64, f64)) {
+    fn impair(&mut self, link: usize, more_delay_secs: f64, more_loss: f64) {
         for condition in &mut self.ends[link] {
-            let now = match condition.queue {
+            let (delay_secs, loss) = match condition.queue {
                 QueueCondition::Cut => continue,
                 QueueCondition::Normal => (0.0, 0.0),
                 QueueCondition::Impaired { delay_secs, loss } => (delay_secs, loss),
             };
-            let (delay_secs, loss) = change(now);
-            condition.queue = QueueCondition::Impaired { delay_secs, loss };
+            condition.queue = QueueCondition::Impaired {
+                delay_secs: delay_secs + more_delay_secs,
+                loss: 1.0 - (1.0 - loss) * (1.0 - more_loss),
+            };
         }
     }
 }

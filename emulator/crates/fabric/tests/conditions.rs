@@ -1,0 +1,152 @@
+//! What faults come to together, without a kernel.
+
+mod common;
+
+use common::bcube;
+use cubeyard_fabric::faults::{Conditions, EndCondition, Fault, QueueCondition, ServerCondition};
+use cubeyard_fabric::network::Checked;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const RUN: &str = "conditions1234";
+const LINK: usize = 3;
+
+fn under(network: &Checked, faults: &[Value]) -> Conditions {
+    let faults: Vec<Fault> = faults
+        .iter()
+        .enumerate()
+        .map(|(id, fault)| {
+            let mut fault = fault.clone();
+            fault["id"] = json!(id);
+            Fault::from_json(network, fault).expect("a fault")
+        })
+        .collect();
+    Conditions::under(network, &faults)
+}
+
+fn on_link(fault: &Value) -> Value {
+    let mut fault = fault.clone();
+    fault["target"] = json!({"link": LINK});
+    fault
+}
+
+fn a_fault() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        (1e5..2e8).prop_map(|rate| json!({"kind": "link-rate", "rate_bits_per_sec": rate})),
+        (0.01..1.0).prop_map(|loss| json!({"kind": "link-loss", "loss_ratio": loss})),
+        (0.001..0.1).prop_map(|delay| json!({"kind": "link-delay", "delay_secs": delay})),
+        Just(json!({"kind": "cable-pulled"})),
+        Just(json!({"kind": "cable-cut-silent"})),
+    ]
+}
+
+fn near(one: &EndCondition, other: &EndCondition) -> bool {
+    let close = |one: f64, other: f64| (one - other).abs() <= 1e-9;
+    one.up == other.up
+        && one.rate_bits_per_sec == other.rate_bits_per_sec
+        && match (one.queue, other.queue) {
+            (
+                QueueCondition::Impaired { delay_secs, loss },
+                QueueCondition::Impaired {
+                    delay_secs: other_delay,
+                    loss: other_loss,
+                },
+            ) => close(delay_secs, other_delay) && close(loss, other_loss),
+            (one, other) => one == other,
+        }
+}
+
+proptest! {
+    #[test]
+    fn the_order_of_faults_on_a_link_does_not_matter(
+        faults in prop::collection::vec(a_fault(), 0..6),
+        turn in any::<prop::sample::Index>(),
+    ) {
+        let network = bcube(2, 1, RUN);
+        let faults: Vec<Value> = faults.iter().map(on_link).collect();
+        let mut turned = faults.clone();
+        if !turned.is_empty() {
+            turned.rotate_left(turn.index(faults.len()));
+        }
+        let (one, other) = (under(&network, &faults), under(&network, &turned));
+        for end in 0..2 {
+            prop_assert!(near(&one.ends[LINK][end], &other.ends[LINK][end]), "{:?} {:?}", one.ends, other.ends);
+        }
+    }
+
+    #[test]
+    fn a_further_fault_makes_no_link_better(
+        faults in prop::collection::vec(a_fault(), 0..5),
+        further in a_fault(),
+    ) {
+        let network = bcube(2, 1, RUN);
+        let mut faults: Vec<Value> = faults.iter().map(on_link).collect();
+        let before = under(&network, &faults);
+        faults.push(on_link(&further));
+        let after = under(&network, &faults);
+        for (before, after) in before.ends[LINK].iter().zip(&after.ends[LINK]) {
+            prop_assert!(after.rate_bits_per_sec <= before.rate_bits_per_sec);
+            prop_assert!(before.up || !after.up);
+            if let QueueCondition::Impaired { delay_secs, loss } = before.queue {
+                match after.queue {
+                    QueueCondition::Normal => prop_assert!(false, "it is mended by a fault"),
+                    QueueCondition::Cut => {}
+                    QueueCondition::Impaired { delay_secs: delay_after, loss: loss_after } => {
+                        prop_assert!(delay_after >= delay_secs && loss_after >= loss - 1e-12);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn faults_on_one_link_add_up_as_in_the_flow_engine() {
+    let network = bcube(2, 1, RUN);
+    let faults = [
+        json!({"kind": "link-rate", "rate_bits_per_sec": 1e7}),
+        json!({"kind": "link-rate", "rate_bits_per_sec": 4e7}),
+        json!({"kind": "link-loss", "loss_ratio": 0.5}),
+        json!({"kind": "link-loss", "loss_ratio": 0.2}),
+        json!({"kind": "link-delay", "delay_secs": 0.01}),
+    ];
+    let struck = under(&network, &faults.iter().map(on_link).collect::<Vec<_>>());
+    let expected = EndCondition {
+        up: true,
+        queue: QueueCondition::Impaired {
+            delay_secs: 0.01,
+            loss: 0.6,
+        },
+        rate_bits_per_sec: 1e7,
+    };
+    for end in &struck.ends[LINK] {
+        assert!(near(end, &expected), "{end:?}");
+    }
+    let faster = under(
+        &network,
+        &[on_link(&json!({"kind": "link-rate", "rate_bits_per_sec": 1e9}))],
+    );
+    assert_eq!(
+        faster,
+        Conditions::under(&network, []),
+        "a link is never faster than it was made"
+    );
+}
+
+#[test]
+fn a_server_that_is_killed_takes_its_ports_along_and_a_frozen_one_keeps_them() {
+    let network = bcube(2, 1, RUN);
+    let killed = under(
+        &network,
+        &[
+            json!({"kind": "server-frozen", "target": {"server": 1}}),
+            json!({"kind": "server-killed", "target": {"server": 0}}),
+        ],
+    );
+    assert_eq!(
+        killed.servers[..2],
+        [ServerCondition::Killed, ServerCondition::Frozen]
+    );
+    let down = killed.ends.iter().flatten().filter(|end| !end.up).count();
+    assert_eq!(down, 2, "its own two ports");
+}
