@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from random import Random
 from typing import Any
 
 import orjson
@@ -150,24 +152,34 @@ def test_an_application_s_own_flow_is_told_by_its_tuple() -> None:
     assert event["tuple"]["dport"] == 80
 
 
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9)) | st.none(), max_size=60))
-def test_sources_take_turns_and_none_holds_more_than_its_share(steps: list[tuple[int, int] | None]) -> None:
-    """Each step says something, or takes what is next. Against lists that are searched from the start."""
-    queue: FairQueue[int] = FairQueue(3)
+@given(st.integers(0, 2**32))
+def test_sources_take_turns_and_none_holds_more_than_its_share(seed: int) -> None:
+    """A hundred times somebody says something, or what is next is taken: against one list in order of turns."""
+    draws, queue = Random(seed), FairQueue[int](3)
     waiting: list[tuple[int, int]] = []
-    refused = 0
-    for step in steps:
-        if step is None:
-            first = waiting[0][0] if waiting else None
+    refused: Counter[int] = Counter()
+    for number in range(100):
+        source = draws.randrange(3)
+        if draws.random() < 0.4:
             assert next(queue.turns(), None) == (waiting[0][1] if waiting else None)
             # Whose turn it was waits behind everybody else.
-            rest = waiting[1:]
-            waiting = [one for one in rest if one[0] != first] + [one for one in rest if one[0] == first]
+            first, rest = waiting[:1], waiting[1:]
+            mine = [one for one in rest if one[0] == first[0][0]]
+            waiting = [one for one in rest if one not in mine] + mine
             continue
-        taken = sum(source == step[0] for source, _ in waiting) < 3
-        assert queue.put(*step) is taken
-        if taken:
-            mine = [i for i, one in enumerate(waiting) if one[0] == step[0]]
-            waiting.insert(mine[-1] + 1 if mine else len(waiting), step)
-        refused += not taken
-    assert sum(queue.left_out.values()) == refused
+        mine = [i for i, one in enumerate(waiting) if one[0] == source]
+        assert queue.put(source, number) is (len(mine) < 3)
+        if len(mine) == 3:
+            refused[source] += 1
+        else:
+            waiting.insert(mine[-1] + 1 if mine else len(waiting), (source, number))
+    assert queue.left_out == refused
+    assert list(queue.turns()) == _in_turns(waiting)
+
+
+def _in_turns(waiting: list[tuple[int, int]]) -> list[int]:
+    """One of each source after the other, in the order in which the sources stand there."""
+    lines: dict[int, list[int]] = {}
+    for source, number in waiting:
+        lines.setdefault(source, []).append(number)
+    return [line[turn] for turn in range(3) for line in lines.values() if turn < len(line)]
