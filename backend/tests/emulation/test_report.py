@@ -134,45 +134,50 @@ def test_a_session_in_which_every_flow_died_is_reported(engine: Engine) -> None:
 
 def test_the_whole_report(engine: Engine) -> None:
     recorder = Recorder(question(engine, TINY, "permutation"))
+    frame = {**busy_frame(1, 4, 8, 4), "drops": {"ttl": 1, "no_route": 2}}
+    frame["flows"]["bytes"] = [100_000, 125_000, 125_000, 125_000]
     for number in range(1, 25):
-        tick, secs = recorder.take({**busy_frame(number, 4, 8, 4), "drops": {"ttl": 1, "no_route": 2}})
-        part: Part = "before" if number <= 10 else "during" if number <= 15 else "after"
+        tick, secs = recorder.take({**frame, "tick": number, "at_secs": number / 10})
+        part: Part = "before" if number <= 12 else "during" if number <= 15 else "after"
         recorder.count(tick, secs, number / 10, part)
     events = recorder.events
-    events.hear([chosen(0, "path_switched"), *[{"kind": "probe", "server": 2, "took_nanos": 1_500}] * 4], 5, 2.0)
-    events.hear([{"kind": "probe", "server": 2, "took_nanos": 2_345}, *[{"kind": "x", "server": 3}] * 503], 5, 2.0)
+    moved = {**chosen(0, "path_switched"), "at_nanos": 123_456_789}
+    events.hear([moved, *[{"kind": "probe", "server": 2, "took_nanos": 1_500_000}] * 4], 5, 2.0)
+    events.hear([{"kind": "probe", "server": 2, "took_nanos": 2_345_678}, *[{"kind": "x", "server": 3}] * 503], 5, 2.0)
     events.hear([{"kind": "x", "server": 99}] * 501, 5, 2.0)
     faults = [
         {"id": "f1", "at_nanos": 4, "injected_at_secs": 0.9},
-        {"id": "f2", "at_nanos": 9, "injected_at_secs": 0.2},
+        {"id": "f2", "at_nanos": 200_000_000, "injected_at_secs": 0.2},
     ]
     found = make(recorder, Guard(None), pair(0.98), faults, ended="aborted", timings={"up_secs": 0.5})
-    rate = 1e8 / 10
+    rate, slowest = 1e7, 8e6
+    goodput = 3 * rate + slowest
     window = {
-        "secs": 1.0, "goodput_bits_per_sec": 4 * rate, "least_goodput_bits_per_sec": 4 * rate, "abt_bits_per_sec": 4 * rate,
-        "least_abt_bits_per_sec": 4 * rate, "stalled_flows": 0, "retransmits": 480, "drops": 30, "cpu": 0.7,
+        "secs": 1.2, "goodput_bits_per_sec": goodput, "least_goodput_bits_per_sec": goodput,
+        "abt_bits_per_sec": 4 * slowest, "least_abt_bits_per_sec": 4 * slowest, "stalled_flows": 0, "retransmits": 576,
+        "drops": 36, "cpu": 0.7,
     }  # fmt: skip
     network, flows = recorder.question.network, recorder.question.flows
     assert found == {
         "ended": "aborted",
         "verdict": {"outcome": "none", "sentence": "The run had no hypothesis."},
-        "aggregate_goodput_bits_per_sec": 4 * rate,
+        "aggregate_goodput_bits_per_sec": goodput,
         "ideal_bits_per_sec": round(sum(flow.ideal_bits_per_sec for flow in flows)),
         "header_efficiency": round((9000 - 36 - 52) / 9014, 4),
-        "abt_bits_per_sec": 4 * rate,
+        "abt_bits_per_sec": 4 * slowest,
         "predicted": recorder.question.prediction.document(),
         "total": {**window, "secs": 2.4, "retransmits": 48 * 24, "drops": 72},
         "windows": {
             "before": window,
-            "during": {**window, "secs": 0.5, "retransmits": 240, "drops": 15},
+            "during": {**window, "secs": 0.3, "retransmits": 144, "drops": 9},
             "after": {**window, "secs": 0.9, "retransmits": 432, "drops": 27},
         },
         "fidelity": judge(
-            pair(0.98), 4 * rate / sum(flow.ideal_bits_per_sec for flow in flows), 0.7, network.header_efficiency
+            pair(0.98), goodput / sum(flow.ideal_bits_per_sec for flow in flows), 0.7, network.header_efficiency
         ),
         "faults": [
             {
-                **faults[0], "detected_secs": None, "first_move_secs": 0.0, "last_move_secs": 0.0, "moves": 1,
+                **faults[0], "detected_secs": None, "first_move_secs": 0.1235, "last_move_secs": 0.1235, "moves": 1,
                 "recovered_secs": 1.1,
             },
             {
@@ -181,7 +186,7 @@ def test_the_whole_report(engine: Engine) -> None:
             },
         ],
         "path_switches": 1,
-        "probing": {"rounds": 5, "mean_secs": 0.000002},
+        "probing": {"rounds": 5, "mean_secs": 0.001669},
         "events_left_out": [{"server": "11", "count": 3}, {"server": "", "count": 1}],
         "drops": {"no_route": 48, "ttl": 24},
         "per_server": recorder.per_server(),
@@ -189,8 +194,8 @@ def test_the_whole_report(engine: Engine) -> None:
         "per_flow": recorder.per_flow(),
         "series": {
             "at_secs": [0.1, 1.0, 2.0],
-            "goodput_bits_per_sec": [4 * rate] * 3,
-            "abt_bits_per_sec": [4 * rate] * 3,
+            "goodput_bits_per_sec": [goodput] * 3,
+            "abt_bits_per_sec": [4 * slowest] * 3,
         },
         "timings": {"up_secs": 0.5},
     }  # fmt: skip
