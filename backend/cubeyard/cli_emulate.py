@@ -63,7 +63,9 @@ def register(app: typer.Typer, read_spec: Callable[[str], Json], explained: Expl
         ] = "containers",
         dataplane: Annotated[str, typer.Option(help="kernel (eBPF), or software.")] = "kernel",
         routing: Annotated[str | None, typer.Option(help="The scheme of the prediction beside it.")] = None,
-        mtu: Annotated[int, typer.Option(help="Of the servers' ports, in bytes.")] = 9000,
+        mtu: Annotated[
+            int | None, typer.Option(help="Of the servers' ports, in bytes; by the links' rate if left out.")
+        ] = None,
         settle: Annotated[float, typer.Option(help="Seconds sent before the measurement.")] = 3.0,
         calibrate: Annotated[
             float, typer.Option(help="Seconds that one pair is measured alone first; 0 for not.")

@@ -45,7 +45,7 @@ def read(engine: Engine, document: Json) -> Question:
     settings = Emulation.model_validate(document.get("emulation") or {})
     rate = (document.get("link_gbps") or DEFAULT_LINK_GBPS) * 1e9
     part = settings.slice.model_dump() if settings.slice is not None else None
-    network = networks.build(engine, document["plan"]["spec"], rate, settings.mtu, part)
+    network = networks.build(engine, document["plan"]["spec"], rate, settings.mtu_at(rate), part)
     network = networks.with_gateways(network, settings.gateways)
     refuse_oversize(network, settings.mode, engine.hosts)
     seed = document["seeds"][0]

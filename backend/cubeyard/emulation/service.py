@@ -42,7 +42,7 @@ def network_of(engine: Engine, document: Json) -> Network:
     settings = Emulation.model_validate(document.get("emulation") or {})
     rate = (document.get("link_gbps") or DEFAULT_LINK_GBPS) * 1e9
     part = settings.slice.model_dump() if settings.slice is not None else None
-    return networks.build(engine, document["plan"]["spec"], rate, settings.mtu, part)
+    return networks.build(engine, document["plan"]["spec"], rate, settings.mtu_at(rate), part)
 
 
 class Outliner:

@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from cubeyard.emulation import estimate as estimates
 from cubeyard.emulation import network as networks
@@ -13,7 +15,7 @@ from cubeyard.emulation.estimate import KEPT_BYTES, SERVER_BYTES, estimate, memo
 from cubeyard.emulation.flows import MAX_FLOWS, Flow, flows_of, for_fabric
 from cubeyard.emulation.network import outside_namespace, with_gateways
 from cubeyard.engine import Engine
-from cubeyard.experiments.emulation import Emulation
+from cubeyard.experiments.emulation import MTUS, PACKET_SECS, Emulation
 from cubeyard.kit.errors import ProblemError
 
 from .test_question import LARGE, network, question
@@ -113,8 +115,18 @@ def test_the_estimate_is_of_what_is_sent_by_this_many_cores(engine: Engine, monk
     assert (in_containers.memory_bytes, in_containers.start_secs) == (4 * 24 * 2**20, pytest.approx(1.72))
     assert in_containers.cpu == pytest.approx(found.cpu / 2), "two hosts have twice the cores"
     assert estimate(some, Emulation(dataplane="software"), flows).cpu == pytest.approx(6 * found.cpu)
-    paced = estimate(some, Emulation(flow_bits_per_sec=6e8, mtu=1500), flows)
+    paced = estimate(replace(some, mtu=1500), Emulation(flow_bits_per_sec=6e8), flows)
     assert paced.cpu == pytest.approx(1.25e8 * (4.3 + 7.2) / 1e9 / 4)
+
+
+@given(rate=st.floats(1e4, 1e12))
+@example(rate=4.8e7)
+@example(rate=1.6e7)
+def test_ports_take_the_longest_packets_that_suit_the_rate(rate: float) -> None:
+    mtu = Emulation().mtu_at(rate)
+    assert mtu == 1500 or mtu * 8 / rate <= PACKET_SECS
+    assert all(longer * 8 / rate > PACKET_SECS for longer in MTUS if longer > mtu)
+    assert Emulation(mtu=1400).mtu_at(rate) == 1400, "what is asked for"
 
 
 def test_a_network_takes_the_memory_that_is_free_and_no_more(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

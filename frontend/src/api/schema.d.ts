@@ -1819,10 +1819,9 @@ export interface components {
             calibrate_secs: number;
             /**
              * Mtu
-             * @description Of the ports, in bytes.
-             * @default 9000
+             * @description Of the ports, in bytes. If left out, the largest of 9000, 3000 and 1500 of which a link carries a packet in 1.5 ms: 9000 from 48 Mb/s on.
              */
-            mtu: number;
+            mtu?: number | null;
             /**
              * Protocol
              * @default tcp
@@ -2262,7 +2261,7 @@ export interface components {
         };
         /**
          * FaultRequest
-         * @description A fault as it is asked for: with the number that its kind needs, and no other.
+         * @description A fault as it is asked for: with the number that its kind needs, and no other, and in order of time.
          */
         FaultRequest: {
             /**

@@ -28,7 +28,7 @@ const TIMES: readonly NumberField[] = [
 ];
 
 const FINE: readonly NumberField[] = [
-  { path: "mtu", label: "MTU of the ports", unit: "B", otherwise: "9000", integer: true },
+  { path: "mtu", label: "MTU of the ports", unit: "B", otherwise: "by the rate", integer: true },
   { path: "calibrate_secs", label: "A pair alone, first, for", unit: "s", otherwise: "2" },
   { path: "connections", label: "Connections a flow", otherwise: "1", integer: true },
   {
