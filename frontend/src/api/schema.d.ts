@@ -1819,7 +1819,7 @@ export interface components {
             calibrate_secs: number;
             /**
              * Mtu
-             * @description Of the ports, in bytes. If left out, the largest of 9000, 3000 and 1500 of which a link carries a packet in 1.5 ms: 9000 from 48 Mb/s on.
+             * @description Of the ports, in bytes. If left out, the largest of 9000, 6000, 3000 and 1500 of which a link carries a packet in 2 ms: 9000 from 36 Mb/s on.
              */
             mtu?: number | null;
             /**
