@@ -45,6 +45,9 @@ def network_of(engine: Engine, document: Json) -> Network:
     return networks.build(engine, document["plan"]["spec"], rate, settings.mtu_at(rate), part)
 
 
+NEVER = "The run was over before it."
+
+
 class Outliner:
     """Answers for experiments with real packets before any is sent."""
 
@@ -74,9 +77,10 @@ class SessionService:
         row, document = self._emulated(run_id)
         scheduled, live = self._known(row.id, network_of(self._engine, document), document)
         said = self._said(row.id)
+        unsaid = {"state": "failed", "reason": NEVER} if row.state in FINISHED else {"state": "waiting"}
         items = []
         for fault in [*scheduled, *live]:
-            frame = said.get(fault.id, {})
+            frame = said.get(fault.id, unsaid)
             items.append(
                 schemas.FaultState(
                     id=fault.id,
@@ -85,7 +89,7 @@ class SessionService:
                     at_secs=frame.get("at_secs", None if fault in live else fault.at_secs),
                     until_secs=frame.get("until_secs", fault.until_secs),
                     live=fault in live,
-                    state=frame.get("state", "waiting"),
+                    state=frame["state"],
                     reason=frame.get("reason", ""),
                 )
             )

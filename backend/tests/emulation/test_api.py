@@ -206,6 +206,7 @@ def test_words_that_mean_nothing_are_refused_and_never_a_failure(
 
 
 def test_what_is_over_or_sends_no_packets_takes_no_faults(client: TestClient, run: str) -> None:
+    assert [one["state"] for one in client.get(f"{API}/runs/{run}/faults").json()["items"]] == ["waiting"]
     calls = [
         ("POST", "faults", PULLED),
         ("POST", "faults/f1/recover", None),
@@ -219,6 +220,7 @@ def test_what_is_over_or_sends_no_packets_takes_no_faults(client: TestClient, ru
         for method, path, body in calls:
             answer = client.request(method, f"{API}/runs/{found}/{path}", json=body)
             assert (answer.status_code, answer.json()["type"]) == (409, f"urn:cubeyard:problem:{code}")
-    assert client.get(f"{API}/runs/{run}/faults").json()["items"][0]["state"] == "waiting"
+    (never,) = client.get(f"{API}/runs/{run}/faults").json()["items"]
+    assert (never["state"], never["at_secs"], never["reason"]) == ("failed", 5, "The run was over before it.")
     assert client.post(f"{API}/runs/{run}/faults/preview", json=PULLED).status_code == 200, "breaks nothing"
     assert client.post(f"{API}/runs/{'0' * 14}/stop-all").status_code == 404
