@@ -65,7 +65,7 @@ def measure(lab: Lab) -> Outcome:
                 0.0,
                 26.6,
                 0.1,
-                "probes wait behind data in switches and CPU; here they have a class of their own in every queue",
+                "probes wait behind data: in the testbed in switches and CPU, here in queues that hold back 80 ms of each link's rate",
             ),
         ],
         series=[
