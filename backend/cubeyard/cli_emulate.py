@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from cubeyard.cli_faults import read_amount, read_fault, read_json
+from cubeyard.cli_faults import NUMBER, read_amount, read_fault, read_json
 from cubeyard.cli_place import command_place, quiet_logs, stoppable
 from cubeyard.engine import Engine, Json
 from cubeyard.settings import Settings
@@ -24,7 +24,9 @@ Explained = Callable[[], AbstractContextManager[None]]
 Refuse = Callable[[str], None]
 
 EXIT_INTERRUPTED = 130
-HYPOTHESIS = re.compile(r"^(?P<metric>[a-z-]+)\s*(?:>=|<=)\s*(?P<bound>[0-9.]+)(?:\s+for\s+(?P<secs>[0-9.]+)\s*s?)?$")
+HYPOTHESIS = re.compile(
+    rf"^(?P<metric>[a-z-]+)\s*(?:>=|<=)\s*(?P<bound>{NUMBER})(?:\s+for\s+(?P<secs>{NUMBER})\s*s?)?$"
+)
 STYLES = {"faithful": "green", "emulator-limited": "yellow", "unknown": "yellow", "held": "green", "broken": "bold red"}
 
 

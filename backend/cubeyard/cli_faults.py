@@ -13,10 +13,11 @@ from cubeyard.experiments.schemas import PARAMETERS
 
 Refuse = Callable[[str], None]
 
+NUMBER = r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+"
 FAULT = re.compile(
-    r"^(?P<kind>[a-z-]+)(?::(?P<amount>[^=]+))?=(?P<target>.+?)(?:@(?P<at>[0-9.]+)(?:-(?P<until>[0-9.]+))?)?$"
+    rf"^(?P<kind>[a-z-]+)(?::(?P<amount>[^=]+))?=(?P<target>[^@]+)(?:@(?P<at>{NUMBER})(?:-(?P<until>{NUMBER}))?)?$"
 )
-AMOUNT = re.compile(r"^(?P<number>[0-9.]+)\s*(?P<unit>\D*)$")
+AMOUNT = re.compile(rf"^(?P<number>{NUMBER})\s*(?P<unit>\D*)$")
 BITS_PER_SEC = re.compile(r"(?:bit|b)?(?:/s|ps)?$")
 """Behind a rate it may stand or not."""
 UNITS: dict[str, dict[str, float]] = {
@@ -72,10 +73,7 @@ def read_amount(text: str, field: str) -> float | None:
         return None
     unit = found["unit"].lower()
     factor = UNITS[field].get(BITS_PER_SEC.sub("", unit) if field == "rate_bits_per_sec" else unit)
-    try:
-        return None if factor is None else float(found["number"]) * factor
-    except ValueError:
-        return None
+    return None if factor is None else float(found["number"]) * factor
 
 
 def read_json(text: str, where: str, refuse: Refuse) -> Any:

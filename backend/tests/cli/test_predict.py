@@ -136,6 +136,9 @@ def test_a_fault_is_read_from_a_line(text: str, read: tuple[Any, ...]) -> None:
     ("text", "says"),
     [
         ("cable-pulled", "KIND=TARGET"),
+        ("cable-pulled=00/<0,0>@1.2.3", "KIND=TARGET"),
+        ("cable-pulled=00/<0,0>@3-x", "KIND=TARGET"),
+        ("link-loss:1.2.3%=00/<0,0>", "like 5%"),
         ("link-rate=00/<0,0>", "link-rate:10M=00/<0,0>"),
         ("link-rate:10%=00/<0,0>", "10% is not understood as rate_bits_per_sec"),
         ("link-loss:many=00/<0,0>", "like 5%"),

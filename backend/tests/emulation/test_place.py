@@ -177,7 +177,15 @@ def test_a_hypothesis_in_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parse", "text"), [(_rate, "fast"), (_rate, "-5M"), (_rate, "0"), (read_fault, "03"), (_hypothesis, "x")]
+    ("parse", "text"),
+    [
+        (_rate, "fast"),
+        (_rate, "-5M"),
+        (_rate, "0"),
+        (read_fault, "03"),
+        (_hypothesis, "x"),
+        (_hypothesis, "abt>=1.2.3"),
+    ],
 )
 def test_words_that_mean_nothing_are_refused(parse: Any, text: str) -> None:
     with pytest.raises(typer.BadParameter):

@@ -173,8 +173,8 @@ pub fn set_sysctl(name: &str, value: &str) -> Result<()> {
 /// TCP on every host, whatever it prefers for itself: Reno, which every kernel has and allows in a namespace. (BBR keeps
 /// four packets of each flow under way, however many share a link: with jumbo frames that starves some for seconds.)
 /// TCP's super-packets are no larger than its rate asks for: by itself it makes them larger the shorter the way is, 64 KiB
-/// in a network without real cables, and a queue then takes in or drops dozens of packets at once. Flows on the same path
-/// came out up to five times apart; without it they are within a few per cent. `[ours, measured]`
+/// in a network without real cables, and a queue then takes in or drops dozens of packets at once. Flows on equal ways
+/// came out up to eight times apart; without it they are within a few per cent. `[ours, measured]`
 /// Acts on the namespace the calling thread is in.
 pub fn quieten() -> Result<()> {
     for (name, value) in [
