@@ -126,9 +126,21 @@ def _fault(one: Json, worth: str) -> list[Cell]:
         None if one[key] is None else one[key] * 1e3 for key in ("detected_secs", "first_move_secs", "last_move_secs")
     )
     return [
-        one["id"], one["kind"].replace("-", " "), ", ".join(one["targets"]), one["injected_at_secs"],
+        one["id"], _kind(one), ", ".join(one["targets"]), one["injected_at_secs"],
         one["recovered_at_secs"], *millis, one["moves"], one["recovered_secs"], worth,
     ]  # fmt: skip
+
+
+def _kind(fault: Json) -> str:
+    """In words, with the amount of kinds that have one."""
+    words = fault["kind"].replace("-", " ")
+    if (rate := fault.get("rate_bits_per_sec")) is not None:
+        return f"{words} {_mega(rate)}"
+    if (loss := fault.get("loss_ratio")) is not None:
+        return f"{words} {shown(loss, share=True)}"
+    if (delay_secs := fault.get("delay_secs")) is not None:
+        return f"{words} {shown(delay_secs * 1e3)} ms"
+    return words
 
 
 def _mega(bits_per_sec: float) -> str:

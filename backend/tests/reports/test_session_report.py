@@ -6,6 +6,7 @@ import io
 from typing import Any
 
 import pypdf
+import pytest
 
 from cubeyard.reports import session
 from cubeyard.reports.content import Report
@@ -97,6 +98,20 @@ def test_the_page_says_the_verdict_what_it_is_worth_and_every_number() -> None:
     assert page.fetched == []
     rows = sum(len(table.rows) for section in session.sections(DOCUMENT) for table in section.tables)
     assert page.cells.count("emulator-limited") == rows
+
+
+@pytest.mark.parametrize(
+    ("kind", "amount", "said"),
+    [
+        ("link-rate", {"rate_bits_per_sec": 1e7}, "link rate 10 Mb/s"),
+        ("link-loss", {"loss_ratio": 0.05}, "link loss 5 %"),
+        ("link-delay", {"delay_secs": 0.02}, "link delay 20 ms"),
+    ],
+)
+def test_a_fault_says_by_how_much(kind: str, amount: Json, said: str) -> None:
+    faults = [{**FAULT, "kind": kind, **amount}]
+    _, section, *_ = session.sections({**DOCUMENT, "faults": faults})
+    assert section.tables[0].rows[0][1] == said
 
 
 def test_the_same_is_typeset() -> None:
