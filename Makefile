@@ -1,4 +1,4 @@
-# Two commands: `make run` serves Cubeyard, `make test` passes every test. Both set up what is missing first.
+# Two commands: `make run` serves Cubeyard, `make test` runs every test. Both first set up what is missing.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .SUFFIXES:
@@ -6,39 +6,41 @@ MAKEFLAGS += --no-print-directory
 
 CUBEYARD_PORT ?= 8080
 
-.PHONY: help setup setup-test run test lint fmt bench audit clean distclean
+.PHONY: help setup setup-test setup-bench run test lint fmt bench audit clean distclean
 
-help: ## what there is to say to make
+help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: ## what the product needs
+setup: ## install and build what the product needs
 	@bin/setup run
 
-setup-test: ## what its tests need too
+setup-test: ## the same, and what its tests need
 	@bin/setup test
+
+setup-bench: ## the same, and the programs that `make bench` compares with
+	@bin/setup bench
 
 run: setup ## serve Cubeyard with its own PostgreSQL on http://127.0.0.1:8080 (CUBEYARD_PORT sets another port)
 	@exec bin/serve --port $(CUBEYARD_PORT)
 
-test: setup-test ## pass every check and every test; TEST="lint rust python page journeys emulation deployment" picks some
+test: setup-test ## run every check and test; TEST="lint rust python page journeys emulation deployment" picks stages, TEST=quick the fast ones
 	@bin/test $(TEST)
 
-lint: setup-test ## formats, lints, types, and the arrows between the rooms
+lint: setup-test ## check formats, lints, types and the import directions between rooms
 	@bin/lint
 
-fmt: setup-test ## put every file into its one format
+fmt: setup-test ## format every file
 	@bin/fmt
 
-bench: setup-test ## measure the speed of this machine against the promises
+bench: setup-bench ## measure the promised speeds, as ratios to other programs on this machine
 	@bin/bench
 
-audit: ## known weaknesses and licences of the packages we use (needs cargo-deny)
-	@cd emulator && cargo deny check
-	@cd frontend && npm audit --omit=dev
+audit: setup-test ## check the packages we use for known vulnerabilities and for their licences
+	@bin/audit
 
-clean: ## remove what builds and tests made
+clean: ## remove what builds and tests wrote
 	rm -rf emulator/target frontend/dist frontend/coverage e2e/test-results e2e/playwright-report
 	rm -f .setup/engine .setup/page
 
-distclean: clean ## remove what setup made too
+distclean: clean ## the same, and what setup installed inside this folder
 	rm -rf .setup backend/.venv backend/*.egg-info frontend/node_modules e2e/node_modules

@@ -17,10 +17,13 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "routing": ("topology",),
     "plan": ("routing", "topology"),
     "sim": ("plan",),
-    "python": ("sim",),
+    "python": ("sim", "sandbox"),
     "dataplane": ("topology", "routing"),
-    "node": ("dataplane",),
-    "fabric": ("dataplane",),
+    "messages": ("dataplane",),
+    "virtual": ("sandbox",),
+    "sandbox": ("dataplane",),
+    "node": ("messages", "sandbox"),
+    "fabric": ("messages",),
 }
 # The network itself knows nothing of HTTP, SQL or Docker, and the binding is the only one that knows Python.
 STRANGERS = {

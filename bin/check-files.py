@@ -1,4 +1,5 @@
-"""Fails on a tracked file that names one machine, leaves work unfinished, or has grown past one job."""
+"""Fails on a tracked file that names one machine, leaves work unfinished, or has grown past one job, and on a document at the
+top of the checkout that names a file which is not there."""
 
 from __future__ import annotations
 
@@ -21,6 +22,24 @@ UNFINISHED = re.compile(r"\bTOD[O]\b|\bFIXM[E]\b|\bXX[X]\b|\btod[o]!|\bunimpleme
 # A lock file or a setting that names the place it was made with would tie everyone to that place.
 REGISTRY = re.compile(r'"resolved":\s*"https?:|^\s*--(?:extra-)?index-url|^\s*--find-links|fil[e]:///', re.MULTILINE)
 PINS = re.compile(r"(^|/)(package-lock\.json|\.npmrc|Cargo\.lock|requirements[^/]*\.txt|[^/]*\.toml)$")
+
+# In a document, `backend/cubeyard/app.py` or [a link](backend/cubeyard/app.py). Placeholders like <name> are passed over.
+NAMED = re.compile(r"`([^`\s]+)`|\]\(([^)\s#]+)\)")
+UNTRACKED = re.compile(r"(^|/)(\.venv|node_modules|target|dist|\.setup|\.env)(/|$)")
+
+
+def missing(path: str, text: str, top: Path = ROOT) -> list[str]:
+    """The files and folders that a document names and that are not there, one sentence each."""
+    wrong: list[str] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        for code, link in NAMED.findall(line):
+            named: str = (code or link).rstrip("/")
+            first = named.partition("/")[0]
+            literal = re.fullmatch(r"[\w./@+-]+", named) is not None and not UNTRACKED.search(named)
+            ours = (link and "//" not in link) or (first and "/" in named and (top / first).is_dir())
+            if literal and ours and not (top / named).exists():
+                wrong.append(f"{path}:{number}: names {named}, which is not there")
+    return wrong
 
 
 def complaints(path: str, content: bytes) -> list[str]:
@@ -51,10 +70,14 @@ def main() -> int:
         return 0
     paths = [path for path in listed.stdout.decode().split("\0") if path and (ROOT / path).is_file()]
     wrong = [sentence for path in paths for sentence in complaints(path, (ROOT / path).read_bytes())]
+    documents = [path for path in paths if path.endswith(".md") and "/" not in path]
+    wrong += [sentence for path in documents for sentence in missing(path, (ROOT / path).read_text())]
     for sentence in wrong:
         print(sentence, file=sys.stderr)
     if not wrong:
-        print(f"files: {len(paths)} tracked files name no machine and leave nothing unfinished")
+        print(
+            f"files: {len(paths)} tracked files name no machine and leave nothing unfinished; documents name what is there"
+        )
     return 1 if wrong else 0
 
 

@@ -99,3 +99,8 @@ find_llvm() {
   done
   return 1
 }
+
+# Programs that the benchmarks compare with.
+has_igraph() { "$VENV/bin/python" -c 'import igraph' 2>/dev/null; }
+has_simgrid() { command -v c++ >/dev/null 2>&1 && [[ $(ldconfig -p) == *"/libsimgrid.so"$'\n'* ]]; }
+has_mininet() { /usr/bin/python3 -c 'import mininet' 2>/dev/null && command -v brctl >/dev/null 2>&1; }

@@ -1,37 +1,30 @@
-import { existsSync, rmSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { cpus } from "node:os";
 import { defineConfig } from "@playwright/test";
 
-// The real program with a database of its own, serving the built page: nothing is faked. Another server can be tested by
-// naming it in CUBEYARD_E2E_URL.
-const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
-const port = Number(process.env.CUBEYARD_E2E_PORT ?? 8197);
-const given = process.env.CUBEYARD_E2E_URL;
-const url = given ?? `http://127.0.0.1:${port}`;
+// Nothing is faked: each worker starts the real program with a database of its own (journeys/server.ts). Another server can
+// be tested by naming it in CUBEYARD_E2E_URL.
+const given = process.env.CUBEYARD_E2E_URL !== undefined;
 
-if (!given && !existsSync(join(root, "frontend/dist/index.html")))
-  throw new Error("The page is not built: run `npm run build` in frontend first.");
-
-// Every run begins with an empty database. Workers load this file too: only the first process clears the folder.
-const home = join(root, "e2e/.home");
-if (!given && process.env.CUBEYARD_E2E_STARTED === undefined) {
-  rmSync(home, { recursive: true, force: true });
-  process.env.CUBEYARD_E2E_STARTED = "1";
-}
+/** Journeys that measure what the page or the machine does, or change the machine's network interfaces: one at a time, after the others. */
+const alone = /\/(12-budgets|24-emulation)\.spec\.ts$/;
 
 export default defineConfig({
   testDir: "journeys",
   outputDir: "test-results",
-  timeout: 60_000,
-  expect: { timeout: 15_000 },
-  // One at a time: two cores, a browser that paints in software and a server that should not be measured under load.
-  workers: 1,
+  timeout: 120_000, // limits, not aims: two browsers share two cores here
+  expect: { timeout: 30_000 },
+  // A browser that paints in software and a server keep a core busy. Journeys of one file share a server, in their order.
+  workers: given ? 1 : Math.min(cpus().length, 4),
   fullyParallel: false,
   forbidOnly: Boolean(process.env.CI),
-  reporter: [["list"]],
+  // In CI a journey that fails is tried once more, in a server of its own, and the summary names it as flaky.
+  retries: process.env.CI ? 1 : 0,
+  reporter: [["list"], ["./failures.ts"]],
+  projects: [
+    { name: "together", testIgnore: alone },
+    { name: "alone", testMatch: alone, dependencies: ["together"], workers: 1 },
+  ],
   use: {
-    baseURL: url,
     viewport: { width: 1440, height: 900 },
     colorScheme: "light",
     acceptDownloads: true,
@@ -42,13 +35,4 @@ export default defineConfig({
       args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage"],
     },
   },
-  webServer: given
-    ? undefined
-    : {
-        command: `"${join(root, "backend/.venv/bin/cubeyard")}" run --port ${port}`,
-        url: `${url}/healthz`,
-        timeout: 120_000,
-        gracefulShutdown: { signal: "SIGTERM", timeout: 20_000 },
-        env: { CUBEYARD_HOME: home, CUBEYARD_LOG_LEVEL: "warning" },
-      },
 });

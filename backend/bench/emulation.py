@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from bench.table import Row
-from cubeyard.emulation import images
-from cubeyard.emulation.containers import AT_A_TIME, Containers, DockerGoneError
-from cubeyard.emulation.deploy import Deployment
-from cubeyard.emulation.fabric_client import FabricClient
-from cubeyard.emulation.fabric_process import FABRIC, NODE, FabricProcess, program
-from cubeyard.emulation.place import Place
-from cubeyard.emulation.question import read
+from cubeyard.emulation.deploy import images
+from cubeyard.emulation.deploy.containers import AT_A_TIME, Containers, DockerGoneError
+from cubeyard.emulation.deploy.deployment import Deployment
+from cubeyard.emulation.fabric.client import FabricClient
+from cubeyard.emulation.fabric.place import Place
+from cubeyard.emulation.fabric.process import FABRIC, NODE, FabricProcess, program
+from cubeyard.emulation.setup.question import read
 from cubeyard.engine import Engine
 from cubeyard.kit.ids import new_id
 from cubeyard.settings import Settings

@@ -15,26 +15,32 @@ from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
 from cubeyard import __version__
+from cubeyard.catalog.endpoints import PRICES_PATH
 from cubeyard.catalog.endpoints import router as catalog_router
 from cubeyard.catalog.service import CatalogService
-from cubeyard.emulation.endpoints import router as emulation_router
-from cubeyard.emulation.service import Outliner
+from cubeyard.emulation.live.endpoints import router as emulation_router
+from cubeyard.emulation.live.service import Outliner
 from cubeyard.engine import Engine
 from cubeyard.experiments.endpoints import router as experiments_router
+from cubeyard.experiments.engines import EMULATION
 from cubeyard.figures.endpoints import router as figures_router
+from cubeyard.frames.catalog import schemas as frame_schemas
 from cubeyard.jobs.endpoints import router as jobs_router
 from cubeyard.jobs.queue import Queue
-from cubeyard.kit import errors
+from cubeyard.kit import problems
 from cubeyard.kit.asgi import BodyLimits, RequestContext
 from cubeyard.kit.auth.endpoints import pages as login_pages
 from cubeyard.kit.auth.endpoints import router as tokens_router
+from cubeyard.kit.auth.endpoints import session as session_router
 from cubeyard.kit.auth.guard import Guard
 from cubeyard.kit.compression import Compression
 from cubeyard.kit.db import Database
+from cubeyard.kit.errors import MEDIA_TYPE
 from cubeyard.kit.metrics import CONTENT_TYPE_LATEST, Metrics
 from cubeyard.kit.pages import Pages
 from cubeyard.kit.schema import upgrade
 from cubeyard.plans.endpoints import router as plans_router
+from cubeyard.plans.work.endpoints import router as work_router
 from cubeyard.reports.endpoints import router as reports_router
 from cubeyard.runs.endpoints import router as runs_router
 from cubeyard.runs.queue import RunQueue
@@ -128,12 +134,13 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
     app.state.settings = settings
     app.state.metrics = measured
     app.state.engine = Engine(settings, measured)
-    app.state.emulator = Outliner(app.state.engine)
+    app.state.outliners = {EMULATION.name: Outliner(app.state.engine)}
     app.state.queue = Queue()
     app.state.run_queue = RunQueue()
-    errors.install(app)
+    problems.install(app)
     for router in (
         plans_router,
+        work_router,
         jobs_router,
         experiments_router,
         runs_router,
@@ -142,6 +149,7 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
         figures_router,
         catalog_router,
         tokens_router,
+        session_router,
     ):
         app.include_router(router, prefix=PREFIX)
     app.include_router(probes)
@@ -151,7 +159,12 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
 
     # The last one added is the first one passed.
     app.add_middleware(Compression)
-    app.add_middleware(BodyLimits, max_bytes=settings.max_body_bytes)
+    app.add_middleware(
+        BodyLimits,
+        max_bytes=settings.max_body_bytes,
+        tables=PRICES_PATH,
+        max_table_bytes=settings.max_table_bytes,
+    )
     app.add_middleware(Guard, settings=settings, application=app)
     app.add_middleware(RequestContext, metrics=measured)
     return app
@@ -173,12 +186,13 @@ def openapi(app: FastAPI) -> dict[str, Any]:
             for operation in path.values():
                 for status, response in operation["responses"].items():
                     content = response.get("content", {})
-                    if errors.MEDIA_TYPE in content:
+                    if MEDIA_TYPE in content:
                         content.pop("application/json", None)
                         shared[f"Problem{status}"] = response
                         operation["responses"][status] = {"$ref": f"#/components/responses/Problem{status}"}
         for unused in ("HTTPValidationError", "ValidationError"):
             schema["components"]["schemas"].pop(unused, None)
+        schema["components"]["schemas"] |= frame_schemas("#/components/schemas/{model}")
         schema["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         schema["security"] = [{}, {"token": []}]
         app.openapi_schema = schema

@@ -13,14 +13,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import orjson
 
 from cubeyard.kit.errors import ProblemError
 from cubeyard.kit.metrics import Metrics
 from cubeyard.settings import Settings
+
+if TYPE_CHECKING:
+    import numpy as np
 
 CABLE_COLUMNS = (
     "a_device",
@@ -38,8 +40,9 @@ CABLE_COLUMNS = (
 
 Json = dict[str, Any]
 OnProgress = Callable[[int, int], object]
+"""Called with units of work done and in all (0: not yet known); `False` cancels."""
 OnPartial = Callable[[str], object]
-"""Told units of work done and in all (0: not yet known); an answer of `False` cancels."""
+"""Called with a JSON document: a frame, or a partial result."""
 
 
 class CancelledError(Exception):
@@ -146,6 +149,14 @@ class BuiltPlan:
         """The rate of those cables in Gb/s."""
         return self.raw.cable_gbps(start, stop)
 
+    def host_routes(self) -> Json:
+        """Static routes that let any two servers talk, for labs: `{bridges, routes}`.
+
+        `routes` has, for each node, `[first, last, [[link, via], ...]]`: how it reaches the servers `first` to `last`. With
+        `bridges` the switches are bridges and have no routes. O(servers^2) for networks in which servers relay.
+        """
+        return orjson.loads(self.raw.host_routes_json())
+
     def device_json(self, name: str) -> bytes | None:
         """A device with every port and what it is joined to; None if no device has that name."""
         text = self.raw.device_json(name)
@@ -167,6 +178,8 @@ class BuiltPlan:
         return self.cables_json_slice(0, self.cable_count)
 
     def cables_json_slice(self, start: int, stop: int) -> bytes:
+        import numpy as np
+
         columns = self.cables(start, stop)
         body = {
             "count": self.cable_count,
@@ -184,6 +197,8 @@ class Engine:
         self._settings = settings
         self._metrics = metrics or Metrics()
         self._turns = threading.BoundedSemaphore(settings.engine_concurrency)
+        # Predictions take seconds, plans milliseconds: a plan never waits until predictions are over.
+        self._long_turns = threading.BoundedSemaphore(max(1, settings.engine_concurrency - 1))
         self._plans: OrderedDict[tuple[str, str], BuiltPlan] = OrderedDict()
         self._by_hash: dict[str, tuple[str, str]] = {}
         self._building: dict[tuple[str, str], threading.Lock] = {}
@@ -211,6 +226,53 @@ class Engine:
     @cached_property
     def builtin_books(self) -> list[Json]:
         return [orjson.loads(text) for text in _binding().builtin_books()]
+
+    @cached_property
+    def fault_kinds(self) -> list[Json]:
+        """The catalogue of fault kinds, in the order of menus. `carries`: the target still carries packets (it is degraded, it
+        has not failed); `process`: `ends` or `pauses` the server's process; `stands_for`: the exact kinds of a general one."""
+        return fault_kinds()
+
+    def emulation_network(self, spec: Mapping[str, Any], slice: Mapping[str, Any] | None = None) -> Json:
+        """The network that is emulated: the plan's topology, or the slice `{servers: [names]}` or `{within: name, k}` of it.
+
+        `{servers: [{id, name, address, digits}], switches: [{id, name, level, digits}], links: [{id, a: [node, port],
+        b: [node, port], level, rate_ratio}], outside: [names], whole, picture, slowest_bits_per_sec}`; ids are the whole plan's, `picture` says how a
+        diagram arranges nodes by their digits, `rate_ratio` how many times faster than the slowest link one is. Raises
+        PlanRejectedError: findings with `where` (`slice.servers.0`, `slice.within`, `slice`, or a field of the plan), `value`, `limit`, `message` and `hint`.
+        """
+        text = None if slice is None else canonical(slice).decode()
+        with self._turn("emulation_network"), _findings():
+            return orjson.loads(_binding().emulation_network(canonical(spec).decode(), text))
+
+    def emulation_profile(self, spec: Mapping[str, Any]) -> Json:
+        """What can be emulated of a topology and how: its protocols with their forwardings, header bytes, settings and services.
+
+        `{family, supported, refusal, default_protocol, protocols, transports, slice, addresses, max_servers}`; `refusal` is
+        null, or `{field, value, limit, message, hint}`. Raises PlanRejectedError for a spec that is not valid.
+        """
+        with self._turn("emulation_profile"), _findings():
+            return orjson.loads(_binding().emulation_profile(canonical(spec).decode()))
+
+    def service_module(self, module: bytes) -> bytes:
+        """A module that can be a service, in WebAssembly's binary format, from one or from the text format.
+
+        Raises PlanRejectedError with what is wrong with it.
+        """
+        with self._turn("service_module"), _findings():
+            return _binding().service_module(module)
+
+    def service_limits(self) -> Json:
+        """Of services that users write: `{module_bytes, services, first_id, last_id, max_servers, max_secs}`, the last two of a trial."""
+        return orjson.loads(_binding().service_limits())
+
+    def service_trial(self, module: bytes, options: Mapping[str, Any]) -> Json:
+        """A module on every server of a torus in virtual time: what was delivered over how many hops, calls, fuel, and what was lost.
+
+        `options`: `{size: [x, y, z], secs, message, rate_bits_per_sec, seed}`. Raises PlanRejectedError.
+        """
+        with self._turn("service_trial"), _findings():
+            return orjson.loads(_binding().service_trial(module, canonical(options).decode()))
 
     def check_book(self, book: Mapping[str, Any]) -> None:
         """Raise with findings if the engine could not plan with this price book."""
@@ -255,18 +317,32 @@ class Engine:
         with self._turn("diff"), _findings():
             return _bytes(_binding().diff_plans(before.raw, after.raw))
 
-    def predict_json(
-        self, spec: Mapping[str, Any], experiment: Mapping[str, Any], on_progress: OnProgress | None = None
-    ) -> bytes:
-        """What a plan carries under an experiment. `on_progress(done, total)` is called while it is computed; `False` cancels.
+    @cached_property
+    def engines(self) -> list[Json]:
+        """The engines of the binding, by which `predict_json` and `outline_json` choose: `[{name, method, summary, faults, settings, form}]`."""
+        return computing_engines()
 
-        Takes no turn: it may run for minutes, on as many threads as the machine has.
+    def predict_json(
+        self,
+        spec: Mapping[str, Any],
+        experiment: Mapping[str, Any],
+        on_progress: OnProgress | None = None,
+        on_frame: OnPartial | None = None,
+    ) -> bytes:
+        """What a plan carries under an experiment, computed by the engine that `experiment["engine"]` names (`flow` if none).
+
+        `on_progress(done, total)` is called while it is computed, and `False` cancels; `on_frame` gets every frame of the run
+        as JSON text, in order. Takes no turn: it may run for minutes, on as many threads as the machine has. Raises
+        PlanRejectedError with findings, CancelledError.
         """
         with _findings():
-            return _bytes(_binding().predict(canonical(spec).decode(), canonical(experiment).decode(), on_progress))
+            return _bytes(
+                _binding().predict(canonical(spec).decode(), canonical(experiment).decode(), on_progress, on_frame)
+            )
 
     def outline_json(self, spec: Mapping[str, Any], experiment: Mapping[str, Any]) -> bytes:
-        """What a point asks, checked but not computed: `{routing, flows, failed, keeps_paths}`. Raises as `predict_json`."""
+        """What an experiment's first seed would run, checked but not computed: `{routing, flows, failed, keeps_paths}`. Raises
+        as `predict_json`."""
         self.refuse_oversize(canonical(spec))
         with self._turn("outline"), _findings():
             return _bytes(_binding().outline(canonical(spec).decode(), canonical(experiment).decode()))
@@ -274,9 +350,12 @@ class Engine:
     def predict_in_turn(
         self, spec: Mapping[str, Any], experiment: Mapping[str, Any], on_progress: OnProgress | None = None
     ) -> bytes:
-        """The same for a request: it waits for its turn at the engine, and is refused when its plan is too large."""
+        """The same for a request: it waits for its turn among the predictions, and is refused when its plan is too large.
+        `on_progress(0, 0)` is called when the turn has come."""
         self.refuse_oversize(canonical(spec))
-        with self._turn("predict"):
+        with self._turn("predict", self._long_turns):
+            if on_progress is not None and not on_progress(0, 0):
+                raise CancelledError
             return self.predict_json(spec, experiment, on_progress)
 
     def fault_targets(self, spec: Mapping[str, Any], faults: list[Json], seed: int) -> list[Json]:
@@ -288,6 +367,23 @@ class Engine:
         """A BCube's edge-disjoint spanning trees from a server: parents and children by id, parents first."""
         with _findings():
             return orjson.loads(_binding().spanning_trees(canonical(spec).decode(), source))
+
+    def rates_over_paths(self, spec: Mapping[str, Any], paths: list[list[int]], link_gbps: float) -> list[float]:
+        """The max-min fair rate of every flow in Gb/s, over its own path of server ids, both ends included; an empty path
+        carries nothing. `link_gbps` is the slowest link's rate. Raises PlanRejectedError for servers that follow each other and share no link and no switch."""
+        with _findings():
+            return _binding().rates_over_paths(canonical(spec).decode(), paths, link_gbps)
+
+    def routed_flows(self, spec: Mapping[str, Any], run: Mapping[str, Any]) -> tuple[list[list[int]], list[float]]:
+        """Of an emulation's flows through routers: the ids of the nodes of each one's path, and its max-min fair rate over these
+        paths in Gb/s. A flow without a path has an empty one and the rate 0.
+
+        `run`: `{slice, faults, seed, balance, link_gbps, protocol, flows: [[number, source, destination]]}`; `link_gbps` is the
+        slowest link's rate, `protocol` IP's number. Raises PlanRejectedError with findings.
+        """
+        with _findings():
+            found = orjson.loads(_binding().routed_flows(canonical(spec).decode(), canonical(run).decode()))
+        return found["paths"], found["gbps"]
 
     def routings(self, spec: Mapping[str, Any]) -> list[Json]:
         """The routing schemes that serve a plan, its paper's own first: name and summary."""
@@ -344,9 +440,10 @@ class Engine:
             self._metrics.plan_cache_entries.set(len(self._plans))
 
     @contextmanager
-    def _turn(self, operation: str) -> Iterator[None]:
+    def _turn(self, operation: str, turns: threading.BoundedSemaphore | None = None) -> Iterator[None]:
+        turns = self._turns if turns is None else turns
         asked = time.perf_counter()
-        if not self._turns.acquire(timeout=self._settings.engine_wait_secs):
+        if not turns.acquire(timeout=self._settings.engine_wait_secs):
             detail = f"Every engine turn was taken for {self._settings.engine_wait_secs:g} s. Try again shortly."
             raise ProblemError(503, "busy", detail, headers={"retry-after": "2"})
         started = time.perf_counter()
@@ -355,9 +452,19 @@ class Engine:
         try:
             yield
         finally:
-            self._turns.release()
+            turns.release()
             self._metrics.engine_busy.dec()
             self._metrics.engine_secs.labels(operation).observe(time.perf_counter() - started)
+
+
+def computing_engines() -> list[Json]:
+    """`Engine.engines`, for the types of requests, which exist before an engine does."""
+    return orjson.loads(_binding().engines_json())
+
+
+def fault_kinds() -> list[Json]:
+    """`Engine.fault_kinds`, for the types of requests, which exist before an engine does."""
+    return orjson.loads(_binding().fault_kinds())
 
 
 def _binding() -> Any:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
+from collections.abc import Sequence
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.server import HANDLED_SIGNALS
 
+from cubeyard.kit.signals import ending
 from cubeyard.settings import Settings
 
 DRAIN_SECS = 10
 
 
 def serve(app: FastAPI, settings: Settings) -> None:
-    """Until SIGINT or SIGTERM; then requests under way may end, jobs go back to the queue, the embedded database stops."""
+    """Until a signal that ends programs; then requests under way may end, jobs go back to the queue, the embedded database stops."""
     config = uvicorn.Config(
         app,
         host=settings.host,
@@ -28,16 +32,24 @@ def serve(app: FastAPI, settings: Settings) -> None:
         h11_max_incomplete_event_size=64 * 1024,
     )
     # uvicorn repeats the signal that ended it, which would make a clean end look like a death.
-    for one in (signal.SIGINT, signal.SIGTERM):
+    signals = ending()
+    for one in signals:
         signal.signal(one, lambda *_: None)
-    _Announcing(config).run()
+    _Announcing(config, signals).run()
 
 
 class _Announcing(uvicorn.Server):
-    """Says where it listens, for people and for scripts that asked for port 0."""
+    """Prints where it listens, for people and for scripts that asked for port 0. Ends cleanly at each of the signals."""
+
+    def __init__(self, config: uvicorn.Config, signals: Sequence[signal.Signals]) -> None:
+        super().__init__(config)
+        self._signals = signals
 
     async def startup(self, sockets: list[object] | None = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         await super().startup(sockets)  # pyright: ignore[reportArgumentType]
+        for one in self._signals:
+            if one not in HANDLED_SIGNALS:
+                asyncio.get_running_loop().add_signal_handler(one, self.handle_exit, one, None)
         for server in getattr(self, "servers", []):
             for socket in server.sockets:
                 host, port = socket.getsockname()[:2]

@@ -71,6 +71,8 @@ class Settings(BaseSettings):
     frontend_dir: Path = Field(default_factory=_default_frontend)
 
     max_body_bytes: int = Field(default=2 * MEBIBYTE, ge=1024)
+    max_table_bytes: int = Field(default=64 * MEBIBYTE, ge=1024)
+    """Of a workbook or CSV file with prices."""
     max_links: int = Field(default=2_000_000, ge=1)
     """A plan with more links than this is refused with an estimate instead of computed."""
     engine_concurrency: int = Field(default_factory=lambda: max(1, os.cpu_count() or 1), ge=1)
@@ -96,7 +98,9 @@ class Settings(BaseSettings):
     session_hours: float = Field(default=12.0, gt=0)
     worker_concurrency: int = Field(default=1, ge=1)
     run_concurrency: int = Field(default=1, ge=1)
-    """Runs that one worker does at a time, beside its exports. Each uses all cores where it can."""
+    """Runs of the long lane that one worker does at a time, beside its exports. Each uses all cores where it can."""
+    quick_run_concurrency: int = Field(default=1, ge=1)
+    """Runs of the quick lane that one worker does at a time beside those."""
     predict_secs: float = Field(default=10.0, gt=0)
     """How long a prediction may take that is asked for without a run."""
     job_lease_secs: float = Field(default=30.0, gt=0.5)

@@ -11,6 +11,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import structlog
 from procrastinate import App
@@ -21,9 +22,10 @@ from starlette.concurrency import run_in_threadpool
 
 from cubeyard.emulation.runner import EmulationRunner
 from cubeyard.engine import Engine
+from cubeyard.experiments.engines import EMULATION
 from cubeyard.exports import render
 from cubeyard.figures.catalog import FigureCatalog
-from cubeyard.jobs.models import JobRow
+from cubeyard.jobs.models import CHUNK_BYTES, JobRow
 from cubeyard.jobs.queue import EXPORTS, Queue
 from cubeyard.jobs.repository import JobRepository
 from cubeyard.jobs.service import FINISHED
@@ -32,14 +34,13 @@ from cubeyard.kit.errors import ProblemError
 from cubeyard.kit.queue import make_app
 from cubeyard.plans.service import PlanService
 from cubeyard.plans.view import PlanView
-from cubeyard.runs.queue import RUNS
+from cubeyard.runs.queue import QUEUES, QUICK_SECS, RUNS
 from cubeyard.runs.reaper import RunReaper
 from cubeyard.runs.runner import RunRunner
 from cubeyard.settings import Settings
 
 log = structlog.get_logger(__name__)
 
-CHUNK_BYTES = 256 * 1024
 REPORT_EVERY_SECS = 0.25
 RESTART_AFTER_SECS = 1.0
 
@@ -185,11 +186,12 @@ class Reaper:
         """A run has its own lease and is put into the queue anew: what a dead worker held there means nothing."""
         manager = self._app.job_manager
         lease_secs = self._settings.job_lease_secs
-        for job in await manager.get_stalled_jobs(queue=RUNS.queue, seconds_since_heartbeat=lease_secs):
-            try:
-                await manager.finish_job(job, Status.FAILED, delete_job=True)
-            except ProcrastinateException as error:
-                log.info("reaper_was_second", run=job.task_kwargs["run_id"], error=str(error))
+        for queue in QUEUES.values():
+            for job in await manager.get_stalled_jobs(queue=queue, seconds_since_heartbeat=lease_secs):
+                try:
+                    await manager.finish_job(job, Status.FAILED, delete_job=True)
+                except ProcrastinateException as error:
+                    log.info("reaper_was_second", run=job.task_kwargs["run_id"], error=str(error))
 
     def _take_back(self, job_id: str) -> str:
         with self._database.session() as session:
@@ -227,21 +229,26 @@ class Reaper:
 
 async def run_worker(settings: Settings, database: Database, engine: Engine, stopping: asyncio.Event) -> None:
     """Work until told to stop. Raises if the database goes away for good."""
-    app = make_app(database.conninfo, EXPORTS, RUNS, workers=settings.worker_concurrency + settings.run_concurrency)
-    emulations = EmulationRunner(settings, database, engine)
-    does = {
-        "run_export": ExportRunner(settings, database, engine),
-        "do_run": RunRunner(
-            database, engine, stopping.is_set, emulations, FigureCatalog(engine, settings, emulations.lab)
-        ),
+    concurrency = {
+        EXPORTS.queue: settings.worker_concurrency,
+        QUEUES["quick"]: settings.quick_run_concurrency,
+        QUEUES["long"]: settings.run_concurrency,
     }
+    app = make_app(database.conninfo, EXPORTS, RUNS, workers=sum(concurrency.values()))
+    emulations = EmulationRunner(settings, database, engine)
+    figures = FigureCatalog(engine, settings, emulations.lab)
+    export = ExportRunner(settings, database, engine)
 
-    def work(queue: str, concurrency: int) -> asyncio.Task[None]:
-        """A worker for one queue: exports do not wait for a long sweep, nor sweeps for exports."""
+    def run_of(quick_secs: float | None) -> RunRunner:
+        return RunRunner(database, engine, stopping.is_set, {EMULATION.name: emulations}, figures, quick_secs)
+
+    def work(queue: str) -> asyncio.Task[None]:
+        """A worker for one queue: exports do not wait for a long sweep, nor a table of a second."""
+        does = {"run_export": export, "do_run": run_of(QUICK_SECS if queue == QUEUES["quick"] else None)}
         return asyncio.create_task(
             app.run_worker_async(
                 queues=[queue],
-                concurrency=concurrency,
+                concurrency=concurrency[queue],
                 install_signal_handlers=False,
                 fetch_job_polling_interval=2.0,
                 update_heartbeat_interval=settings.job_lease_secs / 3,
@@ -254,14 +261,14 @@ async def run_worker(settings: Settings, database: Database, engine: Engine, sto
 
     async with app.open_async():
         reaper = asyncio.create_task(Reaper(settings, database, app, emulations).run(stopping))
-        workers = (work(EXPORTS.queue, settings.worker_concurrency), work(RUNS.queue, settings.run_concurrency))
         stop = asyncio.create_task(stopping.wait())
+        tasks: list[asyncio.Task[Any]] = [*(work(queue) for queue in concurrency), reaper, stop]
         try:
-            await asyncio.wait({reaper, *workers, stop}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (*workers, reaper, stop):
+            for task in tasks:
                 task.cancel()
-            results = await asyncio.gather(*workers, reaper, stop, return_exceptions=True)
+            results = await asyncio.gather(*tasks, return_exceptions=True)
             await run_in_threadpool(emulations.close)
         for result in results:
             if isinstance(result, Exception):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import shutil
+import signal
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +23,12 @@ from cubeyard.kit.db import Database
 from cubeyard.kit.embedded import EmbeddedPostgres
 from cubeyard.settings import Settings
 
+# Under nohup, and in the background of a shell, signals are ignored, by the tests and by every program that they start.
+# What these signals do is a subject of tests.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
 SMALL = {"family": "bcube", "n": 4, "k": 1}
 """16 servers, 8 switches, 32 links."""
 PAPER = {"family": "bcube", "n": 8, "k": 3, "servers": 2048}
@@ -30,7 +38,34 @@ PAPER = {"family": "bcube", "n": 8, "k": 3, "servers": 2048}
 hypothesis_settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 hypothesis_settings.load_profile("house")
 
+WHOLE = (
+    "cli",
+    "deployment",
+    "emulation/real",
+    "exports/test_pdf.py",
+    "exports/test_workbook.py",
+    "jobs",
+    "kit/test_embedded.py",
+    "runs",
+    "test_cli.py",
+    "test_run.py",
+)
+"""Folders and files of tests that get the marker `whole` (see pyproject.toml)."""
+
 _numbers = itertools.count(1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests of `WHOLE`, and gives each test an id of its own: of several with one id, pytest-xdist runs one only."""
+    places = [Path(__file__).parent / part for part in WHOLE]
+    for item in items:
+        if any(item.path.is_relative_to(place) for place in places):
+            item.add_marker(pytest.mark.whole)
+        if operation := getattr(item, "operation_label", None):  # schemathesis makes a test an operation
+            item._id = item.id.with_params(operation)
+    repeated = sorted(name for name, times in Counter(item.nodeid for item in items).items() if times > 1)
+    if repeated:
+        raise pytest.UsageError(f"several tests have one id, and all but one would not run: {', '.join(repeated[:5])}")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -101,6 +136,14 @@ def database(settings: Settings) -> Iterator[Database]:
     opened = Database(settings)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def working_client(settings: Settings, database: Database) -> Iterator[TestClient]:
+    """With a worker inside, as `cubeyard run` has."""
+    app = create_app(settings, database=database, worker=True)
+    with TestClient(app, base_url="http://localhost") as opened:
+        yield opened
 
 
 @pytest.fixture

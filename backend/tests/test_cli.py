@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cubeyard.kit import schema
 from tests.conftest import PAPER, SMALL
 from tests.processes import PROGRAM, environment
 
@@ -67,6 +68,15 @@ def test_people_get_words(tmp_path: Path) -> None:
     done = cubeyard(tmp_path, "plan", "--spec", json.dumps(SMALL), COLUMNS="120")
     assert b"wiring certificate" in done.stdout
     assert b"\x1b[" not in done.stdout, "no colours into a pipe"
+
+
+def test_limits_of_the_site_and_acceptances_are_printed(tmp_path: Path) -> None:
+    done = cubeyard(tmp_path, "plan", "--spec", json.dumps(PAPER), "--catalog", "current-2026", COLUMNS="200")
+    assert done.returncode == 0, done.stderr
+    assert b"Container 1: 487.4 kW" in done.stdout
+    assert b"limit 400.0 kW (catalog, assumed)" in done.stdout
+    assert b'fix: {"site":{"containers":2}}' in done.stdout
+    assert b'Accept 488.0 kW: {"site":{"power_limit_watts":488000.0}}' in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -156,7 +166,7 @@ def test_tokens_and_tables_from_the_command_line(tmp_path: Path, empty_url: str)
     assert b"nightly" in cubeyard(tmp_path, "token", "list", **here).stdout
     assert cubeyard(tmp_path, "token", "revoke", token_id, **here).returncode == 0
     assert cubeyard(tmp_path, "token", "revoke", token_id, **here).returncode == 2
-    assert b"20261121" in cubeyard(tmp_path, "db", "current", **here).stdout
+    assert schema.head().encode() in cubeyard(tmp_path, "db", "current", **here).stdout
     assert cubeyard(tmp_path, "db", "downgrade", "base", **here).stdout.strip() == b"empty"
     assert cubeyard(tmp_path, "db", "upgrade", **here).returncode == 0
 

@@ -55,6 +55,14 @@ def test_a_killed_server_and_a_killed_postgres_lose_no_saved_plan(home: Path) ->
     assert EmbeddedPostgres(home).running_pid() is None, "a clean end stops the database"
 
 
+@pytest.mark.parametrize("one", [signal.SIGHUP, signal.SIGQUIT], ids=["closed terminal", "quit"])
+def test_a_closed_terminal_ends_a_server_as_cleanly_as_ctrl_c(home: Path, one: signal.Signals) -> None:
+    with Server(home) as server:
+        server.process.send_signal(one)
+        assert server.process.wait(timeout=60) == 0, server.said()
+    assert EmbeddedPostgres(home).running_pid() is None
+
+
 def test_the_world_is_let_in_with_a_token_only(home: Path) -> None:
     command = [*PROGRAM, "run", "--host", "0.0.0.0", "--port", "0"]
     refused = subprocess.run(command, env=environment(home), capture_output=True, text=True, timeout=60, check=False)

@@ -44,6 +44,7 @@ test("every example opens and is drawn", async ({ page }) => {
     ["DCell", "DCell"],
     ["Fat-tree", "Fat-tree"],
     ["Tree", "Tree"],
+    ["Leaf-spine", "Leaf-spine"],
     ["CamCube", "CamCube"],
     ["Subways", "Subways"],
   ] as const) {
@@ -60,7 +61,7 @@ test("whoever has run nothing yet is led from the plan to a prediction, and then
 }) => {
   await openPlan(page);
   const steps = page.getByRole("list", { name: "First steps" });
-  await expect(steps.getByRole("listitem")).toHaveCount(3);
+  await expect(steps.getByRole("listitem")).toHaveCount(4);
   await page.getByLabel("Start from").getByRole("button", { name: "Tree", exact: true }).click();
   await drawn(page);
   await steps.getByRole("button", { name: "Predict" }).click();

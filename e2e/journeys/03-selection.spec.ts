@@ -29,19 +29,19 @@ test("a device is traced port by port to rack, unit and port at the far end", as
   await openPlan(page, "/?sel=device:0132");
   const side = page.getByRole("complementary");
   await expect(side).toContainText("Selection · 0132");
-  const ports = side.getByRole("table", { name: "Where each port goes" });
+  const ports = side.getByRole("table", { name: "Connections by port" });
   // [bcube §3.1]: port l of server a_3 a_2 a_1 a_0 goes to the level-l switch of its other digits, there to port a_l.
   for (const [port, peer, far] of [
-    ["eth0", "<0,013>", "P2"],
-    ["eth1", "<1,012>", "P3"],
-    ["eth2", "<2,032>", "P1"],
-    ["eth3", "<3,132>", "P0"],
+    ["eth0", "s0-013", "P2"],
+    ["eth1", "s1-012", "P3"],
+    ["eth2", "s2-032", "P1"],
+    ["eth3", "s3-132", "P0"],
   ] as const) {
     const row = ports.getByRole("row").filter({ hasText: peer });
     await expect(row).toContainText(port);
     await expect(row).toContainText(new RegExp(`R01-\\d+[A-D]?:${port}/R\\d\\d-\\d+[A-D]?:${far}`));
   }
-  await ports.getByRole("button", { name: "<3,132>" }).click();
+  await ports.getByRole("button", { name: "s3-132" }).click();
   await expect(side).toContainText("Switch, L3");
   await expect(side).toContainText("4 of 8");
 });
@@ -76,12 +76,15 @@ test("a click on the floor plan selects, and the legend selects a level", async 
 
 test("tables sort, filter, copy and are saved as CSV, by keyboard too", async ({ page }) => {
   await openPlan(page);
-  await page.getByRole("columnheader", { name: "Runs" }).getByRole("button").click();
-  await page.getByRole("columnheader", { name: "Runs" }).getByRole("button").click();
-  await expect(page.getByRole("columnheader", { name: "Runs" })).toHaveAttribute("aria-sort", "descending");
+  await page.getByRole("columnheader", { name: "Routed" }).getByRole("button").click();
+  await page.getByRole("columnheader", { name: "Routed" }).getByRole("button").click();
+  await expect(page.getByRole("columnheader", { name: "Routed" })).toHaveAttribute("aria-sort", "descending");
   await expect(grid(page).getByRole("row").nth(1)).toContainText("L3");
+  // The order is part of the address.
+  await page.reload();
+  await expect(page.getByRole("columnheader", { name: "Routed" })).toHaveAttribute("aria-sort", "descending");
 
-  await page.getByRole("searchbox", { name: "Filter Cables" }).fill("R07 <2,");
+  await page.getByRole("searchbox", { name: "Filter Cables" }).fill("R07 s2-");
   await expect(page.getByRole("tab", { name: /^Cables/ })).toContainText(/[1-9]\d* of 8,192/);
   const download = page.waitForEvent("download");
   await page.getByRole("button", { name: "CSV" }).click();
@@ -125,4 +128,27 @@ test("the page's labels are the label printer's, in every family", async ({ page
       );
     }
   }
+});
+
+test("the inspector of a tray and the table beside it count the same cables", async ({ page }) => {
+  for (const name of ["T00-03", "T00-10", "T01-06", "X05-01"]) {
+    await openPlan(page, `/?sel=tray:${name}`);
+    const side = page.getByRole("complementary", { name: "Totals and selection" });
+    const tray = side.getByRole("region", { name: `Selection · ${name}` });
+    // What the engine says lies in the tray, and how many cables are selected along its routes.
+    const [, held] = /Cables([\d,]+)Cross-section/.exec((await tray.textContent())!)!;
+    await expect(tray).toContainText(`Cables selected${held} of 8,192`);
+    await expect(page.getByRole("tab", { name: /^Cables/ })).toContainText(`${held} of 8,192`);
+  }
+});
+
+test("a click on the longest cable selects it", async ({ page }) => {
+  await openPlan(page);
+  const longest = page.locator('[data-total="longest"]').getByRole("button");
+  const length = (await longest.textContent())!;
+  await longest.click();
+  await expect(page).toHaveURL(/sel=cable:C/);
+  await expect(page.getByRole("complementary", { name: "Totals and selection" })).toContainText(
+    `Routed length${length}`,
+  );
 });

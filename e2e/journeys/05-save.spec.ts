@@ -28,7 +28,7 @@ test("a plan is saved, reopened, revised, looked back at and reverted", async ({
   await expect(total(page, "servers")).toHaveText("2,048");
 
   await page.getByRole("button", { name: /^Revision 1/ }).click();
-  await page.getByRole("button", { name: "Make revision 1 current again" }).click();
+  await page.getByRole("button", { name: "Restore revision 1" }).click();
   await expect(page.getByText("Saved, revision 3")).toBeVisible();
   await drawn(page);
   await expect(total(page, "servers")).toContainText("2,048");
@@ -47,7 +47,7 @@ test("two tabs cannot overwrite each other unknowingly", async ({ page, context,
 
   await fill(page, "Top-level groups", "1");
   await page.getByRole("button", { name: "Save", exact: true }).click();
-  await expect(page.getByText(/Someone saved another revision/)).toBeVisible();
+  await expect(page.getByText(/Someone else saved a newer revision/)).toBeVisible();
   await expect(total(page, "servers")).toContainText("512");
 });
 
@@ -69,4 +69,16 @@ test("a plan that is not there says so", async ({ page, quiet }) => {
   await page.goto("/plans/0a1b2c3d4e5f6g");
   await expect(page.getByRole("alert")).toContainText("This plan cannot be opened");
   await expect(page.getByRole("button", { name: "Try again" })).toBeVisible();
+});
+
+test("the bar of a saved plan fits on every width", async ({ page }) => {
+  await openPlan(page, '/plans/new?topology={"family":"bcube","n":4,"k":1}');
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByRole("button", { name: "Saved" })).toBeVisible();
+  for (const width of [1600, 1440, 1366, 1280, 1200, 1100, 1024, 900, 820, 390]) {
+    await page.setViewportSize({ width, height: 900 });
+    await expect
+      .poll(() => page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth), `${width} px wide`)
+      .toBeLessThanOrEqual(0);
+  }
 });

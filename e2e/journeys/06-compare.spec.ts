@@ -57,8 +57,8 @@ test("a plan is compared from its own page, and two saved plans make a work orde
   };
   const [small, large] = [await make(32), await make(64)];
   await page.goto(`/compare?plans=${small},${large}`);
-  await page.getByRole("button", { name: "Work order" }).click();
-  const order = page.getByRole("dialog", { name: /Work order/ });
+  await page.getByRole("button", { name: "Migration work order" }).click();
+  const order = page.getByRole("dialog", { name: /Migration work order/ });
   await expect(order.getByRole("tab", { name: /Add/ })).toContainText("96");
   await expect(order.getByRole("tab", { name: /Remove/ })).toContainText("0");
   await order.getByRole("tab", { name: /Add/ }).click();
@@ -68,7 +68,7 @@ test("a plan is compared from its own page, and two saved plans make a work orde
 
 test("an unsaved plan is saved from the comparison when a work order is wanted", async ({ page }) => {
   await page.goto("/compare?plans=ex.bcube,ex.tree");
-  await page.getByRole("button", { name: "Work order" }).click();
+  await page.getByRole("button", { name: "Migration work order" }).click();
   await page.getByRole("button", { name: /Save .* and show the work order/ }).click();
   await expect(page.getByRole("dialog").getByRole("tab", { name: /Add/ })).toContainText(/\d/);
   await expect(page).not.toHaveURL(/ex\.bcube/);

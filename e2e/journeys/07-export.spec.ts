@@ -16,10 +16,14 @@ const EXPORTS: Record<string, (file: Buffer) => void> = {
   },
   NetBox: (file) => {
     const parts = unzipSync(file);
-    const cables = Object.entries(parts).find(([name]) => /cables\.csv$/.test(name))![1];
-    const lines = strFromU8(cables).trim().split(/\r?\n/);
-    expect(lines).toHaveLength(8193);
-    expect(lines[0]).toContain("side_a_device");
+    const pieces = Object.entries(parts)
+      .filter(([name]) => /cables-\d+\.csv$/.test(name))
+      .map(([, piece]) => strFromU8(piece).trim().split(/\r?\n/));
+    expect(pieces.reduce((sum, lines) => sum + lines.length - 1, 0)).toBe(8192);
+    for (const lines of pieces) {
+      expect(lines.length).toBeLessThanOrEqual(251);
+      expect(lines[0]).toContain("side_a_device");
+    }
   },
   "Cable schedule (CSV)": (file) => expect(file.toString().trim().split("\n")).toHaveLength(8193),
 };
@@ -50,6 +54,43 @@ test("every format on offer gives a file that is not empty", async ({ page }) =>
     expect(answer.status(), name).toBe(200);
     expect((await answer.body()).length, name).toBeGreaterThan(100);
   }
+});
+
+test("the install pack of a saved plan shows how far it is, in the menu and at the foot", async ({
+  page,
+}) => {
+  await openPlan(page, '/plans/new?topology={"family":"bcube","n":8,"k":3,"servers":2048}');
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByRole("button", { name: "Saved" })).toBeVisible();
+  await page.getByRole("button", { name: "Export" }).click();
+  const item = page
+    .getByRole("dialog", { name: "Export the plan" })
+    .getByRole("listitem")
+    .filter({ hasText: "Install pack" });
+  const shares = new Set<number>();
+  const download = page.waitForEvent("download", { timeout: 100_000 });
+  await item
+    .getByRole("button", { name: /Install pack/ })
+    .first()
+    .click();
+  await expect(page.getByTestId("exporting")).toContainText(/Install pack.*%/);
+  let over = false;
+  void download.then(() => {
+    over = true;
+  });
+  while (!over) {
+    const value = await item
+      .getByRole("progressbar")
+      .getAttribute("value", { timeout: 300 })
+      .catch(() => null);
+    if (value !== null) shares.add(Number(value));
+    await page.waitForTimeout(200);
+  }
+  const moved = [...shares];
+  expect(moved.length).toBeGreaterThan(2);
+  expect(moved).toEqual([...moved].sort((a, b) => a - b));
+  expect((await readFile((await (await download).path())!)).subarray(0, 4).toString()).toBe("%PDF");
+  await expect(page.getByTestId("exporting")).toHaveCount(0);
 });
 
 test("a long export can be cancelled", async ({ page, quiet }) => {

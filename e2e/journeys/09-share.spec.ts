@@ -9,7 +9,7 @@ test("a shared link opens the same plan in the same view, without a database", a
   await fill(page, "Top-level groups", "2");
   await drawn(page);
   await page.getByRole("button", { name: "Share" }).click();
-  await expect(page.getByText(/Link copied/)).toBeVisible();
+  await expect(page.getByText(/Link to this view copied/)).toBeVisible();
   const link = await page.evaluate(() => navigator.clipboard.readText());
   expect(link.startsWith(`${baseURL}/plans/new?`)).toBe(true);
 
@@ -36,9 +36,9 @@ test("a damaged link says so", async ({ page }) => {
 
 test("every screen gives its call as a curl line that a shell can run", async ({ page }) => {
   await openPlan(page);
-  await page.getByRole("button", { name: "Copy as curl" }).click();
+  await page.getByRole("button", { name: "API calls for this page" }).click();
   await page
-    .getByRole("dialog", { name: "This screen as REST calls" })
+    .getByRole("dialog", { name: "API calls for this page" })
     .getByRole("button", { name: "Copy as curl" })
     .first()
     .click();

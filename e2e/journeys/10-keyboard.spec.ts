@@ -3,7 +3,7 @@ import { drawn, expect, field, openPlan, test, total } from "./page";
 test("a whole visit without a mouse", async ({ page }) => {
   await openPlan(page);
   await page.keyboard.press("Tab");
-  await expect(page.getByRole("link", { name: "Skip to the page" })).toBeFocused();
+  await expect(page.getByRole("link", { name: "Skip to content" })).toBeFocused();
 
   // A parameter: the arrow keys step.
   await field(page, "Top-level groups").focus();
@@ -33,6 +33,17 @@ test("a whole visit without a mouse", async ({ page }) => {
   await page.getByTestId("plan-canvas").locator("[tabindex='0']").first().focus();
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("Enter");
+
+  // The longest cable, and pinning what is selected.
+  await page.locator("#main").focus();
+  await page.keyboard.press("l");
+  const inspector = page.getByRole("complementary", { name: "Totals and selection" });
+  await expect(inspector).toContainText(/Selection · C\d{5}/);
+  await inspector.getByRole("button", { name: /R00-44C/ }).press("Enter");
+  await expect(inspector.getByRole("button", { name: "Move and pin" })).toBeVisible();
+  await page.locator("#main").focus();
+  await page.keyboard.press("p");
+  await expect(inspector.getByRole("button", { name: "Pin", exact: true })).toBeVisible();
 
   // Help and palette open, trap focus and give it back.
   await page.locator("#main").focus();

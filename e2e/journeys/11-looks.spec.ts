@@ -6,6 +6,7 @@ const PAGES: [name: string, path: string, ready: string][] = [
   ["compare", "/compare", "Total cost"],
   ["catalog", "/catalog?part=CAT6", "TIA-568"],
   ["api", "/api", "Body"],
+  ["settings", "/settings", "API tokens"],
 ];
 
 for (const theme of ["light", "dark"] as const)

@@ -5,7 +5,7 @@ test("every call can be looked up and made from the page", async ({ page }) => {
   await page.getByRole("searchbox", { name: "Filter calls" }).fill("preview");
   await page.getByRole("link", { name: /POST.*\/plans\/preview/ }).click();
   await page.getByRole("button", { name: "Send" }).click();
-  const answer = page.getByRole("region", { name: "Answer" });
+  const answer = page.getByRole("region", { name: "Response" });
   await expect(answer).toContainText("200");
   await expect(answer).toContainText('"plan_hash"');
   await accessible(page);
@@ -22,5 +22,5 @@ test("a path parameter must be given before a call is made", async ({ page, quie
   await expect(page.getByRole("button", { name: "Send" })).toBeDisabled();
   await page.getByLabel(/^id ·/).fill("nothing-of-that-name");
   await page.getByRole("button", { name: "Send" }).click();
-  await expect(page.getByRole("region", { name: "Answer" })).toContainText(/4\d\d/);
+  await expect(page.getByRole("region", { name: "Response" })).toContainText(/4\d\d/);
 });

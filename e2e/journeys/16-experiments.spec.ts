@@ -15,7 +15,7 @@ async function smallPlan(page: Page, name: string): Promise<string> {
 
 test("a plan is predicted from its own page, with the cost said before anything runs", async ({ page }) => {
   await openPlan(page);
-  await page.getByRole("button", { name: "Predict" }).click();
+  await page.getByTitle("Predict throughput").click();
   await expect(page).toHaveURL(/\/experiments\?/);
   await expect(form(page).getByRole("button", { name: /Partial BCube\(8,3\)/ })).toContainText(
     "2,048 servers",
@@ -54,23 +54,23 @@ test("each workload has its own parameters, and bad ones are refused at their fi
   await expect(estimate(page)).toContainText("1 point");
 
   await fields.getByRole("button", { name: "Add a fault" }).click();
-  await fields.getByLabel("Fault 1, how it is chosen").selectOption("words");
-  await fields.getByLabel("Fault 1, in words").fill("5 gremlins");
+  await fields.getByLabel("Fault 1, target").selectOption("words");
+  await fields.getByLabel("Fault 1, selector").fill("5 gremlins");
   await expect(fields.getByRole("group", { name: "Fault 1" })).toContainText("5 gremlins");
-  await fields.getByLabel("Fault 1, in words").fill("2 servers");
+  await fields.getByLabel("Fault 1, selector").fill("2 servers");
   await expect(estimate(page)).toContainText("2 servers");
-  await fields.getByLabel("Fault 1, how it is chosen").selectOption("names");
+  await fields.getByLabel("Fault 1, target").selectOption("names");
   await fields.getByLabel("Fault 1, names").fill("<1,2> 03");
   await expect(estimate(page)).toContainText("1 server, 1 switch");
   // A link may go on with less; what carries nothing less is said at its field.
-  await fields.getByLabel("Fault 1, how it breaks").selectOption("link-rate");
+  await fields.getByLabel("Fault 1, type").selectOption("link-rate");
   await expect(fields.getByRole("group", { name: "Fault 1" })).toContainText("strikes no link");
   await fields.getByLabel("Fault 1, names").fill("00/<0,0>");
-  await expect(estimate(page)).toContainText("1 link in part");
+  await expect(estimate(page)).toContainText("1 link degraded");
   await fields.getByRole("button", { name: "Remove fault 1" }).click();
 
   // Only the schemes of the family are offered.
-  await expect(fields.getByLabel("Scheme").locator("option")).toContainText(["Each paper’s own", "bsr"]);
+  await expect(fields.getByLabel("Scheme").locator("option")).toContainText(["Default for each topology", "bsr"]);
   await expect(fields.getByLabel("Scheme").locator("option", { hasText: "dfr" })).toHaveCount(0);
 
   await fields.getByLabel("Workload").selectOption("matrix");
@@ -85,10 +85,10 @@ test("form, JSON, link and REST call are the same experiment", async ({ page }) 
   await page.goto(`/experiments?plan=${id}`);
   const fields = form(page);
   await fields.getByLabel("switches").check();
-  await fields.getByLabel("Shares, %").fill("0-20/10");
+  await fields.getByLabel("Failure rates (%)").fill("0-20/10");
   await fields.getByLabel("Seeds").fill("7-10");
   await expect(estimate(page)).toContainText("12 points");
-  await expect(estimate(page)).toContainText("3 shares of switches × 4 seeds");
+  await expect(estimate(page)).toContainText("3 failure rates of switches × 4 seeds");
 
   await page.getByRole("radio", { name: "JSON" }).click();
   const json = page.getByLabel("The experiment as JSON");
@@ -99,7 +99,7 @@ test("form, JSON, link and REST call are the same experiment", async ({ page }) 
     seeds: [7, 8, 9, 10],
   });
   await json.fill("{");
-  await expect(page.getByText("This is no JSON yet")).toBeVisible();
+  await expect(page.getByText("Not valid JSON")).toBeVisible();
   await json.fill(JSON.stringify({ ...body, seeds: [1, 2], routing: "shortest" }));
   await expect(fields.getByLabel("Seeds")).toHaveValue("1, 2");
   await expect(fields.getByLabel("Scheme")).toHaveValue("shortest");
@@ -126,7 +126,7 @@ test("an experiment is run, found again, asked once more and forgotten", async (
   await expect(page.getByRole("heading", { level: 1, name })).toBeVisible();
   await expect(page.getByText("succeeded")).toBeVisible();
 
-  await page.getByRole("link", { name: "Ask another like it" }).click();
+  await page.getByRole("link", { name: "Duplicate" }).click();
   await expect(form(page).getByRole("button", { name: /Kept/ })).toBeVisible();
 
   await page.goto("/experiments");
@@ -141,5 +141,5 @@ test("an experiment is run, found again, asked once more and forgotten", async (
   await row.getByRole("button", { name: /^Delete/ }).click();
   await row.getByRole("button", { name: "Delete with its runs" }).click();
   await expect(row).toHaveCount(0);
-  await expect(page.getByText("No experiment has these words")).toBeVisible();
+  await expect(page.getByText("No matching experiments")).toBeVisible();
 });

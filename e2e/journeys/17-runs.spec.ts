@@ -37,17 +37,24 @@ test("a prediction shows its numbers, and every link on the floor, in the logica
   });
   await page.goto(`/runs/${id}`);
   await expect(page.getByTestId("feed")).toHaveAttribute("data-feed", "over");
-  const numbers = page.getByRole("region", { name: "Numbers of one point" });
+  const numbers = page.getByRole("region", { name: "Results of one point" });
   await expect(numbers).toContainText("Aggregate bottleneck throughput");
-  await expect(numbers).toContainText("64 all of them");
+  await expect(numbers).toContainText("64 all");
   await expect(numbers).toContainText("5 switches");
-  await expect(numbers.getByRole("figure", { name: "Throughput until the last flow ends" })).toBeVisible();
-  await expect(page.getByRole("complementary", { name: "The question" })).toContainText("10 % of switches");
+  await expect(numbers.getByRole("figure", { name: "Throughput until the last flow completes" })).toBeVisible();
+  await expect(page.getByRole("complementary", { name: "Setup" })).toContainText("10 % of switches");
 
   const links = page.getByRole("region", { name: "Links", exact: true });
   await expect(links.getByRole("application")).toHaveAccessibleName(/links by flows/);
   await expect.poll(() => colours(page)).toBeGreaterThan(4);
-  const table = links.getByRole("grid", { name: "Links and what they carry" });
+  const loads = links.getByRole("figure", { name: "Distribution of link loads" });
+  await loads.getByRole("img").press("ArrowRight");
+  await expect(loads.getByRole("status")).toContainText(/^flows per link direction \d+: Level 0 \d/);
+  await loads.getByRole("button", { name: "Table" }).click();
+  // No direction carries more than the greatest load: each of the three levels is complete in the last row.
+  await expect(loads.getByRole("row").last()).toContainText(/(100\s%){3}$/);
+  await loads.getByRole("button", { name: "Table" }).click();
+  const table = links.getByRole("grid", { name: "Load per link" });
   await expect(table).toHaveAttribute("aria-rowcount", "193");
   // The fullest first; choosing it selects it in the picture and in the address.
   const first = table.getByRole("row").nth(1);
@@ -106,7 +113,7 @@ test("a run is watched live, outlives lost connections and is cancelled within a
     }
   });
   await page.goto(`/runs/${id}`);
-  await expect(page.getByRole("alert")).toContainText("The connection is lost");
+  await expect(page.getByRole("alert")).toContainText("Connection lost");
   await expect(page.getByTestId("feed")).toHaveAttribute("data-feed", "lost");
   const shown = Number(
     await page.getByRole("grid", { name: "Points of the run" }).getAttribute("aria-rowcount"),
@@ -178,11 +185,12 @@ test("runs are listed, filtered, stopped and forgotten", async ({ page }, info) 
   await expect(page.getByRole("row").filter({ hasText: "succeeded" })).toHaveCount(0);
   await page.getByLabel("Filter runs by name").fill("listed and");
   await expect(page.getByRole("row")).toHaveCount(2);
+  await expect(page).toHaveURL(/q=listed/);
   await page.reload();
   await expect(page.getByLabel("Filter runs by name")).toHaveValue("listed and");
   await row.getByRole("button", { name: "Delete Listed and long" }).click();
-  await row.getByRole("button", { name: "Delete for good" }).click();
-  await expect(page.getByText("No run is like that")).toBeVisible();
+  await row.getByRole("button", { name: "Delete permanently" }).click();
+  await expect(page.getByText("No matching runs")).toBeVisible();
   await page.getByRole("button", { name: "Show all runs" }).click();
   await expect(page.getByLabel("State")).toHaveValue("");
 });

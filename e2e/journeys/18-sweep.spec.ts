@@ -4,7 +4,7 @@ import { accessible, expect, test } from "./page";
 const BCUBE = { family: "bcube", n: 4, k: 2 };
 const DCELL = { family: "dcell", n: 4, k: 1 };
 
-test("a sweep overlays topologies over failure ratios, with bands of seeds, one chart a kind of failure", async ({
+test("a sweep overlays topologies over failure rates, with bands of seeds, one chart a kind of failure", async ({
   page,
 }, info) => {
   const made = await page.request.post("/api/v1/experiments", {
@@ -35,7 +35,7 @@ test("a sweep overlays topologies over failure ratios, with bands of seeds, one 
   await expect(page.getByTestId("feed")).toHaveAttribute("data-feed", "over");
   await expect(servers.getByRole("listitem")).toHaveText(["BCube(4,2)", "DCell(4,1)"]);
   await expect(servers.locator("polygon")).toHaveCount(2);
-  await expect(switches).toContainText("line: mean of the seeds, band: least to most");
+  await expect(switches).toContainText("line: mean of the seeds, band: minimum to maximum");
   await expect(curves.getByRole("figure", { name: "Dropped flows under server failures" })).toBeVisible();
 
   // The numbers on screen are those of the points: mean, least and most of the seeds.
@@ -75,11 +75,11 @@ test("a sweep overlays topologies over failure ratios, with bands of seeds, one 
   await expect(grid).toHaveAttribute("aria-rowcount", "37");
   await grid.getByRole("row").nth(5).click();
   await expect(page).toHaveURL(/point=4/);
-  await expect(page.getByRole("region", { name: "Numbers of one point" })).toContainText(
+  await expect(page.getByRole("region", { name: "Results of one point" })).toContainText(
     "10 % of switches failed, seed 7",
   );
-  await page.getByRole("button", { name: "Show its links" }).click();
-  await expect(page.getByRole("grid", { name: "Links and what they carry" })).toHaveAttribute(
+  await page.getByRole("button", { name: "Compute them" }).click();
+  await expect(page.getByRole("grid", { name: "Load per link" })).toHaveAttribute(
     "aria-rowcount",
     "193",
   );
@@ -101,14 +101,14 @@ test("a sweep is composed in the form: two plans overlaid, two kinds of failure"
     .fill(JSON.stringify({ plan: BCUBE, workload: { kind: "permutation" } }));
   await page.getByRole("radio", { name: "Estimate" }).click();
   await expect(form.getByRole("button", { name: /BCube\(4,2\)/ })).toBeVisible();
-  await form.getByRole("button", { name: "Overlay another plan" }).click();
+  await form.getByRole("button", { name: "Add a plan to compare" }).click();
   await page.getByRole("menuitem", { name: /^Two-level tree 48-port/ }).click();
   await form.getByLabel("servers", { exact: true }).check();
   await form.getByLabel("links", { exact: true }).check();
-  await form.getByLabel("Shares, %").fill("0, 20");
+  await form.getByLabel("Failure rates (%)").fill("0, 20");
   const estimate = page.getByRole("region", { name: "Estimate" });
   await expect(estimate).toContainText("8 points", { timeout: 30_000 });
-  await expect(estimate).toContainText("2 shares of servers + 2 shares of links");
+  await expect(estimate).toContainText("2 failure rates of servers + 2 failure rates of links");
   await accessible(page);
   await form.getByRole("button", { name: "Run" }).click();
   await expect(page.getByTestId("feed")).toHaveAttribute("data-feed", "over", { timeout: 40_000 });

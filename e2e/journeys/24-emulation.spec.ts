@@ -49,16 +49,16 @@ test("sixteen servers send real packets: a cable is pulled by a click, flows mov
   const fields = form(page);
   await expect(page.getByTestId("machine")).toContainText("This machine runs up to");
   await fields
-    .getByLabel("Servers are")
+    .getByLabel("Run servers as")
     .selectOption(modes.includes("namespaces") ? "namespaces" : modes[0]!);
-  await fields.getByLabel("Every link’s rate").fill("20");
+  await fields.getByLabel("Link rate").fill("20");
   // Longer than needed: the hypothesis ends it once it is broken, however slow the machine is.
-  await fields.getByLabel("Measured for").fill("100");
-  await fields.getByLabel("After settling for").fill("1");
-  await fields.getByLabel("The run is to say whether something held").check();
+  await fields.getByLabel("Measure for").fill("100");
+  await fields.getByLabel("Settle for").fill("1");
+  await fields.getByLabel("Test a hypothesis").check();
   await fields.getByLabel("Stays at least").fill("30");
-  await fields.getByLabel("Or is back within").fill("1");
-  await fields.getByLabel("Abort the run once it is broken").check();
+  await fields.getByLabel("Recovers within").fill("1");
+  await fields.getByLabel("End the run when the hypothesis is not met").check();
   await expect(page.getByRole("region", { name: "Estimate" })).toContainText("240");
   // What is being asked again stands back until the answer is there.
   await expect(page.locator("[data-stale=true]")).toHaveCount(0);
@@ -70,7 +70,7 @@ test("sixteen servers send real packets: a cable is pulled by a click, flows mov
   const id = /runs\/(\w+)/.exec(page.url())![1]!;
   const phases = page.getByRole("list", { name: "Phases of the session" });
   await expect(phases.locator("[aria-current=step]")).toHaveText("Measuring", { timeout: 40_000 });
-  const stop = page.getByRole("button", { name: "Stop all" });
+  const stop = page.getByRole("button", { name: "Recover all faults" });
   await expect(stop).toBeEnabled();
   await expect.poll(() => clock(page)).toBeGreaterThan(1);
   const before = await picture(page);
@@ -83,16 +83,16 @@ test("sixteen servers send real packets: a cable is pulled by a click, flows mov
   await page.getByLabel("Inject faults").check();
   const box = (await canvas(page).boundingBox())!;
   await page.mouse.click(box.x + box.width * 0.112, box.y + box.height * 0.61);
-  const breaking = page.getByRole("form", { name: "Break something" });
-  await expect(breaking.getByLabel("What")).toHaveValue("00/<0,0>");
-  await expect(breaking.getByLabel("How")).toHaveValue("cable-pulled");
+  const breaking = page.getByRole("form", { name: "Inject a fault" });
+  await expect(breaking.getByLabel("Target")).toHaveValue("00/<0,0>");
+  await expect(breaking.getByLabel("Fault", { exact: true })).toHaveValue("cable-pulled");
   await expect(page.getByTestId("blast")).toContainText("Every flow keeps a path");
   await expect(page.getByTestId("blast")).toContainText("Predicted ABT");
-  await expect(page.getByRole("button", { name: /^Recover/ })).toHaveCount(0);
+  await expect(page.getByRole("button", { name: /^Recover \w\d/ })).toHaveCount(0);
   await page.screenshot({ path: info.outputPath("inject.png") });
-  await breaking.getByRole("button", { name: "Inject it" }).click();
+  await breaking.getByRole("button", { name: "Inject fault" }).click();
   const faults = page.getByRole("region", { name: "Faults" });
-  await expect(faults).toContainText("Cable pulled 00/<0,0>");
+  await expect(faults).toContainText("Cable unplugged 00/<0,0>");
   await page.screenshot({ path: info.outputPath("broken.png") });
 
   // On the floor its one rack shows every cable, live, each to be chosen; by keys too.
@@ -105,19 +105,19 @@ test("sixteen servers send real packets: a cable is pulled by a click, flows mov
   await page.keyboard.press(",");
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/sel=link:33/);
-  await expect(page.getByTestId("inspector")).toContainText("Carried in all");
+  await expect(page.getByTestId("inspector")).toContainText("Total carried");
   await page.screenshot({ path: info.outputPath("racks.png") });
   await page.keyboard.press("Escape");
   await page.getByRole("tab", { name: "Logical" }).click();
 
   // The servers say what they noticed; a flow that moved shows its ways.
   await page.getByRole("tab", { name: /^Events/ }).click();
-  await page.getByLabel("Kind of event").selectOption("neighbour_dead");
+  await page.getByLabel("Kind of event").selectOption("neighbour-dead");
   await expect(page.getByRole("log", { name: "Events" })).toContainText("at 00");
-  await page.getByLabel("Kind of event").selectOption("path_switched");
+  await page.getByLabel("Kind of event").selectOption("path-switched");
   await page
     .getByRole("log", { name: "Events" })
-    .getByRole("button", { name: /^\d\d → \d\d goes/ })
+    .getByRole("button", { name: /^\d\d → \d\d rerouted/ })
     .first()
     .click();
   await expect(page).toHaveURL(/sel=flow:\d+/);
@@ -125,34 +125,34 @@ test("sixteen servers send real packets: a cable is pulled by a click, flows mov
   await page.screenshot({ path: info.outputPath("flow.png") });
 
   // Mended one by one, then a switch by its name, and all at once.
-  await page.getByRole("tab", { name: /^Break/ }).click();
-  await faults.getByRole("button", { name: "Recover l1" }).click();
+  await page.getByRole("tab", { name: /^Faults/ }).click();
+  await faults.getByRole("button", { name: "Recover F1" }).click();
   await expect(faults).toContainText("recovered");
   await page.getByLabel("Inject faults").check();
-  await breaking.getByLabel("What").fill("<1,2>");
+  await breaking.getByLabel("Target").fill("<1,2>");
   await expect(page.getByTestId("blast")).toContainText("<1,2>");
-  await breaking.getByRole("button", { name: "Inject it" }).click();
-  await expect(faults.getByRole("button", { name: "Recover l2" })).toBeVisible();
+  await breaking.getByRole("button", { name: "Inject fault" }).click();
+  await expect(faults.getByRole("button", { name: "Recover F2" })).toBeVisible();
   await stop.click();
   await expect(page.getByTestId("stop-state")).toContainText("All recovered at");
-  await expect(faults.getByRole("button", { name: /^Recover/ })).toHaveCount(0);
+  await expect(faults.getByRole("button", { name: /^Recover \w\d/ })).toHaveCount(0);
 
   // The end: what nothing survives breaks the hypothesis, and the run aborts itself and mends all.
-  await breaking.getByLabel("What").fill("100% of switches");
-  await expect(page.getByTestId("blast")).toContainText("Strikes 8 things");
-  await breaking.getByRole("button", { name: "Inject it" }).click();
+  await breaking.getByLabel("Target").fill("100% of switches");
+  await expect(page.getByTestId("blast")).toContainText("Affects 8 items");
+  await breaking.getByRole("button", { name: "Inject fault" }).click();
   await expect(page.getByTestId("feed")).toHaveAttribute("data-feed", "over", { timeout: 60_000 });
-  await expect(page.getByTestId("verdict")).toContainText("The hypothesis broke");
-  await expect(page.getByTestId("verdict")).toContainText(/faithful|limited by the machine/);
+  await expect(page.getByTestId("verdict")).toContainText("Hypothesis not met");
+  await expect(page.getByTestId("verdict")).toContainText(/faithful|host-limited/);
   const report = page.getByRole("region", { name: "Report" });
   for (const window of ["before", "during", "after"])
     await expect(report.getByRole("columnheader", { name: window, exact: true })).toBeVisible();
-  await expect(report).toContainText("l1 Cable pulled: 00/<0,0>");
+  await expect(report).toContainText("F1 Cable unplugged: 00/<0,0>");
   await expect(stop).toBeDisabled();
   await looks(page, (name) => info.outputPath(name), "over");
 
   // Replay is the same screen at another time, by keys, by playing and by its address.
-  const slider = page.getByRole("slider", { name: "Time of the session" });
+  const slider = page.getByRole("slider", { name: "Time in the run" });
   await slider.focus();
   await page.keyboard.press("Home");
   await expect(page.getByTestId("mode")).toHaveText("Replay");
@@ -193,11 +193,11 @@ test("a plan too large for the machine is refused with a slice to take, from the
   // A refused estimate is a 422, which the browser writes into its console.
   quiet.expectErrors();
   await openPlan(page);
-  await page.getByRole("button", { name: "Run it with real packets" }).click();
+  await page.getByTitle("Emulate with real packets").click();
   await expect(page).toHaveURL(/engine=emulation|draft=/);
   const fields = form(page);
-  await expect(fields.getByRole("radio", { name: "Real packets" })).toBeChecked();
-  await fields.getByRole("button", { name: "Take a slice of it" }).click();
+  await expect(fields.getByRole("radio", { name: "Emulation" })).toBeChecked();
+  await fields.getByRole("button", { name: "Use a slice" }).click();
   await expect(fields.getByLabel("Around server")).toHaveValue("0000");
   await fields.getByLabel("Workload").selectOption("permutation");
   await expect(page.getByRole("region", { name: "Estimate" })).toContainText("64");
@@ -205,21 +205,21 @@ test("a plan too large for the machine is refused with a slice to take, from the
 
   // What only packets know is refused at its field, and goes when the engine changes.
   await fields.getByRole("button", { name: "Add a fault" }).click();
-  await fields.getByLabel("Fault 1, how it is chosen").selectOption("names");
+  await fields.getByLabel("Fault 1, target").selectOption("names");
   await fields.getByLabel("Fault 1, names").fill("nowhere");
-  await fields.getByLabel("Fault 1, how it breaks").selectOption("cable-pulled");
+  await fields.getByLabel("Fault 1, type").selectOption("cable-pulled");
   await expect(fields.getByRole("group", { name: "Fault 1" })).toContainText("nowhere");
   await expect(fields.getByRole("button", { name: "Run", exact: true })).toBeDisabled();
   await accessible(page);
-  await fields.getByRole("radio", { name: "Flow engine" }).click();
-  await expect(fields.getByLabel("Fault 1, how it breaks")).toHaveValue("down");
-  await expect(fields.getByLabel("Fault 1, on and off every so many seconds")).toHaveCount(0);
-  await expect(fields.getByRole("group", { name: "A slice of the plan" })).toHaveCount(0);
+  await fields.getByRole("radio", { name: "Prediction" }).click();
+  await expect(fields.getByLabel("Fault 1, type")).toHaveValue("down");
+  await expect(fields.getByLabel("Fault 1, repeat interval in seconds")).toHaveCount(0);
+  await expect(fields.getByRole("group", { name: "Slice of the plan" })).toHaveCount(0);
 
   // The same by the palette.
   await openPlan(page);
   await page.keyboard.press("Control+k");
-  await page.getByRole("combobox", { name: "Search or run a command" }).fill("real packets");
+  await page.getByRole("combobox", { name: "Search or run a command" }).fill("emulate this");
   await page.keyboard.press("Enter");
-  await expect(fields.getByRole("radio", { name: "Real packets" })).toBeChecked();
+  await expect(fields.getByRole("radio", { name: "Emulation" })).toBeChecked();
 });

@@ -1,7 +1,7 @@
 /**
  * Pictures without the page, for looking at them and timing them; not part of the build. The plan is a sample, or
  * with ?plan=NAME the document NAME.json ({scene, cables, topology}) of the folder HARNESS_PLANS.
- * ?view=floor|elevations|logical|matrix|3d|both &theme= &sel=rack:11 &links= &color= &zoom=k,x,y &time=1
+ * ?view=floor|elevations|logical|matrix|3d|both|charts|live &network=DCell(4, 1) &theme= &sel=rack:11 &links= &color= &zoom=k,x,y &time=1
  */
 
 import { createRef, useState } from "react";
@@ -25,6 +25,7 @@ import {
 import { sampleBcube } from "../src/scene/testing/sample-plan";
 import { cssVariables, THEMES, type ThemeName } from "../src/units";
 import { Charts } from "./charts";
+import { Live } from "./live";
 
 const query = new URLSearchParams(location.search);
 const theme = (query.get("theme") ?? "light") as ThemeName;
@@ -109,6 +110,8 @@ function App({ model }: { model: PlanModel }) {
       </div>
       {view === "charts" ? (
         <Charts theme={theme} />
+      ) : view === "live" ? (
+        <Live name={query.get("network") ?? "DCell(4, 1)"} theme={theme} />
       ) : view === "both" ? (
         <div style={{ display: "grid", gridTemplateRows: "2fr 3fr", minHeight: 0 }}>
           <PlanCanvas {...common} view="floor" />

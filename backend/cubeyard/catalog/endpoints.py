@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Body, Depends, Path, Query, Request
 
 from cubeyard.catalog import schemas
+from cubeyard.catalog.quotes import Origin
 from cubeyard.catalog.service import CatalogService
 from cubeyard.engine import Engine
+from cubeyard.kit.asgi import XLSX_MEDIA_TYPE
 from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.text import PlainText
 
 router = APIRouter(prefix="/catalog", tags=["catalog"])
+
+PRICES_PATH = re.compile(r"/api/v1/catalog/books/[^/]+/versions/[^/]+/prices")
+"""The path that takes a workbook or a CSV file as its body."""
 
 
 def get_engine(request: Request) -> Engine:
@@ -73,6 +79,36 @@ def read_book_version(service: Service, book: BookPath, version: VersionPath) ->
 )
 def create_book_version(service: Service, book: BookPath, change: schemas.VersionCreate) -> schemas.BookVersion:
     return service.create_version(book, change)
+
+
+@router.post(
+    "/books/{book}/versions/{version}/prices",
+    operation_id="import_prices",
+    summary="Take over prices that were filled into a plan's bill of materials",
+    responses=responses(404, 413),
+)
+def import_prices(
+    service: Service,
+    book: BookPath,
+    version: VersionPath,
+    file: Annotated[
+        bytes,
+        Body(
+            media_type=XLSX_MEDIA_TYPE,
+            description="The plan's workbook (xlsx) or bill (bom-csv, as text/csv), with its quoted prices filled in.",
+        ),
+    ],
+    source: Annotated[
+        PlainText,
+        Query(min_length=1, max_length=2000, description="Where the prices are from, like a quotation's number."),
+    ],
+    date: Annotated[str, Query(pattern=r"^\d{4}-\d{2}-\d{2}$", description="When they were quoted.")],
+    trial: Annotated[bool, Query(description="Only say what would change.")] = False,
+) -> schemas.PriceImport:
+    """Cells that are empty change nothing. The result is a new version of the book, based on `version`."""
+    return service.import_prices(
+        book, version, file, Origin(source, date), note=f"Prices from {source}"[:500], trial=trial
+    )
 
 
 @router.get("/parts", operation_id="search_parts", summary="Parts by kind and by words", responses=responses())

@@ -7,7 +7,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-PartKind = Literal["switch", "nic", "server", "cable", "transceiver", "rack", "container", "tray", "label", "labour"]
+PartKind = Literal[
+    "switch", "nic", "server", "cable", "transceiver", "rack", "container", "room", "tray", "shelf", "rail", "pdu", "cord",
+    "tie", "label", "labour"
+]  # fmt: skip
 BookId = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$", examples=["paper-2009"])]
 Price = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 
@@ -103,3 +106,32 @@ class BookCreate(BaseModel):
     copy_of: BookId
     version: int | None = Field(default=None, ge=1, le=2_147_483_647)
     note: str = Field(default="", max_length=500)
+
+
+class PriceChange(BaseModel):
+    """One value of the book that the filled bill changes."""
+
+    line: str = Field(description="Where in the file, like `line 12`.")
+    sku: str
+    name: str
+    field: str = Field(description="Like `price_usd`, `length_prices_usd (3 m)` or `supplier`.")
+    before: str | float | None
+    after: str | float
+
+
+class PriceProblem(BaseModel):
+    line: str
+    message: str
+
+
+class PriceImport(BaseModel):
+    """What a bill of materials with filled cells changes of a price book."""
+
+    book: str
+    from_version: int
+    version: int | None = Field(
+        description="The version that was written; null for a trial, and where nothing changes."
+    )
+    lines: int = Field(description="Lines in the file.")
+    changes: list[PriceChange]
+    problems: list[PriceProblem] = Field(description="Only a trial has them: they have to be mended before an import.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import structlog
@@ -9,13 +10,14 @@ from sqlalchemy.orm import Session
 
 from cubeyard.catalog import schemas
 from cubeyard.catalog.models import BookRow, VersionRow
+from cubeyard.catalog.quotes import Origin, UnreadableQuoteError, quoted_parts, read_rows
 from cubeyard.catalog.repository import CatalogRepository
 from cubeyard.engine import Engine, Json, content_hash
-from cubeyard.kit.errors import ProblemError, field_error, not_found
+from cubeyard.kit.errors import FieldError, ProblemError, field_error, not_found
 
 log = structlog.get_logger(__name__)
 
-DEFAULT_BOOK = "current-2026"
+MAX_SHOWN_PROBLEMS = 50
 
 
 class CatalogService:
@@ -93,6 +95,44 @@ class CatalogService:
             "parts": _changed_parts(base.content["parts"], change),
         }
         return _book_version(self._write(content, builtin=False, builtin_hash=None, note=change.note))
+
+    def import_prices(
+        self, book: str, number: int, data: bytes, origin: Origin, *, note: str, trial: bool
+    ) -> schemas.PriceImport:
+        """The values that a purchaser filled into a bill of materials, as the book's next version. [ours]
+
+        Raises `ProblemError` 422 for an unreadable file, and for lines that cannot be taken unless it is a trial.
+        """
+        base = self._repository.version(book, number)
+        if base is None:
+            raise not_found(f"version {number} of price book {book}")
+        try:
+            rows = read_rows(data)
+        except UnreadableQuoteError as error:
+            raise field_error("body", None, str(error)) from None
+        quotes = quoted_parts(base.content["parts"], str(base.content["currency"]), rows, origin)
+        if quotes.problems and not trial:
+            first = [
+                FieldError(field=f"body.{one.line}", message=one.message)
+                for one in quotes.problems[:MAX_SHOWN_PROBLEMS]
+            ]
+            raise ProblemError(
+                422, "invalid", f"{len(quotes.problems)} lines of the bill cannot be taken over.", errors=first
+            )
+        version: int | None = None
+        if quotes.changes and not trial:
+            change = schemas.VersionCreate(
+                from_version=number, set=[schemas.Part.model_validate(part) for part in quotes.parts], note=note
+            )
+            version = self.create_version(book, change).version
+        return schemas.PriceImport(
+            book=book,
+            from_version=number,
+            version=version,
+            lines=len(rows),
+            changes=[schemas.PriceChange(**asdict(one)) for one in quotes.changes],
+            problems=[schemas.PriceProblem(**asdict(one)) for one in quotes.problems],
+        )
 
     def create_book(self, request: schemas.BookCreate) -> schemas.BookVersion:
         base = (

@@ -9,16 +9,17 @@ from contextlib import suppress
 import structlog
 from sqlalchemy.exc import DBAPIError
 
-from cubeyard.emulation.fabric_process import FabricProcess
+from cubeyard.emulation.deploy.probe import take_back, tell
+from cubeyard.emulation.deploy.reaper import reap, reap_left_alone
+from cubeyard.emulation.fabric.place import Place
+from cubeyard.emulation.fabric.process import FabricProcess
 from cubeyard.emulation.figures.lab import Lab
-from cubeyard.emulation.orders import Order
-from cubeyard.emulation.place import Place
-from cubeyard.emulation.probe import take_back, tell
-from cubeyard.emulation.question import Question, read
-from cubeyard.emulation.reaper import reap, reap_left_alone
-from cubeyard.emulation.repository import OrderRepository
-from cubeyard.emulation.service import resolve_live
-from cubeyard.emulation.session import Session
+from cubeyard.emulation.live.models import OrderRow
+from cubeyard.emulation.live.repository import OrderRepository
+from cubeyard.emulation.live.service import live_fault
+from cubeyard.emulation.session.orders import Order
+from cubeyard.emulation.session.session import Session
+from cubeyard.emulation.setup.question import Question, read
 from cubeyard.engine import Engine, OnProgress
 from cubeyard.experiments.points import Json
 from cubeyard.kit.db import Database
@@ -39,13 +40,11 @@ class DatabaseSink:
         self._run = run_id
         self._frames = frames
         self._outcomes: dict[int, Json] = {}
-        """Of orders that were obeyed while the database was away."""
+        """Of orders that were carried out while the database was away."""
         with database.session() as session:
             repository = OrderRepository(session)
-            # What was asked of an earlier attempt is over with it; what was asked while the run waited for its first is not.
+            # Orders to an earlier attempt ended with it; orders written while the run waited for its first attempt did not.
             self._after = repository.last(run_id) if frames.lease.attempt > 1 else 0
-            # One that comes between these two questions is this attempt's.
-            self._live = sum(order.id <= self._after for order in repository.injected(run_id))
 
     def frame(self, kind: str, payload: Json) -> None:
         self._frames.write(kind, payload)
@@ -60,25 +59,22 @@ class DatabaseSink:
         try:
             self._tell_outcomes()
             with self._database.session() as session:
-                rows = OrderRepository(session).waiting(self._run, self._after)
-                asked = [(row.id, row.kind, row.fault_id, row.payload) for row in rows]
+                found = [self._read(row) for row in OrderRepository(session).waiting(self._run, self._after)]
         except DBAPIError as error:
             # One that restarts is soon back: the next tick asks again. If it is not, frames cannot be written either.
             log.warning("orders_not_read", run=self._run, error=str(error.orig))
             return []
-        found: list[Order] = []
-        for id_, kind, fault_id, payload in asked:
-            self._after = id_
-            if kind == "inject":
-                network, seed = self._question.network, self._question.seed
-                fault = resolve_live(self._engine, network, payload, self._live, seed)
-                self._live += 1
-                found.append(Order(id_, "inject", fault=fault))
-            elif kind == "recover":
-                found.append(Order(id_, "recover", fault_id=fault_id))
-            else:
-                found.append(Order(id_, "stop-all"))
+        if found:
+            self._after = found[-1].id
         return found
+
+    def _read(self, row: OrderRow) -> Order:
+        if row.kind == "inject":
+            question = self._question
+            return Order(row.id, "inject", fault=live_fault(self._engine, question.network, row, question.seed))
+        if row.kind == "recover":
+            return Order(row.id, "recover", fault_id=row.fault_id)
+        return Order(row.id, "stop-all")
 
     def done(self, order: Order, outcome: Json) -> None:
         self._outcomes[order.id] = outcome
@@ -90,7 +86,7 @@ class DatabaseSink:
             return
         with self._database.session() as session:
             for id_, outcome in self._outcomes.items():
-                OrderRepository(session).obeyed(id_, outcome)
+                OrderRepository(session).carried_out(id_, outcome)
         self._outcomes.clear()
 
 

@@ -9,23 +9,16 @@ from pydantic import Field, model_validator
 from cubeyard.kit.text import PlainText
 from cubeyard.plans.schemas import Request
 
+MAX_MODULE_TEXT = 2_800_000
+"""Characters of a module in base64: of the text format, which is longer than the 128 KiB that a binary module may have."""
+MAX_SERVICES = 4
+
 Mode = Literal["containers", "namespaces"]
 Dataplane = Literal["kernel", "software"]
 Delivery = Literal["unicast", "complete-graph", "spanning-trees", "pipeline"]
+Queues = Literal["shared", "fair"]
+Balance = Literal["ecmp", "wcmp", "lb"]
 Metric = Literal["goodput", "goodput-share", "abt", "abt-share", "stalled-flows"]
-FaultKind = Literal[
-    "server-killed",
-    "server-frozen",
-    "server-off",
-    "cable-pulled",
-    "cable-cut-silent",
-    "port-down",
-    "switch-silent",
-    "switch-off",
-    "link-rate",
-    "link-loss",
-    "link-delay",
-]
 Secs = Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)]
 ServerName = Annotated[PlainText, Field(min_length=1, max_length=64)]
 
@@ -56,26 +49,17 @@ class Slice(Request):
         return self
 
 
-class Timers(Request):
-    """BSR's timers and limits. `[bcube §4, §7.5]`"""
+class UserService(Request):
+    """A service that a user wrote, which every server hosts beside those that its protocol brings."""
 
-    hello_secs: float = Field(default=1.0, ge=0.02, le=60, description="Between two hellos to a neighbour.")
-    dead_after: int = Field(default=3, ge=1, le=100, description="Lost hellos after which a neighbour is dead.")
-    adapt_secs: float = Field(default=10.0, ge=0.2, le=3600, description="Between two looks for a better path.")
-    adapt_jitter: float = Field(default=0.5, ge=0, le=1, description="Share of it that is drawn at random.")
-    probe_timeout_secs: float = Field(default=0.5, ge=0.001, le=60, description="A probe is sent twice.")
-    failed_link_timeout_secs: float = Field(
-        default=20.0, ge=0.001, le=3600, description="How long a failure is believed."
+    name: str = Field(pattern="^[a-z][a-z0-9-]{0,31}$", description="What messages to it name.", examples=["greeting"])
+    id: int = Field(
+        default=256, ge=256, le=65_535, description="The `serviceId` in its packets; each service needs its own."
     )
-    reprobe_after_failure_secs: float = Field(
-        default=2.0, ge=0.001, le=3600, description="From a switch-over to the next look for a better path."
-    )
-    retry_secs: float = Field(default=1.0, ge=0.001, le=3600, description="Between two tries of a flow without a path.")
-    flow_idle_secs: float = Field(
-        default=60.0, ge=0.001, le=3600, description="A flow silent for so long is forgotten."
-    )
-    switch_margin: float = Field(
-        default=0.1, ge=0, le=1, description="Share of a link's rate by which another path must be better."
+    module: str = Field(
+        min_length=1,
+        max_length=MAX_MODULE_TEXT,
+        description="Its WebAssembly module in base64: the binary format, at most 128 KiB, or the text format.",
     )
 
 
@@ -120,10 +104,28 @@ class Emulation(Request):
         default=None, ge=1, le=10**13, description="What each flow sends; as much as it can if left out."
     )
     connections: int = Field(default=1, ge=1, le=16, description="TCP connections a flow is made of.")
+    queues: Queues = Field(
+        default="shared",
+        description="At the ends of links: one queue for all flows, or a `fair` one for each (up to 64), which send in turn.",
+    )
+    balance: Balance = Field(
+        default="ecmp",
+        description="Where switches are routers: whether flows are spread over next hops equally (`ecmp`), over servers' links "
+        "and ways up in proportion to rates (`wcmp`), or, with Subways of types 1 and 2, over ToRs by the load that controllers "
+        "see (`lb`).",
+    )
     delivery: Delivery = Field(
         default="unicast", description="How a one-to-several or one-to-all workload reaches its receivers."
     )
-    timers: Timers = Field(default_factory=Timers)
+    timers: dict[Annotated[str, Field(pattern="^[a-z][a-z_]{0,63}$")], Annotated[float, Field(allow_inf_nan=False)]] = (
+        Field(
+            default_factory=dict,
+            max_length=64,
+            description="Settings of the servers' protocol, by name; the others have their defaults. `POST /emulation/profile` lists them "
+            "with their limits.",
+            examples=[{"hello_secs": 0.5}],
+        )
+    )
     slice: Slice | None = None
     gateways: list[ServerName] = Field(
         default_factory=list,
@@ -133,6 +135,12 @@ class Emulation(Request):
         examples=[["00", "11"]],
     )
     hypothesis: Hypothesis | None = None
+    services: list[UserService] = Field(
+        default_factory=list,
+        max_length=MAX_SERVICES,
+        exclude_if=lambda services: not services,
+        description="Services that users wrote, on every server of a torus. `[camcube §5]`",
+    )
 
     def mtu_at(self, rate_bits_per_sec: float) -> int:
         """Of the ports, with links of this rate."""

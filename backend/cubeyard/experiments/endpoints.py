@@ -8,22 +8,52 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.experiments import schemas
+from cubeyard.experiments.engines import ENGINES
+from cubeyard.experiments.question import ExperimentCreate, PredictRequest, SimulateRequest
+from cubeyard.experiments.results import Prediction, Simulation
 from cubeyard.experiments.service import ExperimentService
 from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import PATTERN, Id
 from cubeyard.kit.responses import json_bytes
 from cubeyard.kit.text import PlainText
+from cubeyard.kit.waiting import while_connected
 
+MAX_REFERENCE_SERVERS = 65_536
 router = APIRouter(tags=["experiments"])
 experiments = APIRouter(prefix="/experiments")
 
 
 def get_service(request: Request, session: UnitOfWork, engine: EngineOf) -> ExperimentService:
-    return ExperimentService(session, engine, request.app.state.emulator)
+    return ExperimentService(session, engine, request.app.state.outliners)
 
 
 Service = Annotated[ExperimentService, Depends(get_service)]
+
+
+@router.get(
+    "/engines", operation_id="list_engines", summary="The engines that answer experiments", responses=responses()
+)
+def list_engines() -> schemas.EngineList:
+    """What each one needs, which faults it knows, and which frames its runs write."""
+    fields = schemas.EngineDescription.model_fields
+    return schemas.EngineList(
+        items=[
+            schemas.EngineDescription.model_validate({name: getattr(one, name) for name in fields})
+            for one in ENGINES.values()
+        ]
+    )
+
+
+@router.get(
+    "/fault-kinds",
+    operation_id="list_fault_kinds",
+    summary="The kinds of faults, in the order of menus",
+    responses=responses(),
+)
+def list_fault_kinds(engine: EngineOf) -> schemas.FaultKindList:
+    """What each one hits, the numbers that it needs, and which engines know it. The list changes with the program only."""
+    return schemas.FaultKindList(items=[schemas.FaultKind.model_validate(one) for one in engine.fault_kinds])
 
 
 @experiments.get("", operation_id="list_experiments", summary="Experiments, the latest first", responses=responses())
@@ -48,7 +78,7 @@ def list_experiments(
     status_code=201,
     responses=responses(404),
 )
-def create_experiment(service: Service, request: schemas.ExperimentCreate) -> schemas.Experiment:
+def create_experiment(service: Service, request: ExperimentCreate) -> schemas.Experiment:
     """An experiment never changes. With `axes` it is a sweep: topology x failure ratio x seed."""
     return service.create(request)
 
@@ -59,7 +89,7 @@ def create_experiment(service: Service, request: schemas.ExperimentCreate) -> sc
     summary="How much an experiment is to compute, and about how long it takes here",
     responses=responses(404),
 )
-def estimate_experiment(service: Service, request: schemas.ExperimentCreate) -> schemas.ExperimentEstimate:
+def estimate_experiment(service: Service, request: ExperimentCreate) -> schemas.ExperimentEstimate:
     """Refuses what creating it would refuse; saves nothing. Takes a second or two: it measures."""
     return service.estimate(request)
 
@@ -73,12 +103,41 @@ def read_experiment(service: Service, id: Id) -> schemas.Experiment:
     "/predict",
     operation_id="predict",
     summary="What a plan carries, at once and without saving anything",
-    response_model=schemas.Prediction,
+    response_model=Prediction,
     responses=responses(404),
 )
-def predict(service: Service, http: Request, request: schemas.PredictRequest) -> Response:
-    """For what takes a few seconds at most. A 422 `too-long` says to make it an experiment and run that."""
-    return json_bytes(service.predict(request, http.app.state.settings.predict_secs))
+async def predict(service: Service, http: Request, request: PredictRequest) -> Response:
+    """For what takes a few seconds at most. A 422 `too-long` says to make it an experiment and run that. It ends when the
+    connection is closed."""
+    secs = http.app.state.settings.predict_secs
+    return json_bytes(await while_connected(http, lambda left: service.predict(request, secs, left)))
+
+
+@router.post(
+    "/simulate",
+    operation_id="simulate",
+    summary="A workload packet by packet, at once and without saving anything",
+    response_model=Simulation,
+    responses=responses(404),
+)
+async def simulate(service: Service, http: Request, request: SimulateRequest) -> Response:
+    """For what takes a few seconds at most. A 422 `too-long` says to make it an experiment and run that. It ends when the
+    connection is closed."""
+    secs = http.app.state.settings.predict_secs
+    return json_bytes(await while_connected(http, lambda left: service.simulate(request, secs, left)))
+
+
+@router.get(
+    "/predict/reference",
+    operation_id="read_reference_network",
+    summary="The smallest fat-tree for as many servers, to compare with",
+    responses=responses(),
+)
+def read_reference_network(
+    service: Service, servers: Annotated[int, Query(ge=2, le=MAX_REFERENCE_SERVERS)]
+) -> schemas.ReferenceNetwork:
+    """Of three layers; the servers fill whole edge groups, so that there may be a few more."""
+    return service.reference(servers)
 
 
 router.include_router(experiments)

@@ -21,7 +21,7 @@ class ExperimentRow(Base):
     id: Mapped[str] = mapped_column(Text, primary_key=True)
     name: Mapped[str] = mapped_column(Text)
     kind: Mapped[str] = mapped_column(Text)
-    """`prediction` or `sweep`."""
+    """`prediction`, `sweep`, `simulation` or `emulation`."""
     plan_id: Mapped[str | None] = mapped_column(Text)
     """The saved plan it began with. The plan may be deleted: its spec stays in the document."""
     plan_revision: Mapped[int | None] = mapped_column(Integer)

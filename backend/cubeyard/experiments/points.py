@@ -9,16 +9,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from cubeyard.experiments.schemas import PARAMETERS
+from cubeyard.experiments.fault_kinds import PARAMETERS
 
 Json = dict[str, Any]
 
-ENGINE_FIELDS = ("workload", "routing", "faults", "engine", "link_gbps", "max_min", "flow_gigabits", "link_load")
+ENGINE_FIELDS = (
+    "workload",
+    "routing",
+    "faults",
+    "engine",
+    "link_gbps",
+    "max_min",
+    "flow_gigabits",
+    "link_load",
+    "packet",
+)
 
 
 QUESTION_FIELDS = (*ENGINE_FIELDS, "emulation")
 """What a document keeps of a question beside its plan, seeds and axes."""
-FAULT_FIELDS = ("at_secs", "target", "kind", "until_secs", *PARAMETERS.values())
+FAULT_FIELDS = ("at_secs", "target", "kind", "until_secs", *PARAMETERS)
 """What the flow engine takes of a fault, as far as the fault has it."""
 
 
@@ -88,7 +98,7 @@ def extremes(document: Json) -> list[tuple[Point, Point]]:
 def points(document: Json) -> Iterator[Point]:
     """Seeds outermost: the first seed's curves are whole before the second's begin, and the bands narrow from there."""
     number = 0
-    fixed = {field: document[field] for field in ENGINE_FIELDS}
+    fixed = {field: document[field] for field in ENGINE_FIELDS if field in document}
     for seed in seeds_of(document):
         for topology, spec in enumerate(specs_of(document)):
             for kind, ratio in failures_of(document):

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from sqlalchemy.orm import Session
 
 from cubeyard.engine import Engine, content_hash
 from cubeyard.experiments import checks, estimate, schemas
+from cubeyard.experiments.engines import ENGINES
 from cubeyard.experiments.models import ExperimentRow
 from cubeyard.experiments.points import ENGINE_FIELDS, QUESTION_FIELDS, Json, count, plain_faults
+from cubeyard.experiments.question import ExperimentCreate, PlanReference, PredictRequest, SimulateRequest, Workload
+from cubeyard.experiments.reference import fat_tree_for
 from cubeyard.experiments.repository import ExperimentRepository
 from cubeyard.kit.cursors import decode_cursor, encode_cursor
 from cubeyard.kit.errors import ProblemError, field_error, not_found
 from cubeyard.kit.ids import new_id
-from cubeyard.plans.service import PlanService, normal_spec
+from cubeyard.plans.service import PlanService
+from cubeyard.plans.spec import normal_spec
 
 
-class Emulator(Protocol):
-    """What is asked of whoever sends real packets, before any is sent."""
+class OutlinesRuns(Protocol):
+    """Checks an experiment for an engine that the binding does not compute."""
 
     def outline(self, document: Json) -> Json:
         """`{routing, flows, failed, secs}` of a document. Raises a 422 that names the field."""
@@ -27,13 +32,14 @@ class Emulator(Protocol):
 
 
 class ExperimentService:
-    def __init__(self, session: Session, engine: Engine, emulator: Emulator | None = None) -> None:
+    def __init__(self, session: Session, engine: Engine, outliners: Mapping[str, OutlinesRuns] | None = None) -> None:
+        """`outliners` are of the engines that the binding does not compute, by name."""
         self._engine = engine
-        self._emulator = emulator
+        self._outliners = outliners or {}
         self._repository = ExperimentRepository(session)
         self._plans = PlanService(session, engine)
 
-    def create(self, request: schemas.ExperimentCreate) -> schemas.Experiment:
+    def create(self, request: ExperimentCreate) -> schemas.Experiment:
         document, topologies = self._document(request)
         self._outlines(document, topologies)
         row = ExperimentRow(
@@ -50,11 +56,11 @@ class ExperimentService:
         self._repository.add(row)
         return as_experiment(row)
 
-    def estimate(self, request: schemas.ExperimentCreate) -> schemas.ExperimentEstimate:
+    def estimate(self, request: ExperimentCreate) -> schemas.ExperimentEstimate:
         """What a run would take. Refuses what `create` refuses; saves nothing."""
         document, topologies = self._document(request)
         outlines = self._outlines(document, topologies)
-        if document["engine"] == "emulation":
+        if not ENGINES[document["engine"]].computed:
             found = estimate.timed(outlines[0]["secs"])
         else:
             found = estimate.estimate(self._engine, document, outlines)
@@ -73,27 +79,55 @@ class ExperimentService:
             ),
             basis="measured" if found.whole else "extrapolated",
             measured_secs=_rounded(found.measured_secs),
+            simulation=_packets([one["simulation"] for one in outlines if "simulation" in one], each),
             content_hash=content_hash(document),
         )
 
-    def predict(self, request: schemas.PredictRequest, limit_secs: float) -> bytes:
-        """The answer at once, if it is there within the limit. Nothing is saved."""
+    def predict(self, request: PredictRequest, limit_secs: float, left: Callable[[], bool]) -> bytes:
+        """The answer at once, if it is there within the limit. Nothing is saved. Ends soon after `left` tells that nobody waits
+        for the answer any longer."""
+        return self._at_once(request, "flow", "prediction", limit_secs, left)
+
+    def simulate(self, request: SimulateRequest, limit_secs: float, left: Callable[[], bool]) -> bytes:
+        """The same, packet by packet."""
+        return self._at_once(request, "packet", "simulation", limit_secs, left)
+
+    def _at_once(
+        self,
+        request: PredictRequest | SimulateRequest,
+        engine: str,
+        what: str,
+        limit_secs: float,
+        left: Callable[[], bool],
+    ) -> bytes:
         plan, _ = self._asked(request.plan, "body.plan")
-        if request.engine != "flow":
-            message = "Real packets take a run. Save it as an experiment and run that."
-            raise field_error("body.engine", request.engine, message, limit="flow")
+        if request.engine != engine:
+            message = f'This address answers with a {what}. Save it as an experiment and run that for engine "{request.engine}".'
+            raise field_error("body.engine", request.engine, message, limit=engine)
         experiment = request.model_dump(mode="json", include=set(ENGINE_FIELDS))
         experiment["faults"] = plain_faults(experiment["faults"])
-        deadline = time.monotonic() + limit_secs
+        began: float | None = None
 
         def in_time(*_: int) -> bool:
-            if time.monotonic() > deadline:
-                detail = f"The prediction takes longer than {limit_secs:g} s. Save it as an experiment and run that."
+            nonlocal began
+            if left():
+                raise ProblemError(408, "client-left", f"The connection was closed before the {what} was there.")
+            # The wait for the engine's other callers does not count.
+            began = time.monotonic() if began is None else began
+            if time.monotonic() > began + limit_secs:
+                detail = f"The {what} takes longer than {limit_secs:g} s. Save it as an experiment and run that."
                 raise ProblemError(422, "too-long", detail)
             return True
 
         with checks.refused_by_field("body"):
             return self._engine.predict_in_turn(plan["spec"], {**experiment, "seeds": [request.seed]}, in_time)
+
+    def reference(self, servers: int) -> schemas.ReferenceNetwork:
+        """The network that a plan of that many servers is compared with."""
+        spec = fat_tree_for(servers)
+        summary = self._plans.preview(normal_spec(spec)).summary
+        counts = {name: int(summary["counts"][name]) for name in ("servers", "switches", "links")}
+        return schemas.ReferenceNetwork(title=summary["title"], spec=spec, **counts)
 
     def row(self, experiment_id: str) -> ExperimentRow:
         row = self._repository.experiment(experiment_id)
@@ -127,13 +161,14 @@ class ExperimentService:
 
     def _outlines(self, document: Json, topologies: list[Json]) -> list[Json]:
         """What is asked of each topology, checked by the engine that will answer."""
-        if document["engine"] == "emulation":
-            if self._emulator is None:
-                raise ProblemError(503, "no-emulator", "This server runs no emulations.")
-            return [self._emulator.outline(document)]
+        name = document["engine"]
+        if not ENGINES[name].computed:
+            if name not in self._outliners:
+                raise ProblemError(503, "no-engine", f'This server does not run engine "{name}".')
+            return [self._outliners[name].outline(document)]
         return checks.outlines(self._engine, document, [one["title"] for one in topologies])
 
-    def _document(self, request: schemas.ExperimentCreate) -> tuple[Json, list[Json]]:
+    def _document(self, request: ExperimentCreate) -> tuple[Json, list[Json]]:
         """What is kept of a request, and its topologies: title, size, and the saved plan each of them was."""
         plan, topology = self._asked(request.plan, "body.plan")
         axes, topologies = None, [topology]
@@ -163,10 +198,10 @@ class ExperimentService:
             )
         return document, topologies
 
-    def _asked(self, plan: schemas.PlanReference | Json, field: str) -> tuple[Json, Json]:
+    def _asked(self, plan: PlanReference | Json, field: str) -> tuple[Json, Json]:
         """A plan of a question as the document keeps it, and what it comes to; checked by building it."""
         with checks.refused_by_field(field):
-            if isinstance(plan, schemas.PlanReference):
+            if isinstance(plan, PlanReference):
                 row, revision, built = self._plans.built(plan.id, plan.revision)
                 known = {"plan_id": row.id, "revision": revision.revision, "name": row.name}
                 asked = {"id": row.id, "revision": revision.revision, "spec": revision.spec}
@@ -179,13 +214,22 @@ class ExperimentService:
         return asked, {"title": built.summary["title"], **numbers, "plan_hash": built.plan_hash, **known}
 
 
-def _kind(request: schemas.ExperimentCreate) -> str:
-    if request.engine == "emulation":
-        return "emulation"
+def _packets(outlines: list[Json], each: int) -> schemas.EstimatedPackets | None:
+    """Of all points, so many on each topology: work adds up, memory does not."""
+    if not outlines:
+        return None
+    added = {name: each * sum(one[name] for one in outlines) for name in ("bytes", "packets", "packet_hops")}
+    return schemas.EstimatedPackets(**added, memory_bytes=max(one["memory_bytes"] for one in outlines))
+
+
+def _kind(request: ExperimentCreate) -> str:
+    engine = ENGINES[request.engine]
+    if not engine.computed or engine.settings is not None:
+        return engine.method.lower()
     return "prediction" if request.axes is None else "sweep"
 
 
-def _name(topologies: list[Json], request: schemas.ExperimentCreate) -> str:
+def _name(topologies: list[Json], request: ExperimentCreate) -> str:
     subject = ", ".join(one["title"] for one in topologies)
     what = request.workload.kind.replace("-", " ")
     axes = (request.axes.failure if request.axes is not None else None) or []
@@ -201,6 +245,8 @@ def _rounded(secs: float) -> float:
 def as_experiment(row: ExperimentRow) -> schemas.Experiment:
     """What was kept, whichever version kept it: a field that is no longer known must not hide the experiment."""
     fields: dict[str, Any] = {key: row.document.get(key) for key in (*QUESTION_FIELDS, "plan", "seeds", "axes")}
+    # What each kind of workload has beside its kind is kept whatever it is.
+    fields["workload"] = Workload.model_validate(row.document["workload"])
     columns = {
         key: getattr(row, key) for key in ("id", "name", "kind", "content_hash", "topologies", "points", "created_at")
     }

@@ -1,7 +1,9 @@
-"""Everything a plan can be printed as. One file a format, streamed, deterministic: the same plan gives the same bytes.
+"""A plan as files. One module or folder per format, streamed, deterministic: the same plan gives the same bytes.
 
-Renderers import their libraries when they are first used, so that a server that only answers JSON does not load a PDF
-typesetter.
+In: the list of formats (`_ALL`), their renderers, and what they share (`tables.py`, `text.py`, `links.py`, `palette.py`).
+
+Not in: the database, HTTP and the engine: a renderer gets a computed plan (`PlanView`) and yields bytes. Renderers import
+their libraries when they are first used, so that a server that only answers JSON does not load a PDF typesetter.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 
 from cubeyard.exports.formats import ExportFormat, Progress, UnknownExportFormatError, no_progress
-from cubeyard.exports.text import file_stem
+from cubeyard.exports.text import file_title
 from cubeyard.plans.view import PlanView
 
 __all__ = ["FORMATS", "ExportFormat", "Progress", "UnknownExportFormatError", "file_name", "render"]
@@ -78,10 +80,52 @@ _ALL = (
     ),
     (
         ExportFormat(
+            "dot", "text/vnd.graphviz", "dot", "Cable graph (Graphviz DOT)",
+            "Every cable with its ports, for the Prescriptive Topology Manager (topology.dot), NVIDIA Air and Graphviz.",
+        ),
+        "dot:cable_graph",
+    ),
+    (
+        ExportFormat(
+            "ansible", "application/yaml", "inventory.yml", "Ansible inventory (YAML)",
+            "Every device by host name with its place and part, in groups by kind, level and rack.",
+        ),
+        "inventory:ansible_inventory",
+    ),
+    (
+        ExportFormat(
+            "slurm", "text/plain; charset=utf-8", "topology.conf", "Slurm topology (topology.conf)",
+            "Which servers share a switch, for Slurm's plugin topology/tree.",
+        ),
+        "inventory:slurm_topology",
+    ),
+    (
+        ExportFormat(
+            "kubernetes", "application/yaml", "nodes.yml", "Kubernetes node labels (YAML)",
+            "Zone, rack and switch of each server as labels of its node.",
+        ),
+        "inventory:kubernetes_labels",
+    ),
+    (
+        ExportFormat(
             "containerlab", "application/yaml", "clab.yml", "Lab topology (containerlab)",
-            "Every device as a container, every cable as a link.",
+            "Every device as a container, every cable as a link, with addresses and routes between all servers.",
         ),
         "clab:topology_file",
+    ),
+    (
+        ExportFormat(
+            "containerlab-image", "text/x-dockerfile", "Dockerfile", "Lab image (Dockerfile)",
+            "The image of the lab's containers, to be built once.",
+        ),
+        "clab:image_recipe",
+    ),
+    (
+        ExportFormat(
+            "containerlab-rates-script", "text/x-shellscript", "rates.sh", "Lab link rates (shell script)",
+            "Gives each link of a running lab its rate, divided by RATE_DIVISOR.",
+        ),
+        "clab:rates_script",
     ),
     (
         ExportFormat(
@@ -117,7 +161,7 @@ def render(format: str, plan: PlanView, progress: Progress | None = None) -> Ite
 
 
 def file_name(format: str, plan: PlanView) -> str:
-    """`Paper-container-1a2b3c4d.xlsx`: the plan's name made safe, the start of its hash, the format's extension."""
+    """`Paper-container-1a2b3c4d.xlsx`: the plan's name without what a file system refuses, the start of its hash, the format's extension."""
     if format not in FORMATS:
         raise UnknownExportFormatError(format, list(FORMATS))
-    return f"{file_stem(plan.name)}-{plan.plan_hash[:8]}.{FORMATS[format].extension}"
+    return f"{file_title(plan.name)}-{plan.plan_hash[:8]}.{FORMATS[format].extension}"

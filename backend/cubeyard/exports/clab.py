@@ -1,84 +1,57 @@
-"""A containerlab topology (`*.clab.yml`) and the sidecar of rates that its links cannot carry.
+"""A containerlab topology (`*.clab.yml`), the script of its link rates, and the recipe of its image.
 
-Every device is a container of its own without a management network (`network-mode: none`), because the plan's first
-server port is called `eth0` and containerlab would otherwise take that name. A switch bridges its own ports when the lab
-starts, so nothing has to be made on the host beforehand. Images are environment variables with a published default.
+The lab comes up as a network in which any two servers reach each other, without a routing protocol. Every device has one
+address, on its loopback: 10.0.0.1 for the first server, 172.16.0.1 for the first switch; links have none (they are
+unnumbered), and a next hop is the neighbour's loopback. Where servers relay (BCube, DCell, torus), switches are bridges and
+servers forward. Elsewhere switches are routers: as bridges they would send every broadcast round their loops for ever.
+
+A device has no management network (`network-mode: none`), because the plan's first server port is called `eth0` and
+containerlab would otherwise take that name.
 """
 
 from __future__ import annotations
 
-import re
+import ipaddress
 from collections.abc import Iterator
+from typing import Any
 
 from cubeyard.exports.csv_files import encode
 from cubeyard.exports.formats import Progress
+from cubeyard.exports.interfaces import interfaces
 from cubeyard.exports.links import LinkFacts
 from cubeyard.exports.tables import PlanTables, provenance
-from cubeyard.exports.text import cell, plain, slug
+from cubeyard.exports.text import cell, plain, slug, yaml
 from cubeyard.plans.view import PlanView
 
-IFNAME_MAX_CHARACTERS = 15
-"""Linux's IFNAMSIZ is 16 with the terminating zero."""
-NODE_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]*")
 RATE_COLUMNS = ("cable", "a_node", "a_interface", "a_device", "a_port", "b_node", "b_interface", "b_device", "b_port",
                 "level", "rate_bits_per_sec", "length_metres")  # fmt: skip
-_ITEMS_PER_PIECE = 4_000
-_IMAGE = "${CUBEYARD_LAB_IMAGE:=alpine:3.20}"
+MAX_ROUTED_SERVERS = 512
+"""Beyond this a lab has no routes: containers of a larger one fit on no single machine, and the file would be too long. [ours]"""
+_SERVERS, _SWITCHES = ipaddress.IPv4Address("10.0.0.1"), ipaddress.IPv4Address("172.16.0.1")
+_ITEMS_PER_PIECE = 1_000
+_ROUTES_PER_COMMAND = 200
+"""A word of a command may have 128 KiB, and a route with eight next hops has 500 bytes."""
+IMAGE = "cubeyard-lab"
+_SYSCTLS = {
+    "net.ipv4.ip_forward": 1,
+    # Packets of one flow may arrive by another port than answers leave by.
+    "net.ipv4.conf.all.rp_filter": 0,
+    "net.ipv4.conf.default.rp_filter": 0,
+    # Equal-cost next hops are chosen by addresses and ports, so that a connection stays on its path.
+    "net.ipv4.fib_multipath_hash_policy": 1,
+}
 
 
-def interface_name(port: str) -> str:
-    """The plan's port name as a Linux interface name: its own where that is legal; `x+` and `x-` become `xp` and `xm`."""
-    name = re.sub(r"[^A-Za-z0-9_.-]", "_", plain(port).replace("+", "p").replace("-", "m")) or "p"
-    return name[:IFNAME_MAX_CHARACTERS]
+def lab_name(plan: PlanView) -> str:
+    """The lab's name, which containerlab puts into the name of every container."""
+    return slug(plan.name, "cubeyard")[:40].rstrip("-")
 
 
-def _unique(names: list[str], longest: int) -> list[str]:
-    """`names` made distinct by a counted suffix, each at most `longest` characters."""
-    taken: set[str] = set()
-    out: list[str] = []
-    for name in names:
-        candidate, count = name[:longest], 1
-        while candidate in taken:
-            count += 1
-            suffix = f"-{count}"
-            candidate = name[: longest - len(suffix)] + suffix
-        taken.add(candidate)
-        out.append(candidate)
-    return out
-
-
-def node_names(tables: PlanTables) -> list[str]:
-    """A container name for each device: `h0132` for server `0132`, `s3-001` for switch `<3,001>`, distinct in the plan."""
-    names: list[str] = []
-    for name, kind in zip(tables.device_names, tables.device_kind, strict=True):
-        digits = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")
-        names.append(("s" if kind else "h") + digits)
-    return _unique(names, 60)
-
-
-def interfaces(tables: PlanTables) -> tuple[list[str], list[str]]:
-    """The interface name of each cable's `a` and `b` end, distinct within a device even where port names shorten to the same."""
-    taken: dict[tuple[int, str], int] = {}
-    sides: tuple[list[str], list[str]] = ([], [])
-    plan = tables.plan
-    for side, devices, ports in (
-        (sides[0], plan.cables["a_device"].tolist(), plan.a_port_names),
-        (sides[1], plan.cables["b_device"].tolist(), plan.b_port_names),
-    ):
-        for device, port in zip(devices, ports, strict=True):
-            name = interface_name(port)
-            count = taken.get((device, name), 0)
-            taken[device, name] = count + 1
-            if count:
-                suffix = f"_{count + 1}"
-                name = name[: IFNAME_MAX_CHARACTERS - len(suffix)] + suffix
-            side.append(name)
-    return sides
-
-
-def _quoted(text: str) -> str:
-    """A YAML double-quoted scalar: server names are digits, which plain YAML would read as numbers."""
-    return '"' + plain(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ").replace("\r", " ") + '"'
+def address(tables: PlanTables, device: int) -> ipaddress.IPv4Address:
+    """The loopback address of a device; devices are numbered servers first."""
+    if not tables.device_kind[device]:
+        return _SERVERS + device
+    return _SWITCHES + (device - tables.device_kind.index(1))
 
 
 def _comment(text: str) -> str:
@@ -86,57 +59,99 @@ def _comment(text: str) -> str:
     return " ".join(plain(text).replace("$", "").split())
 
 
-def _switch_commands(ports: list[str]) -> str:
-    """The command that makes one bridge of a switch's ports, as a YAML list.
+class _Lab:
+    """What each device runs when the lab starts."""
 
-    No shell variable: containerlab expands `$name` in the whole file before it reads it.
-    """
-    steps = ["ip link add name fabric type bridge", "ip link set dev fabric up"]
-    steps += [f"ip link set dev {port} master fabric up" for port in ports]
-    return f"      exec:\n        - sh -c '{' && '.join(steps)}'\n"
+    def __init__(self, plan: PlanView) -> None:
+        self.plan = plan
+        self.tables = PlanTables(plan)
+        self.a_ends, self.b_ends = interfaces(self.tables)
+        servers = int(plan.summary["counts"]["servers"])
+        self.routed = servers <= MAX_ROUTED_SERVERS
+        document = plan.host_routes() if self.routed else {"bridges": True, "routes": []}
+        self.bridges: bool = document["bridges"]
+        self._routes: list[list[Any]] = document["routes"]
+        self._a_devices: list[int] = plan.cables["a_device"].tolist()
+        self._ports: dict[int, list[str]] = {}
+        for devices, ends in ((self._a_devices, self.a_ends), (plan.cables["b_device"].tolist(), self.b_ends)):
+            for device, end in zip(devices, ends, strict=True):
+                self._ports.setdefault(device, []).append(end)
+
+    def commands(self, device: int) -> list[str]:
+        """Shell commands, each without quotes and without `$`, which containerlab expands."""
+        ports = self._ports.get(device, [])
+        if self.tables.device_kind[device] and (self.bridges or not self.routed):
+            bridge = "ip link add name fabric type bridge"
+            # Where switches form loops a bridge needs the spanning tree protocol, or one broadcast never ends.
+            bridge += "" if self.bridges and self.routed else " stp_state 1"
+            up = [f"ip link set dev {port} master fabric up" for port in ports]
+            return [" && ".join([bridge, "ip link set dev fabric up", *up])]
+        own = address(self.tables, device)
+        up = [f"ip address add {own}/32 dev lo", *(f"ip link set dev {port} up" for port in ports)]
+        lines = self._routes_of(device, own) if self.routed else []
+        batches = [lines[start : start + _ROUTES_PER_COMMAND] for start in range(0, len(lines), _ROUTES_PER_COMMAND)]
+        return [" && ".join(up), *(f'printf "{"".join(batch)}" | ip -batch -' for batch in batches)]
+
+    def _routes_of(self, device: int, own: ipaddress.IPv4Address) -> list[str]:
+        """The routes of a device, a line for `ip -batch` each, with its end as `printf` writes it."""
+        lines: list[str] = []
+        for first, last, hops in self._routes[device]:
+            ways = [f"via {address(self.tables, via)} dev {self._end(device, link)} onlink" for link, via in hops]
+            way = ways[0] if len(ways) == 1 else " ".join(f"nexthop {one}" for one in ways)
+            networks = ipaddress.summarize_address_range(_SERVERS + first, _SERVERS + last)
+            lines += [f"route add {network} src {own} {way}\\n" for network in networks]
+        return lines
+
+    def _end(self, device: int, link: int) -> str:
+        """The interface by which a device is on a cable; a cable's number is its link's."""
+        return (self.a_ends if self._a_devices[link] == device else self.b_ends)[link]
 
 
 def topology_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """`name` and `topology` with `kinds`, `nodes` and `links`, as containerlab reads it."""
-    tables = PlanTables(plan)
-    nodes = node_names(tables)
-    a_ends, b_ends = interfaces(tables)
-    ports: dict[int, list[str]] = {}
-    for devices, ends in ((plan.cables["a_device"].tolist(), a_ends), (plan.cables["b_device"].tolist(), b_ends)):
-        for device, end in zip(devices, ends, strict=True):
-            if tables.device_kind[device]:
-                ports.setdefault(device, []).append(end)
+    """`name` and `topology` with `kinds`, `nodes` and `links`, as containerlab's own schema has them."""
+    lab = _Lab(plan)
+    tables, hosts = lab.tables, lab.tables.hosts
+    reach = (
+        "Any two servers reach each other by their addresses (label address)."
+        if lab.routed
+        else f"No addresses and routes: the plan has more than {MAX_ROUTED_SERVERS} servers."
+    )
     yield (
         f"# {_comment(plan.name)}\n# {_comment(provenance(plan))}\n"
-        f"# {len(nodes):,} nodes, {plan.cable_count:,} links. Link rates are in the sidecar (export format containerlab-rates).\n"
-        f"name: {_quoted(slug(plan.name, 'cubeyard')[:40].rstrip('-'))}\n"
+        f"# {len(hosts):,} nodes, {plan.cable_count:,} links. {reach}\n"
+        f"# Image: docker build -t {IMAGE} - < Dockerfile (export format containerlab-image).\n"
+        "# Link rates: export format containerlab-rates-script, to be run once the lab is up.\n"
+        f"name: {yaml(lab_name(plan))}\n"
         "topology:\n"
         "  defaults:\n    network-mode: none\n"
-        f"  kinds:\n    linux:\n      image: {_quoted(_IMAGE)}\n"
-        "  nodes:\n"
+        f"  kinds:\n    linux:\n      image: {yaml('${CUBEYARD_LAB_IMAGE:=' + IMAGE + '}')}\n"
+        "      sysctls:\n" + "".join(f"        {name}: {value}\n" for name, value in _SYSCTLS.items()) + "  nodes:\n"
     ).encode()
     pieces: list[str] = []
-    for i, node in enumerate(nodes):
+    for i, node in enumerate(hosts):
         pieces.append(
-            f"    {_quoted(node)}:\n      kind: linux\n      labels:\n"
-            f"        device: {_quoted(tables.device_names[i])}\n        location: {_quoted(tables.locations[i])}\n"
+            f"    {yaml(node)}:\n      kind: linux\n      labels:\n"
+            f"        device: {yaml(tables.device_names[i])}\n        location: {yaml(tables.locations[i])}\n"
         )
         if tables.device_kind[i]:
-            pieces.append(f"        level: {_quoted(str(tables.device_level[i]))}\n")
-        if i in ports:
-            pieces.append(_switch_commands(ports[i]))
-        if len(pieces) >= _ITEMS_PER_PIECE:
+            pieces.append(f"        level: {yaml(str(tables.device_level[i]))}\n")
+        if lab.routed and not (lab.bridges and tables.device_kind[i]):
+            pieces.append(f"        address: {yaml(str(address(tables, i)))}\n")
+        pieces.append("      exec:\n" + "".join(f"        - sh -c '{command}'\n" for command in lab.commands(i)))
+        if i % _ITEMS_PER_PIECE == 0:
             yield "".join(pieces).encode()
             pieces.clear()
-    progress(0.5, "nodes")
+            progress(0.8 * i / len(hosts), "nodes")
     pieces.append("  links:\n")
     a_devices, b_devices = plan.cables["a_device"].tolist(), plan.cables["b_device"].tolist()
     for i in range(plan.cable_count):
         pieces.append(
-            f'    - endpoints: ["{nodes[a_devices[i]]}:{a_ends[i]}", "{nodes[b_devices[i]]}:{b_ends[i]}"]\n'
+            "    - type: veth\n      endpoints:\n"
+            f'        - {{node: "{hosts[a_devices[i]]}", interface: "{lab.a_ends[i]}"}}\n'
+            f'        - {{node: "{hosts[b_devices[i]]}", interface: "{lab.b_ends[i]}"}}\n'
             f'      labels: {{cable: "{plan.cable_name(i)}"}}\n'
         )
-        if len(pieces) >= _ITEMS_PER_PIECE:
+        if i % _ITEMS_PER_PIECE == 0:
             yield "".join(pieces).encode()
             pieces.clear()
     yield "".join(pieces).encode()
@@ -146,7 +161,7 @@ def topology_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
 def rates_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     """One CSV row a link: its two ends as containerlab and as the plan name them, and its rate in bits per second."""
     tables = PlanTables(plan)
-    nodes = node_names(tables)
+    nodes = tables.hosts
     a_ends, b_ends = interfaces(tables)
     gbps = LinkFacts(tables).gbps
     yield from encode(
@@ -154,11 +169,53 @@ def rates_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
         (
             (
                 cable.name,
-                nodes[cable.a_device], a_ends[cable.index], cell(tables.device_names[cable.a_device]), cell(cable.a_port),
-                nodes[cable.b_device], b_ends[cable.index], cell(tables.device_names[cable.b_device]), cell(cable.b_port),
+                nodes[cable.a_device], a_ends[cable.index], cell(tables.paper_names[cable.a_device]), cell(cable.a_port),
+                nodes[cable.b_device], b_ends[cable.index], cell(tables.paper_names[cable.b_device]), cell(cable.b_port),
                 cable.level, round(gbps[cable.index] * 1e9), f"{cable.length_metres:.3f}",
             )
             for cable in tables.rows()
         ),
     )  # fmt: skip
     progress(1.0, "rates")
+
+
+def rates_script(plan: PlanView, progress: Progress) -> Iterator[bytes]:
+    """A shell script that gives each end of each link of a running lab its rate, by a token bucket.
+
+    `RATE_DIVISOR` divides all rates, so that one machine can carry them: 1 Gb/s links run at 1 Mb/s with 1000.
+    """
+    tables = PlanTables(plan)
+    a_ends, b_ends = interfaces(tables)
+    gbps = LinkFacts(tables).gbps
+    ports: list[list[tuple[str, int]]] = [[] for _ in tables.hosts]
+    for devices, ends in ((plan.cables["a_device"].tolist(), a_ends), (plan.cables["b_device"].tolist(), b_ends)):
+        for i, (device, end) in enumerate(zip(devices, ends, strict=True)):
+            ports[device].append((end, round(gbps[i] * 1e9)))
+    yield (
+        "#!/bin/sh\n"
+        f"# {_comment(provenance(plan))}\n"
+        "# Sets the rate of every link of the running lab. RATE_DIVISOR=1000 makes 1 Mb/s of 1 Gb/s.\n"
+        "set -eu\n"
+        "divisor=${RATE_DIVISOR:-1}\n"
+        "rate() { # NODE INTERFACE BITS_PER_SECOND\n"
+        f'  docker exec "clab-{lab_name(plan)}-$1" tc qdisc replace dev "$2" root tbf '
+        'rate "$(($3 / divisor))bit" burst 64kb latency 50ms\n'
+        "}\n"
+    ).encode()
+    for device, host in enumerate(tables.hosts):
+        yield "".join(f"rate {host} {end} {bits}\n" for end, bits in ports[device]).encode()
+        progress((device + 1) / len(tables.hosts), "rates")
+
+
+def image_recipe(plan: PlanView, progress: Progress) -> Iterator[bytes]:
+    """The Dockerfile of the lab's image: Linux with iproute2 and the tools to look at a network."""
+    yield (
+        f"# {_comment(provenance(plan))}\n"
+        f"# docker build -t {IMAGE} - < this file\n"
+        "FROM debian:12-slim\n"
+        "RUN apt-get update \\\n"
+        " && apt-get install --yes --no-install-recommends iproute2 iputils-ping iperf3 traceroute tcpdump \\\n"
+        " && rm -rf /var/lib/apt/lists/*\n"
+        'CMD ["sleep", "infinity"]\n'
+    ).encode()
+    progress(1.0, "image")

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
+from cubeyard.catalog.quotes.columns import BILL
 from cubeyard.exports.formats import Progress
 from cubeyard.exports.tables import CHUNK_CABLES, PlanTables
 from cubeyard.exports.text import cell
@@ -20,11 +22,9 @@ CABLE_COLUMNS = (
     "a_rack", "a_unit", "a_slot", "a_device", "a_port",
     "b_rack", "b_unit", "b_slot", "b_device", "b_port",
     "route", "bundle", "length_metres", "stock_metres", "part_sku", "part_name", "colour",
+    "a_paper_name", "b_paper_name",
 )  # fmt: skip
-BOM_COLUMNS = (
-    "line", "category", "sku", "name", "length_metres", "colour", "quantity", "spares", "unit",
-    "unit_price_usd", "total_usd", "weight_kg", "source", "basis",
-)  # fmt: skip
+BOM_COLUMNS = tuple(column.name for column in BILL)
 LABEL_COLUMNS = (
     "label",
     "cable",
@@ -37,6 +37,7 @@ LABEL_COLUMNS = (
     "colour",
     "length_metres",
     "bundle",
+    "paper_name",
 )
 
 Row = Sequence[object]
@@ -59,7 +60,7 @@ def encode(header: Sequence[str], rows: Iterable[Row], rows_per_chunk: int = CHU
 def cable_schedule(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     """One row a cable, in the plan's order."""
     tables = PlanTables(plan)
-    names = [cell(name) for name in tables.device_names]
+    hosts, papers = tables.hosts, [cell(name) for name in tables.paper_names]
     racks = [cell(name) for name in tables.rack_names]
     parts = [(cell(tables.part_sku(i)), cell(tables.part_name(i))) for i in range(len(tables.parts))]
     no_part = ("", "")
@@ -74,31 +75,45 @@ def cable_schedule(plan: PlanView, progress: Progress) -> Iterator[bytes]:
             sku, part = parts[cable.part] if cable.part < len(parts) else no_part
             yield (
                 cable.name, cell(cable.near_label), cell(cable.far_label), cable.level,
-                racks[tables.device_rack[a]], tables.device_unit[a], tables.letters[a], names[a], cell(cable.a_port),
-                racks[tables.device_rack[b]], tables.device_unit[b], tables.letters[b], names[b], cell(cable.b_port),
+                racks[tables.device_rack[a]], tables.device_unit[a], tables.letters[a], hosts[a], cell(cable.a_port),
+                racks[tables.device_rack[b]], tables.device_unit[b], tables.letters[b], hosts[b], cell(cable.b_port),
                 cell(cable.route), bundles[cable.bundle], f"{cable.length_metres:.3f}", f"{cable.stock_metres:g}",
-                sku, part, cell(cable.colour),
+                sku, part, cell(cable.colour), papers[a], papers[b],
             )  # fmt: skip
 
     yield from encode(CABLE_COLUMNS, rows())
     progress(1.0, "cable schedule")
 
 
+def bill_values(line: Mapping[str, Any], currency: str) -> dict[str, Any]:
+    """A line of the engine's bill by column of `BILL`; `None` where it has no value. Texts are safe for a cell."""
+    order = line["quantity"] + (line.get("spares") or 0)
+    length = line.get("length_metres")
+    made = {
+        "to_order": order, "quoted_price": None, "currency": currency,
+        "cable_metres": order * length if line["category"] == "cable" and length is not None else None,
+    }  # fmt: skip
+    values = {column.name: made.get(column.name, line.get(column.name)) for column in BILL}
+    return {name: cell(value) if isinstance(value, str) else value for name, value in values.items()}
+
+
 def bill_of_materials(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     """One row a line of the bill, as the engine gives it; a part without a price has an empty price and an empty total."""
-
-    def value(line: dict[str, object], column: str) -> object:
-        item = line.get(column)
-        return "" if item is None else item if isinstance(item, int | float) else cell(item)
-
-    yield from encode(BOM_COLUMNS, ([value(line, column) for column in BOM_COLUMNS] for line in plan.bom["lines"]))
+    currency = plan.bom["currency"]
+    rows = (bill_values(line, currency) for line in plan.bom["lines"])
+    yield from encode(BOM_COLUMNS, ([_shown(values[name]) for name in BOM_COLUMNS] for values in rows))
     progress(1.0, "bill of materials")
+
+
+def _shown(value: object) -> object:
+    """Products of lengths and counts to the millimetre."""
+    return "" if value is None else round(value, 6) if isinstance(value, float) else value
 
 
 def printer_labels(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     """Two rows a cable, near end then far end, each with the label to stick on that end: its own position first."""
     tables = PlanTables(plan)
-    names = [cell(name) for name in tables.device_names]
+    hosts, papers = tables.hosts, [cell(name) for name in tables.paper_names]
     racks = [cell(name) for name in tables.rack_names]
     bundles = [*tables.bundle_names, ""]
 
@@ -111,8 +126,8 @@ def printer_labels(plan: PlanView, progress: Progress) -> Iterator[bytes]:
             for end, label, device, port in ends:
                 yield (
                     cell(label), cable.name, end, racks[tables.device_rack[device]], tables.unit_slots[device],
-                    names[device], cell(port), cable.level, cell(cable.colour), f"{cable.stock_metres:g}",
-                    bundles[cable.bundle],
+                    hosts[device], cell(port), cable.level, cell(cable.colour), f"{cable.stock_metres:g}",
+                    bundles[cable.bundle], papers[device],
                 )  # fmt: skip
 
     yield from encode(LABEL_COLUMNS, rows())

@@ -1,7 +1,7 @@
 """The floor plan as DXF, in metres, for the building's own drawing.
 
 Layers `container`, `racks`, `trays`, `bundles`, `labels`. Racks are block references with attributes, so that a CAD program
-lists them; trays lie at their height above the floor; a bundle is a polyline from rack to rack whose thickness in the
+lists them; trays lie at their height above the floor; a bundle is a polyline from rack to rack along its trays, whose thickness in the
 drawing is its diameter.
 """
 
@@ -105,13 +105,11 @@ def _trays(space: Modelspace, plan: PlanView) -> None:
 
 
 def _bundles(space: Modelspace, plan: PlanView, tables: PlanTables) -> None:
-    bundles, racks = plan.scene["bundles"], plan.scene["racks"]
-    for i, (a, b) in enumerate(zip(bundles["rack_a"], bundles["rack_b"], strict=True)):
-        by_level = bundles["by_level"][i]
+    bundles = plan.scene["bundles"]
+    for i, by_level in enumerate(bundles["by_level"]):
         main = max(range(len(by_level)), key=by_level.__getitem__, default=0)
-        points = [(racks["x_metres"][rack], racks["y_metres"][rack]) for rack in (a, b)]
         diameter = float(bundles["diameter_mm"][i]) / 1000
-        line = space.add_lwpolyline(points, dxfattribs={"layer": "bundles"})
+        line = space.add_lwpolyline(tables.bundle_route(i), dxfattribs={"layer": "bundles"})
         line.dxf.const_width = diameter if math.isfinite(diameter) else 0.0
         line.rgb = rgb(level_colour(main, LIGHT))
         line.set_xdata(

@@ -16,7 +16,7 @@ from cubeyard.exports.text import xml
 from cubeyard.plans.view import PlanView
 
 _NODE_KEYS = (
-    ("label", "string"), ("kind", "string"), ("level", "int"), ("rack", "string"), ("unit", "int"), ("slot", "string"),
+    ("label", "string"), ("paper_name", "string"), ("kind", "string"), ("level", "int"), ("rack", "string"), ("unit", "int"), ("slot", "string"),
     ("location", "string"), ("part", "string"), ("x", "double"), ("y", "double"),
     ("r", "int"), ("g", "int"), ("b", "int"),
 )  # fmt: skip
@@ -56,7 +56,7 @@ def _data(prefix: str, pairs: Iterator[tuple[str, object]] | list[tuple[str, obj
 
 def _nodes(tables: PlanTables) -> Iterator[str]:
     racks = tables.plan.scene["racks"]
-    for i, name in enumerate(tables.device_names):
+    for i, name in enumerate(tables.hosts):
         rack, level = tables.device_rack[i], tables.device_level[i]
         slots = max(tables.device_slots[i], 1)
         # A rack is spread out seen from the front: across by slot, upwards by unit, so that no two nodes coincide.
@@ -77,7 +77,7 @@ def _nodes(tables: PlanTables) -> Iterator[str]:
             + _data(
                 "n",
                 [
-                    ("label", name), ("kind", "switch" if tables.device_kind[i] else "server"), ("level", level),
+                    ("label", name), ("paper_name", tables.device_names[i]), ("kind", "switch" if tables.device_kind[i] else "server"), ("level", level),
                     ("rack", tables.rack_names[rack]), ("unit", tables.device_unit[i]), ("slot", tables.letters[i]),
                     ("location", tables.locations[i]), ("part", tables.part_sku(tables.device_part[i])),
                     ("x", f"{px + size / 2:.2f}"), ("y", f"{py + size / 2:.2f}"),
@@ -90,7 +90,7 @@ def _nodes(tables: PlanTables) -> Iterator[str]:
 
 def _edges(tables: PlanTables) -> Iterator[str]:
     gbps = LinkFacts(tables).gbps
-    names = [xml(name) for name in tables.device_names]
+    names = [xml(name) for name in tables.hosts]
     bundles = [*tables.bundle_names, ""]
     for cable in tables.rows():
         yield (
@@ -112,12 +112,12 @@ def _edges(tables: PlanTables) -> Iterator[str]:
 
 
 def graph_document(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """Nodes are devices by name, edges are cables by name."""
+    """Nodes are devices by host name, edges are cables by name."""
     tables = PlanTables(plan)
     yield _head(plan).encode()
     pieces: list[str] = []
     written = 0
-    total = max(len(tables.device_names) + plan.cable_count, 1)
+    total = max(len(tables.hosts) + plan.cable_count, 1)
     for source in (_nodes(tables), _edges(tables)):
         for piece in source:
             pieces.append(piece)

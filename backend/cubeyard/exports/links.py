@@ -22,6 +22,11 @@ _CAGE_TYPES: dict[float, str] = {
 }  # fmt: skip
 
 
+def interface_type(gbps: float, connector: str) -> str:
+    """NetBox's type of a port that runs at `gbps` and takes this connector."""
+    return (_COPPER_TYPES if connector == "rj45" else _CAGE_TYPES).get(gbps, "other")
+
+
 class LinkFacts:
     """Rates and media of a plan's cables, read from what the engine gives with them."""
 
@@ -44,10 +49,9 @@ class LinkFacts:
         """Each cable's rate in Gb/s, in the plan's order."""
         return self.tables.plan.gbps.tolist()
 
-    def interface_type(self, gbps: float, cable_part: int) -> str:
-        """NetBox's interface type for a port at `gbps` that takes this cable."""
-        copper = self.part_attributes(cable_part).get("connector") == "rj45"
-        return (_COPPER_TYPES if copper else _CAGE_TYPES).get(gbps, "other")
+    def cable_connector(self, cable_part: int) -> str:
+        """What plugs into the port at a cable's end: `rj45`, `sfp` or `qsfp`; empty where the book does not say."""
+        return plain(self.part_attributes(cable_part).get("connector"))
 
     def cable_type(self, part: int) -> str:
         """NetBox's cable type, empty (the reader's "unspecified") where the book does not say."""

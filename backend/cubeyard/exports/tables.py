@@ -59,6 +59,9 @@ class PlanTables:
         self.plan = plan
         devices = plan.scene["devices"]
         self.device_names: list[str] = [plain(name) for name in devices["name"]]
+        """As the papers write them: `0132`, `<3,001>`."""
+        self.hosts: list[str] = devices["host"]
+        """The name of each device in every file: `h0132`, `s3-001`. A DNS label, never a number or a date to a spreadsheet."""
         self.device_kind: list[int] = devices["kind"]
         self.device_level: list[int] = devices["level"]
         self.device_rack: list[int] = devices["rack"]
@@ -88,6 +91,14 @@ class PlanTables:
         return [f"{self.rack_names[rack]}-{unit}" for rack, unit in pairs]
 
     @cached_property
+    def paper_names(self) -> list[str]:
+        """`server 0132` and `switch <3,001>`: the papers' names as text that no spreadsheet takes for a number or a date."""
+        return [
+            f"{'switch' if kind else 'server'} {name}"
+            for name, kind in zip(self.device_names, self.device_kind, strict=True)
+        ]
+
+    @cached_property
     def level_labels(self) -> dict[int, str]:
         return {int(row["level"]): plain(row["label"]) for row in self.plan.scene["levels"]}
 
@@ -103,6 +114,26 @@ class PlanTables:
         # The engine's pull order may start at 0 or 1; a crew counts from 1.
         first = min(order, default=1)
         return [f"B{position - first + 1:04d}" for position in order]
+
+    def bundle_trays(self, bundle: int) -> list[int]:
+        """Rows of the scene's trays that a bundle lies in, from its first rack to its second."""
+        runs = self.plan.scene["bundles"]["tray_runs"][bundle]
+        return [tray for first, past in runs for tray in range(first, past, 1 if past > first else -1)]
+
+    def bundle_route(self, bundle: int) -> list[tuple[float, float]]:
+        """Points (x, y in metres) of a bundle: its first rack, along its trays, its second rack."""
+        bundles, racks, trays = (self.plan.scene[name] for name in ("bundles", "racks", "trays"))
+        ends = [bundles["rack_a"][bundle], bundles["rack_b"][bundle]]
+        taps = [(racks["tray_x_metres"][rack], racks["tray_y_metres"][rack]) for rack in ends]
+        centres = [(racks["x_metres"][rack], racks["y_metres"][rack]) for rack in ends]
+        points = [centres[0], taps[0]]
+        for first, past in bundles["tray_runs"][bundle]:
+            up = past > first
+            for tray, start in ((first, up), (past - 1 if up else past + 1, not up)):
+                end = "0" if start else "1"
+                points.append((trays[f"x{end}_metres"][tray], trays[f"y{end}_metres"][tray]))
+        points += [taps[1], centres[1]]
+        return [point for i, point in enumerate(points) if i == 0 or point != points[i - 1]]
 
     def part_sku(self, part: int) -> str:
         return plain(self.parts[part]["sku"]) if 0 <= part < len(self.parts) else ""
@@ -174,7 +205,8 @@ def provenance(plan: PlanView) -> str:
 
 def category_title(category: str) -> str:
     """A bill's category as a heading."""
-    return "NIC" if category == "nic" else plain(category).capitalize()
+    acronyms = {"nic": "NIC", "pdu": "PDU"}
+    return acronyms.get(category) or plain(category).capitalize()
 
 
 def book_title(plan: PlanView) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+from cubeyard.kit.text import FORMULA_STARTS
+
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NOT_FILE = re.compile(r"([^A-Za-z0-9._-]|\.{2,})+")
+_NOT_FILE_NAME = re.compile(r"([^\w.-]|\.{2,})+")
 _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 
 
@@ -25,12 +27,18 @@ def cell(value: object) -> str:
     named by anybody, so such a name must not run on the purchaser's machine. Numbers never come here.
     """
     text = plain(value)
-    return "'" + text if text.startswith(_FORMULA_STARTS) else text
+    return "'" + text if text.startswith(FORMULA_STARTS) else text
 
 
 def xml(value: object) -> str:
     """Text for XML content or for a double-quoted attribute."""
     return plain(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+
+
+def yaml(value: object) -> str:
+    """Text as a YAML double-quoted scalar: plain scalars that look like numbers, dates or booleans would lose their type."""
+    text = plain(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ").replace("\r", " ")
+    return f'"{text}"'
 
 
 def _ascii(value: object) -> str:
@@ -40,6 +48,12 @@ def _ascii(value: object) -> str:
 def file_stem(value: object, fallback: str = "plan") -> str:
     """A file name without folders, hidden-file dots or anything a shell or a zip reader could trip over."""
     stem = _NOT_FILE.sub("-", _ascii(value)).strip("-._")
+    return stem[:80].rstrip("-._") or fallback
+
+
+def file_title(value: object, fallback: str = "plan") -> str:
+    """As `file_stem`, with the letters of every script: `Zürich-Süd`."""
+    stem = _NOT_FILE_NAME.sub("-", unicodedata.normalize("NFC", plain(value))).strip("-._")
     return stem[:80].rstrip("-._") or fallback
 
 

@@ -41,7 +41,7 @@ def list_figures(service: Service) -> schemas.FigureList:
     responses=responses(404),
 )
 def read_figure(service: Service, id: FigureId) -> Response:
-    """`result` is null until a run of it has succeeded."""
+    """`result` is of the latest run here that succeeded, or else the one that comes with the program."""
     return json_value(service.read(id))
 
 

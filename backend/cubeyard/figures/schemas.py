@@ -17,9 +17,9 @@ class FigureRow(BaseModel, extra="allow"):
     paper: float | None
     ours: float | None
     unit: str
-    low: float | None = Field(description="The least that counts as within the band.")
+    low: float | None = Field(description="The least that counts as within the band; null for a bound from above.")
     high: float | None
-    verdict: str = Field(description="`matches`, `within band` or `differs`.")
+    verdict: str = Field(description="`matches`, `within band`, `bound holds` or `differs`.")
     deviation: float | None = Field(
         default=None, description="Standard deviation over the seeds, where anything is drawn."
     )
@@ -43,6 +43,18 @@ class FigureResult(BaseModel, extra="allow"):
     series: list[FigureSeries]
 
 
+class FigureReference(BaseModel):
+    """The result that comes with the program."""
+
+    engine_version: str
+    seeds: list[int]
+    secs: float = Field(description="What it took on the machine that made it.")
+    hash: str = Field(description="SHA-256 of its numbers and lines.")
+    machine: str | None = Field(
+        description="Where it was measured; null for a computed one, which is the same anywhere."
+    )
+
+
 class FigureSummary(BaseModel):
     id: str = Field(examples=["bcube-table2"])
     title: str
@@ -52,11 +64,34 @@ class FigureSummary(BaseModel):
     )
     latest_run: Run | None = Field(description="Null: not run yet.")
     result_run: str | None = Field(description="The latest run that succeeded: the result is its.")
+    result_from: Literal["run", "reference"] | None = Field(
+        description="`run`: computed or measured here; `reference`: it came with the program."
+    )
+    reference: FigureReference | None
+    agrees: bool | None = Field(
+        description="Whether a run here gave the reference's numbers to the last digit; null without such a run, with other "
+        "seeds, and for measured figures."
+    )
+    expected_secs: float | None = Field(
+        description="What a run with the figure's own seeds took the last time here, or else where the reference was made."
+    )
     verdicts: dict[str, int] = Field(description="How many rows of the result have each verdict.")
+
+
+class PaperCount(BaseModel):
+    """How the numbers of one paper stand, over the latest results of its figures."""
+
+    paper: str = Field(description="As in the figures' sources.", examples=["bcube"])
+    agree: int = Field(description="Rows that match or lie within the band.")
+    bound: int = Field(description="Rows of which the paper gives a bound, which holds.")
+    differ: int = Field(description="Rows that differ, each with its reason.")
+    not_run: int = Field(description="Figures without a result.")
+    absent: int = Field(description="Published numbers that no figure has, as far as they are listed.")
 
 
 class FigureList(BaseModel):
     items: list[FigureSummary]
+    papers: list[PaperCount]
 
 
 class Figure(FigureSummary):

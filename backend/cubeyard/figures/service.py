@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import orjson
 from sqlalchemy.orm import Session
 
 from cubeyard.engine import Json
 from cubeyard.figures import schemas
+from cubeyard.figures.absent import ABSENT, absent_of
 from cubeyard.figures.catalog import Entry, FigureCatalog
+from cubeyard.figures.references import Reference, reference_of
 from cubeyard.runs.models import RunRow
 from cubeyard.runs.queue import RunQueue
 from cubeyard.runs.repository import RunRepository
@@ -27,32 +28,86 @@ class FigureService:
     def every(self) -> schemas.FigureList:
         latest = self._repository.latest_of_figures(succeeded=False)
         good = self._repository.latest_of_figures(succeeded=True)
-        items = []
-        for one in self._catalog.entries:
-            row = good.get(one["id"])
-            items.append(schemas.FigureSummary(**self._fields(one, latest.get(one["id"]), row, self._result(row))))
-        return schemas.FigureList(items=items)
+        shown = [self._shown(one, latest.get(one["id"]), good.get(one["id"])) for one in self._catalog.entries]
+        items = [summary for summary, _ in shown]
+        return schemas.FigureList(items=items, papers=_papers(items))
 
     def read(self, figure_id: str) -> Json:
         """As the API tells it. The result is its maker's own document and is passed on as it is."""
         one = self._catalog.known(figure_id)
         latest = self._repository.latest_of_figures(succeeded=False).get(figure_id)
-        row = self._repository.latest_of_figures(succeeded=True).get(figure_id)
-        result = self._result(row)
-        summary = schemas.FigureSummary(**self._fields(one, latest, row, result))
+        good = self._repository.latest_of_figures(succeeded=True).get(figure_id)
+        summary, result = self._shown(one, latest, good)
         return {**summary.model_dump(mode="json"), "result": result}
 
     def start(self, figure_id: str, request: schemas.FigureRun) -> Run:
-        return self._runs.start_figure(figure_id, self._catalog.known(figure_id)["title"], request.seeds)
+        one = self._catalog.known(figure_id)
+        reference = reference_of(figure_id)
+        return self._runs.start_figure(
+            figure_id,
+            one["title"],
+            request.seeds,
+            measures=one["basis"] == "measured",
+            usual_secs=reference.secs if reference is not None and request.seeds is None else None,
+        )
 
-    def _result(self, row: RunRow | None) -> Json | None:
-        payload = self._repository.last_payload(row.id, "figure") if row is not None else None
-        return None if payload is None else orjson.loads(payload)
-
-    def _fields(self, one: Entry, latest: RunRow | None, good: RunRow | None, result: Json | None) -> dict[str, Any]:
-        return {
+    def _shown(
+        self, one: Entry, latest: RunRow | None, good: RunRow | None
+    ) -> tuple[schemas.FigureSummary, Json | None]:
+        """A figure and the result to show: of a run here, or else the reference."""
+        payload = self._repository.last_payload(good.id, "figure") if good is not None else None
+        own: Json | None = None if payload is None else orjson.loads(payload)
+        reference = reference_of(one["id"])
+        result = own or (reference.document if reference is not None else None)
+        summary = schemas.FigureSummary(
             **one,
-            "latest_run": None if latest is None else as_run(latest, self._repository),
-            "result_run": None if good is None else good.id,
-            "verdicts": {} if result is None else dict(Counter(row["verdict"] for row in result["rows"])),
-        }
+            latest_run=None if latest is None else as_run(latest, self._repository),
+            result_run=None if good is None else good.id,
+            result_from="run" if own is not None else "reference" if reference is not None else None,
+            reference=None if reference is None else _told(reference),
+            agrees=None if own is None or reference is None else reference.agrees(own),
+            expected_secs=self._expected_secs(one["id"], reference),
+            verdicts={} if result is None else dict(Counter(row["verdict"] for row in result["rows"])),
+        )
+        return summary, result
+
+    def _expected_secs(self, figure_id: str, reference: Reference | None) -> float | None:
+        here = self._repository.last_secs(RunRow(figure=figure_id, seeds=None))
+        return here if here is not None else None if reference is None else reference.secs
+
+
+def _told(reference: Reference) -> schemas.FigureReference:
+    return schemas.FigureReference(
+        engine_version=reference.document["provenance"]["engine_version"],
+        seeds=reference.seeds,
+        secs=reference.secs,
+        hash=reference.hash,
+        machine=reference.machine,
+    )
+
+
+def _papers(items: list[schemas.FigureSummary]) -> list[schemas.PaperCount]:
+    """In the order of their first figure; papers without any come last."""
+    sources = [*(one.source for one in items), *(one.source for one in ABSENT)]
+    counts = []
+    for paper in dict.fromkeys(_paper(source) for source in sources):
+        of_paper = [one for one in items if _paper(one.source) == paper]
+        verdicts: Counter[str] = Counter()
+        for one in of_paper:
+            verdicts.update(one.verdicts)
+        counts.append(
+            schemas.PaperCount(
+                paper=paper,
+                agree=verdicts["matches"] + verdicts["within band"],
+                bound=verdicts["bound holds"],
+                differ=verdicts["differs"],
+                not_run=sum(one.result_from is None for one in of_paper),
+                absent=absent_of(paper),
+            )
+        )
+    return counts
+
+
+def _paper(source: str) -> str:
+    """`[bcube §8, Table 2]` is of `bcube`."""
+    return source.strip("[]").split()[0]

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi import APIRouter, Depends, Header, Path, Request, Response
 
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.jobs import schemas
+from cubeyard.jobs.models import CHUNK_BYTES
 from cubeyard.jobs.repository import JobRepository
-from cubeyard.jobs.service import JobService, formats, known, stream
+from cubeyard.jobs.service import JobService, described, export_tag, formats, known, stream
 from cubeyard.kit.db import Database, UnitOfWork
-from cubeyard.kit.errors import responses
+from cubeyard.kit.errors import ProblemError, responses
 from cubeyard.kit.ids import Id
-from cubeyard.kit.responses import download
+from cubeyard.kit.responses import byte_range, disposition, download, matches
 from cubeyard.plans.endpoints import AtRevision
 from cubeyard.plans.endpoints import Service as Plans
 
 router = APIRouter(tags=["exports"])
 
 FormatName = Annotated[str, Path(min_length=1, max_length=40, examples=["xlsx"])]
+IfNoneMatch = Annotated[
+    str | None, Header(alias="If-None-Match", max_length=400, description="ETags of the client's copies.")
+]
 FILE = {
     "description": "The file, streamed.",
     "content": {"*/*": {"schema": {"type": "string", "format": "binary"}}},
@@ -56,17 +60,34 @@ def list_plan_exports(plans: Plans, id: Id) -> schemas.FormatList:
     return formats()
 
 
+@router.head("/plans/{id}/exports/{format}", include_in_schema=False)
 @router.get(
     "/plans/{id}/exports/{format}",
     operation_id="export_plan",
     summary="Export a saved plan",
     response_class=FileResponse,
-    responses={200: FILE, **responses(404)},
+    responses={200: FILE, 304: {"description": "The client's copy is still the same."}, **responses(404)},
 )
-def export_plan(plans: Plans, id: Id, format: FormatName, revision: AtRevision = None) -> Response:
+def export_plan(
+    request: Request,
+    plans: Plans,
+    id: Id,
+    format: FormatName,
+    revision: AtRevision = None,
+    if_none_match: IfNoneMatch = None,
+) -> Response:
+    """The same plan gives the same bytes, so that the answer's ETag holds until the plan or the program changes."""
     known(format)
     plan, _, built = plans.built(id, revision)
-    return _download(*stream(format, built, plan.name), format)
+    tag = export_tag(format, built, plan.name)
+    # A client may keep the file, and asks each time whether it still holds.
+    headers = {"etag": tag, "cache-control": "private, no-cache"}
+    if matches(if_none_match, tag):
+        return Response(status_code=304, headers=headers)
+    if request.method == "HEAD":
+        name, media_type = described(format, built, plan.name)
+        return Response(headers=headers | {"content-disposition": disposition(name)}, media_type=media_type)
+    return _download(*stream(format, built, plan.name), format, headers)
 
 
 @router.post(
@@ -112,22 +133,51 @@ def cancel_job(service: Service, id: Id) -> schemas.Job:
     return service.cancel(id)
 
 
+@router.head("/jobs/{id}/result", include_in_schema=False)
 @router.get(
     "/jobs/{id}/result",
     operation_id="read_job_result",
     summary="The file that a job made",
     response_class=FileResponse,
-    responses={200: FILE, **responses(404, 409)},
+    responses={
+        200: FILE,
+        206: FILE | {"description": "The bytes that `Range` asked for."},
+        416: {"description": "The range lies outside the file."},
+        **responses(404, 409),
+    },
 )
 def read_job_result(request: Request, service: Service, id: Id) -> Response:
+    """With `Range: bytes=1000-` a download that broke off goes on where it ended."""
     row = service.finished(id)
-    chunks = _chunks(request.app.state.database, row.id)
-    return download(chunks, row.media_type, row.filename, size_bytes=row.size_bytes)
+    size_bytes = row.size_bytes or 0
+    try:
+        part = byte_range(request.headers.get("range"), size_bytes)
+    except ValueError as error:
+        headers = {"content-range": f"bytes */{size_bytes}"}
+        raise ProblemError(416, "range-not-satisfiable", str(error), headers=headers) from error
+    wanted = part or range(size_bytes)
+    headers = {"accept-ranges": "bytes", "content-length": str(len(wanted))}
+    if part is not None:
+        headers["content-range"] = f"bytes {part.start}-{part.stop - 1}/{size_bytes}"
+    if request.method == "HEAD":
+        return Response(headers=headers | {"content-disposition": disposition(row.filename)}, media_type=row.media_type)
+    chunks = _bytes_of(request.app.state.database, row.id, wanted)
+    return download(chunks, row.media_type, row.filename, headers=headers, status=200 if part is None else 206)
 
 
-def _chunks(database: Database, job_id: str) -> Iterator[bytes]:
-    """Each piece in a transaction of its own: a slow client holds no connection."""
-    position = 0
+def _bytes_of(database: Database, job_id: str, wanted: range) -> Iterator[bytes]:
+    """The wanted bytes of a result, a stored piece at a time."""
+    position, skipped, left = wanted.start // CHUNK_BYTES, wanted.start % CHUNK_BYTES, len(wanted)
+    for data in _chunks(database, job_id, position):
+        piece = data[skipped : skipped + left]
+        skipped, left = 0, left - len(piece)
+        yield piece
+        if not left:
+            return
+
+
+def _chunks(database: Database, job_id: str, position: int) -> Iterator[bytes]:
+    """The pieces from `position` on, each in a transaction of its own: a slow client holds no connection."""
     while True:
         with database.session() as session:
             data = JobRepository(session).chunk(job_id, position)
@@ -137,7 +187,9 @@ def _chunks(database: Database, job_id: str) -> Iterator[bytes]:
         position += 1
 
 
-def _download(chunks: Iterator[bytes], filename: str, format: str) -> Response:
+def _download(
+    chunks: Iterator[bytes], filename: str, format: str, headers: Mapping[str, str] | None = None
+) -> Response:
     from cubeyard.exports import FORMATS
 
-    return download(chunks, FORMATS[format].media_type, filename)
+    return download(chunks, FORMATS[format].media_type, filename, headers=headers)

@@ -9,6 +9,9 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from cubeyard.kit.db import Base
 
+CHUNK_BYTES = 256 * 1024
+"""What a row of a result holds; only the last one is shorter, so that an offset names its row."""
+
 
 class JobRow(Base):
     __tablename__ = "export_jobs"

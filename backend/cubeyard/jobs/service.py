@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 
 from sqlalchemy.orm import Session
 
+from cubeyard import __version__
 from cubeyard.engine import BuiltPlan, Engine
 from cubeyard.exports import FORMATS, file_name, render
 from cubeyard.jobs import schemas
@@ -89,6 +91,17 @@ def stream(format: str, built: BuiltPlan, name: str | None) -> tuple[Iterator[by
     known(format)
     view = PlanView.of(built, name)
     return iter(render(format, view, None)), file_name(format, view)
+
+
+def described(format: str, built: BuiltPlan, name: str | None) -> tuple[str, str]:
+    """What the file would be called, and its media type."""
+    return file_name(format, PlanView.of(built, name)), FORMATS[format].media_type
+
+
+def export_tag(format: str, built: BuiltPlan, name: str) -> str:
+    """The ETag of an export: it follows from the plan, its name and the program's version alone."""
+    parts = (built.plan_hash, format, name, __version__, str(built.summary["engine_version"]))
+    return f'"{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:32]}"'
 
 
 def formats() -> schemas.FormatList:

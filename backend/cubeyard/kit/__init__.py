@@ -1,1 +1,7 @@
-"""What every backend module stands on: database, errors, ids, auth, logs. Nothing here knows what a plan is."""
+"""What every other folder uses: database, errors, ids, auth, logs, metrics, server-sent events.
+
+In: `db.py`, `embedded.py` (a PostgreSQL of our own) and `schema.py` (migrations); `errors.py`, the one error shape, and
+`problems.py`, the same as HTTP responses; the ASGI middleware; `auth/`.
+
+Not in: anything of the domain. Nothing here knows what a plan is.
+"""

@@ -12,13 +12,16 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cubeyard.kit.errors import problem_response
 from cubeyard.kit.metrics import Metrics
+from cubeyard.kit.problems import problem_response
 
 log = structlog.get_logger("cubeyard.http")
 
 _REQUEST_ID = re.compile(r"^[A-Za-z0-9._-]{1,64}$")
 _BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
+XLSX_MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+_TABLE_MEDIA_TYPES = frozenset({XLSX_MEDIA_TYPE, "text/csv"})
+"""A browser sends neither to another site without asking it first, as it does JSON."""
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
@@ -101,30 +104,35 @@ def _route(scope: Scope) -> str:
 
 
 class BodyLimits:
-    """Refuses bodies that are too long (413), before reading them where they say so, and bodies that are not JSON (415)."""
+    """Refuses bodies that are too long (413), before reading them where they say so, and bodies that are not JSON (415).
 
-    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+    Paths that match `tables` take workbooks and CSV files instead, of at most `max_table_bytes`.
+    """
+
+    def __init__(self, app: ASGIApp, max_bytes: int, tables: re.Pattern[str], max_table_bytes: int) -> None:
         self.app = app
         self.max_bytes = max_bytes
+        self.tables = tables
+        self.max_table_bytes = max_table_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not scope["path"].startswith("/api/"):
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
+        takes_tables = self.tables.fullmatch(scope["path"]) is not None
+        most = self.max_table_bytes if takes_tables else self.max_bytes
         length = headers.get("content-length")
-        if length is not None and length.isdigit() and int(length) > self.max_bytes:
-            await self._too_long(scope)(scope, receive, send)
+        if length is not None and length.isdigit() and int(length) > most:
+            await self._too_long(scope, most)(scope, receive, send)
             return
         has_body = (length not in (None, "0")) or "transfer-encoding" in headers
         if has_body and scope["method"] in _BODY_METHODS:
             media_type = headers.get("content-type", "").split(";", 1)[0].strip().lower()
-            if not (
-                media_type == "application/json"
-                or (media_type.startswith("application/") and media_type.endswith("+json"))
-            ):
+            if media_type not in _TABLE_MEDIA_TYPES if takes_tables else not _is_json(media_type):
                 shown = media_type or "no content type"
-                detail = f"The body is {shown}; send application/json."
+                wanted = f"{XLSX_MEDIA_TYPE} or text/csv" if takes_tables else "application/json"
+                detail = f"The body is {shown}; send {wanted}."
                 await problem_response(scope, 415, "unsupported-media-type", detail)(scope, receive, send)
                 return
 
@@ -135,15 +143,20 @@ class BodyLimits:
             message = await receive()
             if message["type"] == "http.request":
                 seen += len(message.get("body", b""))
-                if seen > self.max_bytes:
+                if seen > most:
                     # FastAPI lets its own exception through its body parser, and no other.
-                    raise HTTPException(413, self._detail())
+                    raise HTTPException(413, self._detail(most))
             return message
 
         await self.app(scope, limited_receive, send)
 
-    def _detail(self) -> str:
-        return f"The body is longer than {self.max_bytes} bytes, the limit here (CUBEYARD_MAX_BODY_BYTES)."
+    def _detail(self, most: int) -> str:
+        setting = "MAX_TABLE_BYTES" if most == self.max_table_bytes else "MAX_BODY_BYTES"
+        return f"The body is longer than {most} bytes, the limit here (CUBEYARD_{setting})."
 
-    def _too_long(self, scope: Scope) -> Response:
-        return problem_response(scope, 413, "too-large", self._detail(), headers={"connection": "close"})
+    def _too_long(self, scope: Scope, most: int) -> Response:
+        return problem_response(scope, 413, "too-large", self._detail(most), headers={"connection": "close"})
+
+
+def _is_json(media_type: str) -> bool:
+    return media_type == "application/json" or (media_type.startswith("application/") and media_type.endswith("+json"))

@@ -114,6 +114,16 @@ class Database:
         with self.engine.connect() as connection:
             connection.execute(text("SELECT 1"))
 
+    def spend_reserve(self) -> None:
+        """Free the room that is kept for what must be written on a full disk; there is none for a PostgreSQL elsewhere."""
+        if self.embedded is not None:
+            self.embedded.spend_reserve()
+
+    def keep_reserve(self) -> None:
+        """Keep that room again, if there is any."""
+        if self.embedded is not None:
+            self.embedded.keep_reserve()
+
     def full(self, error: DBAPIError, then: str = "start the run again") -> DiskFullError | None:
         """What to say of an error that came from a full disk; None if it did not. A server that found its disk full may be gone."""
         path = self.embedded.data if self.embedded is not None else None

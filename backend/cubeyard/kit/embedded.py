@@ -22,7 +22,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -39,6 +39,8 @@ ORPHANS_TIMEOUT_SECS = 20
 """How long the server processes of a killed postmaster may take to notice and leave."""
 DATABASE = "cubeyard"
 SUPERUSER = "postgres"
+RESERVE_BYTES = 24 * 2**20
+"""Kept free for what must be written on a full disk: a new segment of PostgreSQL's log has 16 MiB."""
 
 
 class EmbeddedPostgresError(RuntimeError):
@@ -62,6 +64,7 @@ class EmbeddedPostgres:
         """Make sure a server runs, and count this process among its users."""
         with self._mutex, self._exclusive():
             self._prepare()
+            self.keep_reserve()
             self._ensure_running()
             if self._users_lock is None:
                 handle = (self.root / "users.lock").open("ab")
@@ -92,6 +95,19 @@ class EmbeddedPostgres:
             return
         with self._mutex, self._exclusive():
             self._ensure_running()
+
+    def keep_reserve(self) -> None:
+        """Keep room on the disk of the data for `spend_reserve`; without room for it there is none."""
+        with suppress(OSError), (self.root / "reserve").open("ab") as file:
+            try:
+                os.posix_fallocate(file.fileno(), 0, RESERVE_BYTES)
+            except OSError:
+                file.truncate(0)
+
+    def spend_reserve(self) -> None:
+        """Give that room back, so that what cannot wait can be written."""
+        with suppress(OSError):
+            os.truncate(self.root / "reserve", 0)
 
     def conninfo(self, database: str = DATABASE) -> str:
         """A libpq connection string."""

@@ -1,4 +1,8 @@
-"""One error shape for the whole API: RFC 9457 problem JSON, naming the field, the value, the limit and the fix."""
+"""One error shape for every room: it names the field, the value, the limit and the fix.
+
+The API answers it as RFC 9457 problem JSON (`problems.py`), the command line prints it in words. No web framework is imported
+here: the command line starts without one.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,7 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Literal
 
-import orjson
-from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.exceptions import HTTPException
-from starlette.responses import Response
 
 MEDIA_TYPE = "application/problem+json"
 MAX_SHOWN_CHARACTERS = 200
@@ -28,6 +27,13 @@ class FieldError(BaseModel):
     hint: str | None = Field(default=None, description="What to do about it.")
 
 
+class Acceptance(BaseModel):
+    """Keeps the plan as it is: writes the limit that it needs into the spec, where it shows as accepted. No repair."""
+
+    label: str = Field(description="What a button says, like `Accept 67 %`.")
+    patch: dict[str, Any] = Field(description="A JSON merge patch on the plan spec.")
+
+
 class Finding(BaseModel):
     """One thing the engine has to say about a plan."""
 
@@ -41,6 +47,9 @@ class Finding(BaseModel):
     value: Any = Field(default=None, description="The offending value, if there is one.")
     limit: Any = Field(default=None, description="The limit it broke, if there is one.")
     fix: Any = Field(default=None, description="A JSON merge patch on the plan spec that mends it, or null.")
+    accept: Acceptance | None = Field(
+        default=None, description="How to accept it as it is, for limits that a plan may exceed on purpose."
+    )
 
 
 class Problem(BaseModel):
@@ -107,44 +116,6 @@ def field_error(
     return ProblemError(422, "invalid", message, errors=[error])
 
 
-def problem_response(
-    scope: Mapping[str, Any],
-    status: int,
-    code: str,
-    detail: str,
-    *,
-    errors: Sequence[FieldError] = (),
-    findings: Sequence[Mapping[str, Any]] = (),
-    headers: Mapping[str, str] | None = None,
-) -> Response:
-    """The response itself, for endpoints and bare ASGI middleware alike."""
-    try:
-        title = HTTPStatus(status).phrase
-    except ValueError:
-        title = "Error"
-    body = {
-        "type": f"urn:cubeyard:problem:{code}",
-        "title": title,
-        "status": status,
-        "detail": detail,
-        "instance": str(scope.get("path", "")),
-        "request_id": str(scope.get("state", {}).get("request_id", "")),
-        "errors": [error.model_dump(mode="json") for error in errors],
-        "findings": list(findings),
-    }
-    return Response(dumps(body), status_code=status, media_type=MEDIA_TYPE, headers=dict(headers or {}))
-
-
-def dumps(body: object) -> bytes:
-    """JSON for anything, even for text that holds half a surrogate pair: the error path must not fail."""
-    try:
-        return orjson.dumps(body, default=str)
-    except TypeError:
-        import json
-
-        return json.dumps(body, default=str).encode("ascii")
-
-
 def shown(value: object) -> Any:
     """A sent value, short and safe to print back."""
     if value is None or isinstance(value, bool):
@@ -156,82 +127,6 @@ def shown(value: object) -> Any:
     text = value if isinstance(value, str) else repr(value)
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return text if len(text) <= MAX_SHOWN_CHARACTERS else text[: MAX_SHOWN_CHARACTERS - 1] + "…"
-
-
-_LIMITS = {
-    "ge": "at least {}",
-    "gt": "more than {}",
-    "le": "at most {}",
-    "lt": "less than {}",
-    "min_length": "at least {} long",
-    "max_length": "at most {} long",
-    "pattern": "of the form {}",
-    "expected": "one of {}",
-    "expected_schemes": "one of {}",
-}
-
-_HINTS = {
-    "missing": "Add the field.",
-    "extra_forbidden": "Remove the field, or check its spelling.",
-    "json_invalid": "Send one JSON document.",
-    "json_type": "Send JSON text.",
-}
-
-
-def _of_validation(error: Mapping[str, Any]) -> FieldError:
-    context = error.get("ctx") or {}
-    limits = [_LIMITS[key].format(context[key]) for key in _LIMITS if key in context]
-    kind = str(error.get("type", ""))
-    return FieldError(
-        field=".".join(str(part) for part in error.get("loc", ())) or "body",
-        value=shown(error.get("input")) if kind != "missing" else None,
-        limit=", ".join(limits) or None,
-        message=str(error.get("msg", "invalid")),
-        hint=_HINTS.get(kind) or (f"Give a value that is {limits[0]}." if limits else None),
-    )
-
-
-async def _on_problem(request: Request, error: Exception) -> Response:
-    assert isinstance(error, ProblemError)
-    return problem_response(
-        request.scope,
-        error.status,
-        error.code,
-        error.detail,
-        errors=error.errors,
-        findings=error.findings,
-        headers=error.headers,
-    )
-
-
-async def _on_validation(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
-    errors = [_of_validation(one) for one in error.errors()]
-    malformed = any(one.get("type") == "json_invalid" for one in error.errors())
-    status, code = (400, "malformed") if malformed else (422, "invalid")
-    first = errors[0] if errors else None
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    detail = f"{first.field}: {first.message}{more}" if first else "The request is not valid."
-    return problem_response(request.scope, status, code, detail, errors=errors)
-
-
-async def _on_http(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    code = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}.get(error.status_code, "http")
-    detail = str(error.detail)
-    if error.status_code == 404:
-        detail = f"There is nothing at {request.url.path}."
-    elif error.status_code == 405:
-        detail = f"{request.method} is not possible at {request.url.path}."
-    elif error.status_code == 400 and "body" in detail.lower():
-        code = "malformed"
-    return problem_response(request.scope, error.status_code, code, detail, headers=dict(error.headers or {}))
-
-
-def install(app: FastAPI) -> None:
-    app.add_exception_handler(ProblemError, _on_problem)
-    app.add_exception_handler(RequestValidationError, _on_validation)
-    app.add_exception_handler(HTTPException, _on_http)
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:

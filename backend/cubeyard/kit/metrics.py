@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
-from sqlalchemy import Engine
-from sqlalchemy.pool import QueuePool
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
 
 LATENCY_BUCKETS_SECS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
@@ -48,6 +51,8 @@ class Metrics:
         self._pool_idle = Gauge("cubeyard_database_connections_idle", "Connections kept open.", registry=self.registry)
 
     def watch_pool(self, engine: Engine) -> None:
+        from sqlalchemy.pool import QueuePool  # the engine's mathematics is measured too, without a database
+
         pool = engine.pool
         if isinstance(pool, QueuePool):
             self._pool_used.set_function(pool.checkedout)

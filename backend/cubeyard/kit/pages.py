@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
-from cubeyard.kit.errors import problem_response
+from cubeyard.kit.problems import problem_response
 
 NOT_BUILT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Cubeyard</title>
 <p>The page is not built here. Run <code>make build</code>, or use the API: <a href="/api/v1/openapi.json">its description</a>.</p></html>"""

@@ -58,10 +58,10 @@ class WorkQueue:
         # Never opened: every call brings its connection.
         self._app = _with_tasks(procrastinate.App(connector=procrastinate.SyncPsycopgConnector()), work)
 
-    def put(self, session: Session, id: str) -> int:
-        """The queue's number for the work on the row of that id."""
+    def put(self, session: Session, id: str, queue: str | None = None) -> int:
+        """The queue's number for the work on the row of that id. `queue` is another queue than the kind's own."""
         name = f"{self._work.namespace}:{self._work.task}"
-        task = self._app.configure_task(name, queue=self._work.queue, connection=_raw(session))
+        task = self._app.configure_task(name, queue=queue or self._work.queue, connection=_raw(session))
         return task.defer(**{self._work.argument: id})
 
     def remove(self, session: Session, queue_id: int) -> None:

@@ -6,6 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""What makes a spreadsheet take a text for a formula."""
+
 
 def storable(text: str) -> str:
     """Raises ValueError for a zero character or half a surrogate pair."""

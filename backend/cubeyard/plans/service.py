@@ -7,15 +7,15 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from cubeyard.catalog.models import VersionRow
-from cubeyard.catalog.service import DEFAULT_BOOK, CatalogService
+from cubeyard.catalog.service import CatalogService
 from cubeyard.engine import BuiltPlan, Engine, Json, content_hash
 from cubeyard.kit.cursors import decode_cursor, encode_cursor
 from cubeyard.kit.errors import ProblemError, field_error, not_found
 from cubeyard.kit.ids import new_id
-from cubeyard.kit.text import storable_json
 from cubeyard.plans import metrics, schemas
 from cubeyard.plans.models import PlanRow, RevisionRow
 from cubeyard.plans.repository import PlanRepository
+from cubeyard.plans.spec import book_of, normal_spec
 
 
 class PlanService:
@@ -223,26 +223,6 @@ class PlanService:
             summary=built.summary,
             note=note,
         )
-
-
-def normal_spec(spec: Json) -> Json:
-    """A bare topology becomes a plan spec; text that cannot be stored is refused."""
-    try:
-        storable_json(spec)
-    except ValueError as error:
-        raise field_error(
-            "body.spec", None, f"The spec cannot be used: {error}.", hint="Send plain JSON of at most 40 levels."
-        ) from error
-    return {"topology": spec} if "family" in spec else dict(spec)
-
-
-def book_of(spec: Json) -> str:
-    book = spec.get("catalog", DEFAULT_BOOK)
-    if not isinstance(book, str):
-        raise field_error(
-            "body.spec.catalog", book, "The catalog is the name of a price book.", hint="See GET /api/v1/catalog/books."
-        )
-    return book
 
 
 def _number(catalog_version: int | str | None) -> int | None:

@@ -6,6 +6,7 @@ it is the engine's own (see `cubeyard.plans.documents` for its shape); nothing i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -14,6 +15,11 @@ import numpy as np
 from cubeyard.engine import BuiltPlan
 
 Document = dict[str, Any]
+
+
+def _no_ports(device: int) -> list[str]:
+    _ = device
+    return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,10 @@ class PlanView:
     """What part indices point to, as the price book has it: sku, name, manufacturer, attributes, prices, sources."""
     routes: list[str] = field(default_factory=list)
     colours: list[str] = field(default_factory=list)
+    host_routes: Callable[[], Document] = dict
+    """Computes static routes between all servers, as `Engine.host_routes` gives them. For labs only: it takes a while."""
+    port_names: Callable[[int], list[str]] = _no_ports
+    """The name of each port of a device, those without a cable too."""
 
     @classmethod
     def of(cls, plan: BuiltPlan, name: str | None = None) -> Self:
@@ -72,6 +82,8 @@ class PlanView:
             parts=plan.parts,
             routes=list(plan.cable_tables["routes"]),
             colours=list(plan.cable_tables["colours"]),
+            host_routes=plan.host_routes,
+            port_names=plan.raw.port_names,
         )
 
     @property
@@ -81,6 +93,11 @@ class PlanView:
     @property
     def device_names(self) -> list[str]:
         return self.scene["devices"]["name"]
+
+    @property
+    def host_names(self) -> list[str]:
+        """The name of each device that every file uses: a DNS label such as `h0132`."""
+        return self.scene["devices"]["host"]
 
     @property
     def rack_names(self) -> list[str]:

@@ -10,7 +10,7 @@ import orjson
 from cubeyard.experiments.models import ExperimentRow
 from cubeyard.experiments.points import failures_of, seeds_of
 from cubeyard.kit.db import Database
-from cubeyard.reports import figure, points, session
+from cubeyard.reports import figure, points, session, simulation
 from cubeyard.reports.content import Report, shown
 from cubeyard.runs.results import frames_of
 from cubeyard.runs.schemas import Run
@@ -19,6 +19,7 @@ Json = dict[str, Any]
 KINDS = {
     "prediction": "Prediction",
     "sweep": "Sweep",
+    "simulation": "Simulation",
     "emulation": "Session with real packets",
     "figure": "Published figure",
 }
@@ -26,11 +27,13 @@ MAX_WORDS_CHARACTERS = 400
 
 
 def of_experiment(database: Database, run: Run, experiment: ExperimentRow) -> Report:
-    """The report of a prediction, a sweep or a session, complete or not."""
+    """The report of a prediction, a sweep, a simulation or a session, complete or not."""
     if run.kind == "emulation":
         return _of_session(database, run, experiment)
-    found = points.gather(_payloads(database, run.id, "point"))
     titles = [_title(one) for one in experiment.topologies]
+    if run.kind == "simulation":
+        return _of_simulation(database, run, experiment, titles)
+    found = points.gather(_payloads(database, run.id, "point"))
     return Report(
         title=run.title,
         kind=KINDS[run.kind],
@@ -42,10 +45,24 @@ def of_experiment(database: Database, run: Run, experiment: ExperimentRow) -> Re
     )  # fmt: skip
 
 
+def _of_simulation(database: Database, run: Run, experiment: ExperimentRow, titles: list[str]) -> Report:
+    found = simulation.gather(_payloads(database, run.id, "simulation"))
+    return Report(
+        title=run.title,
+        kind=KINDS[run.kind],
+        state=_state(run),
+        findings=simulation.findings(found, titles),
+        question=_question(experiment),
+        sections=simulation.sections(found, titles) if found else [],
+        provenance=[*_plans(experiment), ("question", experiment.content_hash[:12]), *_seeds(seeds_of(experiment.document)), *_made(run)],
+    )  # fmt: skip
+
+
 def _of_session(database: Database, run: Run, experiment: ExperimentRow) -> Report:
     """Without numbers as long as the session has not ended."""
     document = next(_payloads(database, run.id, "report"), None)
     worth = session.provenance(document) if document is not None else []
+    scheduled = len(experiment.document["faults"])
     made = [one for one in _made(run) if one[0] not in {"engine", "numbers"}]
     return Report(
         title=run.title,
@@ -53,7 +70,7 @@ def _of_session(database: Database, run: Run, experiment: ExperimentRow) -> Repo
         state=_state(run),
         findings=session.findings(document) if document is not None else [],
         question=[*_question(experiment), *_settings(experiment.document)],
-        sections=session.sections(document) if document is not None else [],
+        sections=session.sections(document, scheduled) if document is not None else [],
         provenance=[*_plans(experiment), ("question", experiment.content_hash[:12]), *_seeds(seeds_of(experiment.document)), *worth, *made],
     )  # fmt: skip
 

@@ -1,7 +1,8 @@
-"""The report of a session with real packets: what held, what it is worth, and how each fault was survived."""
+"""The report of a session with real packets: the verdict, its fidelity, and the recovery from each fault."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from cubeyard.reports.content import Cell, Chart, Column, Line, Section, Table, shown
@@ -16,9 +17,9 @@ WINDOW_COLUMNS = (
     Column("Host CPU", number=True, share=True), Column("Fidelity"),
 )  # fmt: skip
 FAULT_COLUMNS = (
-    Column("Fault"), Column("Kind"), Column("Struck"), Column("From (s)", number=True), Column("To (s)", number=True),
-    Column("Noticed after (ms)", number=True), Column("First flow moved after (ms)", number=True),
-    Column("Last (ms)", number=True), Column("Moves", number=True), Column("Goodput back after (s)", number=True),
+    Column("Fault"), Column("Kind"), Column("Affects"), Column("From (s)", number=True), Column("To (s)", number=True),
+    Column("Detected after (ms)", number=True), Column("First flow moved after (ms)", number=True),
+    Column("Last flow moved after (ms)", number=True), Column("Moves", number=True), Column("Goodput back after (s)", number=True),
     Column("Fidelity"),
 )  # fmt: skip
 SERVER_COLUMNS = (
@@ -26,29 +27,33 @@ SERVER_COLUMNS = (
     Column("Relayed (Mb/s)", number=True), Column("Fidelity"),
 )  # fmt: skip
 LINK_COLUMNS = (
-    Column("Link"), Column("Level", number=True), Column("Forth (Mb/s)", number=True), Column("Back (Mb/s)", number=True),
-    Column("Packets forth", number=True), Column("Packets back", number=True), Column("Drops forth", number=True),
-    Column("Drops back", number=True), Column("Fidelity"),
+    Column("Link"), Column("Level", number=True), Column("A→B (Mb/s)", number=True), Column("B→A (Mb/s)", number=True),
+    Column("Packets A→B", number=True), Column("Packets B→A", number=True), Column("Drops A→B", number=True),
+    Column("Drops B→A", number=True), Column("Fidelity"),
 )  # fmt: skip
+
+
+OUTCOMES = {"held": "Hypothesis met: ", "broken": "Hypothesis not met: ", "inconclusive": "Inconclusive: "}
 
 
 def findings(report: Json) -> list[str]:
     """The verdict, whether it can be trusted, and the sums beside what was expected."""
     fidelity, verdict = report["fidelity"], report["verdict"]
-    outcome = {"held": "The hypothesis held: ", "broken": "The hypothesis broke: "}.get(verdict["outcome"], "")
+    outcome = OUTCOMES.get(verdict["outcome"], "")
     ideal = report["ideal_bits_per_sec"] * report["header_efficiency"]
+    predicted_abt = report["predicted"]["abt_bits_per_sec"] * report["header_efficiency"]
     share = f", {shown(report['aggregate_goodput_bits_per_sec'] / ideal, share=True)} of it" if ideal > 0 else ""
     return [
         f"{outcome}{verdict['sentence']}",
         f"Fidelity: {fidelity['verdict']}. {fidelity['reason']}",
         f"Aggregate goodput {_mega(report['aggregate_goodput_bits_per_sec'])}; headers leave {_mega(ideal)} of the ideal{share}.",
-        f"ABT {_mega(report['abt_bits_per_sec'])}; the flow engine predicts {_mega(report['predicted']['abt_bits_per_sec'])}.",
+        f"ABT {_mega(report['abt_bits_per_sec'])}; the flow engine predicts {_mega(predicted_abt)} without headers.",
         *(["The run ended before its time: it was aborted."] if report["ended"] == "aborted" else []),
     ]
 
 
-def sections(report: Json) -> list[Section]:
-    """Every table says beside each row what its numbers are worth."""
+def sections(report: Json, scheduled: int = 0) -> list[Section]:
+    """Every table says beside each row what its numbers are worth. So many faults were `scheduled` before the start."""
     worth = report["fidelity"]["verdict"]
     windows = [(name, report["windows"][name]) for name in WINDOWS if name in report["windows"]]
     made = [
@@ -61,8 +66,8 @@ def sections(report: Json) -> list[Section]:
         )
     ]  # fmt: skip
     if report["faults"]:
-        rows = [_fault(one, worth) for one in report["faults"]]
-        made.append(Section("How each fault was survived", tables=[Table("Faults", FAULT_COLUMNS, rows)]))
+        rows = [_fault(one, scheduled, worth) for one in report["faults"]]
+        made.append(Section("Recovery by fault", tables=[Table("Faults", FAULT_COLUMNS, rows)]))
     servers: list[list[Cell]] = [
         [one["server"], *(one[f"{what}_bits_per_sec"] / MEGA for what in ("sent", "received", "relayed")), worth]
         for one in report["per_server"]
@@ -99,7 +104,7 @@ def _charts(report: Json) -> list[Chart]:
 
 
 def _predicted(report: Json, begin_secs: float, end_secs: float) -> list[Line]:
-    """What the flow engine expects, in steps: it changes with each fault and recovery. Runs of before have none."""
+    """What the flow engine expects, in steps: it changes with each fault and recovery. Older runs have none."""
     if "predicted_steps" not in report:
         return []
     whole = {"at_secs": begin_secs, **report["predicted"]}
@@ -121,12 +126,18 @@ def _window(name: str, one: Json, worth: str) -> list[Cell]:
     return [name, one["secs"], *rates, one["stalled_flows"], one["retransmits"], one["drops"], one["cpu"], worth]
 
 
-def _fault(one: Json, worth: str) -> list[Cell]:
+def _fault_name(id: str, scheduled: int) -> str:
+    """As on the page: F1, F2, in one count the scheduled ones (f1, f2), then those injected by hand (l1, l2)."""
+    found = re.fullmatch(r"([fl])(\d+)", id)
+    return id if found is None else f"F{int(found[2]) + (scheduled if found[1] == 'l' else 0)}"
+
+
+def _fault(one: Json, scheduled: int, worth: str) -> list[Cell]:
     millis = (
         None if one[key] is None else one[key] * 1e3 for key in ("detected_secs", "first_move_secs", "last_move_secs")
     )
     return [
-        one["id"], _kind(one), ", ".join(one["targets"]), one["injected_at_secs"],
+        _fault_name(one["id"], scheduled), _kind(one), ", ".join(one["targets"]), one["injected_at_secs"],
         one["recovered_at_secs"], *millis, one["moves"], one["recovered_secs"], worth,
     ]  # fmt: skip
 

@@ -20,6 +20,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapped, mapped_column
 
 from cubeyard.kit.db import Base
+from cubeyard.runs.queue import Lane
 
 
 class RunRow(Base):
@@ -33,7 +34,7 @@ class RunRow(Base):
 
     id: Mapped[str] = mapped_column(Text, primary_key=True)
     kind: Mapped[str] = mapped_column(Text)
-    """`prediction`, `sweep` or `figure`."""
+    """The experiment's kind, or `figure`."""
     title: Mapped[str] = mapped_column(Text)
     experiment_id: Mapped[str | None] = mapped_column(ForeignKey("experiments.id", ondelete="CASCADE"))
     figure: Mapped[str | None] = mapped_column(Text)
@@ -52,6 +53,10 @@ class RunRow(Base):
     points_done: Mapped[int] = mapped_column(Integer, server_default="0")
     last_seq: Mapped[int] = mapped_column(Integer, server_default="0")
     queue_id: Mapped[int | None] = mapped_column(BigInteger)
+    lane: Mapped[Lane] = mapped_column(Text, server_default="long")
+    """The queue that it waits in, or was taken from last."""
+    expected_secs: Mapped[float | None] = mapped_column(Float)
+    """What the same run took the last time; null: not known."""
     engine_version: Mapped[str] = mapped_column(Text, server_default="")
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())
     started_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))

@@ -21,4 +21,10 @@ class Predictor(FigureMaker, Protocol):
     @property
     def version(self) -> str: ...
 
-    def predict_json(self, spec: Json, experiment: Json, on_progress: OnProgress | None = None) -> bytes: ...
+    def predict_json(
+        self,
+        spec: Json,
+        experiment: Json,
+        on_progress: OnProgress | None = None,
+        on_frame: OnPartial | None = None,
+    ) -> bytes: ...

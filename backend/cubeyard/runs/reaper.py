@@ -39,11 +39,11 @@ class RunReaper:
                 if row.deaths >= self._attempts:
                     enter(repository, row, "failed", f"The worker died {row.deaths} times in a row at this run.")
                 else:
-                    row.queue_id = self._queue.put(session, row.id)
+                    row.queue_id = self._queue.enter(session, row.id, row.lane)
                     enter(repository, row, "queued", "Its worker died; it goes on with another one.")
                 log.warning("run_reaped", run=row.id, state=row.state, deaths=row.deaths)
             for row in repository.orphans(self._lease):
-                row.queue_id = self._queue.put(session, row.id)
+                row.queue_id = self._queue.enter(session, row.id, row.lane)
                 row.heartbeat_at = repository.now()
                 log.warning("run_adopted", run=row.id)
         self._forget_old()

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import (
     CursorResult,
     Text,
+    and_,
     cast,
     column,
     delete,
@@ -25,8 +26,10 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import aliased
 
+from cubeyard.experiments.models import ExperimentRow
 from cubeyard.kit.db import Repository
 from cubeyard.runs.models import FrameRow, RunRow
+from cubeyard.runs.queue import QUICK_SECS
 
 CHANNEL = "cubeyard_runs"
 BATCH_FRAMES = 200
@@ -115,6 +118,36 @@ class RunRepository(Repository):
             query = query.where(RunRow.state == "succeeded")
         rows = self._session.scalars(query.order_by(RunRow.figure, RunRow.created_at.desc(), RunRow.id.desc()))
         return {row.figure: row for row in rows if row.figure is not None}
+
+    def last_secs(self, row: RunRow) -> float | None:
+        """What the latest good run of the same figure or question took; None if there was none.
+
+        One that went on from the quick lane was at least as long as a run may be there.
+        """
+        if row.figure is not None:
+            same = (RunRow.figure == row.figure, RunRow.seeds.is_not_distinct_from(row.seeds))
+        else:
+            question = select(ExperimentRow.content_hash).where(ExperimentRow.id == row.experiment_id)
+            others = select(ExperimentRow.id).where(ExperimentRow.content_hash == question.scalar_subquery())
+            same = (RunRow.experiment_id.in_(others),)
+        query = (
+            select(RunRow.finished_at - RunRow.started_at, RunRow.lane, RunRow.attempts)
+            .where(*same, RunRow.state == "succeeded", RunRow.started_at.is_not(None))
+            .order_by(RunRow.created_at.desc(), RunRow.id.desc())
+            .limit(1)
+        )
+        found = self._session.execute(query).first()
+        if found is None:
+            return None
+        took, lane, attempts = found
+        least = QUICK_SECS if lane == "long" and attempts > 1 else 0.0
+        return max(took.total_seconds(), least)
+
+    def before(self, row: RunRow) -> Sequence[RunRow]:
+        """The runs of a queued run's lane that come first: those under way, and those that were put in before it."""
+        waiting = and_(RunRow.state == "queued", RunRow.queue_id < row.queue_id)
+        query = select(RunRow).where(RunRow.lane == row.lane, or_(RunRow.state == "running", waiting))
+        return self._session.scalars(query).all()
 
     def append(
         self, row: RunRow, kind: str, payload: dict[str, Any], size_bytes: int, point: int | None = None

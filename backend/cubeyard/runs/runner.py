@@ -8,7 +8,7 @@ exactly where it was. [ours]
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,6 +16,7 @@ import orjson
 import structlog
 from sqlalchemy.exc import DBAPIError
 
+from cubeyard.experiments.engines import ENGINES
 from cubeyard.experiments.points import Json, Point, points
 from cubeyard.experiments.repository import ExperimentRepository
 from cubeyard.kit.db import Database
@@ -30,16 +31,18 @@ from cubeyard.runs.service import enter
 log = structlog.get_logger(__name__)
 
 AGAIN_SECS = 1.0
+WORKER_STOPPED = "Its worker was stopped; it goes on with the next one."
+TO_LONG_LANE = "It goes on in the lane for long runs."
 LEAST_BETWEEN_PARTIALS_SECS = 0.25
 SHARE_BETWEEN_PARTIALS = 0.05
 """Of the time that a figure has taken so far."""
 
 
-class Emulator(Protocol):
-    """What sends real packets."""
+class RunsEngine(Protocol):
+    """Runs an engine that the binding does not compute."""
 
     def run(self, run_id: str, document: Json, frames: Frames) -> None:
-        """Do an experiment's run, frame by frame, up to its report, which is point 0. Raises OverError when it is over."""
+        """Do an experiment's run, frame by frame, up to the one that is point 0. Raises OverError when it is over."""
         ...
 
 
@@ -55,8 +58,9 @@ class Begun:
     done: int
 
     @property
-    def emulated(self) -> bool:
-        return self.document is not None and self.document["engine"] == "emulation"
+    def computed(self) -> bool:
+        """Whether the binding computes its points."""
+        return self.document is not None and ENGINES[self.document["engine"]].computed
 
 
 class RunRunner:
@@ -67,34 +71,37 @@ class RunRunner:
         database: Database,
         engine: Predictor,
         stopping: Callable[[], bool] | None = None,
-        emulator: Emulator | None = None,
+        runners: Mapping[str, RunsEngine] | None = None,
         figures: FigureMaker | None = None,
+        quick_secs: float | None = None,
     ) -> None:
+        """`quick_secs`: after so long a run goes on in the lane for long runs; None in that lane."""
         self._database = database
         self._engine = engine
-        self._emulator = emulator
+        self._runners = runners or {}
+        """Of the engines that the binding does not compute, by name."""
         self._figures: FigureMaker = figures or engine
         self._queue = RunQueue()
         self._stopping = stopping or (lambda: False)
+        self._quick_secs = quick_secs
 
     def __call__(self, run_id: str) -> None:
         begun = self._begin(run_id)
         if begun is None:
             return
         run = begun.run
-        lease = Lease(self._database, run_id, run.attempts, self._stopping)
-        lease.progress = run.progress
         bound = log.bind(run=run_id, attempt=run.attempts)
         started = time.perf_counter()
+        lease = self._lease(run)
         try:
             with lease.renewed():
                 frames = Frames(self._database, lease)
                 if run.figure is not None:
                     self._figure(run, frames)
-                elif begun.emulated:
-                    self._emulate(begun, frames)
-                else:
+                elif begun.computed:
                     self._points(begun, frames)
+                else:
+                    self._one_point(begun, frames)
                 lease.check()
         except OverError:
             bound.info("run_over", given_back=self._give_back(lease))
@@ -114,6 +121,18 @@ class RunRunner:
         else:
             self._end(lease, "succeeded", "")
             bound.info("run_succeeded", seconds=round(time.perf_counter() - started, 2))
+
+    def _lease(self, run: RunRow) -> Lease:
+        """Held until the worker is told to stop, and no longer than this lane allows."""
+        until = None if self._quick_secs is None else time.monotonic() + self._quick_secs
+        lease = Lease(
+            self._database,
+            run.id,
+            run.attempts,
+            lambda: self._stopping() or (until is not None and time.monotonic() > until),
+        )
+        lease.progress = run.progress
+        return lease
 
     def _begin(self, run_id: str) -> Begun | None:
         """None if there is nothing to do."""
@@ -138,24 +157,27 @@ class RunRunner:
             return Begun(row, document, todo, len(had))
 
     def _points(self, begun: Begun, frames: Frames) -> None:
+        assert begun.document is not None
         lease, done, total = frames.lease, begun.done, begun.run.points_total
+        kind, *so_far = ENGINES[begun.document["engine"]].frames
         for point in begun.todo:
             lease.check()
-            result = orjson.loads(
-                self._engine.predict_json(point.spec, point.experiment, _reporter(lease, done, total))
-            )
+            told = _reporter(lease, done, total)
+            show = _point_shower(frames, so_far[0], point) if so_far else None
+            result = orjson.loads(self._engine.predict_json(point.spec, point.experiment, told, show))
             lease.check()
-            frames.write("point", {**point.described(), "result": result}, point.number)
+            frames.write(kind, {**point.described(), "result": result}, point.number)
             done += 1
             lease.progress = done / total
 
-    def _emulate(self, begun: Begun, frames: Frames) -> None:
-        """One point; what a dead worker had measured of it is measured again."""
+    def _one_point(self, begun: Begun, frames: Frames) -> None:
+        """What a dead worker had measured of it is measured again."""
         assert begun.document is not None
-        if self._emulator is None:
-            raise ProblemError(503, "no-emulator", "This worker runs no emulations.")
+        name = begun.document["engine"]
+        if name not in self._runners:
+            raise ProblemError(503, "no-engine", f'This worker does not run engine "{name}".')
         if begun.todo:
-            self._emulator.run(begun.run.id, begun.document, frames)
+            self._runners[name].run(begun.run.id, begun.document, frames)
 
     def _figure(self, run: RunRow, frames: Frames) -> None:
         assert run.figure is not None
@@ -166,7 +188,9 @@ class RunRunner:
             frames.write("figure", result, 0)
 
     def _end(self, lease: Lease, state: str, reason: str) -> None:
-        """On a database whose disk is full this takes until it is not, or the worker is told to stop."""
+        """Room for this is kept on the database's disk. Where it is not enough, this takes until there is some, or the worker
+        is told to stop."""
+        full = False
         while True:
             try:
                 with self._database.session() as session:
@@ -177,26 +201,51 @@ class RunRunner:
             except DBAPIError as error:
                 if self._database.full(error) is None or self._stopping():
                     raise
-                time.sleep(AGAIN_SECS)
+                if full:
+                    time.sleep(AGAIN_SECS)
+                full = True
+                self._database.spend_reserve()
                 continue
+            if full:
+                self._database.keep_reserve()
             return
 
     def _give_back(self, lease: Lease) -> bool:
-        """A worker that is told to stop leaves the run to another; one that lost it has nothing to give."""
+        """A run that takes too long for its lane, or whose worker is told to stop, goes to another worker; one that is lost
+        has nothing to give."""
         try:
             with self._database.session() as session:
                 repository = RunRepository(session)
                 row = own(repository, lease)
-                row.queue_id = self._queue.put(session, row.id)
-                enter(repository, row, "queued", "Its worker was stopped; it goes on with the next one.")
+                reason = WORKER_STOPPED
+                if self._quick_secs is not None and not self._stopping():
+                    row.lane, reason = "long", f"It takes longer than {self._quick_secs:g} s. {TO_LONG_LANE}"
+                row.queue_id = self._queue.enter(session, row.id, row.lane)
+                enter(repository, row, "queued", reason)
         except OverError:
             return False
         return True
 
 
 def _shower(frames: Frames) -> Callable[[str], None]:
-    """Writes what there is of a figure so far as frames without a point: soon at first, then ever more seldom, so that a
-    long run keeps a hundred of them and not thousands."""
+    """Writes what there is of a figure so far."""
+    return _seldom(frames, "figure", orjson.loads)
+
+
+def _point_shower(frames: Frames, kind: str, point: Point) -> Callable[[str], None]:
+    """Writes what there is of a point so far."""
+
+    def payload(document: str) -> Json:
+        result = orjson.loads(document)
+        del result["kind"]
+        return {**point.described(), "result": result}
+
+    return _seldom(frames, kind, payload)
+
+
+def _seldom(frames: Frames, kind: str, payload: Callable[[str], Json]) -> Callable[[str], None]:
+    """Writes documents as frames without a point: soon at first, then ever more seldom, so that a long run keeps a hundred of
+    them and not thousands."""
     began = time.monotonic()
     wrote: float | None = None
 
@@ -206,7 +255,7 @@ def _shower(frames: Frames) -> Callable[[str], None]:
         if wrote is None or now - wrote >= max(LEAST_BETWEEN_PARTIALS_SECS, SHARE_BETWEEN_PARTIALS * (now - began)):
             wrote = now
             frames.lease.check()
-            frames.write("figure", orjson.loads(document))
+            frames.write(kind, payload(document))
 
     return show
 

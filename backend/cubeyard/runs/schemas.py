@@ -7,12 +7,21 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from cubeyard.experiments.schemas import FailureKind, Prediction
+from cubeyard.frames.catalog import EVENTS, PointFrame
+from cubeyard.frames.run import RunState
 from cubeyard.plans.schemas import EXAMPLE_ID
+from cubeyard.runs.queue import Lane
 
-RunState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
-RunKind = Literal["prediction", "sweep", "figure", "emulation"]
+RunKind = Literal["prediction", "sweep", "simulation", "figure", "emulation"]
 ResultFormat = Literal["json", "csv", "parquet"]
+
+
+class QueuePlace(BaseModel):
+    """Where a queued run waits."""
+
+    lane: Lane = Field(description="`quick`: for runs that are over soon; a longer one moves to `long`.")
+    before: int = Field(description="Runs of its lane that come first, those under way included.")
+    wait_secs: float | None = Field(description="What one worker still needs for them; null if one has no estimate.")
 
 
 class Run(BaseModel):
@@ -31,6 +40,8 @@ class Run(BaseModel):
     points_done: int
     points_total: int
     remaining_secs: float | None = Field(description="An estimate from how fast it went so far.")
+    expected_secs: float | None = Field(description="What the same run took the last time; null: it is the first.")
+    queue: QueuePlace | None = Field(description="Its place while it is queued, else null.")
     last_seq: int = Field(description="The number of its latest frame.")
     engine_version: str
     created_at: datetime
@@ -45,29 +56,15 @@ class RunList(BaseModel):
     next: str | None = Field(default=None, description="Give this as `cursor` for the following page; null at the end.")
 
 
-class PointFrame(BaseModel):
-    """The payload of a `point` frame."""
-
-    point: int
-    topology: int
-    seed: int
-    failure_kind: FailureKind | None
-    failure_ratio: float | None
-    result: Prediction
-
-
 class RunEvent(BaseModel):
     """One server-sent event of a run's stream. All but `progress` are frames, which are kept and numbered."""
 
     id: str | None = Field(default=None, description="The frame's number, to resume after; `progress` has none.")
-    event: Literal[
-        "state", "point", "figure", "progress", "network", "phase", "tick", "second", "fault", "predicted", "stop-all", "report"
-    ]  # fmt: skip
+    event: str = Field(json_schema_extra={"enum": list(EVENTS)})
     data: str = Field(
-        description="JSON. `state`: {state, attempt, reason}. `point`: a `PointFrame`. `figure`: the figure's document, with `partial: true` while it grows. "
-        "`progress`: {state, progress, points_done, points_total, remaining_secs}. Of emulations: `network` begins an attempt and says what the columns of "
-        "each `tick` are; `second` adds ten of them up; `predicted` says what is expected from `at_secs` on, with what has `failed` then and the links that are "
-        "`degraded`: `[{link, kind, rate_bits_per_sec or loss_ratio}]`; `report` ends it."
+        description="JSON: the field of `RunFrames` that has the event's name. Of emulations: `network` begins an attempt and names "
+        "the columns of each `tick`; `second` adds ten of them up; `predicted` tells what is expected from `at_secs` on; `report` "
+        "ends it."
     )
 
 
@@ -76,4 +73,4 @@ class RunResults(BaseModel):
     complete: bool = Field(description="False while more is to come, or when the run did not succeed.")
     points: list[PointFrame]
     figure: dict[str, Any] | None = Field(description="The figure's own document, when the run was for a figure.")
-    report: dict[str, Any] | None = Field(description="What an emulation measured, with its verdicts.")
+    report: dict[str, Any] | None = Field(description="Of an emulation: its `report` frame.")

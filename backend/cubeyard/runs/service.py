@@ -8,13 +8,14 @@ from typing import Any
 import orjson
 from sqlalchemy.orm import Session
 
+from cubeyard.experiments.engines import ENGINES
 from cubeyard.experiments.models import ExperimentRow
 from cubeyard.kit.cursors import decode_cursor, encode_cursor
 from cubeyard.kit.errors import ProblemError, not_found
 from cubeyard.kit.ids import new_id
 from cubeyard.runs import schemas
 from cubeyard.runs.models import RunRow
-from cubeyard.runs.queue import RunQueue
+from cubeyard.runs.queue import QUICK_SECS, RunQueue
 from cubeyard.runs.repository import FINISHED, RunRepository
 
 MAX_REASON_CHARACTERS = 2000
@@ -29,11 +30,14 @@ class RunService:
     def start(self, experiment: ExperimentRow) -> schemas.Run:
         row = RunRow(id=new_id(), kind=experiment.kind, title=experiment.name, experiment_id=experiment.id)
         row.points_total = experiment.points
-        return self._start(row)
+        return self._start(row, measures=not ENGINES[experiment.document["engine"]].computed)
 
-    def start_figure(self, figure: str, title: str, seeds: int | None) -> schemas.Run:
+    def start_figure(
+        self, figure: str, title: str, seeds: int | None, *, measures: bool, usual_secs: float | None = None
+    ) -> schemas.Run:
+        """`measures`: with real packets. `usual_secs`: what it takes elsewhere, for its first run here."""
         row = RunRow(id=new_id(), kind="figure", title=title, figure=figure, seeds=seeds, points_total=1)
-        return self._start(row)
+        return self._start(row, measures=measures, usual_secs=usual_secs)
 
     def read(self, run_id: str) -> schemas.Run:
         return as_run(self.row(run_id), self._repository)
@@ -102,10 +106,14 @@ class RunService:
                 detail = f"Run {row.id} is {row.state}. Cancel it first: POST /api/v1/runs/{row.id}/cancel."
                 raise ProblemError(409, "still-running", detail)
 
-    def _start(self, row: RunRow) -> schemas.Run:
+    def _start(self, row: RunRow, *, measures: bool, usual_secs: float | None = None) -> schemas.Run:
         row.state = "queued"
+        last_secs = self._repository.last_secs(row)
+        expected_secs = last_secs if last_secs is not None else usual_secs
+        is_long = measures or (expected_secs is not None and expected_secs >= QUICK_SECS)
+        row.lane, row.expected_secs = ("long" if is_long else "quick"), expected_secs
         self._repository.add(row)
-        row.queue_id = self._queue.put(self._session, row.id)
+        row.queue_id = self._queue.enter(self._session, row.id, row.lane)
         enter(self._repository, row, "queued", "")
         return as_run(row, self._repository)
 
@@ -125,14 +133,25 @@ def as_run(row: RunRow, repository: RunRepository) -> schemas.Run:
     fields: dict[str, Any] = {
         name: getattr(row, name)
         for name in schemas.Run.model_fields
-        if name not in {"remaining_secs", "events_url", "results_url"}
+        if name not in {"remaining_secs", "queue", "events_url", "results_url"}
     }
     return schemas.Run(
         **fields,
         remaining_secs=_remaining_secs(row, repository),
+        queue=_place(row, repository),
         events_url=f"/api/v1/runs/{row.id}/events",
         results_url=f"/api/v1/runs/{row.id}/results",
     )
+
+
+def _place(row: RunRow, repository: RunRepository) -> schemas.QueuePlace | None:
+    if row.state != "queued" or row.queue_id is None:
+        return None
+    before = repository.before(row)
+    waits = [one.expected_secs if one.state == "queued" else _remaining_secs(one, repository) for one in before]
+    known = [one for one in waits if one is not None]
+    wait_secs = round(sum(known), 1) if len(known) == len(waits) else None
+    return schemas.QueuePlace(lane=row.lane, before=len(before), wait_secs=wait_secs)
 
 
 def _remaining_secs(row: RunRow, repository: RunRepository) -> float | None:

@@ -98,6 +98,21 @@ def test_a_browser_logs_in_once_and_gets_a_cookie_no_script_can_read(exposed: Te
     assert exposed.get(PLANS, headers={"cookie": f"cubeyard_session={kept}"}).status_code == 401
 
 
+def test_a_session_says_whose_it_is(exposed: TestClient, client: TestClient) -> None:
+    session = "/api/v1/session"
+    assert client.get(session).json() == {"needed": False, "logged_in": False, "token": None}
+    made = exposed.post("/api/v1/tokens", json={"name": "laptop"}, headers=bearer("configured-token")).json()
+    with_token = exposed.get(session, headers=bearer(made["token"])).json()
+    assert with_token == {"needed": True, "logged_in": False, "token": "laptop"}
+    assert exposed.get(session).status_code == 401
+    exposed.post("/login", data={"token": made["token"]})
+    assert exposed.get(session).json() == {"needed": True, "logged_in": True, "token": "laptop"}
+    exposed.post("/logout", headers={"origin": "http://10.0.0.7:8000"})
+    assert exposed.get(session).status_code == 401
+    exposed.post("/login", data={"token": "configured-token"})
+    assert exposed.get(session).json() == {"needed": True, "logged_in": True, "token": None}
+
+
 @pytest.mark.parametrize(
     "wanted",
     ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)", "/x\r\nset-cookie: a=b", ""],

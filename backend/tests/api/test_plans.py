@@ -48,7 +48,9 @@ def test_the_paper_s_cables_travel_in_at_most_40_kilobytes(client: TestClient, e
 
 def test_every_family_s_documents_have_the_promised_shape(client: TestClient) -> None:
     families = client.get("/api/v1/topologies").json()
-    assert {family["family"] for family in families} == {"bcube", "dcell", "torus3d", "subways", "fat_tree", "tree"}
+    assert {family["family"] for family in families} == {
+        "bcube", "dcell", "torus3d", "subways", "fat_tree", "tree", "leaf_spine",
+    }  # fmt: skip
     for family in families:
         schemas.Family.model_validate(family)
         assert {"shortest", "ecmp"} < {routing["name"] for routing in family["routings"]}
@@ -280,8 +282,8 @@ _json = st.recursive(
 )
 _hostile_specs = st.one_of(
     st.dictionaries(st.text(max_size=12), _json, max_size=4),
-    st.fixed_dictionaries({"family": st.sampled_from(["bcube", "dcell", "torus3d", "subways", "fat_tree", "tree"]) | st.text()},
-                          optional=dict.fromkeys(("n", "k", "servers", "x", "y", "z", "p", "q", "l", "type", "ports", "layers"), _json)),
+    st.fixed_dictionaries({"family": st.sampled_from(["bcube", "dcell", "torus3d", "subways", "fat_tree", "tree", "leaf_spine"]) | st.text()},
+                          optional=dict.fromkeys(("n", "k", "servers", "x", "y", "z", "p", "q", "l", "type", "ports", "layers", "leaves", "spines"), _json)),
     st.fixed_dictionaries({"topology": _json}, optional={"site": _json, "packaging": _json, "cabling": _json, "catalog": _json}),
 )  # fmt: skip
 

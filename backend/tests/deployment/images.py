@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cubeyard.emulation.fabric_process import FABRIC, NODE, program
+from cubeyard.emulation.fabric.process import FABRIC, NODE, program
 from cubeyard.settings import Settings
 
 from .engine import Docker, as_root, plain_environment

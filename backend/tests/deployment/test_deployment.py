@@ -118,7 +118,7 @@ def test_servers_are_containers_that_send_real_packets(deployment: Deployment) -
     assert row["state"] == "succeeded", row
     report = deployment.request("GET", f"/api/v1/runs/{run}/results").body["report"]
     assert report["aggregate_goodput_bits_per_sec"] > 0.5 * report["ideal_bits_per_sec"], report
-    assert report["fidelity"]["verdict"] in ("faithful", "emulator-limited"), report["fidelity"]
+    assert report["fidelity"]["verdict"] in ("faithful", "host-limited"), report["fidelity"]
     assert report["timings"]["kept"] == []
     assert deployment.servers(run) == []
     assert deployment.execute("fabric", "ls", "/run/netns").stdout.split() == [], "no namespace of the run is left"

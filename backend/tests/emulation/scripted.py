@@ -31,6 +31,11 @@ class Scripted:
         self.runs: list[Json] = []
         self.probed: Json = {}
         self.inspected: Json = {}
+        self.captured: Json = {"pcapng": "", "interface": "p0", "packets": 0, "missed": 0, "end": "secs"}
+        self.deaf: set[int] = set()
+        """Servers that no message reaches."""
+        self.on_tell: Callable[[Json], None] = lambda _params: None
+        """What happens with a message to a service."""
         self.network: Json = {}
         self.flows: list[Json] = []
         self.faults: dict[str, Json] = {}
@@ -48,17 +53,23 @@ class Scripted:
             self.flows = params["flows"]
         if method == "start":
             self.started = time.monotonic()
+        if method == "tell":
+            self.tell(params)
         if method == "inject":
             self.faults[params["fault"]["id"]] = params["fault"]
         if method == "recover" and self.faults.pop(params["fault"], None) is None:
             raise ValueError(f"there is no fault {params['fault']}")
-        if method == "probe":
-            return self.probed
-        if method == "inspect":
-            return self.inspected
+        scripted = {"probe": self.probed, "inspect": self.inspected, "capture": self.captured}
+        if method in scripted:
+            return scripted[method]
         if method == "host":
             return {"at_nanos": time.monotonic_ns() + self.ahead_nanos, "cores": 2, "memory_free_bytes": 2**40}
         return {"runs": self.runs, "at_nanos": time.monotonic_ns()}
+
+    def tell(self, params: Json) -> None:
+        if params["server"] in self.deaf:
+            raise ValueError(f"the node of server {params['server']} does not answer")
+        self.on_tell(params)
 
     def frame(self, number: int) -> Json:
         now = time.monotonic() - self.started

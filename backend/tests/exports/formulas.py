@@ -29,8 +29,18 @@ class Evaluator:
         return self._known[key]
 
     def formula(self, sheet: str, text: str) -> Any:
-        """Sums of products of calls, cells and numbers."""
-        return sum(self._product(sheet, term) for term in _split(text, "+"))
+        """Sums of products of calls, cells, numbers and texts; a single one is what it is."""
+        terms = _split(text, "+")
+        if len(terms) == 1 and len(_split(text, "*")) == 1:
+            return self._value(sheet, text)
+        return sum(self._product(sheet, term) for term in terms)
+
+    def _holds(self, sheet: str, text: str) -> bool:
+        if found := re.fullmatch(r"AND\((.*)\)", text):
+            return all(self._holds(sheet, part) for part in _split(found[1], ","))
+        left, right = _split(text, "=")
+        # An empty cell equals the empty text.
+        return (self.formula(sheet, left) or "") == (self.formula(sheet, right) or "")
 
     def _product(self, sheet: str, text: str) -> float:
         out = 1.0
@@ -43,9 +53,11 @@ class Evaluator:
             return self._call(sheet, found[1], _split(found[2], ","))
         if re.fullmatch(_RANGE, text):
             return self._cells(sheet, text)[0]
-        return float(text)
+        return text[1:-1] if text.startswith('"') else float(text)
 
-    def _call(self, sheet: str, name: str, arguments: list[str]) -> float:
+    def _call(self, sheet: str, name: str, arguments: list[str]) -> Any:
+        if name == "IF":
+            return self.formula(sheet, arguments[1 if self._holds(sheet, arguments[0]) else 2])
         if name == "ROUND":
             return round(self.formula(sheet, arguments[0]) + 1e-9, int(arguments[1]))
         if name == "SUBTOTAL":
@@ -56,7 +68,8 @@ class Evaluator:
             pairs = zip(self._cells(sheet, arguments[0]), self._cells(sheet, arguments[2]), strict=True)
             return _sum([value for key, value in pairs if key == wanted])
         if name == "COUNTIF":
-            return sum(1 for value in self._cells(sheet, arguments[0]) if value == float(arguments[1]))
+            wanted = self._value(sheet, arguments[1])
+            return sum(1 for value in self._cells(sheet, arguments[0]) if wanted in (value or "", value))
         return {"SUM": _sum, "COUNTA": _count}[name](self._cells(sheet, arguments[0]))
 
     def _cells(self, sheet: str, reference: str) -> list[Any]:

@@ -2,7 +2,7 @@
 
 Follows the bulk import forms and the models' validation: required columns, unknown columns, choices, references to objects
 imported before, slugs, name lengths, one device a rack position and face, child devices only in bays of their own rack, one
-cable an interface. `split_commas` behaves as the newest releases do, which split a cable's device column at commas.
+cable an interface. As NetBox does, it splits the device column of a cable at commas.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ COLOUR = re.compile(r"[0-9a-f]{6}")
 
 REQUIRED: dict[str, set[str]] = {
     "sites": {"name", "slug", "status"},
+    "locations": {"site", "name", "slug", "status"},
     "manufacturers": {"name", "slug"},
     "device-types": {"manufacturer", "model", "slug", "u_height"},
     "device-roles": {"name", "slug", "color"},
@@ -29,10 +30,12 @@ REQUIRED: dict[str, set[str]] = {
     "devices": {"role", "manufacturer", "device_type", "status", "site"},
     "device-bays": {"device", "name"},
     "interfaces": {"device", "name", "type"},
+    "power-ports": {"device", "name"},
     "cables": {"side_a_device", "side_a_type", "side_a_name", "side_b_device", "side_b_type", "side_b_name"},
 }
 ALLOWED: dict[str, set[str]] = {
     "sites": {"name", "slug", "status", "region", "group", "tenant", "facility", "description", "comments", "tags"},
+    "locations": {"site", "parent", "name", "slug", "status", "tenant", "facility", "description", "comments", "tags"},
     "manufacturers": {"name", "slug", "description", "tags"},
     "device-types": {
         "manufacturer", "model", "slug", "u_height", "part_number", "is_full_depth", "subdevice_role", "airflow", "weight",
@@ -55,6 +58,9 @@ ALLOWED: dict[str, set[str]] = {
     },
     "device-bays": {"device", "name", "label", "installed_device", "description", "tags"},
     "interfaces": {"device", "name", "type", "label", "speed", "duplex", "enabled", "description", "tags"},
+    "power-ports": {
+        "device", "name", "label", "type", "mark_connected", "maximum_draw", "allocated_draw", "description", "tags",
+    },
     "cables": {
         "side_a_device", "side_a_type", "side_a_name", "side_b_device", "side_b_type", "side_b_name", "side_a_site",
         "side_b_site", "type", "status", "label", "color", "length", "length_unit", "description", "comments", "tags",
@@ -82,8 +88,8 @@ class ImportRefusedError(Exception):
 class Netbox:
     """The objects imported so far."""
 
-    split_commas: bool = False
     sites: dict[str, Row] = field(default_factory=dict)
+    locations: dict[tuple[str, str], Row] = field(default_factory=dict)
     manufacturers: dict[str, Row] = field(default_factory=dict)
     device_types: dict[tuple[str, str], Row] = field(default_factory=dict)
     device_roles: dict[str, Row] = field(default_factory=dict)
@@ -92,6 +98,7 @@ class Netbox:
     devices: dict[str, Row] = field(default_factory=dict)
     device_bays: dict[tuple[str, str], Row] = field(default_factory=dict)
     interfaces: dict[tuple[str, str], Row] = field(default_factory=dict)
+    power_ports: dict[tuple[str, str], Row] = field(default_factory=dict)
     cables: list[Row] = field(default_factory=list)
     _slugs: set[tuple[str, str]] = field(default_factory=set)
     _spaces: set[tuple[str, int, str]] = field(default_factory=set)
@@ -127,6 +134,13 @@ class Netbox:
         _want(row["status"] in STATUS, "site status")
         _want(len(row["name"]) <= 100 and len(row.get("description", "")) <= 200, "site name")
         self.sites[row["name"]] = row
+
+    def _locations(self, row: Row) -> None:
+        _ = self.sites[row["site"]]
+        key = (row["site"], row["name"])
+        _want(key not in self.locations and len(row["name"]) <= 100, f"location {key}")
+        _want(bool(SLUG.fullmatch(row["slug"])) and row["status"] in STATUS, "location slug or status")
+        self.locations[key] = row
 
     def _manufacturers(self, row: Row) -> None:
         self._slug("manufacturer", row)
@@ -165,7 +179,7 @@ class Netbox:
         self.rack_types[row["model"]] = row
 
     def _racks(self, row: Row) -> None:
-        _ = self.sites[row["site"]]
+        _ = self.sites[row["site"]], self.locations[row["site"], row["location"]]
         _want(row["name"] not in self.racks and len(row["name"]) <= 100, "rack name")
         _want(row["status"] in STATUS, "rack status")
         if row.get("rack_type"):
@@ -181,6 +195,8 @@ class Netbox:
             name.lower() not in {taken.lower() for taken in (name,) if taken in self.devices}, f"device {name} exists"
         )
         _want(row["status"] in STATUS, "device status")
+        _ = self.locations[row["site"], row["location"]]
+        _want(row["rack"] == "" or self.racks[row["rack"]]["location"] == row["location"], "the rack is elsewhere")
         rack, position, face = row.get("rack"), row.get("position"), row.get("face")
         _want(bool(rack) or not (position or face), "a position needs a rack")
         _want(not position or bool(face), "a position needs a face")
@@ -230,12 +246,23 @@ class Netbox:
         _want(row.get("duplex", "") in {"", "half", "full", "auto"}, "duplex")
         self.interfaces[key] = row
 
+    def _power_ports(self, row: Row) -> None:
+        _ = self.devices[row["device"]]
+        key = (row["device"], row["name"])
+        _want(key not in self.power_ports and 0 < len(row["name"]) <= 64, f"power port {key}")
+        _want(row["type"] in {"", "iec-60320-c14", "iec-60320-c20"}, f"power port type {row['type']!r}")
+        _want(1 <= int(row["maximum_draw"]) <= 32767, "maximum draw")
+        self.power_ports[key] = row
+
     def _cables(self, row: Row) -> None:
         for side in ("a", "b"):
             _want(row[f"side_{side}_type"] == "dcim.interface", "termination type")
+            _want(
+                self.devices[row[f"side_{side}_device"]]["site"] == row[f"side_{side}_site"],
+                "the device is at another site",
+            )
             device, name = row[f"side_{side}_device"], row[f"side_{side}_name"]
-            if self.split_commas:
-                _want("," not in device and "," not in name, f"Object not found: {device.split(',')[0]}")
+            _want("," not in device and "," not in name, f"Object not found: {device.split(',')[0]}")
             _ = self.devices[device], self.interfaces[device, name]
             _want((device, name) not in self._ends, f"{device} {name} already has a cable")
             self._ends.add((device, name))

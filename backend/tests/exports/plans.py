@@ -28,13 +28,18 @@ SPECS: dict[str, tuple[Json, str]] = {
     # Type 0: the p links of a server go to one ToR, so there are parallel cables.
     "trunks": ({"family": "subways", "type": 0, "p": 2, "q": 8, "l": 4, "c": 1, "clusters": 1}, "current-2026"),
     "fat-tree": ({"family": "fat_tree", "ports": 8, "layers": 3}, "current-2026"),
+    # Two links between the same switches, 10 and 40 Gb/s.
+    "leaf-spine": (
+        {"family": "leaf_spine", "leaves": 4, "spines": 2, "servers_per_leaf": 6, "uplinks_per_spine": 2},
+        "current-2026",
+    ),
     # No part of the book fits the switches or the cables.
     "partless": (
         {"topology": {"family": "tree", "edge_ports": 60, "servers": 200}, "cabling": {"link_gbps": 800}},
         "paper-2009",
     ),
 }
-SMALL = ("dcell", "torus", "subways", "trunks", "fat-tree", "partless")
+SMALL = ("dcell", "torus", "subways", "trunks", "fat-tree", "leaf-spine", "partless")
 
 
 def book(engine: Engine, name: str) -> Json:
@@ -62,23 +67,34 @@ HOSTILE_NAME = "=cmd|' /C calc'!A0 ${HOME} ../..\\x\"<b>&\n$(HOME)"
 
 
 @st.composite
-def small_specs(draw: st.DrawFn) -> Json:
+def _subways(draw: st.DrawFn) -> Json:
+    ports = draw(st.integers(1, 3))
+    loop = draw(st.integers(max(ports, 2), 6))
+    return {
+        "family": "subways", "type": draw(st.sampled_from([0, 1])), "p": ports, "q": ports * draw(st.integers(1, 6)),
+        "l": loop, "c": 1, "clusters": draw(st.integers(1, 2)),
+    }  # fmt: skip
+
+
+def small_specs() -> st.SearchStrategy[Json]:
     """Any family, a few dozen to a few hundred devices."""
-    family = draw(st.sampled_from(["bcube", "dcell", "torus3d", "subways", "fat_tree", "tree"]))
-    if family == "bcube":
-        return {"family": family, "n": draw(st.integers(2, 6)), "k": draw(st.integers(0, 2))}
-    if family == "dcell":
-        return {"family": family, "n": draw(st.integers(2, 6)), "k": draw(st.integers(0, 1))}
-    if family == "torus3d":
-        side = st.integers(2, 5)
-        return {"family": family, "x": draw(side), "y": draw(side), "z": draw(side)}
-    if family == "subways":
-        ports = draw(st.integers(1, 3))
-        loop = draw(st.integers(max(ports, 2), 6))
-        return {
-            "family": family, "type": draw(st.sampled_from([0, 1])), "p": ports, "q": ports * draw(st.integers(1, 6)),
-            "l": loop, "c": 1, "clusters": draw(st.integers(1, 2)),
-        }  # fmt: skip
-    if family == "fat_tree":
-        return {"family": family, "ports": draw(st.sampled_from([2, 4, 6])), "layers": draw(st.integers(2, 3))}
-    return {"family": family, "edge_ports": draw(st.integers(1, 48)), "servers": draw(st.integers(1, 300))}
+    side = st.integers(2, 5)
+
+    def of(family: str, **parameters: st.SearchStrategy[int]) -> st.SearchStrategy[Json]:
+        return st.fixed_dictionaries({"family": st.just(family), **parameters})
+
+    return st.one_of(
+        of("bcube", n=st.integers(2, 6), k=st.integers(0, 2)),
+        of("dcell", n=st.integers(2, 6), k=st.integers(0, 1)),
+        of("torus3d", x=side, y=side, z=side),
+        _subways(),
+        of("fat_tree", ports=st.sampled_from([2, 4, 6]), layers=st.integers(2, 3)),
+        of("tree", edge_ports=st.integers(1, 48), servers=st.integers(1, 300)),
+        of(
+            "leaf_spine",
+            leaves=st.integers(1, 8),
+            spines=st.integers(1, 4),
+            servers_per_leaf=st.integers(1, 32),
+            uplinks_per_spine=st.integers(1, 2),
+        ),
+    )

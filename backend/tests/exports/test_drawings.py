@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+import itertools
+import math
 import re
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 from xml.etree import ElementTree
 
 import ezdxf
@@ -18,6 +21,7 @@ from cubeyard.engine import Engine
 from cubeyard.exports import render
 from cubeyard.exports.drawing.floor import UNITS_PER_METRE
 from cubeyard.exports.palette import LEVELS_DARK, LEVELS_LIGHT
+from cubeyard.exports.tables import PlanTables
 from cubeyard.plans.view import PlanView
 from tests.exports import plans
 
@@ -64,7 +68,7 @@ def test_every_device_is_drawn_from_the_front_and_from_the_rear(
     for i in (0, 1, 2047, 2048, 3327):
         rack, unit = view.rack_names[devices["rack"][i]], devices["unit"][i]
         letter = "ABCD"[devices["slot"][i]]
-        assert titles[f"{devices['name'][i]} at {rack}-{unit:02d}{letter}"] == 2
+        assert titles[f"{devices['host'][i]} ({devices['name'][i]}) at {rack}-{unit:02d}{letter}"] == 2
     assert titles["R31, front"] == titles["R31, rear"] == 1
 
 
@@ -117,6 +121,27 @@ def test_cad_finds_nothing_wrong_with_the_dxf(name: str, rendered: Callable[[str
     assert drawing.header["$INSUNITS"] == 6, "metres"
 
 
+def check_bundle_routes(plan: PlanView, lines: list[Any]) -> None:
+    """The bundles over each tray hold as many cables as the tray, and each line is as long as its trays and the ways to them."""
+    tables, racks, trays, bundles = PlanTables(plan), plan.scene["racks"], plan.scene["trays"], plan.scene["bundles"]
+    held = [0] * len(trays["name"])
+    for bundle, line in enumerate(lines):
+        points = [(x, y) for x, y, *_ in line.get_points()]
+        ends = [bundles["rack_a"][bundle], bundles["rack_b"][bundle]]
+        centres = [(racks["x_metres"][rack], racks["y_metres"][rack]) for rack in ends]
+        taps = [(racks["tray_x_metres"][rack], racks["tray_y_metres"][rack]) for rack in ends]
+        assert [points[0], points[-1]] == [pytest.approx(centre) for centre in centres]
+        route = tables.bundle_trays(bundle)
+        starts = [(trays["x0_metres"][tray], trays["y0_metres"][tray]) for tray in route]
+        stops = [(trays["x1_metres"][tray], trays["y1_metres"][tray]) for tray in route]
+        parts = [*zip(starts, stops, strict=True), *zip(centres, taps, strict=True)]
+        drawn = sum(math.dist(a, b) for a, b in itertools.pairwise(points))
+        assert drawn == pytest.approx(sum(math.dist(a, b) for a, b in parts), abs=0.01)
+        for tray in route:
+            held[tray] += bundles["cables"][bundle]
+    assert held == trays["cables"]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_dxf_is_the_plan(name: str, plan: Callable[[str], PlanView], rendered: Callable[[str, str], bytes]) -> None:
     scene, space = plan(name).scene, opened(rendered("dxf", name)).modelspace()
@@ -132,6 +157,7 @@ def test_the_dxf_is_the_plan(name: str, plan: Callable[[str], PlanView], rendere
     assert len(bundles) == len(scene["bundles"]["rack_a"])
     widths = [line.dxf.const_width * 1000 for line in bundles]
     assert widths == pytest.approx(scene["bundles"]["diameter_mm"])
+    check_bundle_routes(plan(name), bundles)
     outline = next(iter(space.query('LWPOLYLINE[layer=="container"]')))
     corners = [point[:2] for point in outline.get_points()]
     assert max(corners) == (scene["enclosure"]["length_metres"], scene["enclosure"]["width_metres"])

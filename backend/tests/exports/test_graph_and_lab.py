@@ -5,11 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import re
+import subprocess
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from xml.etree import ElementTree
 
+import jsonschema_rs
 import networkx as nx
+import orjson
 import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
@@ -17,7 +21,7 @@ from hypothesis import strategies as st
 
 from cubeyard.engine import Engine
 from cubeyard.exports import render
-from cubeyard.exports.clab import interface_name
+from cubeyard.exports.interfaces import interface_name
 from cubeyard.plans.view import PlanView
 from tests.exports import plans
 
@@ -27,7 +31,7 @@ IFNAME = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.-]{0,14}")
 
 def check_graph(plan: PlanView, data: bytes) -> None:
     graph = nx.MultiGraph(nx.read_graphml(io.BytesIO(data), force_multigraph=True))
-    names = plan.device_names
+    names = plan.host_names
     assert set(graph.nodes) == set(names)
     expected = nx.MultiGraph()
     expected.add_nodes_from(names)
@@ -57,9 +61,9 @@ def test_nodes_have_places_kinds_and_colours(
 ) -> None:
     graph = nx.read_graphml(io.BytesIO(rendered("graphml", "paper")))
     assert graph.graph["name"] == plan("paper").name
-    node = graph.nodes["<3,777>"]
-    assert (node["kind"], node["level"], node["label"]) == ("switch", 3, "<3,777>")
-    assert graph.nodes["0000"]["location"] == "R00-01A"
+    node = graph.nodes["s3-777"]
+    assert (node["kind"], node["level"], node["label"], node["paper_name"]) == ("switch", 3, "s3-777", "<3,777>")
+    assert graph.nodes["h0000"]["location"] == "R00-01A"
     places = Counter((data["x"], data["y"]) for _, data in graph.nodes(data=True))
     assert set(places.values()) == {1}, "two nodes coincide"
 
@@ -71,35 +75,33 @@ def test_hostile_names_stay_xml(hostile: PlanView) -> None:
     check_graph(hostile, b"".join(render("graphml", hostile)))
 
 
+SCHEMA = jsonschema_rs.validator_for(
+    orjson.loads((Path(__file__).parent / "containerlab/clab.schema.json").read_bytes())
+)
+
+
 def check_lab(plan: PlanView, data: bytes) -> None:
     lab = yaml.load(data, yaml.CSafeLoader)
-    assert set(lab) == {"name", "topology"}
+    SCHEMA.validate(lab)
     assert NODE.fullmatch(lab["name"])
     topology = lab["topology"]
-    assert set(topology) <= {"defaults", "kinds", "nodes", "links"}
     nodes = topology["nodes"]
-    assert len(nodes) == len(plan.device_names)
-    ports: dict[str, list[str]] = {}
-    ends: Counter[str] = Counter()
-    for link in topology["links"]:
-        assert set(link) <= {"endpoints", "labels", "mtu"}
+    assert list(nodes) == plan.host_names
+    ends: Counter[tuple[str, str]] = Counter()
+    columns = zip(plan.cables["a_device"].tolist(), plan.cables["b_device"].tolist(), strict=True)
+    for link, devices in zip(topology["links"], columns, strict=True):
+        assert [end["node"] for end in link["endpoints"]] == [plan.host_names[device] for device in devices]
         for end in link["endpoints"]:
-            node, interface = end.split(":")
-            assert node in nodes
-            assert IFNAME.fullmatch(interface)
-            ports.setdefault(node, []).append(interface)
-            ends[end] += 1
-    assert len(topology["links"]) == plan.cable_count
+            assert IFNAME.fullmatch(end["interface"])
+            ends[end["node"], end["interface"]] += 1
     assert set(ends.values()) <= {1}, "an interface has two links"
     # eth0 is the plan's own port name: containerlab takes it for management unless the node has no such network.
     assert topology["defaults"]["network-mode"] == "none"
-    for (name, node), device in zip(nodes.items(), plan.scene["devices"]["kind"], strict=True):
-        assert isinstance(name, str)
-        assert NODE.fullmatch(name)
-        assert node["kind"] == "linux"
-        if device:
-            bridged = re.findall(r"ip link set dev (\S+) master fabric", node["exec"][0])
-            assert sorted(bridged) == sorted(ports[name])
+    for name, node in nodes.items():
+        commands = " ".join(node["exec"])
+        for end in (interface for host, interface in ends if host == name):
+            assert re.search(rf"ip link set dev {re.escape(end)} (up|master)", commands), "a port stays down"
+        assert all(len(command) < 120_000 for command in node["exec"]), "too long for one word of a command"
     # containerlab expands $NAME and ${NAME} in the whole file first: only the image may hold one.
     text = data.decode()
     assert text.count("$") == 1
@@ -133,7 +135,8 @@ def test_the_rates_join_the_lab_link_by_link(
     rates = list(csv.DictReader(io.StringIO(rendered("containerlab-rates", name).decode(), newline="")))
     for i, (link, row) in enumerate(zip(lab["topology"]["links"], rates, strict=True)):
         assert link["labels"]["cable"] == row["cable"]
-        assert link["endpoints"] == [f"{row['a_node']}:{row['a_interface']}", f"{row['b_node']}:{row['b_interface']}"]
+        ends = [(end["node"], end["interface"]) for end in link["endpoints"]]
+        assert ends == [(row["a_node"], row["a_interface"]), (row["b_node"], row["b_interface"])]
         assert int(row["rate_bits_per_sec"]) == plan(name).gbps[i] * 1e9
     if name == "subways":
         assert {row["rate_bits_per_sec"] for row in rates} == {"10000000000", "40000000000"}
@@ -146,3 +149,24 @@ def test_interface_names_are_legal_in_linux(port: str) -> None:
 
 def test_port_names_are_the_plans() -> None:
     assert [interface_name(port) for port in ("eth0", "P7", "x+", "z-")] == ["eth0", "P7", "xp", "zm"]
+
+
+def test_a_switch_is_a_bridge_only_where_servers_relay(rendered: Callable[[str, str], bytes]) -> None:
+    """Bridges in a network with loops send each broadcast round for ever."""
+    for name, bridges in (("dcell", True), ("fat-tree", False), ("subways", False), ("trunks", False)):
+        lab = yaml.load(rendered("containerlab", name), yaml.CSafeLoader)
+        commands = [" ".join(node["exec"]) for host, node in lab["topology"]["nodes"].items() if host.startswith("s")]
+        assert commands
+        assert all(("type bridge" in command) is bridges for command in commands), name
+
+
+def test_the_rates_are_set_on_both_ends_of_each_link(
+    plan: Callable[[str], PlanView], rendered: Callable[[str, str], bytes]
+) -> None:
+    script = rendered("containerlab-rates-script", "subways").decode()
+    calls = re.findall(r"^rate (\S+) (\S+) (\d+)$", script, re.MULTILINE)
+    assert len(calls) == 2 * plan("subways").cable_count == len(set(calls))
+    assert Counter(bits for *_, bits in calls) == Counter(
+        str(round(gbps * 1e9)) for gbps in plan("subways").gbps for _ in "ab"
+    )
+    assert subprocess.run(["sh", "-n"], input=script, text=True, check=False).returncode == 0

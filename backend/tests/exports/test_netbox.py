@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 
 from cubeyard.engine import Engine
 from cubeyard.exports import render
+from cubeyard.exports.netbox.archive import PIECE_ROWS
+from cubeyard.exports.text import slug
 from cubeyard.plans.view import PlanView
 from tests.exports import plans
 from tests.exports.netbox_importer import ORDER, ImportRefusedError, Netbox
 
 
-def load(data: bytes, *, comma_free: bool = False, split_commas: bool = False) -> Netbox:
+def _model(name: str) -> str:
+    """`interfaces` of `10-interfaces.csv` and of `10-interfaces-007.csv`."""
+    return re.sub(r"-\d{3}$", "", name[3:-4])
+
+
+def load(data: bytes) -> Netbox:
     """Import every file in the order of its number."""
-    netbox = Netbox(split_commas=split_commas)
+    netbox = Netbox()
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = sorted(name for name in archive.namelist() if name.endswith(".csv") and "/" not in name)
-        assert [name[3:-4] for name in names] == ORDER
+        assert list(dict.fromkeys(_model(name) for name in names)) == ORDER
         for name in names:
             assert name[2] == "-"
             assert name[:2].isdigit()
-            wanted = f"comma-free/{name}"
-            use = wanted if comma_free and wanted in archive.namelist() else name
-            netbox.load(name[3:-4], archive.read(use))
+            assert netbox.load(_model(name), archive.read(name)) <= PIECE_ROWS
     return netbox
 
 
@@ -38,8 +46,13 @@ def check(plan: PlanView, netbox: Netbox) -> None:
     assert len(netbox.devices) - len(shelves) == len(devices["name"])
     assert list(netbox.racks) == plan.rack_names
     assert len(netbox.cables) == plan.cable_count
-    assert len(netbox.interfaces) == 2 * plan.cable_count
-    for i, name in enumerate(devices["name"]):
+    # Every end of a cable has its port, and the ports without one are there too.
+    used = {(row[f"side_{side}_device"], row[f"side_{side}_name"]) for row in netbox.cables for side in "ab"}
+    assert len(used) == 2 * plan.cable_count
+    assert used <= set(netbox.interfaces)
+    ports = dict(zip(devices["host"], devices["port_count"], strict=True))
+    assert all(count >= ports[name] for name, count in Counter(name for name, _ in netbox.interfaces).items())
+    for i, name in enumerate(devices["host"]):
         row = netbox.devices[name]
         rack = plan.rack_names[devices["rack"][i]]
         assert row["rack"] == rack
@@ -68,26 +81,52 @@ def test_netbox_imports_any_plan(engine: Engine, spec: dict[str, object]) -> Non
     check(plan, load(b"".join(render("netbox", plan))))
 
 
-def test_releases_that_split_at_commas_have_files_of_their_own(rendered: Callable[[str, str], bytes]) -> None:
-    data = rendered("netbox", "paper")
-    with pytest.raises(ImportRefusedError, match="Object not found: <0"):
-        load(data, split_commas=True)
-    netbox = load(data, comma_free=True, split_commas=True)
-    assert len(netbox.cables) == 8192
-    assert "<3.777>" in netbox.devices
-
-
 def test_interfaces_and_cables_carry_the_networks_own_words(rendered: Callable[[str, str], bytes]) -> None:
     paper, subways = load(rendered("netbox", "paper")), load(rendered("netbox", "subways"))
     assert {row["type"] for row in paper.interfaces.values()} == {"1000base-t"}
-    assert {row["speed"] for row in paper.interfaces.values()} == {"1000000"}
+    speeds = Counter(row["speed"] for row in paper.interfaces.values())
+    assert speeds == {"1000000": 2 * 8192, "": 1280 * 8 - 8192}, "the partial BCube's top switches have free ports"
     assert {row["type"] for row in paper.cables} == {"cat6"}
-    assert {row["type"] for row in subways.interfaces.values()} == {"10gbase-x-sfpp", "40gbase-x-qsfpp"}
+    # The ToRs' uplinks are of 100 Gb/s though a cable of 40 Gb/s is in them; the core's ports are of 40 Gb/s.
+    kinds = {"10gbase-x-sfpp", "40gbase-x-qsfpp", "100gbase-x-qsfp28"}
+    assert {row["type"] for row in subways.interfaces.values()} == kinds
+    uplinks = [row for row in subways.interfaces.values() if row["type"] == "100gbase-x-qsfp28" and row["speed"]]
+    assert {row["speed"] for row in uplinks} == {"40000000"}
     assert {row["type"] for row in subways.cables} == {"dac-passive", "aoc"}
     first = paper.cables[0]
     assert first["label"] == "R00-01A:eth0/R00-36A:P0"
-    assert (first["side_a_device"], first["side_a_name"]) == ("0000", "eth0")
+    assert (first["side_a_device"], first["side_a_name"]) == ("h0000", "eth0")
     assert first["length_unit"] == "m"
+
+
+def test_device_types_are_written_as_the_community_library_has_them(rendered: Callable[[str, str], bytes]) -> None:
+    """The library's keys, and components that agree with the files of interfaces, bays and power ports."""
+    data = rendered("netbox", "subways")
+    netbox = load(data)
+    documents = {}
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for name in archive.namelist():
+            if name.endswith(".yaml"):
+                text = archive.read(name).decode()
+                assert text.startswith("---\n")
+                one = yaml.safe_load(text)
+                assert name == f"device-types/{slug(one['manufacturer'])}/{one['slug']}.yaml"
+                documents[one["manufacturer"], one["model"]] = one
+    assert documents.keys() == netbox.device_types.keys()
+    known = {
+        "manufacturer", "model", "slug", "part_number", "u_height", "is_full_depth", "subdevice_role", "airflow", "weight",
+        "weight_unit", "description", "interfaces", "power-ports", "device-bays",
+    }  # fmt: skip
+    assert all(set(one) <= known for one in documents.values())
+    for name, device in netbox.devices.items():
+        one = documents[device["manufacturer"], device["device_type"]]
+        interfaces = [(port["name"], port["type"]) for port in one.get("interfaces", [])]
+        assert interfaces == [(port, row["type"]) for (host, port), row in netbox.interfaces.items() if host == name]
+        assert [bay["name"] for bay in one.get("device-bays", [])] == [
+            bay for host, bay in netbox.device_bays if host == name
+        ]
+        draws = [port["maximum_draw"] for port in one.get("power-ports", [])]
+        assert draws == [int(row["maximum_draw"]) for (host, _), row in netbox.power_ports.items() if host == name]
 
 
 def test_hostile_names_are_imported_as_text(hostile: PlanView) -> None:
@@ -103,7 +142,13 @@ def test_the_importer_refuses_what_netbox_refuses(rendered: Callable[[str, str],
     """An importer that takes anything would prove nothing."""
     data = rendered("netbox", "fat-tree")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        files = {name[3:-4]: archive.read(name).decode() for name in archive.namelist() if name.startswith(("0", "1"))}
+        files: dict[str, str] = {}
+        for name in archive.namelist():
+            if name.startswith(("0", "1")):
+                text = archive.read(name).decode()
+                files[_model(name)] = files.get(_model(name), "") + (
+                    text.split("\r\n", 1)[1] if _model(name) in files else text
+                )
 
     def loaded(until: str) -> Netbox:
         netbox = Netbox()

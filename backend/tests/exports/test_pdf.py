@@ -7,6 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from cubeyard.engine import Engine
 from cubeyard.exports import render
 from cubeyard.exports.pdf import typesetting
 from cubeyard.exports.pdf.metrics import clipped, fit, width_mm
+from cubeyard.exports.pdf.stocks import STOCKS
 from cubeyard.exports.pdf.strips import Field, Group, Layout, paginate
 from cubeyard.plans.view import PlanView
 from tests.exports import plans
@@ -92,7 +94,7 @@ def test_switch_sheets_hold_every_switch_and_port(
         assert not sheets, "a torus has no switches"
         return
     for device, kind in enumerate(kinds):
-        assert (not kind) or view.device_names[device] in sheets
+        assert (not kind) or view.host_names[device] in sheets
     ends = Counter(re.findall(r"\bC\d{5,}\b", sheets))
     for i in range(view.cable_count):
         expected = kinds[view.cables["a_device"][i]] + kinds[view.cables["b_device"][i]]
@@ -109,6 +111,26 @@ def test_label_sheets_hold_two_labels_a_cable(
     assert counts == {view.cable_name(i): 2 for i in range(view.cable_count)}
     for label in (*view.near_labels[:40], *view.far_labels[:40]):
         assert label.split("/")[0] in sheets
+
+
+@pytest.mark.parametrize("paper", ["a4", "letter"])
+def test_label_sheets_are_those_that_the_bill_buys(engine: Engine, paper: str) -> None:
+    """As many as it orders, of the stock that each sheet names, within the sheet's edges."""
+    spec = {"topology": {"family": "bcube", "n": 8, "k": 1}, "site": {"paper": paper}}
+    view = plans.compute(engine, spec, "current-2026")
+    made = Pack(b"".join(render("pdf", view)))
+    sheets = [page for page, text in zip(made.reader.pages, made.pages, strict=True) if text.startswith("Labels ")]
+    line = next(line for line in view.bom["lines"] if line["category"] == "label")
+    assert len(sheets) == line["quantity"]
+    stock = STOCKS[paper]
+    assert stock.labels == line["pieces_per_unit"]
+    assert line["part_number"] in stock.name
+    assert stock.left > 5
+    assert stock.left + (stock.columns - 1) * stock.column_pitch + stock.cell_width < stock.width - 5
+    for page in sheets:
+        assert stock.name in page.extract_text()
+        points = float(page.mediabox.width), float(page.mediabox.height)
+        assert points == pytest.approx((stock.width / 25.4 * 72, stock.height / 25.4 * 72), abs=0.5)
 
 
 def test_the_papers_pack_has_every_part(pack: Callable[[str], Pack], plan: Callable[[str], PlanView], rendered) -> None:
@@ -128,7 +150,7 @@ def test_the_papers_pack_has_every_part(pack: Callable[[str], Pack], plan: Calla
     elevations = next(
         reader.pages[i].extract_text() for i, title in enumerate(titles) if title.startswith("Elevations")
     )
-    assert "<3,001>" in elevations or "<3,000>" in elevations
+    assert "s3-001" in elevations or "s3-000" in elevations
     assert "front" in elevations
     assert "rear" in elevations
 
@@ -144,6 +166,20 @@ def test_findings_are_on_the_cover(pack: Callable[[str], Pack], plan: Callable[[
     cover = " ".join(pack("partless").pages[0].split())
     assert finding["severity"] in cover
     assert " ".join(finding["message"].split())[:40] in cover
+
+
+def test_limits_and_what_the_plan_accepts_are_on_the_cover(engine: Engine) -> None:
+    spec = {
+        "topology": {"family": "bcube", "n": 8, "k": 3, "servers": 2048},
+        "site": {"power_limit_watts": 500_000},
+    }
+    view = plans.compute(engine, spec, "current-2026")
+    reader = PdfReader(io.BytesIO(b"".join(render("pdf", view))))
+    cover = " ".join(reader.pages[0].extract_text().split())
+    assert "Power feed: Container 1: 487.4 kW" in cover
+    assert "limit 500.0 kW (plan)" in cover
+    assert "limit 30,480 kg (catalog, published)" in cover
+    assert "Accepted by the plan: power feed limit 500.0 kW (catalog: 400.0 kW)" in cover
 
 
 def test_a_large_plan_is_bounded_and_says_so(engine: Engine) -> None:
@@ -164,6 +200,38 @@ def test_the_papers_pack_takes_less_than_ten_seconds(plan: Callable[[str], PlanV
         pass
     used = sum(os.times()[:4]) - started
     assert 0.1 < used < 10.0
+
+
+def test_progress_moves_while_the_pack_is_typeset(
+    plan: Callable[[str], PlanView], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(typesetting, "_POLL_SECS", 0.02)
+    told: list[tuple[float, str]] = []
+    for _ in render("pdf", plan("dcell"), lambda fraction, doing: told.append((fraction, doing))):
+        pass
+    fractions = [fraction for fraction, _ in told]
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1.0
+    typesetting_at = [fraction for fraction, doing in told if doing.startswith("typesetting")]
+    assert len(set(typesetting_at)) > 3
+    assert all(fraction < 1.0 for fraction in typesetting_at)
+
+
+def test_who_waits_may_stop_the_typesetter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forever = tmp_path / "forever"
+    forever.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec sleep 600\n")
+    forever.chmod(0o755)
+    monkeypatch.setattr(typesetting.sys, "executable", str(forever))
+    monkeypatch.setattr(typesetting, "_POLL_SECS", 0.05)
+
+    def waiting(secs: float) -> None:
+        if (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().strip():
+            raise InterruptedError(secs)
+
+    with pytest.raises(InterruptedError):
+        list(typesetting.typeset({"main.typ": b""}, waiting))
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
 def test_a_typesetter_that_fails_is_an_error_and_not_an_empty_file(

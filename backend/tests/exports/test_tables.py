@@ -39,7 +39,8 @@ def check_schedule(plan: PlanView, rows: list[dict[str, str]]) -> None:
         labels[row["label_near"]] += 1
         for side, label in (("a", near[0]), ("b", near[1])):
             index = int(plan.cables[f"{side}_device"][i])
-            assert row[f"{side}_device"].lstrip("'") == devices["name"][index]
+            assert row[f"{side}_device"] == devices["host"][index]
+            assert row[f"{side}_paper_name"].split(" ", 1)[1] == devices["name"][index]
             found = LABEL.fullmatch(label)
             assert found, label
             assert found["rack"] == row[f"{side}_rack"] == plan.rack_names[devices["rack"][index]]

@@ -8,7 +8,6 @@ import io
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -16,7 +15,6 @@ import pytest
 from fastapi.testclient import TestClient
 from pyarrow import parquet
 
-from cubeyard.app import create_app
 from cubeyard.engine import CancelledError, Engine
 from cubeyard.kit.db import Database
 from cubeyard.runs.repository import RunRepository
@@ -26,19 +24,17 @@ from tests.runs.conftest import API, ended, wait_for
 QUICK = "bcube-table2"
 
 
-@pytest.fixture
-def working_client(settings: Settings, database: Database) -> Iterator[TestClient]:
-    with TestClient(create_app(settings, database=database, worker=True), base_url="http://localhost") as opened:
-        yield opened
-
-
 def test_every_figure_is_listed_before_it_is_run(client: TestClient, engine: Engine) -> None:
     items = client.get(f"{API}/figures").json()["items"]
     computed = [(one["id"], one["title"], one["source"]) for one in items if one["basis"] == "modelled"]
     assert computed == [(one["id"], one["title"], one["source"]) for one in engine.figures]
     assert QUICK in {one["id"] for one in items}
-    assert all((one["latest_run"], one["result_run"], one["verdicts"]) == (None, None, {}) for one in items)
-    assert client.get(f"{API}/figures/{QUICK}").json()["result"] is None
+    assert all((one["latest_run"], one["result_run"], one["agrees"]) == (None, None, None) for one in items)
+    modelled = [one for one in items if one["basis"] == "modelled"]
+    assert all(one["result_from"] == "reference" and one["verdicts"] for one in modelled), "no figure is empty"
+    shown = client.get(f"{API}/figures/{QUICK}").json()
+    assert shown["result"]["rows"]
+    assert shown["expected_secs"] == shown["reference"]["secs"]
     for answer in (client.get(f"{API}/figures/mona-lisa"), client.post(f"{API}/figures/mona-lisa/runs", json={})):
         assert answer.status_code == 404
         assert QUICK in answer.json()["detail"]
@@ -54,12 +50,27 @@ def test_a_figure_s_run_becomes_its_result(working_client: TestClient) -> None:
     assert done["state"] == "succeeded", done["reason"]
     figure = working_client.get(f"{API}/figures/{QUICK}").json()
     assert figure["latest_run"] == done
-    assert figure["result_run"] == run["id"]
+    assert (figure["result_run"], figure["result_from"]) == (run["id"], "run")
+    assert figure["agrees"] is True, "the reference is what this engine computes"
     rows = figure["result"]["rows"]
     assert len(rows) >= 3
     assert figure["verdicts"] == dict(Counter(row["verdict"] for row in rows))
-    listed = {one["id"]: one for one in working_client.get(f"{API}/figures").json()["items"]}[QUICK]
+    every = working_client.get(f"{API}/figures").json()
+    listed = {one["id"]: one for one in every["items"]}[QUICK]
     assert listed["verdicts"] == figure["verdicts"]
+    papers = {one["paper"]: one for one in every["papers"]}
+    counted = papers["bcube"]
+    by_verdict: Counter[str] = Counter()
+    for one in every["items"]:
+        if one["source"].startswith("[bcube "):
+            by_verdict.update(one["verdicts"])
+    assert counted["agree"] == by_verdict["matches"] + by_verdict["within band"]
+    assert (counted["bound"], counted["differ"]) == (by_verdict["bound holds"], by_verdict["differs"])
+    # Every figure came with a result, those measured on another machine too; some numbers have no figure.
+    assert [one["id"] for one in every["items"] if one["result_from"] is None] == []
+    assert counted["not_run"] == 0
+    assert counted["absent"] > 0
+    assert (papers["serverswitch"]["agree"], papers["serverswitch"]["not_run"]) == (0, 0)
     results = working_client.get(f"{API}/runs/{run['id']}/results").json()
     assert (results["figure"], results["points"], results["complete"]) == (figure["result"], [], True)
     table = working_client.get(f"{API}/runs/{run['id']}/results", params={"format": "csv"})
@@ -95,7 +106,7 @@ def test_a_slow_figure_grows_while_it_is_computed(working_client: TestClient, da
     assert all(one["partial"] for one in seen)
     # Only the whole figure is a result.
     assert working_client.get(f"{API}/runs/{run}/results").json()["figure"] is None
-    assert working_client.get(f"{API}/figures/bcube-fig8-switch").json()["result"] is None
+    assert working_client.get(f"{API}/figures/bcube-fig8-switch").json()["result_from"] == "reference"
 
 
 @pytest.mark.parametrize("figure", [one["id"] for one in Engine(Settings()).figures])

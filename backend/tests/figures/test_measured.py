@@ -11,14 +11,17 @@ from cubeyard.emulation.figures import fig9, fig10
 from cubeyard.emulation.figures.catalog import FIGURES
 from cubeyard.emulation.figures.lab import Measured, Trial
 from cubeyard.emulation.figures.rows import Row, near
-from cubeyard.emulation.question import read
+from cubeyard.emulation.setup.question import read
 from cubeyard.engine import Engine
 from cubeyard.figures.catalog import FigureCatalog
 from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import Settings
 from tests.runs.conftest import API
 
-MEASURED = {"bcube-fig9", "bcube-fig10-measured", "bcube-fig11-measured", "bcube-failover", "bcube-balance"}
+MEASURED = {
+    "bcube-fig9", "bcube-fig10-measured", "bcube-fig11-measured", "bcube-failover", "bcube-balance",
+    "dcell-fig11-measured", "dcell-fig12-measured", "subways-hot-racks",
+}  # fmt: skip
 NUMBERS = st.floats(-1e6, 1e6)
 
 

@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import WHOLE
+
+TESTS = Path(__file__).resolve().parents[1]
 BIN = Path(__file__).resolve().parents[3] / "bin"
 
 
@@ -23,6 +26,7 @@ def _load(name: str) -> ModuleType:
 
 crates = _load("check-crates")
 files = _load("check-files")
+rooms = _load("check-rooms")
 
 
 def _metadata(**uses: list[str]) -> dict[str, Any]:
@@ -82,3 +86,84 @@ def test_a_file_that_should_not_be_so_is_named(path: str, content: str, part: st
 
 def test_an_ordinary_file_passes() -> None:
     assert files.complaints("a.py", b"# /tmp/x, /usr/bin and roots\nx = 1\n") == []
+
+
+def test_the_tests_that_quick_leaves_out_are_there() -> None:
+    assert [part for part in WHOLE if not (TESTS / part).exists()] == []
+
+
+def test_a_document_that_names_a_missing_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "backend").mkdir()
+    (tmp_path / "backend" / "a.py").touch()
+    text = "`backend/a.py` `backend/` `backend/<name>.py` `other/x` `a b/c` [x](backend/a.py) [y](https://x.org/y)\n"
+    assert files.missing("A.md", text, tmp_path) == []
+    (one, two) = files.missing("A.md", "\n`backend/b.py`\n[x](c.md)\n", tmp_path)
+    assert one == "A.md:2: names backend/b.py, which is not there"
+    assert two.startswith("A.md:3: names c.md")
+
+
+CATALOG = "pub const PROTOCOLS: &[ProtocolEntry] = &[bcube::ENTRY, NONE, echo::ENTRY];"
+
+
+def test_the_catalogue_lists_the_protocols() -> None:
+    assert rooms.protocols(CATALOG) == ["bcube", "echo"]
+    assert rooms.protocols("nothing") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("emulator/crates/node/src/node.rs", "use cubeyard_dataplane::bcube::Bsr;"),
+        ("emulator/crates/node/src/node.rs", "let header = BcubeHeader::new();"),
+        ("emulator/crates/fabric/src/links.rs", "//! As BSR wants it."),
+        ("emulator/crates/dataplane/src/echo/mod.rs", "//! Like BCube."),
+        ("emulator/bpf/common/maps.h", "#define MAX_BCUBE_N 64"),
+        ("backend/cubeyard/emulation/network.py", 'FAMILIES = ("bcube", "tree")'),
+        ("frontend/src/features/emulation/layout.ts", "if (family === 'bcube') return;"),
+    ],
+)
+def test_a_protocol_named_outside_its_room_is_found(path: str, line: str) -> None:
+    (sentence,) = rooms.names_outside(path, f"\n{line}\n", "bcube")
+    assert sentence.startswith(f"{path}:2: names bcube")
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("emulator/crates/dataplane/src/bcube/mod.rs", "pub struct Bcube;"),
+        ("emulator/crates/dataplane/src/catalog.rs", "use crate::bcube;"),
+        ("emulator/crates/dataplane/src/lib.rs", "pub mod bcube;"),
+        ("emulator/bpf/bcube/header.h", "struct bcube_header {"),
+        ("emulator/crates/node/tests/run.rs", 'let name = "bcube";'),
+        ("emulator/crates/node/src/node.rs", "#[cfg(test)]\nmod tests { use bcube; }"),
+        ("backend/cubeyard/emulation/figures/fig10.py", "BCUBE = 1"),
+        ("frontend/src/features/emulation/layout.test.ts", '"bcube"'),
+        ("emulator/crates/node/src/node.rs", "// Every 10 s. `[bcube §7.5]`"),
+        ("emulator/crates/node/src/node.rs", "let subcubes = 1;"),
+    ],
+)
+def test_a_protocol_may_be_named_in_its_room_and_its_tests(path: str, line: str) -> None:
+    assert rooms.names_outside(path, f"{line}\n", "bcube") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "top", "lines"),
+    [
+        ("mod.rs", "//! One.\n//!\n//! Two.\nuse x;\n", 2),
+        ("__init__.py", '"""One.\n\nTwo.\nThree."""\nx = 1\n', 3),
+        ("index.ts", "/**\n * One.\n * Two.\n */\nexport {};\n", 2),
+        ("README.md", "# One\n\nTwo.\n", 2),
+        ("lib.rs", "use x;\n//! Not docs.\n", 0),
+    ],
+)
+def test_the_prose_at_the_top_of_a_folder_is_counted(name: str, top: str, lines: int) -> None:
+    assert rooms.top_lines(top) == lines
+    found = rooms.undescribed([f"emulator/crates/x/src/{name}", "emulator/crates/x/src/a.rs"], lambda _: top)
+    assert len(found) == (name in ("__init__.py", "index.ts") or lines < rooms.LEAST_LINES)
+
+
+def test_a_rust_module_s_docs_may_stand_beside_its_folder() -> None:
+    paths = ["emulator/crates/x/src/m.rs", "emulator/crates/x/src/m/a.rs"]
+    assert len(rooms.undescribed(paths, lambda _: "use x;\n")) == 2
+    (only,) = rooms.undescribed(paths, lambda path: "//! x\n" * 9 if path.endswith("m.rs") else "")
+    assert only.startswith("emulator/crates/x/src:")

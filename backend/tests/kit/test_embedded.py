@@ -20,7 +20,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from cubeyard.kit.db import Database
-from cubeyard.kit.embedded import EmbeddedPostgres, EmbeddedPostgresError
+from cubeyard.kit.embedded import RESERVE_BYTES, EmbeddedPostgres, EmbeddedPostgresError
 from cubeyard.settings import Settings
 
 Start = Callable[[], "subprocess.Popen[str]"]
@@ -138,7 +138,8 @@ def test_a_killed_postgres_loses_nothing_and_comes_back_under_a_living_program(h
     os.kill(pid, signal.SIGKILL)
     # Killed within a transaction the writer ends; killed between two it starts the server again and goes on.
     assert writer.stdout is not None
-    for line, _ in zip(writer.stdout, range(20), strict=False):
+    # The numbers are asked first: the other way round, zip would take a line more than it gives.
+    for _, line in zip(range(20), writer.stdout, strict=False):
         last = int(line)
     writer.kill()
     last = _rest_of(writer, last)
@@ -259,3 +260,14 @@ def test_a_home_with_a_very_long_path_works(home: Path) -> None:
             assert connection.execute("SELECT 1").fetchone() == (1,)
     finally:
         postgres.stop()
+
+
+def test_room_is_kept_for_what_must_be_written_on_a_full_disk(home: Path) -> None:
+    server = EmbeddedPostgres(home)
+    server.root.mkdir(parents=True)
+    for _ in range(2):
+        server.keep_reserve()
+        used = (server.root / "reserve").stat()
+        assert (used.st_size, used.st_blocks * 512) == (RESERVE_BYTES, pytest.approx(RESERVE_BYTES, rel=0.01))
+        server.spend_reserve()
+        assert (server.root / "reserve").stat().st_blocks == 0

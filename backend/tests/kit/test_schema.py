@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from cubeyard.app import prepare
 from cubeyard.engine import Engine
-from cubeyard.experiments.schemas import ExperimentCreate
+from cubeyard.experiments.question import ExperimentCreate
 from cubeyard.experiments.service import ExperimentService
 from cubeyard.jobs.queue import Queue
 from cubeyard.jobs.service import JobService

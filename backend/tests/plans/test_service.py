@@ -18,7 +18,8 @@ from cubeyard.kit.cursors import decode_cursor
 from cubeyard.kit.db import Database
 from cubeyard.kit.errors import ProblemError
 from cubeyard.plans import schemas
-from cubeyard.plans.service import PlanService, normal_spec
+from cubeyard.plans.service import PlanService
+from cubeyard.plans.spec import normal_spec
 from cubeyard.settings import Settings
 from tests.conftest import SMALL
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import Any
 from xml.etree import ElementTree
@@ -15,11 +14,8 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cubeyard.app import create_app
-from cubeyard.kit.db import Database
 from cubeyard.reports.chart import HEIGHT, LEFT, PAGE, PRINT, RIGHT, TOP, WIDTH, svg
 from cubeyard.reports.content import Chart, Line, shown
-from cubeyard.settings import Settings
 from tests.conftest import SMALL
 from tests.runs.conftest import API, ended, start, wait_for
 
@@ -72,12 +68,6 @@ class Page(HTMLParser):
     @property
     def text(self) -> str:
         return " ".join(self.words)
-
-
-@pytest.fixture
-def working_client(settings: Settings, database: Database) -> Iterator[TestClient]:
-    with TestClient(create_app(settings, database=database, worker=True), base_url="http://localhost") as opened:
-        yield opened
 
 
 def page_of(client: TestClient, run: str) -> Page:

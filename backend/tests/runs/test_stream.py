@@ -60,10 +60,10 @@ def test_every_client_gets_every_frame_once(client: TestClient, live: Server) ->
 
 
 def test_a_lost_listening_connection_loses_no_frame(client: TestClient, live: Server, database: Database) -> None:
-    run = start(client, **sweep(10))
+    run = start(client, **sweep(40))
     followers = [Follower(live.base, run["id"]) for _ in range(3)]
     threads = _follow(followers)
-    wait_for(client, run["id"], lambda now: now["points_done"] > 2)
+    wait_for(client, run["id"], lambda now: now["points_done"] > 2 and all(one.got for one in followers))
     with database.session() as session:
         ears = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN \"cubeyard_runs\"%'"
         assert list(session.scalars(text(ears))) == [True], "one connection for all streams"
@@ -95,10 +95,9 @@ def test_a_server_told_to_stop_does_not_wait_for_its_streams(client: TestClient,
     connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=30)
     connection.request("GET", f"{API}/runs/{run['id']}/events")
     assert b"event: state" in connection.getresponse().read(200)
-    asked = time.monotonic()
+    # Real time is the subject: the run, and so its stream, would last for minutes.
     live.process.terminate()
     assert live.process.wait(timeout=20) == 0, live.said()
-    assert time.monotonic() - asked < 5
     connection.close()
     assert client.get(f"{API}/runs/{run['id']}").json()["state"] == "queued", "handed on"
 
@@ -109,12 +108,11 @@ def test_followers_of_a_run_that_waits_hear_of_its_end(client: TestClient, live:
     waiting = start(client, **sweep(1))
     follower = Follower(live.base, waiting["id"])
     (thread,) = _follow([follower])
-    time.sleep(1.0)
+    time.sleep(1.0)  # real time is the subject: a stream on which nothing happens
     assert [name for _, name, _ in follower.got] == ["state"]
-    asked = time.monotonic()
     client.post(f"{API}/runs/{waiting['id']}/cancel")
     thread.join(timeout=10)
-    assert time.monotonic() - asked < 1.0
+    assert not thread.is_alive(), "told by a notification: without one the stream looks again after 15 s"
     assert follower.got[-1][2]["state"] == "cancelled"
     client.post(f"{API}/runs/{busy['id']}/cancel")
 

@@ -20,16 +20,25 @@ __all__ = [
     "builtin_books",
     "check_book",
     "diff_plans",
+    "emulation_network",
+    "emulation_profile",
     "engine_version",
+    "engines_json",
     "estimate_json",
     "families_json",
+    "fault_kinds",
     "fault_targets",
     "figure",
     "figures_json",
     "outline",
     "plan_schema_json",
     "predict",
+    "rates_over_paths",
+    "routed_flows",
     "routings_json",
+    "service_limits",
+    "service_module",
+    "service_trial",
     "spanning_trees",
 ]
 
@@ -70,6 +79,23 @@ def families_json() -> str:
 def builtin_books() -> list[str]:
     """The built-in price books as JSON texts, oldest first."""
 
+def fault_kinds() -> str:
+    """The kinds of fault: `[{name, title, target, parameters: [{name, title, unit, minimum, maximum, default}], effect, silent,
+    predicted, carries, process, stands_for}]`."""
+
+def emulation_network(spec_json: str, slice_json: str | None = None) -> str:
+    """The network that is emulated, whole or the slice `{servers: [names]}` or `{within: name, k}`: `{servers: [{id, name,
+    address, digits}], switches: [{id, name, level, digits}], links: [{id, a: [node, port], b: [node, port], level,
+    rate_ratio}], outside: [names], whole, picture, slowest_bits_per_sec}`; `picture` (`rows`, `rings`, `planes` or `tiers`) is how a diagram arranges
+    nodes by their digits, `rate_ratio` how many times faster than the plan's slowest link one is. Ids are the whole plan's. Raises EngineError; fields of the slice are `slice...`."""
+
+def emulation_profile(spec_json: str) -> str:
+    """What can be emulated of a topology and how: `{family, supported, refusal, default_protocol, protocols: [{name, title,
+    description, header_bytes, max_ports, addresses_per_server, gateways, adapts, balances: [{name, title}], routing,
+    forwardings: [{name, title}], settings: [{name, title, description, type, unit, minimum, maximum, default, source}],
+    services: [{name, title, description, messages: [{title, example, to_every_server}]}], max_message_bytes}], transports,
+    slice: {around_max_k}, addresses: {applications, outside}, max_servers}`. Raises EngineError."""
+
 def plan_schema_json() -> str:
     """JSON schema (2020-12) of a plan spec."""
 
@@ -89,15 +115,23 @@ def diff_plans(before: Plan, after: Plan) -> str:
     """The work order that turns one plan's cabling into the other's, as JSON."""
 
 Progress = Callable[[int, int], object]
-Partial = Callable[[str], object]
 """Called at least every 50 ms with units of work done and in all (0: not yet known); `False` cancels."""
+Partial = Callable[[str], object]
+"""Called with the newest partial document."""
 
-def predict(spec_json: str, experiment_json: str, on_progress: Progress | None = None) -> str:
-    """What a topology spec or plan spec carries under an experiment, as JSON. Raises EngineError, EngineCancelled."""
+def engines_json() -> str:
+    """The engines that take an experiment: `[{name, method, summary, faults, settings, form}]`. `faults` are the kinds that it knows,
+    `settings` is the experiment's field that only this engine takes (or null), and `form` describes what that may hold."""
+
+def predict(
+    spec_json: str, experiment_json: str, on_progress: Progress | None = None, on_frame: Callable[[str], object] | None = None
+) -> str:
+    """What a topology spec or plan spec carries under an experiment, as JSON, by the engine that the experiment names.
+    `on_frame` gets each frame `{kind, ...}` of a long run, in order. Raises EngineError, EngineCancelled."""
 
 def outline(spec_json: str, experiment_json: str) -> str:
     """`{routing, flows, failed: {servers, switches, links, degraded_links}, keeps_paths}` of an experiment's first seed,
-    without computing it. Raises EngineError with the findings that `predict` would give."""
+    without computing it; of engine `packet` also `simulation: {bytes, packets, packet_hops, memory_bytes}`. Raises EngineError with the findings that `predict` would give."""
 
 def fault_targets(spec_json: str, faults_json: str, seed: int) -> str:
     """What each of a list of faults strikes, drawn as `predict` draws: `[{nodes, links}]`, ids. Raises EngineError."""
@@ -111,8 +145,29 @@ def figure(
     """A published figure recomputed: `{id, title, rows, verdicts, series, axes, choices, provenance}`. Where it takes long,
     `on_partial` gets what there is so far, the same document with `partial: true`. Raises EngineError, EngineCancelled."""
 
+def rates_over_paths(spec_json: str, paths: list[list[int]], link_gbps: float) -> list[float]:
+    """The max-min fair rate of every flow in Gb/s, over its path: ids of servers, both ends included; an empty path carries
+    nothing. `link_gbps` is the slowest link's rate. Raises EngineError for servers that no link and no switch joins."""
+
+def routed_flows(spec_json: str, run_json: str) -> str:
+    """The path that each flow takes through an emulation's routers and max-min fair rates over these paths: `{paths: [[id]],
+    gbps}`. `run_json`: `{slice, faults, seed, balance, link_gbps, protocol, flows: [[number, source, destination]]}`. Raises
+    EngineError."""
+
 def routings_json(spec_json: str) -> str:
     """Routing schemes that serve a plan, its paper's own first: `[{name, summary}]`. Raises EngineError."""
+
+def service_limits() -> str:
+    """Limits of services that users write: `{module_bytes, services, first_id, last_id, max_servers, max_secs}`, the last two of a trial."""
+
+def service_module(module: bytes) -> bytes:
+    """A module that can be a service, in WebAssembly's binary format, from one or from the text format. Raises EngineError with
+    what is wrong with it, in the field `module`."""
+
+def service_trial(module: bytes, options_json: str) -> str:
+    """A module on every server of a torus in virtual time: `{servers, secs, carried, delivered, hops: {hops: packets}, calls, fuel,
+    lost: {reason: count}, counters, answers, said: [[second, server, text]], ended_early}`. `options_json`: `{size: [x, y, z],
+    secs, message, rate_bits_per_sec, seed}`; in `message`, `{key}` is a key drawn for each server. Raises EngineError."""
 
 def spanning_trees(spec_json: str, source: str) -> str:
     """A BCube's edge-disjoint spanning trees from a server: trees of `[parent, child]`, ids. Raises EngineError."""
@@ -174,6 +229,10 @@ class Plan:
     def device_index(self, name: str) -> int | None: ...
     def port_names(self, device: int) -> list[str]:
         """Names of all ports of a device, by port number. Raises KeyError for an index out of range."""
+
+    def host_routes_json(self) -> str:
+        """Static routes that let any two servers talk, for labs: `{bridges, routes: [[[first, last, [[link, via]]]]]}`, by node:
+        how it reaches the servers `first` to `last`; `bridges` says that switches are bridges."""
 
     def device_json(self, name: str) -> str | None:
         """A device with every port, its cable and where the far end is; None for an unknown name."""

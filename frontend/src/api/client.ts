@@ -54,12 +54,25 @@ function token(): string | null {
   }
 }
 
+const BUSY_TRIES = 5;
+
+/** A server that is busy says when to ask again. */
+async function answered(request: Request): Promise<Response> {
+  for (let tries = 1; ; tries++) {
+    const response = await fetch(request.clone());
+    const waitSecs = response.status === 503 ? Number(response.headers.get("retry-after")) : 0;
+    if (!waitSecs || tries === BUSY_TRIES) return response;
+    await new Promise((go) => setTimeout(go, waitSecs * 1000));
+    request.signal.throwIfAborted();
+  }
+}
+
 /** `fetch` that reports reachability and carries the token. Aborts pass through untouched. */
 export async function call(request: Request): Promise<Response> {
   const bearer = token();
   if (bearer) request.headers.set("Authorization", `Bearer ${bearer}`);
   try {
-    const response = await fetch(request);
+    const response = await answered(request);
     // A development proxy answers 502 for a server that is away.
     reportReachable(response.status !== 502 && response.status !== 504);
     return response;

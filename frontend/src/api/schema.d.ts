@@ -271,6 +271,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/plans/{id}/revisions/{revision}/work": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How far the cabling is, in all and by rack */
+        get: operations["read_work"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/plans/{id}/revisions/{revision}/work/marks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Cables that are done or have a problem */
+        get: operations["list_marks"];
+        /**
+         * Mark cables, or open them again
+         * @description The marks that these cables have afterwards. All of them are written or none; the same request may be sent again.
+         */
+        put: operations["write_marks"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/exports": {
         parameters: {
             query?: never;
@@ -312,7 +350,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Export a saved plan */
+        /**
+         * Export a saved plan
+         * @description The same plan gives the same bytes, so that the answer's ETag holds until the plan or the program changes.
+         */
         get: operations["export_plan"];
         put?: never;
         post?: never;
@@ -398,8 +439,51 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The file that a job made */
+        /**
+         * The file that a job made
+         * @description With `Range: bytes=1000-` a download that broke off goes on where it ended.
+         */
         get: operations["read_job_result"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/engines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The engines that answer experiments
+         * @description What each one needs, which faults it knows, and which frames its runs write.
+         */
+        get: operations["list_engines"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fault-kinds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The kinds of faults, in the order of menus
+         * @description What each one hits, the numbers that it needs, and which engines know it. The list changes with the program only.
+         */
+        get: operations["list_fault_kinds"];
         put?: never;
         post?: never;
         delete?: never;
@@ -419,9 +503,51 @@ export interface paths {
         put?: never;
         /**
          * What a plan carries, at once and without saving anything
-         * @description For what takes a few seconds at most. A 422 `too-long` says to make it an experiment and run that.
+         * @description For what takes a few seconds at most. A 422 `too-long` says to make it an experiment and run that. It ends when the
+         *     connection is closed.
          */
         post: operations["predict"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/simulate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A workload packet by packet, at once and without saving anything
+         * @description For what takes a few seconds at most. A 422 `too-long` says to make it an experiment and run that. It ends when the
+         *     connection is closed.
+         */
+        post: operations["simulate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/predict/reference": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The smallest fat-tree for as many servers, to compare with
+         * @description Of three layers; the servers fill whole edge groups, so that there may be a few more.
+         */
+        get: operations["read_reference_network"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -659,6 +785,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/emulation/profile": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What of a topology can be emulated, and how
+         * @description Protocols with their forwardings, headers and settings. Nothing is stored.
+         */
+        post: operations["read_emulation_profile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/faults": {
         parameters: {
             query?: never;
@@ -734,6 +880,61 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/captures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A run's packet captures, the latest first */
+        get: operations["list_captures"];
+        put?: never;
+        /**
+         * Capture the packets of a link or port
+         * @description It begins at once and ends at the first limit that is reached, or when the link goes down.
+         */
+        post: operations["start_capture"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/captures/{capture}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The pcapng file of a capture */
+        get: operations["read_capture"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/captures/{capture}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Delete a packet capture */
+        delete: operations["delete_capture"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/servers/{name}": {
         parameters: {
             query?: never;
@@ -746,6 +947,66 @@ export interface paths {
          * @description Its neighbours, the paths of its flows, links it was told are down, and what it dropped and relayed.
          */
         get: operations["inspect_server"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/services": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The services that a run's servers host
+         * @description Each with the messages that it understands. Empty where the servers' protocol hosts none.
+         */
+        get: operations["list_services"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/services/{service}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a message to a service and wait for its answers
+         * @description The message and all answers are events of the run, in its stream and its replay. An answer that comes later is there.
+         */
+        post: operations["send_service_message"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/switches/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The routes of one switch while packets flow
+         * @description Its routes and the groups of weighted next hops that they share, as they are in the kernel; none for a bridge.
+         */
+        get: operations["inspect_switch"];
         put?: never;
         post?: never;
         delete?: never;
@@ -780,7 +1041,7 @@ export interface paths {
         };
         /**
          * A figure: the paper's numbers beside ours
-         * @description `result` is null until a run of it has succeeded.
+         * @description `result` is of the latest run here that succeeded, or else the one that comes with the program.
          */
         get: operations["read_figure"];
         put?: never;
@@ -877,6 +1138,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/catalog/books/{book}/versions/{version}/prices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take over prices that were filled into a plan's bill of materials
+         * @description Cells that are empty change nothing. The result is a new version of the book, based on `version`.
+         */
+        post: operations["import_prices"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/catalog/parts": {
         parameters: {
             query?: never;
@@ -932,6 +1213,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whose session this is */
+        get: operations["read_session"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -953,6 +1251,34 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * Acceptance
+         * @description Keeps the plan as it is: writes the limit that it needs into the spec, where it shows as accepted. No repair.
+         */
+        Acceptance: {
+            /**
+             * Label
+             * @description What a button says, like `Accept 67 %`.
+             */
+            label: string;
+            /**
+             * Patch
+             * @description A JSON merge patch on the plan spec.
+             */
+            patch: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * AddressRanges
+         * @description Addresses that applications see.
+         */
+        AddressRanges: {
+            /** Applications */
+            applications: string;
+            /** Outside */
+            outside: string;
+        };
         /**
          * Asked
          * @description The plan of an experiment as it was found.
@@ -1014,6 +1340,16 @@ export interface components {
             seeds?: number | number[] | null;
         };
         /**
+         * BalanceOption
+         * @description A way in which routers spread flows.
+         */
+        BalanceOption: {
+            /** Name */
+            name: string;
+            /** Title */
+            title: string;
+        };
+        /**
          * BlastRadius
          * @description What a fault would cut, and what the flow engine expects of the rest.
          */
@@ -1061,6 +1397,11 @@ export interface components {
             waste_metres: number;
             /** Boxes */
             boxes: number;
+            /**
+             * Cable Order Metres
+             * @description Metres of cable in the order, spares and whole boxes included.
+             */
+            cable_order_metres: number;
             /** Labour Minutes */
             labour_minutes: number;
             weight_kg: components["schemas"]["Weight"];
@@ -1079,7 +1420,21 @@ export interface components {
             sku: string;
             /** Name */
             name: string;
-            /** Length Metres */
+            /** Manufacturer */
+            manufacturer: string;
+            /**
+             * Part Number
+             * @description The manufacturer's; empty where the book does not say.
+             */
+            part_number: string;
+            /** Supplier */
+            supplier: string;
+            /** Lead Time Days */
+            lead_time_days: number | null;
+            /**
+             * Length Metres
+             * @description Of one piece: a cable, a box of cable, a tray.
+             */
             length_metres: number | null;
             /** Colour */
             colour: string | null;
@@ -1089,9 +1444,14 @@ export interface components {
             spares: number;
             /**
              * Unit
-             * @description `each`, `m` or `min`.
+             * @description What is ordered: `each`, `box`, `sheet`, `pack`, `m` or `h`.
              */
             unit: string;
+            /**
+             * Pieces Per Unit
+             * @description Labels on a sheet, ties in a pack.
+             */
+            pieces_per_unit: number | null;
             /** Unit Price Usd */
             unit_price_usd: number | null;
             /**
@@ -1105,6 +1465,16 @@ export interface components {
             source: string;
             /** Basis */
             basis: string;
+            /**
+             * Price Field
+             * @description The part's field that the price is from.
+             */
+            price_field: string;
+            /**
+             * Price Factor
+             * @description What that field is multiplied by, like the metres in a box.
+             */
+            price_factor: number;
         };
         /** Book */
         Book: {
@@ -1198,6 +1568,11 @@ export interface components {
             length_metres: number[];
             /** Pull Order */
             pull_order: number[];
+            /**
+             * Tray Runs
+             * @description The trays of each bundle from rack_a to rack_b, as runs of consecutive trays: the first, and the one past the last (one less than the last where the run goes down).
+             */
+            tray_runs: number[][][];
         };
         /**
          * CableColumns
@@ -1266,24 +1641,6 @@ export interface components {
             parts: components["schemas"]["ScenePart"][];
         };
         /**
-         * CachedPath
-         * @description One of the paths that a flow's last probing found.
-         */
-        CachedPath: {
-            /**
-             * Servers
-             * @description Both ends included.
-             */
-            servers: string[];
-            /**
-             * Available Bits Per Sec
-             * @description As the probe brought it back.
-             */
-            available_bits_per_sec: number | null;
-            /** Used */
-            used: boolean;
-        };
-        /**
          * Capability
          * @description One thing that emulation needs or can use.
          */
@@ -1312,6 +1669,101 @@ export interface components {
              * @description Nothing runs without it.
              */
             needed: boolean;
+        };
+        /**
+         * Capture
+         * @description A packet capture of a run.
+         */
+        Capture: {
+            /** Id */
+            id: string;
+            /** Run Id */
+            run_id: string;
+            /**
+             * Target
+             * @description The link, or the server and its port.
+             */
+            target: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "running" | "done" | "failed";
+            /**
+             * Reason
+             * @description Why it failed; empty otherwise.
+             */
+            reason: string;
+            /**
+             * Packets
+             * @description In the file; null before it is done.
+             */
+            packets: number | null;
+            /**
+             * Missed
+             * @description Packets that arrived faster than they were read.
+             */
+            missed: number | null;
+            /** Size Bytes */
+            size_bytes: number | null;
+            /**
+             * End
+             * @description What ended it.
+             */
+            end: ("bytes" | "secs" | "interface-down" | "caller-gone") | null;
+            /** Max Bytes */
+            max_bytes: number;
+            /** Max Secs */
+            max_secs: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+        };
+        /** CaptureList */
+        CaptureList: {
+            /** Items */
+            items: components["schemas"]["Capture"][];
+        };
+        /**
+         * CaptureRequest
+         * @description A link, or a port of a server.
+         */
+        CaptureRequest: {
+            /**
+             * Max Bytes
+             * @description Of the file.
+             * @default 4194304
+             */
+            max_bytes: number;
+            /**
+             * Max Secs
+             * @default 10
+             */
+            max_secs: number;
+            /**
+             * Packet Bytes
+             * @description Kept of each packet.
+             * @default 65535
+             */
+            packet_bytes: number;
+            /**
+             * Link
+             * @description By its two ends.
+             * @example 00/<0,0>
+             */
+            link?: string | null;
+            /**
+             * Server
+             * @example 00
+             */
+            server?: string | null;
+            /**
+             * Port
+             * @description Of the server, from 0.
+             */
+            port?: number | null;
         };
         /** CatalogPin */
         CatalogPin: {
@@ -1508,6 +1960,26 @@ export interface components {
             total_rate: components["schemas"]["TotalRate"];
         };
         /**
+         * CompletionSecs
+         * @description Times from each flow's own start to the arrival of its last byte, of the flows that are complete.
+         */
+        CompletionSecs: {
+            /** Flows */
+            flows: number;
+            /** Unfinished */
+            unfinished: number;
+            /** Min */
+            min: number | null;
+            /** Median */
+            median: number | null;
+            /** Mean */
+            mean: number | null;
+            /** P99 */
+            p99: number | null;
+            /** Max */
+            max: number | null;
+        };
+        /**
          * Cost
          * @description US dollars. A part without a price adds nothing and sets `at_least`.
          */
@@ -1524,6 +1996,11 @@ export interface components {
             transceivers: number;
             /** Racks */
             racks: number;
+            /**
+             * Fittings
+             * @description Shelves, rails, PDUs, power cords and ties.
+             */
+            fittings: number;
             /** Containers */
             containers: number;
             /** Trays */
@@ -1556,6 +2033,24 @@ export interface components {
             racks: number;
             /** Levels */
             levels: components["schemas"]["LevelCount"][];
+        };
+        /** CurrentSession */
+        CurrentSession: {
+            /**
+             * Needed
+             * @description Whether this server asks for a token. It does on any address but loopback.
+             */
+            needed: boolean;
+            /**
+             * Logged In
+             * @description Whether the request came with a session of the login page, which `/logout` ends.
+             */
+            logged_in: boolean;
+            /**
+             * Token
+             * @description The name of the request's token; null without one, or if it has no name.
+             */
+            token: string | null;
         };
         /** CutPiece */
         CutPiece: {
@@ -1635,8 +2130,16 @@ export interface components {
          * @description Row `i` is device `i`: servers first, then switches.
          */
         DeviceColumns: {
-            /** Name */
+            /**
+             * Name
+             * @description As the paper writes it: `0132`, `<3,001>`.
+             */
             name: string[];
+            /**
+             * Host
+             * @description The host name, a DNS label that every export uses: `h0132`, `s3-001`.
+             */
+            host: string[];
             /**
              * Kind
              * @description 0 is a server, 1 a switch.
@@ -1767,6 +2270,16 @@ export interface components {
             /** Remove */
             remove: number;
         };
+        /**
+         * Distribution
+         * @description So large a share of the complete flows took at most so many seconds.
+         */
+        Distribution: {
+            /** Share */
+            share: number[];
+            /** Secs */
+            secs: number[];
+        };
         /** Dropped */
         Dropped: {
             /**
@@ -1845,13 +2358,36 @@ export interface components {
              */
             connections: number;
             /**
+             * Queues
+             * @description At the ends of links: one queue for all flows, or a `fair` one for each (up to 64), which send in turn.
+             * @default shared
+             * @enum {string}
+             */
+            queues: "shared" | "fair";
+            /**
+             * Balance
+             * @description Where switches are routers: whether flows are spread over next hops equally (`ecmp`), over servers' links and ways up in proportion to rates (`wcmp`), or, with Subways of types 1 and 2, over ToRs by the load that controllers see (`lb`).
+             * @default ecmp
+             * @enum {string}
+             */
+            balance: "ecmp" | "wcmp" | "lb";
+            /**
              * Delivery
              * @description How a one-to-several or one-to-all workload reaches its receivers.
              * @default unicast
              * @enum {string}
              */
             delivery: "unicast" | "complete-graph" | "spanning-trees" | "pipeline";
-            timers?: components["schemas"]["Timers"];
+            /**
+             * Timers
+             * @description Settings of the servers' protocol, by name; the others have their defaults. `POST /emulation/profile` lists them with their limits.
+             * @example {
+             *       "hello_secs": 0.5
+             *     }
+             */
+            timers?: {
+                [key: string]: number;
+            };
             slice?: components["schemas"]["Slice"] | null;
             /**
              * Gateways
@@ -1863,6 +2399,32 @@ export interface components {
              */
             gateways?: string[];
             hypothesis?: components["schemas"]["Hypothesis"] | null;
+            /**
+             * Services
+             * @description Services that users wrote, on every server of a torus. `[camcube §5]`
+             */
+            services?: components["schemas"]["UserService"][];
+        };
+        /**
+         * EmulationProfile
+         * @description What of a topology can be emulated, and how.
+         */
+        EmulationProfile: {
+            /** Family */
+            family: string;
+            /** Supported */
+            supported: boolean;
+            refusal: components["schemas"]["Refusal"] | null;
+            /** Default Protocol */
+            default_protocol: string | null;
+            /** Protocols */
+            protocols: components["schemas"]["ProtocolOption"][];
+            /** Transports */
+            transports: string[];
+            slice: components["schemas"]["SliceOption"];
+            addresses: components["schemas"]["AddressRanges"];
+            /** Max Servers */
+            max_servers: number;
         };
         /** Enclosure */
         Enclosure: {
@@ -1895,6 +2457,92 @@ export interface components {
             /** Rack Height Metres */
             rack_height_metres: number;
         };
+        /**
+         * EngineDescription
+         * @description An engine that answers experiments.
+         */
+        EngineDescription: {
+            /**
+             * Name
+             * @description What an experiment's `engine` names.
+             * @example flow
+             */
+            name: string;
+            /**
+             * Method
+             * @description What its answers are called.
+             * @example Prediction
+             */
+            method: string;
+            /** Summary */
+            summary: string;
+            /**
+             * Computed
+             * @description It computes any number of points; otherwise a run has one.
+             */
+            computed: boolean;
+            /**
+             * Settings
+             * @description The field of an experiment that only this engine takes.
+             */
+            settings: string | null;
+            /**
+             * Form
+             * @description What that field may hold, where the engine lists it.
+             */
+            form: components["schemas"]["Setting"][];
+            /**
+             * Frames
+             * @description The kinds of frames that its runs write: fields of `RunFrames`.
+             */
+            frames: string[];
+            /**
+             * Faults
+             * @description The kinds of faults that it knows.
+             */
+            faults: string[];
+            /**
+             * Flaps
+             * @description Whether faults may be on and off.
+             */
+            flaps: boolean;
+            /**
+             * Host
+             * @description It needs a machine that can emulate; `GET /emulation` tells.
+             */
+            host: boolean;
+        };
+        /** EngineList */
+        EngineList: {
+            /** Items */
+            items: components["schemas"]["EngineDescription"][];
+        };
+        /**
+         * EstimatedPackets
+         * @description What a simulation has to carry, and the memory of its largest point.
+         */
+        EstimatedPackets: {
+            /**
+             * Bytes
+             * @description Payload of all flows.
+             */
+            bytes: number;
+            /**
+             * Packets
+             * @description Data packets, none of them sent twice.
+             */
+            packets: number;
+            /**
+             * Packet Hops
+             * @description Packets times links, acknowledgements included.
+             */
+            packet_hops: number;
+            /**
+             * Memory Bytes
+             * @description At most, with every window full.
+             */
+            memory_bytes: number;
+        };
         /** EstimatedSecs */
         EstimatedSecs: {
             /** Low */
@@ -1920,7 +2568,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "prediction" | "sweep" | "emulation";
+            kind: "prediction" | "sweep" | "simulation" | "emulation";
             /** Content Hash */
             content_hash: string;
             plan: components["schemas"]["Asked"];
@@ -1933,8 +2581,12 @@ export interface components {
              * Engine
              * @enum {string}
              */
-            engine: "flow" | "emulation";
+            engine: "flow" | "packet" | "emulation";
             emulation?: components["schemas"]["Emulation"] | null;
+            /** Packet */
+            packet?: {
+                [key: string]: unknown;
+            } | null;
             /** Link Gbps */
             link_gbps: number | null;
             /** Max Min */
@@ -1985,9 +2637,21 @@ export interface components {
              * @default flow
              * @enum {string}
              */
-            engine: "flow" | "emulation";
-            /** @description How, with engine "emulation". */
+            engine: "flow" | "packet" | "emulation";
+            /** @description Settings of engine "emulation". */
             emulation?: components["schemas"]["Emulation"] | null;
+            /**
+             * Packet
+             * @description Settings of engine "packet" by name; `GET /engines` lists them. What is left out has its default.
+             * @example {
+             *       "coupling": "lia",
+             *       "rto_min_secs": 0.01,
+             *       "subflows": 8
+             *     }
+             */
+            packet?: {
+                [key: string]: boolean | number | string | null;
+            } | null;
             /**
              * Link Gbps
              * @description Every link's rate; the plan's own if left out.
@@ -2050,6 +2714,8 @@ export interface components {
              * @description How long the measurement took.
              */
             measured_secs: number;
+            /** @description With engine `packet`: of all points together. */
+            simulation?: components["schemas"]["EstimatedPackets"] | null;
             /**
              * Content Hash
              * @description The question's: equal questions have been asked if an experiment has it.
@@ -2127,19 +2793,6 @@ export interface components {
              */
             degraded_links: number;
         };
-        /**
-         * FailedLink
-         * @description What a server has been told of a link that is down. It is forgotten after a time.
-         */
-        FailedLink: {
-            /**
-             * Servers
-             * @description The two that it joins.
-             */
-            servers: string[];
-            /** Expires In Secs */
-            expires_in_secs: number;
-        };
         /** FailureAxis */
         FailureAxis: {
             /**
@@ -2213,7 +2866,7 @@ export interface components {
         };
         /**
          * Fault
-         * @description What breaks, how and when. Predictions know `down`, `link-rate` and `link-loss`; real packets know more ways.
+         * @description What breaks, how and when, and the parameter of its kind. Predictions know some kinds; real packets all of them.
          */
         Fault: {
             /**
@@ -2226,33 +2879,77 @@ export interface components {
             /**
              * Kind
              * @default down
+             * @enum {string}
              */
-            kind: "down" | ("server-killed" | "server-frozen" | "server-off" | "cable-pulled" | "cable-cut-silent" | "port-down" | "switch-silent" | "switch-off" | "link-rate" | "link-loss" | "link-delay");
+            kind: "down" | "cable-pulled" | "cable-cut-silent" | "port-down" | "link-rate" | "link-loss" | "link-delay" | "server-killed" | "server-frozen" | "server-silent" | "server-off" | "switch-silent" | "switch-off";
             /**
              * Until Secs
-             * @description Null: for good.
+             * @description Null: permanently.
              */
             until_secs?: number | null;
             /**
              * Rate Bits Per Sec
-             * @description With `link-rate`: what is left, each way.
+             * @description With `link-rate`: Rate left, in bit/s.
              */
             rate_bits_per_sec?: number | null;
             /**
              * Loss Ratio
-             * @description With `link-loss`: the share of packets. Predicted is what arrives of a link's rate at most: TCP gets less.
+             * @description With `link-loss`: Packets lost.
              */
             loss_ratio?: number | null;
             /**
              * Delay Secs
-             * @description With `link-delay`: more each way.
+             * @description With `link-delay`: Added delay, in s.
              */
             delay_secs?: number | null;
             /**
              * Flap Secs
-             * @description It comes and goes, for this long each, until `until_secs`.
+             * @description On and off, for this long each, until `until_secs`.
              */
             flap_secs?: number | null;
+        };
+        /**
+         * FaultKind
+         * @description One way to break something.
+         */
+        FaultKind: {
+            /**
+             * Name
+             * @description What a fault's `kind` names.
+             * @example cable-pulled
+             */
+            name: string;
+            /** Title */
+            title: string;
+            /**
+             * Target
+             * @enum {string}
+             */
+            target: "server" | "switch" | "link" | "any";
+            /** Effect */
+            effect: string;
+            /**
+             * Silent
+             * @description Nothing reports it: it is noticed by what does not arrive.
+             */
+            silent: boolean;
+            /**
+             * Predicted
+             * @description The flow engine predicts its effect.
+             */
+            predicted: boolean;
+            /**
+             * Carries
+             * @description Its target still carries packets, but worse.
+             */
+            carries: boolean;
+            /** Parameters */
+            parameters: components["schemas"]["FaultParameter"][];
+        };
+        /** FaultKindList */
+        FaultKindList: {
+            /** Items */
+            items: components["schemas"]["FaultKind"][];
         };
         /** FaultList */
         FaultList: {
@@ -2260,8 +2957,34 @@ export interface components {
             items: components["schemas"]["FaultState"][];
         };
         /**
+         * FaultParameter
+         * @description A number that a kind of fault needs, from `minimum` to `maximum`.
+         */
+        FaultParameter: {
+            /**
+             * Name
+             * @description The field of a fault that holds it.
+             * @example loss_ratio
+             */
+            name: string;
+            /** Title */
+            title: string;
+            /**
+             * Unit
+             * @description Empty for a ratio.
+             * @example bit/s
+             */
+            unit: string;
+            /** Minimum */
+            minimum: number;
+            /** Maximum */
+            maximum: number;
+            /** Default */
+            default: number;
+        };
+        /**
          * FaultRequest
-         * @description A fault as it is asked for: with the number that its kind needs, and no other, and in order of time.
+         * @description A fault of a request: with the parameters that its kind needs and no others, within their limits, and in order of time.
          */
         FaultRequest: {
             /**
@@ -2274,31 +2997,32 @@ export interface components {
             /**
              * Kind
              * @default down
+             * @enum {string}
              */
-            kind: "down" | ("server-killed" | "server-frozen" | "server-off" | "cable-pulled" | "cable-cut-silent" | "port-down" | "switch-silent" | "switch-off" | "link-rate" | "link-loss" | "link-delay");
+            kind: "down" | "cable-pulled" | "cable-cut-silent" | "port-down" | "link-rate" | "link-loss" | "link-delay" | "server-killed" | "server-frozen" | "server-silent" | "server-off" | "switch-silent" | "switch-off";
             /**
              * Until Secs
-             * @description Null: for good.
+             * @description Null: permanently.
              */
             until_secs?: number | null;
             /**
              * Rate Bits Per Sec
-             * @description With `link-rate`: what is left, each way.
+             * @description With `link-rate`: Rate left, in bit/s.
              */
             rate_bits_per_sec?: number | null;
             /**
              * Loss Ratio
-             * @description With `link-loss`: the share of packets. Predicted is what arrives of a link's rate at most: TCP gets less.
+             * @description With `link-loss`: Packets lost.
              */
             loss_ratio?: number | null;
             /**
              * Delay Secs
-             * @description With `link-delay`: more each way.
+             * @description With `link-delay`: Added delay, in s.
              */
             delay_secs?: number | null;
             /**
              * Flap Secs
-             * @description It comes and goes, for this long each, until `until_secs`.
+             * @description On and off, for this long each, until `until_secs`.
              */
             flap_secs?: number | null;
         };
@@ -2409,6 +3133,22 @@ export interface components {
              */
             result_run: string | null;
             /**
+             * Result From
+             * @description `run`: computed or measured here; `reference`: it came with the program.
+             */
+            result_from: ("run" | "reference") | null;
+            reference: components["schemas"]["FigureReference"] | null;
+            /**
+             * Agrees
+             * @description Whether a run here gave the reference's numbers to the last digit; null without such a run, with other seeds, and for measured figures.
+             */
+            agrees: boolean | null;
+            /**
+             * Expected Secs
+             * @description What a run with the figure's own seeds took the last time here, or else where the reference was made.
+             */
+            expected_secs: number | null;
+            /**
              * Verdicts
              * @description How many rows of the result have each verdict.
              */
@@ -2421,6 +3161,33 @@ export interface components {
         FigureList: {
             /** Items */
             items: components["schemas"]["FigureSummary"][];
+            /** Papers */
+            papers: components["schemas"]["PaperCount"][];
+        };
+        /**
+         * FigureReference
+         * @description The result that comes with the program.
+         */
+        FigureReference: {
+            /** Engine Version */
+            engine_version: string;
+            /** Seeds */
+            seeds: number[];
+            /**
+             * Secs
+             * @description What it took on the machine that made it.
+             */
+            secs: number;
+            /**
+             * Hash
+             * @description SHA-256 of its numbers and lines.
+             */
+            hash: string;
+            /**
+             * Machine
+             * @description Where it was measured; null for a computed one, which is the same anywhere.
+             */
+            machine: string | null;
         };
         /**
          * FigureResult
@@ -2453,14 +3220,14 @@ export interface components {
             unit: string;
             /**
              * Low
-             * @description The least that counts as within the band.
+             * @description The least that counts as within the band; null for a bound from above.
              */
             low: number | null;
             /** High */
             high: number | null;
             /**
              * Verdict
-             * @description `matches`, `within band` or `differs`.
+             * @description `matches`, `within band`, `bound holds` or `differs`.
              */
             verdict: string;
             /**
@@ -2526,6 +3293,22 @@ export interface components {
              */
             result_run: string | null;
             /**
+             * Result From
+             * @description `run`: computed or measured here; `reference`: it came with the program.
+             */
+            result_from: ("run" | "reference") | null;
+            reference: components["schemas"]["FigureReference"] | null;
+            /**
+             * Agrees
+             * @description Whether a run here gave the reference's numbers to the last digit; null without such a run, with other seeds, and for measured figures.
+             */
+            agrees: boolean | null;
+            /**
+             * Expected Secs
+             * @description What a run with the figure's own seeds took the last time here, or else where the reference was made.
+             */
+            expected_secs: number | null;
+            /**
              * Verdicts
              * @description How many rows of the result have each verdict.
              */
@@ -2572,38 +3355,8 @@ export interface components {
              * @description A JSON merge patch on the plan spec that mends it, or null.
              */
             fix?: unknown;
-        };
-        /**
-         * FlowState
-         * @description A flow that begins at the server, and its paths.
-         */
-        FlowState: {
-            /**
-             * Flow
-             * @description Its row in the workload; null for another application's and for answers.
-             */
-            flow: number | null;
-            /**
-             * Destination
-             * @description A server's name, or an address outside.
-             */
-            destination: string;
-            /**
-             * Protocol
-             * @description As IP numbers them: 6 is TCP, 17 UDP.
-             * @example 6
-             */
-            protocol: number;
-            /** Source Port */
-            source_port: number;
-            /** Destination Port */
-            destination_port: number;
-            /** Paths */
-            paths: components["schemas"]["CachedPath"][];
-            /** Probings */
-            probings: number;
-            /** Switches */
-            switches: number;
+            /** @description How to accept it as it is, for limits that a plan may exceed on purpose. */
+            accept?: components["schemas"]["Acceptance"] | null;
         };
         /** Format */
         Format: {
@@ -2625,6 +3378,16 @@ export interface components {
         FormatList: {
             /** Items */
             items: components["schemas"]["Format"][];
+        };
+        /**
+         * ForwardingOption
+         * @description Where packets are forwarded.
+         */
+        ForwardingOption: {
+            /** Name */
+            name: string;
+            /** Title */
+            title: string;
         };
         /** Health */
         Health: {
@@ -2711,6 +3474,42 @@ export interface components {
              */
             abort: boolean;
         };
+        /**
+         * InspectionColumn
+         * @description A column of a section, and what its cells are.
+         */
+        InspectionColumn: {
+            /** Name */
+            name: string;
+            /** Title */
+            title: string;
+            /**
+             * Kind
+             * @description `server`: a name; `servers`: names of a path's servers; `flow`: {src, dst, proto, sport, dport, flow}, its ends by name or address, `flow` its row in the workload or null; `paths`: list of {path_id, servers, available_bits_per_sec, ...}.
+             * @enum {string}
+             */
+            kind: "server" | "servers" | "flow" | "paths" | "port" | "count" | "bits-per-sec" | "secs" | "flag" | "path-id" | "text";
+        };
+        /**
+         * InspectionSection
+         * @description A table of what a server knows. Any cell may be null.
+         */
+        InspectionSection: {
+            /** Name */
+            name: string;
+            /** Title */
+            title: string;
+            /** Columns */
+            columns: components["schemas"]["InspectionColumn"][];
+            /** Rows */
+            rows: unknown[][];
+            /**
+             * Omitted
+             * @description Rows that the server did not send.
+             * @default 0
+             */
+            omitted: number;
+        };
         /** Job */
         Job: {
             /**
@@ -2767,6 +3566,39 @@ export interface components {
             /** Items */
             items: components["schemas"]["Job"][];
         };
+        /**
+         * LatencySecs
+         * @description From each request's start to the arrival of the last byte of its response.
+         */
+        LatencySecs: {
+            /** Requests */
+            requests: number;
+            /**
+             * Unanswered
+             * @description Without a response at that moment, or without a path.
+             */
+            unanswered: number;
+            /** Min */
+            min: number | null;
+            /** Median */
+            median: number | null;
+            /** Mean */
+            mean: number | null;
+            /** P99 */
+            p99: number | null;
+            /** Max */
+            max: number | null;
+            /**
+             * Bound
+             * @description The latency that should not be exceeded, if the workload names one.
+             */
+            bound: number | null;
+            /**
+             * Within Bound
+             * @description Share of all requests whose response came within the bound.
+             */
+            within_bound: number | null;
+        };
         /** LevelCount */
         LevelCount: {
             /** Level */
@@ -2818,31 +3650,32 @@ export interface components {
             /**
              * Kind
              * @default down
+             * @enum {string}
              */
-            kind: "down" | ("server-killed" | "server-frozen" | "server-off" | "cable-pulled" | "cable-cut-silent" | "port-down" | "switch-silent" | "switch-off" | "link-rate" | "link-loss" | "link-delay");
+            kind: "down" | "cable-pulled" | "cable-cut-silent" | "port-down" | "link-rate" | "link-loss" | "link-delay" | "server-killed" | "server-frozen" | "server-silent" | "server-off" | "switch-silent" | "switch-off";
             /**
              * Until Secs
-             * @description Null: for good.
+             * @description Null: permanently.
              */
             until_secs?: number | null;
             /**
              * Rate Bits Per Sec
-             * @description With `link-rate`: what is left, each way.
+             * @description With `link-rate`: Rate left, in bit/s.
              */
             rate_bits_per_sec?: number | null;
             /**
              * Loss Ratio
-             * @description With `link-loss`: the share of packets. Predicted is what arrives of a link's rate at most: TCP gets less.
+             * @description With `link-loss`: Packets lost.
              */
             loss_ratio?: number | null;
             /**
              * Delay Secs
-             * @description With `link-delay`: more each way.
+             * @description With `link-delay`: Added delay, in s.
              */
             delay_secs?: number | null;
             /**
              * Flap Secs
-             * @description It comes and goes, for this long each, until `until_secs`.
+             * @description On and off, for this long each, until `until_secs`.
              */
             flap_secs?: number | null;
         };
@@ -2877,6 +3710,71 @@ export interface components {
              */
             hosts: components["schemas"]["HostState"][];
         };
+        /** Mark */
+        Mark: {
+            /** Cable */
+            cable: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "done" | "exception";
+            /** Note */
+            note: string;
+            /**
+             * By
+             * @description The name of the token that it was written with; null without one.
+             */
+            by: string | null;
+            /**
+             * At
+             * Format: date-time
+             * @description When the server got it.
+             */
+            at: string;
+        };
+        /** MarkChange */
+        MarkChange: {
+            /**
+             * Cable
+             * @description The cable's number: 12 is the cable C00012.
+             * @example 12
+             */
+            cable: number;
+            /**
+             * State
+             * @description `open` removes the cable's mark.
+             * @enum {string}
+             */
+            state: "open" | "done" | "exception";
+            /**
+             * Note
+             * @description Needed for an exception: what is wrong.
+             * @default
+             */
+            note: string;
+        };
+        /** MarkChanges */
+        MarkChanges: {
+            /**
+             * Marks
+             * @description Of two changes of one cable, the later one counts.
+             */
+            marks: components["schemas"]["MarkChange"][];
+        };
+        /** MarkPage */
+        MarkPage: {
+            /**
+             * Items
+             * @description In the order of their cables.
+             */
+            items: components["schemas"]["Mark"][];
+            /**
+             * Next
+             * @description The `after` of the next page; null on the last one.
+             */
+            next: number | null;
+        };
         /** Metric */
         Metric: {
             /** Value */
@@ -2906,23 +3804,6 @@ export interface components {
              *     ]
              */
             names: string[];
-        };
-        /**
-         * NeighbourState
-         * @description A row of a server's neighbour status table. `[bcube §7.2]`
-         */
-        NeighbourState: {
-            /** Server */
-            server: string;
-            /** Port */
-            port: number;
-            /** Up */
-            up: boolean;
-            /**
-             * Silent Secs
-             * @description Since its last hello; null before the first.
-             */
-            silent_secs: number | null;
         };
         /** NewToken */
         NewToken: {
@@ -3011,6 +3892,57 @@ export interface components {
             failed: components["schemas"]["FailedCounts"];
         };
         /**
+         * PacketBytes
+         * @description Payload of data packets: sent = received + dropped + in flight, at every moment.
+         */
+        PacketBytes: {
+            /** Sent */
+            sent: number;
+            /** Received */
+            received: number;
+            /** Dropped */
+            dropped: number;
+            /** In Flight */
+            in_flight: number;
+        };
+        /**
+         * PaperCount
+         * @description How the numbers of one paper stand, over the latest results of its figures.
+         */
+        PaperCount: {
+            /**
+             * Paper
+             * @description As in the figures' sources.
+             * @example bcube
+             */
+            paper: string;
+            /**
+             * Agree
+             * @description Rows that match or lie within the band.
+             */
+            agree: number;
+            /**
+             * Bound
+             * @description Rows of which the paper gives a bound, which holds.
+             */
+            bound: number;
+            /**
+             * Differ
+             * @description Rows that differ, each with its reason.
+             */
+            differ: number;
+            /**
+             * Not Run
+             * @description Figures without a result.
+             */
+            not_run: number;
+            /**
+             * Absent
+             * @description Published numbers that no figure has, as far as they are listed.
+             */
+            absent: number;
+        };
+        /**
          * Parameter
          * @description One letter of a family's spec.
          */
@@ -3056,7 +3988,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "switch" | "nic" | "server" | "cable" | "transceiver" | "rack" | "container" | "tray" | "label" | "labour";
+            kind: "switch" | "nic" | "server" | "cable" | "transceiver" | "rack" | "container" | "room" | "tray" | "shelf" | "rail" | "pdu" | "cord" | "tie" | "label" | "labour";
             /** Name */
             name: string;
             /**
@@ -3102,7 +4034,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "switch" | "nic" | "server" | "cable" | "transceiver" | "rack" | "container" | "tray" | "label" | "labour";
+            kind: "switch" | "nic" | "server" | "cable" | "transceiver" | "rack" | "container" | "room" | "tray" | "shelf" | "rail" | "pdu" | "cord" | "tie" | "label" | "labour";
             /** Name */
             name: string;
             /**
@@ -3311,12 +4243,15 @@ export interface components {
         };
         /**
          * PointFrame
-         * @description The payload of a `point` frame.
+         * @description One point's result.
          */
         PointFrame: {
             /** Point */
             point: number;
-            /** Topology */
+            /**
+             * Topology
+             * @description The row of the experiment's topology.
+             */
             topology: number;
             /** Seed */
             seed: number;
@@ -3408,9 +4343,21 @@ export interface components {
              * @default flow
              * @enum {string}
              */
-            engine: "flow" | "emulation";
-            /** @description How, with engine "emulation". */
+            engine: "flow" | "packet" | "emulation";
+            /** @description Settings of engine "emulation". */
             emulation?: components["schemas"]["Emulation"] | null;
+            /**
+             * Packet
+             * @description Settings of engine "packet" by name; `GET /engines` lists them. What is left out has its default.
+             * @example {
+             *       "coupling": "lia",
+             *       "rto_min_secs": 0.01,
+             *       "subflows": 8
+             *     }
+             */
+            packet?: {
+                [key: string]: boolean | number | string | null;
+            } | null;
             /**
              * Link Gbps
              * @description Every link's rate; the plan's own if left out.
@@ -3439,6 +4386,22 @@ export interface components {
             seed: number;
         };
         /**
+         * PredictedEnds
+         * @description When the same flows end on the same routes as the flow engine has it.
+         */
+        PredictedEnds: {
+            /** Flows */
+            flows: number;
+            /** Median */
+            median: number | null;
+            /** Max */
+            max: number | null;
+            /** Share */
+            share: number[];
+            /** Secs */
+            secs: number[];
+        };
+        /**
          * Prediction
          * @description The engine's answer for one point. More comes with it, by workload and by what was asked for.
          */
@@ -3464,12 +4427,21 @@ export interface components {
             };
             path_hops: components["schemas"]["PathHops"];
             failures: components["schemas"]["FailedCounts"];
-            /** @description With `max_min`, or unasked up to 100,000 flows. */
-            maxmin?: components["schemas"]["FairRates"] | null;
-            /** @description With `flow_gigabits`. */
-            completion?: components["schemas"]["Completion"] | null;
-            /** @description With `link_load`. */
-            link_load?: components["schemas"]["LinkLoad"] | null;
+            /**
+             * @description With `max_min`, or unasked up to 100,000 flows.
+             * @default null
+             */
+            maxmin: components["schemas"]["FairRates"] | null;
+            /**
+             * @description With `flow_gigabits`.
+             * @default null
+             */
+            completion: components["schemas"]["Completion"] | null;
+            /**
+             * @description With `link_load`.
+             * @default null
+             */
+            link_load: components["schemas"]["LinkLoad"] | null;
             /** Routing */
             routing: string;
             /** Seed */
@@ -3540,6 +4512,64 @@ export interface components {
             deltas?: components["schemas"]["Delta"][] | null;
         };
         /**
+         * PriceChange
+         * @description One value of the book that the filled bill changes.
+         */
+        PriceChange: {
+            /**
+             * Line
+             * @description Where in the file, like `line 12`.
+             */
+            line: string;
+            /** Sku */
+            sku: string;
+            /** Name */
+            name: string;
+            /**
+             * Field
+             * @description Like `price_usd`, `length_prices_usd (3 m)` or `supplier`.
+             */
+            field: string;
+            /** Before */
+            before: string | number | null;
+            /** After */
+            after: string | number;
+        };
+        /**
+         * PriceImport
+         * @description What a bill of materials with filled cells changes of a price book.
+         */
+        PriceImport: {
+            /** Book */
+            book: string;
+            /** From Version */
+            from_version: number;
+            /**
+             * Version
+             * @description The version that was written; null for a trial, and where nothing changes.
+             */
+            version: number | null;
+            /**
+             * Lines
+             * @description Lines in the file.
+             */
+            lines: number;
+            /** Changes */
+            changes: components["schemas"]["PriceChange"][];
+            /**
+             * Problems
+             * @description Only a trial has them: they have to be mended before an import.
+             */
+            problems: components["schemas"]["PriceProblem"][];
+        };
+        /** PriceProblem */
+        PriceProblem: {
+            /** Line */
+            line: string;
+            /** Message */
+            message: string;
+        };
+        /**
          * Problem
          * @description RFC 9457 problem details; `errors` for a malformed request, `findings` for an impossible plan.
          * @example {
@@ -3570,6 +4600,134 @@ export interface components {
             errors: components["schemas"]["FieldError"][];
             /** Findings */
             findings: components["schemas"]["Finding"][];
+        };
+        /**
+         * ProfileRequest
+         * @description A plan spec, or the topology alone.
+         */
+        ProfileRequest: {
+            /**
+             * Spec
+             * @example {
+             *       "family": "torus3d",
+             *       "x": 3,
+             *       "y": 3,
+             *       "z": 3
+             *     }
+             */
+            spec: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * ProtocolOption
+         * @description A protocol that the servers can run.
+         */
+        ProtocolOption: {
+            /** Name */
+            name: string;
+            /** Title */
+            title: string;
+            /** Description */
+            description: string;
+            /** Header Bytes */
+            header_bytes: number;
+            /** Max Ports */
+            max_ports: number;
+            /** Addresses Per Server */
+            addresses_per_server: number;
+            /** Gateways */
+            gateways: boolean;
+            /**
+             * Adapts
+             * @description Whether it moves flows by load.
+             */
+            adapts: boolean;
+            /**
+             * Switches
+             * @description What its switches are made of.
+             * @enum {string}
+             */
+            switches: "bridges" | "routers";
+            /**
+             * Balances
+             * @description How flows can be spread; empty where switches are bridges.
+             */
+            balances: components["schemas"]["BalanceOption"][];
+            /**
+             * Routing
+             * @description The routing scheme that predicts it.
+             */
+            routing: string;
+            /**
+             * Forwardings
+             * @description Empty where servers forward nothing.
+             */
+            forwardings: components["schemas"]["ForwardingOption"][];
+            /** Settings */
+            settings: components["schemas"]["ProtocolSetting"][];
+            /**
+             * Services
+             * @description That every server hosts.
+             */
+            services: components["schemas"]["ServiceOption"][];
+            /**
+             * Max Message Bytes
+             * @description Longest message to a service, in UTF-8.
+             */
+            max_message_bytes: number;
+        };
+        /**
+         * ProtocolSetting
+         * @description A setting of a protocol, from which a form can be made.
+         */
+        ProtocolSetting: {
+            /** Name */
+            name: string;
+            /** Title */
+            title: string;
+            /** Description */
+            description: string;
+            /**
+             * Type
+             * @enum {string}
+             */
+            type: "number" | "integer";
+            /** Unit */
+            unit: string;
+            /** Minimum */
+            minimum: number;
+            /** Maximum */
+            maximum: number;
+            /** Default */
+            default: number;
+            /**
+             * Source
+             * @description Where the default comes from, for example `[bcube §7.5]`.
+             */
+            source: string;
+        };
+        /**
+         * QueuePlace
+         * @description Where a queued run waits.
+         */
+        QueuePlace: {
+            /**
+             * Lane
+             * @description `quick`: for runs that are over soon; a longer one moves to `long`.
+             * @enum {string}
+             */
+            lane: "quick" | "long";
+            /**
+             * Before
+             * @description Runs of its lane that come first, those under way included.
+             */
+            before: number;
+            /**
+             * Wait Secs
+             * @description What one worker still needs for them; null if one has no estimate.
+             */
+            wait_secs: number | null;
         };
         /** RackColumns */
         RackColumns: {
@@ -3609,6 +4767,27 @@ export interface components {
             weight_kg: number[];
             /** Cables Leaving */
             cables_leaving: number[];
+            /**
+             * Tray X Metres
+             * @description Where the rack's cables join the trays.
+             */
+            tray_x_metres: number[];
+            /** Tray Y Metres */
+            tray_y_metres: number[];
+        };
+        /** RackProgress */
+        RackProgress: {
+            /** Rack */
+            rack: string;
+            /**
+             * Cables
+             * @description Cables with an end in this rack. One between two racks counts in both.
+             */
+            cables: number;
+            /** Done */
+            done: number;
+            /** Exceptions */
+            exceptions: number;
         };
         /**
          * RackSheet
@@ -3646,6 +4825,46 @@ export interface components {
             /** Devices */
             devices: components["schemas"]["Device"][];
             rows: components["schemas"]["PortRows"];
+        };
+        /**
+         * ReferenceNetwork
+         * @description A network to compare a plan with.
+         */
+        ReferenceNetwork: {
+            /**
+             * Title
+             * @example Partial fat-tree, 22 ports
+             */
+            title: string;
+            /**
+             * Spec
+             * @description For `plan` of a prediction.
+             */
+            spec: {
+                [key: string]: unknown;
+            };
+            /** Servers */
+            servers: number;
+            /** Switches */
+            switches: number;
+            /** Links */
+            links: number;
+        };
+        /**
+         * Refusal
+         * @description Why nothing of a topology can be emulated.
+         */
+        Refusal: {
+            /** Field */
+            field: string;
+            /** Value */
+            value: string;
+            /** Limit */
+            limit: string;
+            /** Message */
+            message: string;
+            /** Hint */
+            hint: string;
         };
         /** RevertRequest */
         RevertRequest: {
@@ -3714,7 +4933,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "prediction" | "sweep" | "figure" | "emulation";
+            kind: "prediction" | "sweep" | "simulation" | "figure" | "emulation";
             /** Title */
             title: string;
             /** Experiment Id */
@@ -3752,6 +4971,13 @@ export interface components {
              * @description An estimate from how fast it went so far.
              */
             remaining_secs: number | null;
+            /**
+             * Expected Secs
+             * @description What the same run took the last time; null: it is the first.
+             */
+            expected_secs: number | null;
+            /** @description Its place while it is queued, else null. */
+            queue: components["schemas"]["QueuePlace"] | null;
             /**
              * Last Seq
              * @description The number of its latest frame.
@@ -3802,7 +5028,7 @@ export interface components {
             } | null;
             /**
              * Report
-             * @description What an emulation measured, with its verdicts.
+             * @description Of an emulation: its `report` frame.
              */
             report: {
                 [key: string]: unknown;
@@ -3861,8 +5087,43 @@ export interface components {
             selector: string;
         };
         /**
+         * Series
+         * @description Columns in time: row `i` is at `(i + 1) * step_secs`.
+         */
+        Series: {
+            /** Step Secs */
+            step_secs: number;
+            /** Goodput Gbps */
+            goodput_gbps: number[];
+            /**
+             * Drops
+             * @description In the step.
+             */
+            drops: number[];
+            /**
+             * Timeouts
+             * @description In the step.
+             */
+            timeouts: number[];
+            /**
+             * Finished
+             * @description Complete flows so far.
+             */
+            finished: number[];
+            /**
+             * Queue Bytes
+             * @description What waits at the watched link.
+             */
+            queue_bytes?: number[] | null;
+            /**
+             * Window Packets
+             * @description Of the watched flow, if there is one.
+             */
+            window_packets?: number[] | null;
+        };
+        /**
          * ServerState
-         * @description What one server of a run that is under way knows and has done.
+         * @description What one server of a run that is under way knows and has done, in sections that its protocol names.
          */
         ServerState: {
             /** Run Id */
@@ -3871,39 +5132,167 @@ export interface components {
             server: string;
             /** Id */
             id: number;
-            /** Neighbours */
-            neighbours: components["schemas"]["NeighbourState"][];
             /**
-             * Flows
-             * @description At most the first hundred.
+             * Shell
+             * @description A command that opens a shell in the server's network, on the machine that has it.
              */
-            flows: components["schemas"]["FlowState"][];
-            /** Failed Links */
-            failed_links: components["schemas"]["FailedLink"][];
+            shell: string;
             /**
-             * Drops
-             * @description Packets dropped since it was wired, by reason.
+             * Counts
+             * @description Since it was wired, by name.
              */
-            drops: {
+            counts: {
                 [key: string]: number;
             };
+            /** Sections */
+            sections: components["schemas"]["InspectionSection"][];
+        };
+        /**
+         * ServiceAnswer
+         * @description What an instance of a service said.
+         */
+        ServiceAnswer: {
+            /** Server */
+            server: string;
             /**
-             * Own Bytes
-             * @description Sent by its own applications since it was wired.
+             * At Secs
+             * @description On the run's own clock; negative before the measurement.
              */
-            own_bytes: number;
+            at_secs: number;
             /**
-             * Relayed Bytes
-             * @description Passed on for others since it was wired.
+             * Answer
+             * @description At most 4,000 characters of it.
              */
-            relayed_bytes: number;
+            answer: string;
+        };
+        /**
+         * ServiceExchange
+         * @description A message that was sent, and what the service has said since, on whichever server and to whom.
+         */
+        ServiceExchange: {
+            /** Run Id */
+            run_id: string;
+            /** Service */
+            service: string;
             /**
-             * Refused
-             * @description Messages of others that its protocol did not accept, by reason.
+             * Told
+             * @description The servers that got the message.
              */
-            refused: {
-                [key: string]: number;
-            };
+            told: string[];
+            /**
+             * Silent
+             * @description Servers that did not answer, of a message to every server.
+             */
+            silent: string[];
+            /** Answers */
+            answers: components["schemas"]["ServiceAnswer"][];
+        };
+        /**
+         * ServiceList
+         * @description The services of a run's servers.
+         */
+        ServiceList: {
+            /** Items */
+            items: components["schemas"]["ServiceOption"][];
+            /**
+             * Max Message Bytes
+             * @description Longest message to a service, in UTF-8.
+             */
+            max_message_bytes: number;
+        };
+        /**
+         * ServiceMessage
+         * @description A message to a service, and how long to wait for answers.
+         */
+        ServiceMessage: {
+            /**
+             * Message
+             * @description As the service understands it.
+             * @example get colour
+             */
+            message: string;
+            /**
+             * Server
+             * @description The server whose instance gets it; every server if left out.
+             * @example (0,0,0)
+             */
+            server?: string | null;
+            /**
+             * Wait Secs
+             * @description Longest wait for answers.
+             * @default 1
+             */
+            wait_secs: number;
+            /**
+             * Answers
+             * @description With so many answers the wait is over.
+             * @default 1
+             */
+            answers: number;
+        };
+        /**
+         * ServiceMessageForm
+         * @description A kind of message that a service understands.
+         */
+        ServiceMessageForm: {
+            /**
+             * Title
+             * @description What it does.
+             */
+            title: string;
+            /**
+             * Example
+             * @description A message of this kind that can be sent as it is.
+             * @example get colour
+             */
+            example: string;
+            /**
+             * To Every Server
+             * @description Whether every server has to get one, rather than one server.
+             */
+            to_every_server: boolean;
+        };
+        /**
+         * ServiceOption
+         * @description A service: a program with an instance on every server, which routes packets of its own.
+         */
+        ServiceOption: {
+            /**
+             * Name
+             * @example cache
+             */
+            name: string;
+            /** Title */
+            title: string;
+            /** Description */
+            description: string;
+            /** Messages */
+            messages: components["schemas"]["ServiceMessageForm"][];
+        };
+        /**
+         * Setting
+         * @description A setting of an engine: one of `choices`, or a number from `minimum` to `maximum`.
+         */
+        Setting: {
+            /** Name */
+            name: string;
+            /** Title */
+            title: string;
+            /**
+             * Default
+             * @description Null: worked out from the network.
+             */
+            default: string | number | null;
+            /** Choices */
+            choices?: string[] | null;
+            /** Unit */
+            unit?: string | null;
+            /** Minimum */
+            minimum?: number | null;
+            /** Maximum */
+            maximum?: number | null;
+            /** Whole */
+            whole?: boolean | null;
         };
         /**
          * ShareTarget
@@ -3917,6 +5306,197 @@ export interface components {
             kind: "server" | "switch" | "link" | "rack";
             /** Ratio */
             ratio: number;
+        };
+        /**
+         * SimulateRequest
+         * @description What is simulated packet by packet. The workload's `bytes` are what each flow sends.
+         */
+        SimulateRequest: {
+            /** Plan */
+            plan: components["schemas"]["PlanReference"] | {
+                [key: string]: unknown;
+            };
+            workload: components["schemas"]["Workload"];
+            /**
+             * Routing
+             * @description A routing scheme; the paper's own for the family if left out.
+             * @example bsr
+             */
+            routing?: string | null;
+            /**
+             * Faults
+             * @default []
+             */
+            faults: components["schemas"]["FaultRequest"][];
+            /**
+             * Engine
+             * @default packet
+             * @enum {string}
+             */
+            engine: "flow" | "packet" | "emulation";
+            /** @description Settings of engine "emulation". */
+            emulation?: components["schemas"]["Emulation"] | null;
+            /**
+             * Packet
+             * @description Settings of engine "packet" by name; `GET /engines` lists them. What is left out has its default.
+             * @example {
+             *       "coupling": "lia",
+             *       "rto_min_secs": 0.01,
+             *       "subflows": 8
+             *     }
+             */
+            packet?: {
+                [key: string]: boolean | number | string | null;
+            } | null;
+            /**
+             * Link Gbps
+             * @description Every link's rate; the plan's own if left out.
+             */
+            link_gbps?: number | null;
+            /**
+             * Max Min
+             * @description Whether to work out max-min fair rates; if left out, up to 100,000 flows.
+             */
+            max_min?: boolean | null;
+            /**
+             * Flow Gigabits
+             * @description What each flow has to send: asks for completion times.
+             */
+            flow_gigabits?: number | null;
+            /**
+             * Link Load
+             * @description Whether to give the flows on every link, in columns.
+             * @default false
+             */
+            link_load: boolean;
+            /**
+             * Seed
+             * @default 7
+             */
+            seed: number;
+        };
+        /**
+         * Simulation
+         * @description What the packet engine answers for one point.
+         */
+        Simulation: {
+            /** Seed */
+            seed: number;
+            /** Simulated Secs */
+            simulated_secs: number;
+            /** Flows */
+            flows: number;
+            completion_secs: components["schemas"]["CompletionSecs"];
+            completion_distribution: components["schemas"]["Distribution"];
+            /**
+             * @description With workload `requests`.
+             * @default null
+             */
+            latency_secs: components["schemas"]["LatencySecs"] | null;
+            /**
+             * @description With workload `requests`.
+             * @default null
+             */
+            latency_distribution: components["schemas"]["Distribution"] | null;
+            bytes: components["schemas"]["PacketBytes"];
+            /**
+             * Drops
+             * @description Data packets.
+             */
+            drops: number;
+            /** Ack Drops */
+            ack_drops: number;
+            /** Retransmits */
+            retransmits: number;
+            /** Timeouts */
+            timeouts: number;
+            /**
+             * Marks
+             * @description ECN marks.
+             */
+            marks: number;
+            /** Packet Hops */
+            packet_hops: number;
+            series: components["schemas"]["cubeyard__experiments__results__Series"];
+            /** Goodput Gbps */
+            goodput_gbps: number;
+            /**
+             * @description Of up to 2,000 flows of TCP that start together and without faults.
+             * @default null
+             */
+            predicted: components["schemas"]["PredictedEnds"] | null;
+            watched: components["schemas"]["WatchedParts"];
+            /**
+             * Choices
+             * @description Every setting and assumption of the run.
+             */
+            choices: {
+                [key: string]: unknown;
+            };
+            /**
+             * Dropped Flows
+             * @description Flows without a path at the start.
+             */
+            dropped_flows: number;
+            failures: components["schemas"]["FailedCounts"];
+            /** Routing */
+            routing: string;
+            /** Engine Version */
+            engine_version: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * SiteLimit
+         * @description A limit of the container or room, with what comes nearest to it.
+         */
+        SiteLimit: {
+            /**
+             * Quantity
+             * @enum {string}
+             */
+            quantity: "power" | "cooling" | "gross_mass" | "floor_load";
+            /** Title */
+            title: string;
+            /**
+             * Unit
+             * @description `W`, `kg` or `kg/m2`.
+             */
+            unit: string;
+            /** Value */
+            value: number;
+            /**
+             * Place
+             * @description `Container 1`, `Room`, or the rack with the heaviest floor load.
+             */
+            place: string;
+            /**
+             * Limit
+             * @description Null where neither the catalog nor the spec states one.
+             */
+            limit: number | null;
+            /**
+             * Usual
+             * @description The catalog's limit; the spec's site may state another.
+             */
+            usual: number | null;
+            /**
+             * Over
+             * @description How many are over the limit.
+             */
+            over: number;
+            /**
+             * At Least
+             * @description Whether parts of unknown weight or power count nothing.
+             */
+            at_least: boolean;
+            /**
+             * Source
+             * @description Where the catalog's limit comes from.
+             */
+            source: string | null;
+            /** Basis */
+            basis: ("published" | "vendor" | "assumed") | null;
         };
         /**
          * Slice
@@ -3944,6 +5524,17 @@ export interface components {
              * @default 1
              */
             k: number;
+        };
+        /**
+         * SliceOption
+         * @description Slices that the topology has.
+         */
+        SliceOption: {
+            /**
+             * Around Max K
+             * @description Highest order of a slice around a server; null where there is none.
+             */
+            around_max_k: number | null;
         };
         /**
          * Source
@@ -4016,8 +5607,18 @@ export interface components {
             route_metres: number;
             /** Longest Route Metres */
             longest_route_metres: number;
+            /**
+             * Longest Route Limit Metres
+             * @description How long the medium of the longest route may be.
+             */
+            longest_route_limit_metres?: number | null;
             tray: components["schemas"]["TrayTotals"];
             column_cut: components["schemas"]["ColumnCut"];
+            /**
+             * Site Limits
+             * @description Empty for a plan that was saved before they were checked.
+             */
+            site_limits?: components["schemas"]["SiteLimit"][];
             /** Labour Minutes */
             labour_minutes: number;
             /** Bisection Gbps */
@@ -4027,70 +5628,21 @@ export interface components {
             findings: components["schemas"]["Finding"][];
         };
         /**
-         * Timers
-         * @description BSR's timers and limits. `[bcube §4, §7.5]`
+         * SwitchState
+         * @description The routes of one switch of a run that is under way, and the groups of weighted next hops that they share.
          */
-        Timers: {
+        SwitchState: {
+            /** Run Id */
+            run_id: string;
+            /** Switch */
+            switch: string;
+            /** Id */
+            id: number;
             /**
-             * Hello Secs
-             * @description Between two hellos to a neighbour.
-             * @default 1
+             * Sections
+             * @description `routes` and `groups`, and where flows are spread by load `controllers`, `tor-uplinks` and `tor-weights`; empty where switches are bridges.
              */
-            hello_secs: number;
-            /**
-             * Dead After
-             * @description Lost hellos after which a neighbour is dead.
-             * @default 3
-             */
-            dead_after: number;
-            /**
-             * Adapt Secs
-             * @description Between two looks for a better path.
-             * @default 10
-             */
-            adapt_secs: number;
-            /**
-             * Adapt Jitter
-             * @description Share of it that is drawn at random.
-             * @default 0.5
-             */
-            adapt_jitter: number;
-            /**
-             * Probe Timeout Secs
-             * @description A probe is sent twice.
-             * @default 0.5
-             */
-            probe_timeout_secs: number;
-            /**
-             * Failed Link Timeout Secs
-             * @description How long a failure is believed.
-             * @default 20
-             */
-            failed_link_timeout_secs: number;
-            /**
-             * Reprobe After Failure Secs
-             * @description From a switch-over to the next look for a better path.
-             * @default 2
-             */
-            reprobe_after_failure_secs: number;
-            /**
-             * Retry Secs
-             * @description Between two tries of a flow without a path.
-             * @default 1
-             */
-            retry_secs: number;
-            /**
-             * Flow Idle Secs
-             * @description A flow silent for so long is forgotten.
-             * @default 60
-             */
-            flow_idle_secs: number;
-            /**
-             * Switch Margin
-             * @description Share of a link's rate by which another path must be better.
-             * @default 0.1
-             */
-            switch_margin: number;
+            sections: components["schemas"]["InspectionSection"][];
         };
         /** Token */
         Token: {
@@ -4163,6 +5715,35 @@ export interface components {
             peak_cables: number;
             /** Peak Area Cm2 */
             peak_area_cm2: number;
+            /**
+             * Side By Side
+             * @description Most trays side by side in one line.
+             * @default 1
+             */
+            side_by_side: number;
+        };
+        /**
+         * UserService
+         * @description A service that a user wrote, which every server hosts beside those that its protocol brings.
+         */
+        UserService: {
+            /**
+             * Name
+             * @description What messages to it name.
+             * @example greeting
+             */
+            name: string;
+            /**
+             * Id
+             * @description The `serviceId` in its packets; each service needs its own.
+             * @default 256
+             */
+            id: number;
+            /**
+             * Module
+             * @description Its WebAssembly module in base64: the binary format, at most 128 KiB, or the text format.
+             */
+            module: string;
         };
         /**
          * VersionCreate
@@ -4208,6 +5789,19 @@ export interface components {
             /** Parts */
             parts: number;
         };
+        /**
+         * WatchedParts
+         * @description What the columns in time are of.
+         */
+        WatchedParts: {
+            /**
+             * Link
+             * @description A directed link, `from/to`.
+             */
+            link: string | null;
+            /** Flow */
+            flow: number | null;
+        };
         /** Weight */
         Weight: {
             /** Total */
@@ -4231,9 +5825,23 @@ export interface components {
             /** Claims */
             claims: components["schemas"]["Claim"][];
         };
+        /** WorkProgress */
+        WorkProgress: {
+            /**
+             * Cables
+             * @description Cables of the whole plan, each counted once.
+             */
+            cables: number;
+            /** Done */
+            done: number;
+            /** Exceptions */
+            exceptions: number;
+            /** Racks */
+            racks: components["schemas"]["RackProgress"][];
+        };
         /**
          * Workload
-         * @description Who sends to whom. Each kind has parameters of its own beside `kind`; the engine checks them.
+         * @description Who sends to whom. Each kind has parameters of its own beside `kind`, and `bytes` is what each flow sends; the engine checks them.
          * @example {
          *       "kind": "all-to-all"
          *     }
@@ -4243,9 +5851,1736 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "all-to-all" | "one-to-one" | "one-to-several" | "one-to-all" | "permutation" | "random-pairs" | "incast" | "shuffle" | "hot-racks" | "matrix";
+            kind: "all-to-all" | "one-to-one" | "one-to-several" | "one-to-all" | "permutation" | "random-pairs" | "incast" | "shuffle" | "hot-racks" | "matrix" | "listed" | "requests";
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * Calibrated
+         * @description What one connection alone reached.
+         */
+        Calibrated: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            phase: "calibrated";
+            /** Source */
+            source: string;
+            /** Destination */
+            destination: string;
+            /** Goodput Bits Per Sec */
+            goodput_bits_per_sec: number;
+            /**
+             * Ideal Bits Per Sec
+             * @description The link's rate.
+             */
+            ideal_bits_per_sec: number;
+            /** Achieved Over Ideal */
+            achieved_over_ideal: number;
+        };
+        /** CalibrationResult */
+        CalibrationResult: {
+            /** Source */
+            source: string;
+            /** Destination */
+            destination: string;
+            /** Goodput Bits Per Sec */
+            goodput_bits_per_sec: number;
+            /** Ideal Bits Per Sec */
+            ideal_bits_per_sec: number;
+            /** Achieved Over Ideal */
+            achieved_over_ideal: number;
+        };
+        /** Carrier */
+        Carrier: {
+            /**
+             * Server
+             * @description Id of the server, or of the switch, that reports it.
+             */
+            server?: number | null;
+            /**
+             * At Secs
+             * @description On the session's clock; negative before the measurement.
+             */
+            at_secs: number;
+            /**
+             * At Nanos
+             * @description On the machine's monotonic clock; null: with its tick.
+             */
+            at_nanos: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "carrier";
+            /** Port */
+            port: number;
+            /** Up */
+            up: boolean;
+        };
+        /**
+         * Cell
+         * @description One value of a protocol's event, with what it is.
+         */
+        Cell: {
+            /** Name */
+            name: string;
+            /** Title */
+            title?: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "server" | "servers" | "flow" | "paths" | "port" | "count" | "bits-per-sec" | "secs" | "flag" | "path-id" | "text";
+            /** Value */
+            value: unknown;
+        };
+        /**
+         * DegradedLink
+         * @description A link that carries less. The parameter of the fault's kind stands beside these fields.
+         */
+        DegradedLink: {
+            /**
+             * Link
+             * @description By its two ends.
+             */
+            link: string;
+            /** Kind */
+            kind: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /** Deploying */
+        Deploying: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            phase: "deploying";
+            /** Servers */
+            servers: number;
+        };
+        /**
+         * EmulationEstimate
+         * @description What the run was expected to take of this machine.
+         */
+        EmulationEstimate: {
+            /** Servers */
+            servers: number;
+            /** Links */
+            links: number;
+            /** Flows */
+            flows: number;
+            /** Memory Bytes */
+            memory_bytes: number;
+            /** Memory Free Bytes */
+            memory_free_bytes: number;
+            /**
+             * Cpu
+             * @description Share of all cores at the ideal rate; above 1 it is out of reach.
+             */
+            cpu: number;
+            /** Start Secs */
+            start_secs: number;
+        };
+        /**
+         * EventsLeftOut
+         * @description Events of one server that ticks had no room for, so far.
+         */
+        EventsLeftOut: {
+            /**
+             * Server
+             * @description Id of the server, or of the switch, that reports it.
+             */
+            server?: number | null;
+            /**
+             * At Secs
+             * @description On the session's clock; negative before the measurement.
+             */
+            at_secs: number;
+            /**
+             * At Nanos
+             * @description On the machine's monotonic clock; null: with its tick.
+             */
+            at_nanos: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "events-left-out";
+            /** Count */
+            count: number;
+        };
+        /**
+         * EventsLost
+         * @description Events that the fabric had no room for.
+         */
+        EventsLost: {
+            /**
+             * Server
+             * @description Id of the server, or of the switch, that reports it.
+             */
+            server?: number | null;
+            /**
+             * At Secs
+             * @description On the session's clock; negative before the measurement.
+             */
+            at_secs: number;
+            /**
+             * At Nanos
+             * @description On the machine's monotonic clock; null: with its tick.
+             */
+            at_nanos: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "events-lost";
+            /** Count */
+            count: number;
+        };
+        /** FabricFailure */
+        FabricFailure: {
+            /**
+             * Server
+             * @description Id of the server, or of the switch, that reports it.
+             */
+            server?: number | null;
+            /**
+             * At Secs
+             * @description On the session's clock; negative before the measurement.
+             */
+            at_secs: number;
+            /**
+             * At Nanos
+             * @description On the machine's monotonic clock; null: with its tick.
+             */
+            at_nanos: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "fabric-error";
+            /** Message */
+            message: string;
+        };
+        /**
+         * FaultFrame
+         * @description A fault was injected, recovered, or could not be. `at_secs` is when.
+         */
+        FaultFrame: {
+            /**
+             * Id
+             * @description `f1`, `f2`, ... of the experiment; `l1`, `l2`, ... injected meanwhile.
+             */
+            id: string;
+            /**
+             * Kind
+             * @description As the engine's catalogue of fault kinds names it.
+             */
+            kind: string;
+            /** Targets */
+            targets: string[];
+            /** At Secs */
+            at_secs: number;
+            /**
+             * Until Secs
+             * @description Null: permanently.
+             */
+            until_secs: number | null;
+            /**
+             * Flap Secs
+             * @description On and off for this long each; null: once.
+             */
+            flap_secs: number | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "injected" | "recovered" | "failed";
+            /** Ok */
+            ok: boolean;
+            /**
+             * Reason
+             * @description Why it failed.
+             */
+            reason?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * FaultInEffect
+         * @description The fabric's own report of what a `fault` frame tells with its targets.
+         */
+        FaultInEffect: {
+            /**
+             * Server
+             * @description Id of the server, or of the switch, that reports it.
+             */
+            server?: number | null;
+            /**
+             * At Secs
+             * @description On the session's clock; negative before the measurement.
+             */
+            at_secs: number;
+            /**
+             * At Nanos
+             * @description On the machine's monotonic clock; null: with its tick.
+             */
+            at_nanos: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "fault-injected" | "fault-recovered";
+            /** Fault */
+            fault: string;
+            /**
+             * What
+             * @description The kind of the fault.
+             */
+            what?: string;
+        };
+        /**
+         * Fidelity
+         * @description Whether the numbers are the network's or this machine's, of the time before the first fault.
+         */
+        Fidelity: {
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "faithful" | "host-limited" | "unknown";
+            /**
+             * Cause
+             * @description What the measurement lacks of the prediction is due to.
+             * @enum {string}
+             */
+            cause?: "none" | "paths" | "tcp" | "machine" | "unknown";
+            /** Reason */
+            reason: string;
+            /**
+             * Cpu
+             * @description Share of all cores in use.
+             */
+            cpu: number | null;
+            /**
+             * Own Cpu
+             * @description Share of all cores that this run used; null if it is not known.
+             */
+            own_cpu?: number | null;
+            /** Achieved Over Ideal */
+            achieved_over_ideal: number | null;
+            /**
+             * Abt Over Predicted
+             * @description Measured ABT by the predicted one without headers.
+             */
+            abt_over_predicted?: number | null;
+            /** @description Null where the paths of flows are not known. */
+            over_paths?: components["schemas"]["OverPathsResult"] | null;
+            /** Header Efficiency */
+            header_efficiency: number;
+            calibration: components["schemas"]["CalibrationResult"] | null;
+        };
+        /**
+         * FiveTuple
+         * @description A flow: its ends by the names of servers, or by address outside the network.
+         */
+        FiveTuple: {
+            /** Src */
+            src: string;
+            /** Dst */
+            dst: string;
+            /** Proto */
+            proto: number;
+            /** Sport */
+            sport: number;
+            /** Dport */
+            dport: number;
+        };
+        /** FlowColumns */
+        FlowColumns: {
+            /**
+             * Bytes
+             * @description Received by each flow's destination.
+             */
+            bytes: number[];
+        };
+        /** FlowDone */
+        FlowDone: {
+            /**
+             * Server
+             * @description Id of the server, or of the switch, that reports it.
+             */
+            server?: number | null;
+            /**
+             * At Secs
+             * @description On the session's clock; negative before the measurement.
+             */
+            at_secs: number;
+            /**
+             * At Nanos
+             * @description On the machine's monotonic clock; null: with its tick.
+             */
+            at_nanos: number | null;
+            /**
+             * Flow
+             * @description The row of the workload's flow.
+             */
+            flow?: number;
+            /**
+             * Answers
+             * @description The row of the workload's flow whose return traffic it is.
+             */
+            answers?: number;
+            /** @description Of return traffic, or of another application's flow. */
+            tuple?: components["schemas"]["FiveTuple"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "flow-done";
+            /**
+             * Reason
+             * @description Null or absent if it carried everything.
+             */
+            reason?: string | null;
+        };
+        /** FlowMeans */
+        FlowMeans: {
+            /** Flow */
+            flow: number;
+            /** Source */
+            source: string;
+            /** Destination */
+            destination: string;
+            /** Goodput Bits Per Sec */
+            goodput_bits_per_sec: number;
+            /** Ideal Bits Per Sec */
+            ideal_bits_per_sec: number;
+            /**
+             * As Predicted
+             * @description Whether the first path that it took was the predicted one; absent where none was.
+             */
+            as_predicted?: boolean;
+        };
+        /**
+         * FrameFlows
+         * @description The connections of the workload: ids of their servers, and the predicted rate with headers.
+         */
+        FrameFlows: {
+            /** Source */
+            source: number[];
+            /** Destination */
+            destination: number[];
+            /** Ideal Bits Per Sec */
+            ideal_bits_per_sec: number[];
+            /**
+             * Path
+             * @description Ids of the devices of the path that each is predicted to take, where that is known beforehand.
+             */
+            path?: number[][];
+        };
+        /** FrameHosts */
+        FrameHosts: {
+            /** Name */
+            name: string[];
+            /**
+             * Of Server
+             * @description The row of each server's host in `name`.
+             */
+            of_server: number[];
+        };
+        /**
+         * FrameLinks
+         * @description From port `a_port` of device `a` to port `b_port` of device `b`, by id.
+         */
+        FrameLinks: {
+            /** Id */
+            id: number[];
+            /** A */
+            a: number[];
+            /** B */
+            b: number[];
+            /** A Port */
+            a_port: number[];
+            /** B Port */
+            b_port: number[];
+            /** Level */
+            level: number[];
+            /**
+             * Rate Bits Per Sec
+             * @description Each way; absent where all have the network's rate.
+             */
+            rate_bits_per_sec?: number[];
+        };
+        /** FrameServers */
+        FrameServers: {
+            /** Id */
+            id: number[];
+            /** Name */
+            name: string[];
+            /**
+             * Digits
+             * @description Each one's address in its topology, for pictures.
+             */
+            digits?: number[][];
+        };
+        /** FrameSwitches */
+        FrameSwitches: {
+            /** Id */
+            id: number[];
+            /** Name */
+            name: string[];
+            /** Level */
+            level?: number[];
+            /**
+             * Digits
+             * @description Each one's address in its topology, for pictures.
+             */
+            digits?: number[][];
+        };
+        /** LeftOut */
+        LeftOut: {
+            /** Server */
+            server: string;
+            /** Count */
+            count: number;
+        };
+        /**
+         * LinkColumns
+         * @description Sent over each link since the tick before.
+         */
+        LinkColumns: {
+            /**
+             * Ab
+             * @description In units of the `network` frame's `unit_bytes`.
+             */
+            ab: number[];
+            /**
+             * Ba
+             * @description In units of the `network` frame's `unit_bytes`.
+             */
+            ba: number[];
+            /**
+             * Ab Packets
+             * @description Absent where a large network has no room.
+             */
+            ab_packets?: number[];
+            /**
+             * Ba Packets
+             * @description Absent where a large network has no room.
+             */
+            ba_packets?: number[];
+        };
+        /**
+         * LinkMeans
+         * @description A link over the whole measurement, from a to b and back.
+         */
+        LinkMeans: {
+            /** Link */
+            link: string;
+            /** Id */
+            id: number;
+            /** Level */
+            level: number;
+            /** Ab Bits Per Sec */
+            ab_bits_per_sec: number;
+            /** Ba Bits Per Sec */
+            ba_bits_per_sec: number;
+            /** Ab Packets */
+            ab_packets: number;
+            /** Ba Packets */
+            ba_packets: number;
+            /** Ab Drops */
+            ab_drops: number;
+            /** Ba Drops */
+            ba_drops: number;
+            /** Ab Longest Queue Bytes */
+            ab_longest_queue_bytes: number;
+            /** Ba Longest Queue Bytes */
+            ba_longest_queue_bytes: number;
+        };
+        /** NeighbourAlive */
+        NeighbourAlive: {
+            /**
+             * Server
+             * @description Id of the server, or of the switch, that reports it.
+             */
+            server?: number | null;
+            /**
+             * At Secs
+             * @description On the session's clock; negative before the measurement.
+             */
+            at_secs: number;
+            /**
+             * At Nanos
+             * @description On the machine's monotonic clock; null: with its tick.
+             */
+            at_nanos: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "neighbour-alive";
+            /** Neighbour */
+            neighbour: number;
+            /** Port */
+            port: number;
+        };
+        /** NeighbourDead */
+        NeighbourDead: {
+            /**
+             * Server
+             * @description Id of the server, or of the switch, that reports it.
+             */
+            server?: number | null;
+            /**
+             * At Secs
+             * @description On the session's clock; negative before the measurement.
+             */
+            at_secs: number;
+            /**
+             * At Nanos
+             * @description On the machine's monotonic clock; null: with its tick.
+             */
+            at_nanos: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "neighbour-dead";
+            /** Neighbour */
+            neighbour: number;
+            /** Port */
+            port: number;
+            /**
+             * Cause
+             * @example silence
+             * @example carrier
+             * @example report
+             */
+            cause: string;
+        };
+        /**
+         * NetworkFrame
+         * @description Opens an attempt at an emulation.
+         */
+        NetworkFrame: {
+            /** Family */
+            family: string;
+            /**
+             * Picture
+             * @description How a diagram arranges devices by their digits: servers in a row with level 0 below and other levels above (rows), in rings of groups (rings), in planes by the last digit (planes), or in a row under their switches (tiers); absent in runs from before it.
+             * @enum {string}
+             */
+            picture?: "rows" | "rings" | "planes" | "tiers";
+            /** Spec */
+            spec: {
+                [key: string]: unknown;
+            };
+            /**
+             * Whole
+             * @description False for a slice of a larger plan.
+             */
+            whole: boolean;
+            /**
+             * Gateways
+             * @description Ids of servers.
+             */
+            gateways?: number[];
+            /**
+             * Mode
+             * @enum {string}
+             */
+            mode: "containers" | "namespaces";
+            /**
+             * Dataplane
+             * @enum {string}
+             */
+            dataplane: "kernel" | "software";
+            /**
+             * Rate Bits Per Sec
+             * @description Of the slowest link, each way.
+             */
+            rate_bits_per_sec: number;
+            /** Mtu */
+            mtu: number;
+            /** Seed */
+            seed: number;
+            /** Settle Secs */
+            settle_secs: number;
+            /** Seconds */
+            seconds: number;
+            /**
+             * Header Efficiency
+             * @description The share of a link's rate that is payload.
+             */
+            header_efficiency: number;
+            servers: components["schemas"]["FrameServers"];
+            switches: components["schemas"]["FrameSwitches"];
+            links: components["schemas"]["FrameLinks"];
+            flows: components["schemas"]["FrameFlows"];
+            /** @description Before any fault. */
+            predicted: components["schemas"]["Predicted"];
+            /** Schedule */
+            schedule: components["schemas"]["ScheduledFault"][];
+            estimate: components["schemas"]["EmulationEstimate"];
+            /**
+             * Unit Bytes
+             * @description What ticks count bytes in; 1 if absent.
+             */
+            unit_bytes?: number;
+            /** @description Where servers are spread over several machines. */
+            hosts?: components["schemas"]["FrameHosts"];
+        };
+        /** NoPath */
+        NoPath: {
+            /**
+             * Server
+             * @description Id of the server, or of the switch, that reports it.
+             */
+            server?: number | null;
+            /**
+             * At Secs
+             * @description On the session's clock; negative before the measurement.
+             */
+            at_secs: number;
+            /**
+             * At Nanos
+             * @description On the machine's monotonic clock; null: with its tick.
+             */
+            at_nanos: number | null;
+            /**
+             * Flow
+             * @description The row of the workload's flow.
+             */
+            flow?: number;
+            /**
+             * Answers
+             * @description The row of the workload's flow whose return traffic it is.
+             */
+            answers?: number;
+            /** @description Of return traffic, or of another application's flow. */
+            tuple?: components["schemas"]["FiveTuple"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "no-path";
+        };
+        /**
+         * NodeError
+         * @description A message that a server's node did not accept.
+         */
+        NodeError: {
+            /**
+             * Server
+             * @description Id of the server, or of the switch, that reports it.
+             */
+            server?: number | null;
+            /**
+             * At Secs
+             * @description On the session's clock; negative before the measurement.
+             */
+            at_secs: number;
+            /**
+             * At Nanos
+             * @description On the machine's monotonic clock; null: with its tick.
+             */
+            at_nanos: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "node-error";
+            /** Message */
+            message: string;
+        };
+        /** NodeFlooding */
+        NodeFlooding: {
+            /**
+             * Server
+             * @description Id of the server, or of the switch, that reports it.
+             */
+            server?: number | null;
+            /**
+             * At Secs
+             * @description On the session's clock; negative before the measurement.
+             */
+            at_secs: number;
+            /**
+             * At Nanos
+             * @description On the machine's monotonic clock; null: with its tick.
+             */
+            at_nanos: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "node-flooding";
+            /** Messages */
+            messages: number;
+        };
+        /** NodeLost */
+        NodeLost: {
+            /**
+             * Server
+             * @description Id of the server, or of the switch, that reports it.
+             */
+            server?: number | null;
+            /**
+             * At Secs
+             * @description On the session's clock; negative before the measurement.
+             */
+            at_secs: number;
+            /**
+             * At Nanos
+             * @description On the machine's monotonic clock; null: with its tick.
+             */
+            at_nanos: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "node-lost";
+        };
+        /**
+         * NodeRefused
+         * @description A report or request of a server's node that was not accepted.
+         */
+        NodeRefused: {
+            /**
+             * Server
+             * @description Id of the server, or of the switch, that reports it.
+             */
+            server?: number | null;
+            /**
+             * At Secs
+             * @description On the session's clock; negative before the measurement.
+             */
+            at_secs: number;
+            /**
+             * At Nanos
+             * @description On the machine's monotonic clock; null: with its tick.
+             */
+            at_nanos: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "node-refused";
+            /** Message */
+            message: string;
+        };
+        /**
+         * OutsideNetwork
+         * @description The external network behind the gateways.
+         */
+        OutsideNetwork: {
+            /** Namespace */
+            namespace: string;
+            /** Address */
+            address: string;
+        };
+        /**
+         * OverPathsResult
+         * @description The measurement beside max-min fair rates over the paths that flows took, without headers.
+         */
+        OverPathsResult: {
+            /**
+             * Goodput Bits Per Sec
+             * @description What these paths allow.
+             */
+            goodput_bits_per_sec: number;
+            /**
+             * Abt Bits Per Sec
+             * @description What these paths allow.
+             */
+            abt_bits_per_sec: number;
+            /**
+             * Goodput Share
+             * @description Measured, of what the paths allow.
+             */
+            goodput_share: number;
+            /**
+             * Abt Share
+             * @description Measured, of what the paths allow.
+             */
+            abt_share: number;
+            /**
+             * Least Flow Share
+             * @description Of the flow that got least of its own fair rate.
+             */
+            least_flow_share: number;
+            /** Median Flow Share */
+            median_flow_share: number;
+        };
+        /** PathFailed */
+        PathFailed: {
+            /**
+             * Server
+             * @description Id of the server, or of the switch, that reports it.
+             */
+            server?: number | null;
+            /**
+             * At Secs
+             * @description On the session's clock; negative before the measurement.
+             */
+            at_secs: number;
+            /**
+             * At Nanos
+             * @description On the machine's monotonic clock; null: with its tick.
+             */
+            at_nanos: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "path-failed";
+            /** Reporter */
+            reporter: number;
+            /** Unreachable */
+            unreachable: number[];
+        };
+        /** PathSwitched */
+        PathSwitched: {
+            /**
+             * Server
+             * @description Id of the server, or of the switch, that reports it.
+             */
+            server?: number | null;
+            /**
+             * At Secs
+             * @description On the session's clock; negative before the measurement.
+             */
+            at_secs: number;
+            /**
+             * At Nanos
+             * @description On the machine's monotonic clock; null: with its tick.
+             */
+            at_nanos: number | null;
+            /**
+             * Flow
+             * @description The row of the workload's flow.
+             */
+            flow?: number;
+            /**
+             * Answers
+             * @description The row of the workload's flow whose return traffic it is.
+             */
+            answers?: number;
+            /** @description Of return traffic, or of another application's flow. */
+            tuple?: components["schemas"]["FiveTuple"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "path-switched";
+            /**
+             * Path
+             * @description Ids of its servers, both ends included.
+             */
+            path: number[];
+            /** From Path Id */
+            from_path_id?: number;
+            /**
+             * Reason
+             * @example failure
+             * @example adaptation
+             */
+            reason: string;
+        };
+        /**
+         * Predicted
+         * @description What the flow engine expects, headers included.
+         */
+        Predicted: {
+            /**
+             * Ideal Bits Per Sec
+             * @description Sum of the max-min fair rates.
+             */
+            ideal_bits_per_sec: number;
+            /**
+             * Abt Bits Per Sec
+             * @description Flows times the slowest one's rate.
+             */
+            abt_bits_per_sec: number;
+            /** Flows */
+            flows: number;
+            /** Dropped Flows */
+            dropped_flows: number;
+            /** Routing */
+            routing: string;
+        };
+        /**
+         * PredictedFrame
+         * @description What is expected from `at_secs` on, with the faults that are active then.
+         */
+        PredictedFrame: {
+            /**
+             * Ideal Bits Per Sec
+             * @description Sum of the max-min fair rates.
+             */
+            ideal_bits_per_sec: number;
+            /**
+             * Abt Bits Per Sec
+             * @description Flows times the slowest one's rate.
+             */
+            abt_bits_per_sec: number;
+            /** Flows */
+            flows: number;
+            /** Dropped Flows */
+            dropped_flows: number;
+            /** Routing */
+            routing: string;
+            /** At Secs */
+            at_secs: number;
+            /**
+             * Failed
+             * @description Devices and links that carry nothing, by name.
+             */
+            failed: string[];
+            /** Degraded */
+            degraded?: components["schemas"]["DegradedLink"][];
+        };
+        /** Probing */
+        Probing: {
+            /** Rounds */
+            rounds: number;
+            /** Mean Secs */
+            mean_secs: number;
+        };
+        /**
+         * ProgressEvent
+         * @description How far the run is. The only event of a stream that is no frame: it is neither kept nor numbered.
+         */
+        ProgressEvent: {
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "running" | "succeeded" | "failed" | "cancelled";
+            /** Progress */
+            progress: number;
+            /** Points Done */
+            points_done: number;
+            /** Points Total */
+            points_total: number;
+            /** Remaining Secs */
+            remaining_secs: number | null;
+        };
+        /**
+         * ProtocolEvent
+         * @description An event of a protocol's own.
+         */
+        ProtocolEvent: {
+            /**
+             * Server
+             * @description Id of the server, or of the switch, that reports it.
+             */
+            server?: number | null;
+            /**
+             * At Secs
+             * @description On the session's clock; negative before the measurement.
+             */
+            at_secs: number;
+            /**
+             * At Nanos
+             * @description On the machine's monotonic clock; null: with its tick.
+             */
+            at_nanos: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "protocol";
+            /**
+             * Name
+             * @description Its kind, as the protocol calls it.
+             * @example link-state-sent
+             */
+            name: string;
+            /** Cells */
+            cells: components["schemas"]["Cell"][];
+        };
+        /** Removing */
+        Removing: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            phase: "removing";
+        };
+        /**
+         * ReportFrame
+         * @description What an emulation measured, and what it is worth. Rates are goodput unless they are predicted or ideal.
+         */
+        ReportFrame: {
+            /**
+             * Point
+             * @description Always 0: an emulation is one point.
+             */
+            point?: number;
+            /**
+             * Ended
+             * @enum {string}
+             */
+            ended: "done" | "aborted" | "stopped";
+            verdict: components["schemas"]["Verdict"];
+            /** Aggregate Goodput Bits Per Sec */
+            aggregate_goodput_bits_per_sec: number;
+            /** Ideal Bits Per Sec */
+            ideal_bits_per_sec: number;
+            /** Header Efficiency */
+            header_efficiency: number;
+            /** Abt Bits Per Sec */
+            abt_bits_per_sec: number;
+            predicted: components["schemas"]["Predicted"];
+            /** Predicted Steps */
+            predicted_steps?: components["schemas"]["PredictedFrame"][];
+            total: components["schemas"]["WindowMeans"];
+            /** Windows */
+            windows: {
+                [key: string]: components["schemas"]["WindowMeans"];
+            };
+            fidelity: components["schemas"]["Fidelity"];
+            /** Faults */
+            faults: components["schemas"]["ReportedFault"][];
+            /** Path Switches */
+            path_switches: number;
+            probing: components["schemas"]["Probing"];
+            /** Events Left Out */
+            events_left_out: components["schemas"]["LeftOut"][];
+            /** Drops */
+            drops: {
+                [key: string]: number;
+            };
+            /** Per Server */
+            per_server: components["schemas"]["ServerMeans"][];
+            /** Per Link */
+            per_link: components["schemas"]["LinkMeans"][];
+            /** Per Flow */
+            per_flow: components["schemas"]["FlowMeans"][];
+            series: components["schemas"]["cubeyard__frames__report__Series"];
+            /** Timings */
+            timings: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * ReportedFault
+         * @description A fault that was injected, and how the network took it. Times count from the injection, unless named at.
+         */
+        ReportedFault: {
+            /**
+             * Id
+             * @description `f1`, `f2`, ... of the experiment; `l1`, `l2`, ... injected meanwhile.
+             */
+            id: string;
+            /**
+             * Kind
+             * @description As the engine's catalogue of fault kinds names it.
+             */
+            kind: string;
+            /** Targets */
+            targets: string[];
+            /** At Secs */
+            at_secs: number;
+            /**
+             * Until Secs
+             * @description Null: permanently.
+             */
+            until_secs: number | null;
+            /**
+             * Flap Secs
+             * @description On and off for this long each; null: once.
+             */
+            flap_secs: number | null;
+            /** Injected At Secs */
+            injected_at_secs: number;
+            /**
+             * Recovered At Secs
+             * @description Null: active to the end.
+             */
+            recovered_at_secs: number | null;
+            /** At Nanos */
+            at_nanos: number;
+            /** Detected Secs */
+            detected_secs: number | null;
+            /** First Move Secs */
+            first_move_secs: number | null;
+            /** Last Move Secs */
+            last_move_secs: number | null;
+            /**
+             * Moves
+             * @description Flows that took another path within 30 s.
+             */
+            moves: number;
+            /**
+             * Recovered Secs
+             * @description Until the goodput was back at 95 % of before.
+             */
+            recovered_secs: number | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ScheduledFault
+         * @description A fault of the run. The parameters of its kind stand beside these fields.
+         */
+        ScheduledFault: {
+            /**
+             * Id
+             * @description `f1`, `f2`, ... of the experiment; `l1`, `l2`, ... injected meanwhile.
+             */
+            id: string;
+            /**
+             * Kind
+             * @description As the engine's catalogue of fault kinds names it.
+             */
+            kind: string;
+            /** Targets */
+            targets: string[];
+            /** At Secs */
+            at_secs: number;
+            /**
+             * Until Secs
+             * @description Null: permanently.
+             */
+            until_secs: number | null;
+            /**
+             * Flap Secs
+             * @description On and off for this long each; null: once.
+             */
+            flap_secs: number | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * SecondFrame
+         * @description Ten ticks as one.
+         */
+        SecondFrame: {
+            /**
+             * Tick
+             * @description The fabric's number of it.
+             */
+            tick: number;
+            /**
+             * At Secs
+             * @description On the session's clock; negative while settling.
+             */
+            at_secs: number;
+            /**
+             * Phase
+             * @enum {string}
+             */
+            phase: "settling" | "before" | "during" | "after";
+            links: components["schemas"]["LinkColumns"];
+            servers: components["schemas"]["ServerColumns"];
+            /**
+             * Goodput Bits Per Sec
+             * @description Mean over the last second.
+             */
+            goodput_bits_per_sec: number;
+            /**
+             * Abt Bits Per Sec
+             * @description Mean over the last second.
+             */
+            abt_bits_per_sec: number;
+            /**
+             * Cpu
+             * @description Share of all cores of the machine.
+             */
+            cpu: number;
+            /** @description Absent where there are too many flows. */
+            flows?: components["schemas"]["FlowColumns"];
+            /**
+             * Retransmits
+             * @description By row of the flow.
+             */
+            retransmits?: [
+                number,
+                number
+            ][];
+            /**
+             * Link Drops
+             * @description Packets that found a full queue.
+             */
+            link_drops?: [
+                number,
+                number,
+                number
+            ][];
+            /**
+             * Queues
+             * @description Bytes that wait at a link's ends.
+             */
+            queues?: [
+                number,
+                number,
+                number
+            ][];
+            /**
+             * Cut Off Flows
+             * @description Flows that lost an end or every path; ABT is of the others.
+             */
+            cut_off_flows?: number;
+            /**
+             * Drops
+             * @description Packets servers dropped, by reason.
+             */
+            drops?: {
+                [key: string]: number;
+            };
+            /** Events */
+            events?: (components["schemas"]["NeighbourDead"] | components["schemas"]["NeighbourAlive"] | components["schemas"]["PathSwitched"] | components["schemas"]["PathFailed"] | components["schemas"]["NoPath"] | components["schemas"]["FlowDone"] | components["schemas"]["Carrier"] | components["schemas"]["NodeLost"] | components["schemas"]["NodeRefused"] | components["schemas"]["NodeError"] | components["schemas"]["NodeFlooding"] | components["schemas"]["EventsLost"] | components["schemas"]["EventsLeftOut"] | components["schemas"]["FabricFailure"] | components["schemas"]["FaultInEffect"] | components["schemas"]["ProtocolEvent"])[];
+            /**
+             * Routes
+             * @description Flows that have a new path: [row, ids of its servers].
+             */
+            routes?: [
+                number,
+                number[]
+            ][];
+            /**
+             * Counts
+             * @description Events that are only counted, by kind.
+             */
+            counts?: {
+                [key: string]: number;
+            };
+            /**
+             * Secs
+             * @description The time that it stands for.
+             */
+            secs: number;
+        };
+        /**
+         * Sending
+         * @description Traffic for `secs`: one pair, then the workload before and during the measurement.
+         */
+        Sending: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            phase: "calibrating" | "measuring" | "settling";
+            /** Secs */
+            secs: number;
+        };
+        /**
+         * ServerColumns
+         * @description Of each server, since the tick before.
+         */
+        ServerColumns: {
+            /**
+             * Received
+             * @description Goodput of the flows that end here.
+             */
+            received: number[];
+            /**
+             * Relayed
+             * @description Passed on for others.
+             */
+            relayed: number[];
+            /**
+             * Cpu
+             * @description Share of one core, of the server's process.
+             */
+            cpu: number[];
+        };
+        /** ServerMeans */
+        ServerMeans: {
+            /** Server */
+            server: string;
+            /** Id */
+            id: number;
+            /** Sent Bits Per Sec */
+            sent_bits_per_sec: number;
+            /** Received Bits Per Sec */
+            received_bits_per_sec: number;
+            /** Relayed Bits Per Sec */
+            relayed_bits_per_sec: number;
+        };
+        /**
+         * SimulatingFrame
+         * @description What there is of a point so far. It may come again from the start, when another worker takes the run up.
+         */
+        SimulatingFrame: {
+            /** Point */
+            point: number;
+            /**
+             * Topology
+             * @description The row of the experiment's topology.
+             */
+            topology: number;
+            /** Seed */
+            seed: number;
+            /** Failure Kind */
+            failure_kind: ("server" | "switch" | "link" | "rack") | null;
+            /** Failure Ratio */
+            failure_ratio: number | null;
+            result: components["schemas"]["SimulationSoFar"];
+        };
+        /**
+         * SimulationFrame
+         * @description One point's result, packet by packet.
+         */
+        SimulationFrame: {
+            /** Point */
+            point: number;
+            /**
+             * Topology
+             * @description The row of the experiment's topology.
+             */
+            topology: number;
+            /** Seed */
+            seed: number;
+            /** Failure Kind */
+            failure_kind: ("server" | "switch" | "link" | "rack") | null;
+            /** Failure Ratio */
+            failure_ratio: number | null;
+            result: components["schemas"]["Simulation"];
+        };
+        /**
+         * SimulationSoFar
+         * @description What there is of a simulation at a moment of its virtual time.
+         */
+        SimulationSoFar: {
+            /** Seed */
+            seed: number;
+            /** Simulated Secs */
+            simulated_secs: number;
+            /** Flows */
+            flows: number;
+            completion_secs: components["schemas"]["CompletionSecs"];
+            completion_distribution: components["schemas"]["Distribution"];
+            /**
+             * @description With workload `requests`.
+             * @default null
+             */
+            latency_secs: components["schemas"]["LatencySecs"] | null;
+            /**
+             * @description With workload `requests`.
+             * @default null
+             */
+            latency_distribution: components["schemas"]["Distribution"] | null;
+            bytes: components["schemas"]["PacketBytes"];
+            /**
+             * Drops
+             * @description Data packets.
+             */
+            drops: number;
+            /** Ack Drops */
+            ack_drops: number;
+            /** Retransmits */
+            retransmits: number;
+            /** Timeouts */
+            timeouts: number;
+            /**
+             * Marks
+             * @description ECN marks.
+             */
+            marks: number;
+            /** Packet Hops */
+            packet_hops: number;
+            series: components["schemas"]["cubeyard__experiments__results__Series"];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * StateFrame
+         * @description The run entered a state.
+         */
+        StateFrame: {
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "running" | "succeeded" | "failed" | "cancelled";
+            /**
+             * Attempt
+             * @description How often a worker has begun it.
+             */
+            attempt: number;
+            /** Reason */
+            reason: string;
+        };
+        /**
+         * StopAllFrame
+         * @description Every fault was recovered at once, and scheduled ones were cancelled.
+         */
+        StopAllFrame: {
+            /** Why */
+            why: string;
+            /**
+             * Recovered
+             * @description Whether no fault is active any more.
+             */
+            recovered: boolean;
+            /** At Secs */
+            at_secs: number;
+        };
+        /**
+         * TickFrame
+         * @description What happened since the tick before.
+         */
+        TickFrame: {
+            /**
+             * Tick
+             * @description The fabric's number of it.
+             */
+            tick: number;
+            /**
+             * At Secs
+             * @description On the session's clock; negative while settling.
+             */
+            at_secs: number;
+            /**
+             * Phase
+             * @enum {string}
+             */
+            phase: "settling" | "before" | "during" | "after";
+            links: components["schemas"]["LinkColumns"];
+            servers: components["schemas"]["ServerColumns"];
+            /**
+             * Goodput Bits Per Sec
+             * @description Mean over the last second.
+             */
+            goodput_bits_per_sec: number;
+            /**
+             * Abt Bits Per Sec
+             * @description Mean over the last second.
+             */
+            abt_bits_per_sec: number;
+            /**
+             * Cpu
+             * @description Share of all cores of the machine.
+             */
+            cpu: number;
+            /** @description Absent where there are too many flows. */
+            flows?: components["schemas"]["FlowColumns"];
+            /**
+             * Retransmits
+             * @description By row of the flow.
+             */
+            retransmits?: [
+                number,
+                number
+            ][];
+            /**
+             * Link Drops
+             * @description Packets that found a full queue.
+             */
+            link_drops?: [
+                number,
+                number,
+                number
+            ][];
+            /**
+             * Queues
+             * @description Bytes that wait at a link's ends.
+             */
+            queues?: [
+                number,
+                number,
+                number
+            ][];
+            /**
+             * Cut Off Flows
+             * @description Flows that lost an end or every path; ABT is of the others.
+             */
+            cut_off_flows?: number;
+            /**
+             * Drops
+             * @description Packets servers dropped, by reason.
+             */
+            drops?: {
+                [key: string]: number;
+            };
+            /** Events */
+            events?: (components["schemas"]["NeighbourDead"] | components["schemas"]["NeighbourAlive"] | components["schemas"]["PathSwitched"] | components["schemas"]["PathFailed"] | components["schemas"]["NoPath"] | components["schemas"]["FlowDone"] | components["schemas"]["Carrier"] | components["schemas"]["NodeLost"] | components["schemas"]["NodeRefused"] | components["schemas"]["NodeError"] | components["schemas"]["NodeFlooding"] | components["schemas"]["EventsLost"] | components["schemas"]["EventsLeftOut"] | components["schemas"]["FabricFailure"] | components["schemas"]["FaultInEffect"] | components["schemas"]["ProtocolEvent"])[];
+            /**
+             * Routes
+             * @description Flows that have a new path: [row, ids of its servers].
+             */
+            routes?: [
+                number,
+                number[]
+            ][];
+            /**
+             * Counts
+             * @description Events that are only counted, by kind.
+             */
+            counts?: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * Up
+         * @description Every server is up and wired.
+         */
+        Up: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            phase: "up";
+            /** Prepare Secs */
+            prepare_secs?: number;
+            /** Containers Secs */
+            containers_secs?: number;
+            /** Wire Secs */
+            wire_secs?: number;
+            /** Up Secs */
+            up_secs?: number;
+            outside?: components["schemas"]["OutsideNetwork"];
+        };
+        /**
+         * Verdict
+         * @description Whether the hypothesis held. The hypothesis's own fields stand beside these.
+         */
+        Verdict: {
+            /**
+             * Outcome
+             * @description Inconclusive: it was not met while this machine was busy, which may have been the cause.
+             * @enum {string}
+             */
+            outcome: "held" | "broken" | "inconclusive" | "none";
+            /** Sentence */
+            sentence: string;
+            /** Unit */
+            unit?: string;
+            /** Worst */
+            worst?: number | null;
+            /** Violations */
+            violations?: number;
+            /** Broken At Secs */
+            broken_at_secs?: number | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * WindowMeans
+         * @description Means over a stretch of the measured time.
+         */
+        WindowMeans: {
+            /** Secs */
+            secs: number;
+            /** Goodput Bits Per Sec */
+            goodput_bits_per_sec: number;
+            /**
+             * Least Goodput Bits Per Sec
+             * @description Of any second.
+             */
+            least_goodput_bits_per_sec: number;
+            /**
+             * Abt Bits Per Sec
+             * @description Flows times the slowest one's mean rate, of flows that were not cut off; of the whole run: the mean of its stretches by time.
+             */
+            abt_bits_per_sec: number;
+            /**
+             * Least Abt Bits Per Sec
+             * @description Of any second.
+             */
+            least_abt_bits_per_sec: number;
+            /**
+             * Stalled Flows
+             * @description Flows that carried nothing in all of the time.
+             */
+            stalled_flows: number;
+            /**
+             * Most Stalled Flows
+             * @description Flows without progress in the worst second.
+             */
+            most_stalled_flows?: number;
+            /**
+             * Cut Off Flows
+             * @description Flows that lost an end or every path at any time; ABT is of the others.
+             */
+            cut_off_flows?: number;
+            /** Retransmits */
+            retransmits: number;
+            /** Drops */
+            drops: number;
+            /** Cpu */
+            cpu: number;
+        };
+        /**
+         * Series
+         * @description Columns in time: row `i` is at `(i + 1) * step_secs`.
+         */
+        cubeyard__experiments__results__Series: {
+            /** Step Secs */
+            step_secs: number;
+            /** Goodput Gbps */
+            goodput_gbps: number[];
+            /**
+             * Drops
+             * @description In the step.
+             */
+            drops: number[];
+            /**
+             * Timeouts
+             * @description In the step.
+             */
+            timeouts: number[];
+            /**
+             * Finished
+             * @description Complete flows so far.
+             */
+            finished: number[];
+            /**
+             * Queue Bytes
+             * @description What waits at the watched link.
+             * @default null
+             */
+            queue_bytes: number[] | null;
+            /**
+             * Window Packets
+             * @description Of the watched flow, if there is one.
+             * @default null
+             */
+            window_packets: number[] | null;
+        };
+        /**
+         * Series
+         * @description One point a second, each the mean of the second before.
+         */
+        cubeyard__frames__report__Series: {
+            /** At Secs */
+            at_secs: number[];
+            /** Goodput Bits Per Sec */
+            goodput_bits_per_sec: number[];
+            /** Abt Bits Per Sec */
+            abt_bits_per_sec: number[];
+        };
+        /**
+         * RunFrames
+         * @description The payload of each kind of event in a run's stream.
+         */
+        RunFrames: {
+            state: components["schemas"]["StateFrame"];
+            point: components["schemas"]["PointFrame"];
+            simulation: components["schemas"]["SimulationFrame"];
+            simulating: components["schemas"]["SimulatingFrame"];
+            /** Figure */
+            figure: {
+                [key: string]: unknown;
+            };
+            network: components["schemas"]["NetworkFrame"];
+            /** Phase */
+            phase: components["schemas"]["Deploying"] | components["schemas"]["Up"] | components["schemas"]["Sending"] | components["schemas"]["Calibrated"] | components["schemas"]["Removing"];
+            tick: components["schemas"]["TickFrame"];
+            second: components["schemas"]["SecondFrame"];
+            fault: components["schemas"]["FaultFrame"];
+            predicted: components["schemas"]["PredictedFrame"];
+            "stop-all": components["schemas"]["StopAllFrame"];
+            report: components["schemas"]["ReportFrame"];
+            progress: components["schemas"]["ProgressEvent"];
         };
     };
     responses: {
@@ -5022,6 +8357,120 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    read_work: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                revision: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkProgress"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_marks: {
+        parameters: {
+            query?: {
+                /** @description Only cables with an end in this rack. */
+                rack?: string | null;
+                /** @description Only these. */
+                state?: ("done" | "exception") | null;
+                /** @description Only cables above this number. */
+                after?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                revision: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MarkPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    write_marks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                revision: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MarkChanges"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MarkPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     list_export_formats: {
         parameters: {
             query?: never;
@@ -5090,7 +8539,10 @@ export interface operations {
                 /** @description An earlier revision; the head if left out. */
                 revision?: number | null;
             };
-            header?: never;
+            header?: {
+                /** @description ETags of the client's copies. */
+                "If-None-Match"?: string | null;
+            };
             path: {
                 /** @description The identifier that the server gave. */
                 id: string;
@@ -5108,6 +8560,13 @@ export interface operations {
                 content: {
                     "*/*": string;
                 };
+            };
+            /** @description The client's copy is still the same. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
@@ -5314,11 +8773,85 @@ export interface operations {
                     "*/*": string;
                 };
             };
+            /** @description The bytes that `Range` asked for. */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": string;
+                };
+            };
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
             409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            /** @description The range lies outside the file. */
+            416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_engines: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EngineList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_fault_kinds: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FaultKindList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];
@@ -5361,13 +8894,78 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    simulate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SimulateRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Simulation"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_reference_network: {
+        parameters: {
+            query: {
+                servers: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReferenceNetwork"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     list_experiments: {
         parameters: {
             query?: {
                 cursor?: string | null;
                 /** @description Those of this saved plan. */
                 plan?: string | null;
-                kind?: ("prediction" | "sweep" | "emulation") | null;
+                kind?: ("prediction" | "sweep" | "simulation" | "emulation") | null;
                 /** @description Those that ask the same question. */
                 content_hash?: string | null;
                 /** @description Words of the name. */
@@ -5573,7 +9171,7 @@ export interface operations {
                 /** @description Any of these. */
                 state?: ("queued" | "running" | "succeeded" | "failed" | "cancelled")[] | null;
                 /** @description Any of these. */
-                kind?: ("prediction" | "sweep" | "figure" | "emulation")[] | null;
+                kind?: ("prediction" | "sweep" | "simulation" | "figure" | "emulation")[] | null;
                 /** @description Words of the title. */
                 q?: string;
                 experiment?: string | null;
@@ -5740,10 +9338,10 @@ export interface operations {
                          * Event
                          * @enum {string}
                          */
-                        event: "state" | "point" | "figure" | "progress" | "network" | "phase" | "tick" | "second" | "fault" | "predicted" | "stop-all" | "report";
+                        event: "state" | "point" | "simulation" | "simulating" | "figure" | "network" | "phase" | "tick" | "second" | "fault" | "predicted" | "stop-all" | "report" | "progress";
                         /**
                          * Data
-                         * @description JSON. `state`: {state, attempt, reason}. `point`: a `PointFrame`. `figure`: the figure's document, with `partial: true` while it grows. `progress`: {state, progress, points_done, points_total, remaining_secs}. Of emulations: `network` begins an attempt and says what the columns of each `tick` are; `second` adds ten of them up; `predicted` says what is expected from `at_secs` on, with what has `failed` then and the links that are `degraded`: `[{link, kind, rate_bits_per_sec or loss_ratio}]`; `report` ends it.
+                         * @description JSON: the field of `RunFrames` that has the event's name. Of emulations: `network` begins an attempt and names the columns of each `tick`; `second` adds ten of them up; `predicted` tells what is expected from `at_secs` on; `report` ends it.
                          */
                         data: string;
                     };
@@ -5887,6 +9485,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Machine"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_emulation_profile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProfileRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmulationProfile"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -6080,6 +9711,147 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    list_captures: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CaptureList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    start_capture: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CaptureRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Capture"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_capture: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description The identifier that the server gave. */
+                capture: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-pcapng": string;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    delete_capture: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description The identifier that the server gave. */
+                capture: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     inspect_server: {
         parameters: {
             query?: never;
@@ -6101,6 +9873,116 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ServerState"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_services: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    send_service_message: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the list of services names it. */
+                service: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ServiceMessage"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceExchange"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    inspect_switch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SwitchState"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -6378,10 +10260,54 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    import_prices: {
+        parameters: {
+            query: {
+                /** @description Where the prices are from, like a quotation's number. */
+                source: string;
+                /** @description When they were quoted. */
+                date: string;
+                /** @description Only say what would change. */
+                trial?: boolean;
+            };
+            header?: never;
+            path: {
+                book: string;
+                version: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PriceImport"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     search_parts: {
         parameters: {
             query?: {
-                kind?: ("switch" | "nic" | "server" | "cable" | "transceiver" | "rack" | "container" | "tray" | "label" | "labour") | null;
+                kind?: ("switch" | "nic" | "server" | "cable" | "transceiver" | "rack" | "container" | "room" | "tray" | "shelf" | "rail" | "pdu" | "cord" | "tie" | "label" | "labour") | null;
                 /** @description Every word must occur in the SKU, the name or the manufacturer. */
                 q?: string;
                 book?: string | null;
@@ -6500,6 +10426,35 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CurrentSession"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];

@@ -6,7 +6,7 @@ import { Empty } from "@/ui/marks";
 export function ErrorPage({ error }: { error: unknown }) {
   return (
     <Shell>
-      <ProblemView title="The page met an error" error={error} onRetry={() => location.reload()} />
+      <ProblemView title="This page has an error" error={error} onRetry={() => location.reload()} />
     </Shell>
   );
 }
@@ -15,9 +15,9 @@ export function NotFoundPage() {
   return (
     <Shell>
       <h1 className="visually-hidden">Not found</h1>
-      <Empty title="There is nothing at this address">
+      <Empty title="Not found">
         <p>
-          Go to <Link to="/">the working plan</Link>, <Link to="/compare">the comparison</Link> or{" "}
+          Go to <Link to="/">the current plan</Link>, <Link to="/compare">the comparison</Link> or{" "}
           <Link to="/catalog">the catalog</Link>.
         </p>
       </Empty>

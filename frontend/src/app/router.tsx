@@ -5,6 +5,7 @@ import {
   lazyRouteComponent,
   Outlet,
 } from "@tanstack/react-router";
+import { loadFaultKinds } from "@/features/shared/fault-kinds";
 import { readExperimentsSearch, readRunSearch, readRunsSearch } from "@/features/shared/run-url";
 import { readPlanSearch } from "@/features/shared/url-state";
 import { ErrorPage, NotFoundPage } from "./fallbacks";
@@ -26,6 +27,29 @@ const plan = createRoute({
 const home = createRoute({ getParentRoute: () => plan, path: "/" });
 const planNew = createRoute({ getParentRoute: () => plan, path: "/plans/new" });
 const planSaved = createRoute({ getParentRoute: () => plan, path: "/plans/$id" });
+
+export interface CrewSearch {
+  revision?: number;
+  rack?: string;
+  /** `C00012`: the cable on screen. */
+  cable?: string;
+}
+
+const crew = createRoute({
+  getParentRoute: () => root,
+  path: "/plans/$id/crew",
+  validateSearch: (search: Record<string, unknown>): CrewSearch => {
+    const revision = Number(search.revision);
+    const text = (key: "rack" | "cable") =>
+      typeof search[key] === "string" && search[key] !== "" ? { [key]: search[key].slice(0, 120) } : {};
+    return {
+      ...(Number.isInteger(revision) && revision > 0 && { revision }),
+      ...text("rack"),
+      ...text("cable"),
+    };
+  },
+  component: lazyRouteComponent(() => import("@/features/crew/crew-page")),
+});
 
 export interface CompareSearch {
   /** Saved ids, `ex.…` examples and `z.…` packed specs, by commas. */
@@ -80,6 +104,7 @@ const experiments = createRoute({
   getParentRoute: () => root,
   path: "/experiments",
   validateSearch: readExperimentsSearch,
+  loader: loadFaultKinds,
   component: lazyRouteComponent(() => import("@/features/experiments/experiments-page")),
 });
 const runs = createRoute({
@@ -92,6 +117,7 @@ const run = createRoute({
   getParentRoute: () => root,
   path: "/runs/$id",
   validateSearch: readRunSearch,
+  loader: loadFaultKinds,
   component: lazyRouteComponent(() => import("./run-route")),
 });
 
@@ -106,6 +132,12 @@ const figure = createRoute({
   component: lazyRouteComponent(() => import("@/features/figures/figure-page")),
 });
 
+const settings = createRoute({
+  getParentRoute: () => root,
+  path: "/settings",
+  component: lazyRouteComponent(() => import("@/features/settings/settings-page")),
+});
+
 const reference = createRoute({
   getParentRoute: () => root,
   path: "/api",
@@ -115,6 +147,7 @@ const reference = createRoute({
 export const router = createRouter({
   routeTree: root.addChildren([
     plan.addChildren([home, planNew, planSaved]),
+    crew,
     compare,
     catalog,
     experiments,
@@ -123,6 +156,7 @@ export const router = createRouter({
     figures,
     figure,
     reference,
+    settings,
   ]),
   defaultPreload: "intent",
   // Plain `key=value` text: names like 0132 stay text and links stay readable.

@@ -6,6 +6,7 @@ const VIEWS: RunViews = {
   figure: lazy(() => import("@/features/runs/figure-run")),
   engines: {
     flow: lazy(() => import("@/features/runs/flow-run")),
+    packet: lazy(() => import("@/features/runs/packet-run")),
     emulation: lazy(() => import("@/features/emulation/emulation-run")),
   },
 };

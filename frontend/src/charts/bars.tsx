@@ -11,7 +11,7 @@ import type { ChartColumn, ChartCommon } from "./types";
 export interface BarItem {
   id: string;
   label: string;
-  /** Null: not known. */
+  /** Null: unknown. */
   value: number | null;
   /** The value as the page writes it. */
   display?: string;
@@ -101,9 +101,7 @@ export function Bars({ items, domain, format, tokens, width, label, axisLabel }:
   const rows = items.length * ROW_PX;
   const height = rows + (axisLabel === undefined ? 4 : 40);
   const spoken = items
-    .map(
-      (item) => `${item.label} ${item.value === null ? "not known" : (item.display ?? format(item.value))}`,
-    )
+    .map((item) => `${item.label} ${item.value === null ? "unknown" : (item.display ?? format(item.value))}`)
     .join(", ");
   return (
     <svg
@@ -152,7 +150,7 @@ export function Bars({ items, domain, format, tokens, width, label, axisLabel }:
             </text>
             {value === null ? (
               <text x={names + 4} y={i * ROW_PX + ROW_PX / 2} dy="0.35em" fill={tokens.muted}>
-                not known
+                unknown
               </text>
             ) : (
               <>

@@ -8,7 +8,9 @@ import { barColumns } from "./bars";
 import { fileNameOf } from "./chart-frame";
 import { toCsv } from "./csv";
 import { LineChart } from "./line-chart";
-import { mergedRows, nearestIndex } from "./series";
+import { readingsAt, readoutText } from "./plot-readout";
+import { MARGIN, plotScales } from "./plot-scales";
+import { bandSegments, mergedRows, nearestIndex, segmentsOf } from "./series";
 import { SmallMultiples, sharedDomains } from "./small-multiples";
 
 describe("csv", () => {
@@ -51,6 +53,71 @@ describe("series", () => {
       expect(Math.abs(points[nearestIndex(points, x)]!.x - x)).toBeCloseTo(best, 9);
     }
     expect(nearestIndex([], 3)).toBe(-1);
+  });
+});
+
+describe("scales of a plot", () => {
+  const line = (ys: number[]) => ({ id: "a", label: "a", points: ys.map((y, x) => ({ x, y })) });
+
+  it("contain zero, the data and every band", () => {
+    const banded = { ...line([3, 4]), band: [{ x: 0, low: -2, high: 9 }] };
+    const { x, y } = plotScales({ series: [banded] }, 400, 200);
+    expect(x.domain()).toEqual([0, 1]);
+    expect(y.domain()[0]).toBeLessThanOrEqual(-2);
+    expect(y.domain()[1]).toBeGreaterThanOrEqual(9);
+    expect(y(y.domain()[0]!)).toBe(200 - MARGIN.bottom);
+  });
+
+  it("keep a given domain as it is, and have a width for one point and for none", () => {
+    expect(plotScales({ series: [line([7])], yDomain: [0, 33] }, 400, 200).y.domain()).toEqual([0, 33]);
+    for (const series of [[], [line([7])]]) {
+      const [x0, x1] = plotScales({ series }, 10, 200).x.domain();
+      expect(x1! - x0!).toBe(1);
+    }
+  });
+});
+
+describe("readout", () => {
+  it("takes the nearest point of a line and the step that holds", () => {
+    const points = [
+      { x: 0, y: 1 },
+      { x: 10, y: 2 },
+    ];
+    const read = readingsAt(
+      [
+        { id: "line", label: "line", points },
+        { id: "steps", label: "steps", points, steps: true },
+        { id: "none", label: "none", points: [] },
+      ],
+      8,
+    );
+    expect(read.map(({ index, point }) => [index, point.y])).toEqual([
+      [0, 2],
+      [1, 1],
+    ]);
+  });
+
+  it("gives up the unit, then the name of the axis, when the text is long", () => {
+    const text = `time 3 s: ${"x".repeat(50)}`;
+    expect(readoutText(text, "time", 600)).toEqual({ shown: text, unitHasRoom: true });
+    expect(readoutText(text, "time", 400)).toEqual({ shown: text, unitHasRoom: false });
+    expect(readoutText(text, "time", 200)).toEqual({ shown: text.slice(5), unitHasRoom: false });
+  });
+});
+
+describe("gaps", () => {
+  const points = [0, 1, 5, 9, 10].map((x) => ({ x, y: x, ...((x === 5 || x === 9) && { gap: true }) }));
+
+  it("part a line and its band at the same places, and lose no point", () => {
+    expect(segmentsOf(points).map((segment) => segment.map(({ x }) => x))).toEqual([[0, 1], [5], [9, 10]]);
+    expect(segmentsOf(points).flat()).toEqual(points);
+    const band = points.map(({ x }) => ({ x, low: 0, high: 1 }));
+    expect(bandSegments(band, points).map((segment) => segment.map(({ x }) => x))).toEqual([
+      [0, 1],
+      [5],
+      [9, 10],
+    ]);
+    expect(segmentsOf([])).toEqual([]);
   });
 });
 
@@ -126,6 +193,30 @@ describe("charts on the page", () => {
     act(() => toggle.click());
     expect(toggle.getAttribute("aria-pressed")).toBe("true");
     expect([...host.querySelectorAll("td")].map((cell) => cell.textContent)).toEqual(["BCube", "$92,340"]);
+  });
+
+  it("draw no line over missing values, and a dot for a value alone", () => {
+    const points = Array.from({ length: 40 }, (_, x) => ({
+      x,
+      y: 1,
+      ...((x === 10 || x === 20 || x === 21) && { gap: true }),
+    }));
+    act(() =>
+      root.render(
+        <LineChart
+          title="ABT"
+          theme="light"
+          provenance="seed 7"
+          xLabel="time"
+          yLabel="Mb/s"
+          series={[{ id: "abt", label: "ABT", points }]}
+        />,
+      ),
+    );
+    const line = host.querySelector("svg g path")!.getAttribute("d")!;
+    expect(line.match(/M/g)).toHaveLength(4);
+    expect(line.match(/L/g)).toHaveLength(40 - 4);
+    expect(host.querySelectorAll("svg g circle")).toHaveLength(1);
   });
 
   it("read values with the arrow keys and share the crosshair", () => {

@@ -9,3 +9,4 @@ export { toCsv } from "./csv";
 export { LineChart } from "./line-chart";
 export { SmallMultiples, type SmallMultiplesProps } from "./small-multiples";
 export type { ChartColumn, ChartCommon, LineChartProps, LineSeries, Point } from "./types";
+export { useWidth } from "./use-width";

@@ -34,7 +34,7 @@ export function LineChart(props: LineChartProps) {
         series.length > 1 && (
           <ul className={styles.legend}>
             {series.map((s, i) => {
-              const look = seriesLook(tokens, i);
+              const look = seriesLook(tokens, s.look ?? i);
               return (
                 <li key={s.id}>
                   <svg width="24" height="10" aria-hidden="true">

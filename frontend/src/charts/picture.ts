@@ -29,7 +29,7 @@ export function standaloneSvg(
 
 export async function svgToPng(svg: string, ratio = 2): Promise<Blob> {
   const size = /width="([\d.]+)" height="([\d.]+)"/.exec(svg);
-  if (!size) throw new Error("The chart has no size yet.");
+  if (!size) throw new Error("The chart is not drawn yet.");
   const url = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
   try {
     const image = new Image();
@@ -39,7 +39,7 @@ export async function svgToPng(svg: string, ratio = 2): Promise<Blob> {
     canvas.width = Math.round(Number(size[1]) * ratio);
     canvas.height = Math.round(Number(size[2]) * ratio);
     const context = canvas.getContext("2d");
-    if (!context) throw new Error("This browser gives no 2D canvas.");
+    if (!context) throw new Error("This browser cannot draw pictures (no 2D canvas).");
     context.drawImage(image, 0, 0, canvas.width, canvas.height);
     return await new Promise((resolve, reject) => {
       canvas.toBlob(

@@ -24,6 +24,26 @@ export function mergedRows(series: readonly { points: readonly { x: number; y: n
   return { xs, ys };
 }
 
+/** Points by the stretches that a line may join: a point with a gap before it begins another. */
+export function segmentsOf<P extends Point>(points: readonly P[]): P[][] {
+  const segments: P[][] = [];
+  for (const point of points) {
+    const last = segments.at(-1);
+    if (last && !point.gap) last.push(point);
+    else segments.push([point]);
+  }
+  return segments;
+}
+
+/** A band by the same stretches as its points. */
+export function bandSegments<B extends { x: number }>(band: readonly B[], points: readonly Point[]): B[][] {
+  const segments = segmentsOf(points).map((segment) => {
+    const [from, to] = [segment[0]!.x, segment.at(-1)!.x];
+    return band.filter(({ x }) => from <= x && x <= to);
+  });
+  return segments.filter((segment) => segment.length > 0);
+}
+
 /** Index of the point nearest to x; points ascend in x. -1 without points. */
 export function nearestIndex(points: readonly { x: number }[], x: number): number {
   let [low, high] = [0, points.length - 1];

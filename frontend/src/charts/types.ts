@@ -21,6 +21,8 @@ export interface ChartCommon {
 export interface Point {
   x: number;
   y: number;
+  /** Values between the point before and this one are missing: no line joins the two. */
+  gap?: boolean;
 }
 
 export interface LineSeries {
@@ -34,6 +36,8 @@ export interface LineSeries {
   pointsOnly?: boolean;
   /** Each value holds until the next one. */
   steps?: boolean;
+  /** Number of its look; its place among the series when absent. */
+  look?: number;
 }
 
 export interface LineChartProps extends ChartCommon {

@@ -1,13 +1,17 @@
-/** Elevations of the racks around the selection: the group of the first selected rack, or the first group. */
+/** Elevations of the racks around the selection: both ends of selected cables, else the group of the first selected rack. */
 
 import { useMemo } from "react";
-import { highlightOf, type PlanModel, type Selection } from "@/scene";
+import { cableRacks, highlightOf, type PlanModel, type Selection } from "@/scene";
 import { PlanCanvas, type PlanCanvasProps } from "./plan-canvas";
 
 /** Most racks side by side before a group is cut down to the part around the selection. */
 const MAX_RACKS = 16;
 
 export function elevationRacks(model: PlanModel, selection: Selection): readonly number[] {
+  if (selection?.kind === "cable") {
+    const ends = [...new Set(selection.ids.flatMap((cable) => cableRacks(model, cable)))];
+    if (ends.length > 0 && ends.length <= MAX_RACKS) return ends;
+  }
   const highlight = highlightOf(model, selection);
   const chosen = highlight
     ? ([...highlight.racks.toArray()][0] ??

@@ -17,7 +17,7 @@ export function pictureCanvas(
   canvas.width = Math.max(1, Math.round(size.width * ratio));
   canvas.height = Math.max(1, Math.round(size.height * ratio));
   const context = canvas.getContext("2d");
-  if (!context) return Promise.reject(new Error("This browser gives no 2D canvas."));
+  if (!context) return Promise.reject(new Error("This browser cannot draw pictures (no 2D canvas)."));
   const palette = paletteOf(theme);
   context.fillStyle = palette.tokens.background;
   context.fillRect(0, 0, canvas.width, canvas.height);

@@ -22,7 +22,7 @@ export function HeatLegend({ heat, theme }: { heat: LinkHeat; theme: ThemeName }
             <span>{heat.format(domain[1])}</span>
           </>
         ) : (
-          <span>no link carries anything</span>
+          <span>no traffic on any link</span>
         )}
       </div>
       {domain && idle > 0 && (
@@ -37,7 +37,7 @@ export function HeatLegend({ heat, theme }: { heat: LinkHeat; theme: ThemeName }
               strokeDasharray="2 3"
             />
           </svg>
-          {plural(idle, "link")} carry nothing
+          {plural(idle, "link")} unused
         </span>
       )}
     </div>

@@ -1,79 +1,24 @@
 /** The plan as a picture that can be looked into: pan, zoom, hover, select, by pointer and by keyboard. */
 
-import {
-  type Ref,
-  useEffect,
-  useId,
-  useImperativeHandle,
-  useLayoutEffect,
-  useMemo,
-  useRef,
-  useState,
-} from "react";
-import {
-  buildOverlay,
-  buildView,
-  type ColourBy,
-  DEFAULT_ORBIT,
-  describeView,
-  type Face,
-  floorMarks,
-  type HitItem,
-  highlightOf,
-  type LinkHeat,
-  type LinksMode,
-  type PlanModel,
-  type Selection,
-  type Struck,
-  VIEW_TITLES,
-  type ViewKind,
-  type ViewOptions,
-} from "@/scene";
+import { type Ref, useEffect, useId, useMemo, useRef, useState } from "react";
+import { DEFAULT_ORBIT, describeView, type HitItem, type Selection } from "@/scene";
 import { formatPercent, formatShare, THEMES, type ThemeName } from "@/units";
 import { CanvasTooltip, type Hovered } from "./canvas-tooltip";
-import { pictureCanvas } from "./export";
 import styles from "./plan-canvas.module.css";
-import { type PaintStats, Stage } from "./stage";
-import { toSvg } from "./svg-painter";
-import { compose, fitTransform } from "./transform";
+import type { Stage } from "./stage";
+import { compose } from "./transform";
+import { type PlanCanvasHandle, useCanvasHandle } from "./use-canvas-handle";
 import { usePlanInput } from "./use-plan-input";
+import { type Shows, usePlanPicture } from "./use-plan-picture";
 import { useSize } from "./use-size";
-import { useZoom, ZOOM_STEP } from "./use-zoom";
+import { useStage } from "./use-stage";
+import { useZoom } from "./use-zoom";
+import { type ViewInfo, viewInfo } from "./view-info";
 
-export interface ViewInfo {
-  zoomPercent: number;
-  /** "N of M": links drawn, links there are, and what was counted. */
-  drawn: number;
-  total: number;
-  what: string;
-  stats: PaintStats;
-}
+export type { PlanCanvasHandle, ViewInfo };
 
-export interface PlanCanvasHandle {
-  zoomIn(): void;
-  zoomOut(): void;
-  fit(): void;
-  pan(dxPx: number, dyPx: number): void;
-  /** All of the view, not only the part in sight, with the selection. */
-  toSvg(provenance?: string): string;
-  toPngBlob(ratio?: number): Promise<Blob>;
-  focus(): void;
-}
-
-export interface PlanCanvasProps {
-  model: PlanModel;
-  view: ViewKind;
-  selection?: Selection;
-  colourBy?: ColourBy;
-  linksMode?: LinksMode;
-  /** Links by what they carry instead of by level. */
-  heat?: LinkHeat;
-  /** What is broken; it is marked on the floor. */
-  struck?: Struck;
+export interface PlanCanvasProps extends Shows {
   theme: ThemeName;
-  /** Racks of the elevations; all when absent. */
-  racks?: readonly number[];
-  face?: Face;
   onSelect?: (selection: Selection) => void;
   onHover?: (item: HitItem | null) => void;
   onView?: (info: ViewInfo) => void;
@@ -87,13 +32,12 @@ export interface PlanCanvasProps {
   className?: string;
 }
 
+/** The caption has a line of its own below the picture. */
 const CAPTION_PX = 16;
 
 export function PlanCanvas(props: PlanCanvasProps) {
-  const { model, view, heat, struck, theme, racks, face, onSelect, onHover, onView } = props;
+  const { model, view, heat, struck, theme, onSelect, onHover, onView } = props;
   const selection = props.selection ?? null;
-  const colourBy = props.colourBy ?? "power";
-  const linksMode = props.linksMode ?? "trunk";
   const frame = useRef<HTMLDivElement>(null);
   const baseCanvas = useRef<HTMLCanvasElement>(null);
   const overCanvas = useRef<HTMLCanvasElement>(null);
@@ -101,32 +45,11 @@ export function PlanCanvas(props: PlanCanvasProps) {
   const size = useSize(frame);
   const [orbit, setOrbit] = useState(DEFAULT_ORBIT);
   const [hover, setHover] = useState<Hovered | null>(null);
-  const [stats, setStats] = useState<PaintStats>({ links: 0, selectedLinks: 0, baseMs: 0, overlayMs: 0 });
   const [zoomPercent, setZoomPercent] = useState(100);
   const helpId = useId();
 
-  const aspect = Math.max(0.2, Math.round((size.width / Math.max(1, size.height)) * 5) / 5);
-  const options = useMemo<ViewOptions>(
-    () => ({ colourBy, linksMode, heat, racks, face, aspect, orbit }),
-    [colourBy, linksMode, heat, racks, face, aspect, orbit],
-  );
-  const list = useMemo(() => buildView(model, view, options), [model, view, options]);
-  const highlight = useMemo(() => highlightOf(model, selection), [model, selection]);
-  const overlay = useMemo(
-    () => (highlight ? buildOverlay(model, view, highlight, options) : null),
-    [model, view, highlight, options],
-  );
-  const marks = useMemo(
-    () => (struck && view === "floor" ? floorMarks(model, struck) : null),
-    [model, view, struck],
-  );
-  const { x: bx, y: by, width: bw, height: bh } = list.bounds;
-  // The caption has a line of its own below the picture.
-  const foot = props.caption === false ? 0 : CAPTION_PX;
-  const fit = useMemo(
-    () => fitTransform({ x: bx, y: by, width: bw, height: bh }, { ...size, height: size.height - foot }),
-    [bx, by, bw, bh, size, foot],
-  );
+  const picture = usePlanPicture(props, { orbit, size, foot: props.caption === false ? 0 : CAPTION_PX });
+  const { options, list, highlight, marks, fit } = picture;
 
   const zoom = useZoom(
     frame,
@@ -138,80 +61,18 @@ export function PlanCanvas(props: PlanCanvasProps) {
     },
   );
 
-  useLayoutEffect(() => {
-    if (!baseCanvas.current || !overCanvas.current) return;
-    const made = new Stage(baseCanvas.current, overCanvas.current, (painted) => {
-      setStats((before) =>
-        before.links === painted.links && before.selectedLinks === painted.selectedLinks
-          ? before
-          : { ...painted },
-      );
-    });
-    stage.current = made;
-    return () => {
-      made.destroy();
-      stage.current = null;
-    };
-  }, []);
-
-  // Order matters: picture and place first, then the size, which paints at once.
-  useLayoutEffect(() => stage.current?.setPicture(list, theme), [list, theme]);
-  useLayoutEffect(() => stage.current?.setOverlay(overlay), [overlay]);
-  useLayoutEffect(() => stage.current?.setMarks(marks?.batches ?? []), [marks]);
-  useLayoutEffect(() => {
-    stage.current?.setTransform(compose(fit, zoom.current()), false);
-  }, [fit, zoom]);
-  useLayoutEffect(() => {
-    if (size.width > 0) stage.current?.resize(size, window.devicePixelRatio || 1);
-  }, [size]);
-  useEffect(() => stage.current?.setHover(hover?.hit ?? null), [hover]);
+  const stats = useStage({ stage, baseCanvas, overCanvas, picture, theme, size, zoom, hover });
   // Another view is another place: its zoom starts anew. A changed plan keeps the place.
   // biome-ignore lint/correctness/useExhaustiveDependencies: `view` is the trigger, not an input
   useEffect(() => zoom.reset(), [view, zoom]);
 
-  const info = useMemo<ViewInfo>(() => {
-    if (highlight)
-      return {
-        zoomPercent,
-        drawn: highlight.cables.length,
-        total: highlight.totalCables,
-        what: `cables of ${highlight.label}`,
-        stats,
-      };
-    const single = stats.links > 0;
-    const drawn = single ? stats.links : list.drawn;
-    return {
-      zoomPercent,
-      drawn,
-      total: list.total,
-      what: single ? (view === "logical" ? "links, one by one" : "cables, one by one") : list.what,
-      stats,
-    };
-  }, [highlight, list, stats, view, zoomPercent]);
+  const info = useMemo(
+    () => viewInfo({ highlight, list, stats, view, zoomPercent }),
+    [highlight, list, stats, view, zoomPercent],
+  );
   useEffect(() => onView?.(info), [info, onView]);
 
-  const above = useMemo(() => [...(overlay ?? []), ...(marks?.batches ?? [])], [overlay, marks]);
-  useImperativeHandle(
-    props.handleRef,
-    () => ({
-      zoomIn: () => zoom.zoomBy(ZOOM_STEP),
-      zoomOut: () => zoom.zoomBy(1 / ZOOM_STEP),
-      fit: () => zoom.reset(),
-      pan: (dx, dy) => zoom.panBy(dx, dy),
-      toSvg: (provenance) =>
-        toSvg(list, {
-          theme,
-          size,
-          overlay: above,
-          title: VIEW_TITLES[view],
-          description: describeView(model, view, options),
-          provenance,
-        }),
-      toPngBlob: (ratio = 2) => pictureCanvas(list, above, theme, size, ratio),
-      focus: () => frame.current?.focus(),
-    }),
-    [zoom, list, above, theme, size, view, model, options],
-  );
+  useCanvasHandle(props.handleRef, { frame, model, view, picture, theme, size, zoom });
 
   const shown = { model, heat, struck };
   const { announced, handlers } = usePlanInput({

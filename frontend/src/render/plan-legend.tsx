@@ -36,7 +36,11 @@ export function PlanLegend({ model, view, colourBy, theme, onLevel, selectedLeve
   );
   const racksColoured = view === "floor" || view === "3d" || view === "matrix";
   const title =
-    view === "matrix" ? "Cables a pair" : scale.kind === "flat" ? `${scale.title}, every rack` : scale.title;
+    view === "matrix"
+      ? "Cables per pair"
+      : scale.kind === "flat"
+        ? `${scale.title}, every rack`
+        : scale.title;
   return (
     <div className={styles.legend}>
       {racksColoured && stops.length > 0 && (

@@ -5,7 +5,7 @@
 import { cableRacks, memoised, type PlanModel } from "./model";
 import { type PathBatch, PathBuilder } from "./primitives";
 import { type LineStyle, levelStyle } from "./strokes";
-import { trayRoute, trayTap } from "./tray-routes";
+import { bundleRoute, trayTap } from "./tray-routes";
 import { trayWidthMetres } from "./tray-width";
 import { MAX_SINGLE_LINES } from "./view";
 
@@ -70,18 +70,17 @@ export function cableLines(
 
 /** x, y pairs of a cable that leaves its rack, in the lane that it has in every picture. */
 export function cablePathOf(model: PlanModel, cable: number): number[] {
-  const [a, b] = cableRacks(model, cable);
-  return cablePath(model, a, b, lanes(model)[cable]!, trayWidthMetres(model));
+  return bundlePath(model, model.cables.bundle[cable]!, lanes(model)[cable]!, trayWidthMetres(model));
 }
 
-/** x, y pairs of a cable between two racks; `lane` is its place across the tray, -0.5..0.5. */
-export function cablePath(model: PlanModel, a: number, b: number, lane: number, width: number): number[] {
-  const route = trayRoute(model, a, b);
-  if (!route) {
+/** x, y pairs of a cable of a bundle; `lane` is its place across the tray, -0.5..0.5. */
+export function bundlePath(model: PlanModel, bundle: number, lane: number, width: number): number[] {
+  const [a, b] = [model.bundleA[bundle]!, model.bundleB[bundle]!];
+  const points = bundleRoute(model, bundle);
+  if (!points) {
     const { x, y } = model.racks;
     return [x[a]!, y[a]!, x[b]!, y[a]!, x[b]!, y[b]!];
   }
-  const points = route.points;
   const shift = lane * width;
   const path: number[] = [];
   const last = points.length - 2;

@@ -12,7 +12,7 @@ import {
 } from "@/units";
 import type { HitItem } from "./hit";
 import { csrSlice, type PlanModel } from "./model";
-import { itemName } from "./selection";
+import { idsOfItem, itemName } from "./selection";
 import { COLOUR_BY_TITLES, VIEW_TITLES, type ViewKind, type ViewOptions } from "./view";
 
 export interface Description {
@@ -24,7 +24,8 @@ export function describe(model: PlanModel, item: HitItem): Description {
   return { title: itemName(model, item.kind, item.id), lines: linesOf(model, item) };
 }
 
-function linesOf(model: PlanModel, { kind, id }: HitItem): string[] {
+function linesOf(model: PlanModel, item: HitItem): string[] {
+  const { kind, id } = item;
   const { scene, racks, devices, cables } = model;
   switch (kind) {
     case "rack": {
@@ -59,17 +60,19 @@ function linesOf(model: PlanModel, { kind, id }: HitItem): string[] {
       const t = scene.trays;
       return [
         `${plural(t.cables[id] ?? 0, "cable")} \u00b7 ${formatCount(t.area_cm2[id])}\u00a0cm\u00b2`,
-        `filled ${formatPercent(t.fill[id])}`,
+        `fill ${formatPercent(t.fill[id])}`,
         levelSplit(model, model.trayLevels, id),
       ].filter((line) => line !== "");
     }
     case "bundle": {
       const b = scene.bundles;
-      return [
-        `${plural(b.cables[id] ?? 0, "cable")} \u00b7 ${formatMetres(b.length_metres[id])}`,
-        levelSplit(model, model.bundleLevels, id),
-        `pull order ${formatCount(b.pull_order[id])}`,
-      ].filter((line) => line !== "");
+      return idsOfItem(model, item).flatMap((bundle) =>
+        [
+          `${plural(b.cables[bundle] ?? 0, "cable")} \u00b7 ${formatMetres(b.length_metres[bundle])}`,
+          levelSplit(model, model.bundleLevels, bundle),
+          `pull order ${formatCount(b.pull_order[bundle])}`,
+        ].filter((line) => line !== ""),
+      );
     }
     case "level": {
       const switches = devices.level.reduce((n, level) => n + (level === id ? 1 : 0), 0);

@@ -33,9 +33,15 @@ export interface SceneDocument {
     power_watts: Column;
     weight_kg: readonly (number | null)[];
     cables_leaving: Column;
+    /** Where the rack's cables join the trays. */
+    tray_x_metres: Column;
+    tray_y_metres: Column;
   };
   devices: {
+    /** As the paper writes it: `0132`, `<3,001>`. */
     name: readonly string[];
+    /** The DNS label that every export uses: `h0132`, `s3-001`. */
+    host: readonly string[];
     /** 0 server, 1 switch. */
     kind: Column;
     /** Switch level; -1 for a server. */
@@ -75,6 +81,11 @@ export interface SceneDocument {
     diameter_mm: Column;
     length_metres: Column;
     pull_order: Column;
+    /**
+     * The trays of each bundle from rack_a to rack_b, as runs of consecutive trays: the first, and the one past the last
+     * (one less than the last where the run goes down).
+     */
+    tray_runs: readonly (readonly Column[])[];
   };
 }
 

@@ -15,7 +15,14 @@ import type { Face, ViewOptions } from "./view";
 
 /** Between racks of a line, and between lines, in U; the upper part of the line gap holds nothing, the lower the names. */
 const RACK_GAP = 3;
+/** Of at most so many racks there is room between them for a ruler of units. */
+const RULED_RACKS = 2;
+const RULED_GAP = 9;
 const LINE_GAP = 5;
+/** From so many px a U on, marks of the ruler, which are 5 U apart, do not touch each other. */
+const RULER_SCALE = 2.6;
+/** More cables than this are not drawn between the racks. */
+const DRAWN_CABLES = 8;
 /** Frame of a rack around its devices. */
 const POST = 0.45;
 
@@ -30,6 +37,10 @@ export interface RackPlace {
 
 export interface ElevationLayout {
   places: readonly RackPlace[];
+  /** Between racks of a line, in U. */
+  gap: number;
+  /** Whether each rack has a ruler of its units at its right. */
+  ruled: boolean;
   byRack: ReadonlyMap<number, RackPlace>;
   width: number;
   height: number;
@@ -44,7 +55,9 @@ export function elevationLayout(model: PlanModel, options: ViewOptions): Elevati
     const widths = racks.map((rack) => model.racks.width[rack]! / RACK_UNIT_METRES);
     const tallest = racks.reduce((most, rack) => Math.max(most, model.racks.units[rack]!), 1);
     const line = tallest + LINE_GAP;
-    const whole = widths.reduce((sum, width) => sum + width + RACK_GAP, 0);
+    const ruled = racks.length <= RULED_RACKS;
+    const gap = ruled ? RULED_GAP : RACK_GAP;
+    const whole = widths.reduce((sum, width) => sum + width + gap, 0);
     // The number of lines that wastes least of the place.
     let lines = 1;
     let best = 0;
@@ -65,11 +78,13 @@ export function elevationLayout(model: PlanModel, options: ViewOptions): Elevati
       }
       const height = model.racks.units[rack]!;
       places.push({ rack, x, y: y + tallest - height, width: widths[i]!, height });
-      x += widths[i]! + RACK_GAP;
-      right = Math.max(right, x - RACK_GAP);
+      x += widths[i]! + gap;
+      right = Math.max(right, x - gap);
     });
     return {
       places,
+      gap,
+      ruled,
       byRack: new Map(places.map((place) => [place.rack, place])),
       width: right,
       height: y + line,
@@ -104,6 +119,8 @@ export function elevationList(model: PlanModel, options: ViewOptions): DisplayLi
   const lineMarks = new LabelBuilder();
   const leaders = new PathBuilder();
   const unitMarks = new LabelBuilder();
+  const ruler = new PathBuilder();
+  const rulerMarks = new LabelBuilder();
   let devices = 0;
   for (const place of layout.places) {
     frames.add(place.x, place.y - POST, place.width, place.height + 2 * POST, "rack");
@@ -135,7 +152,7 @@ export function elevationList(model: PlanModel, options: ViewOptions): DisplayLi
       place.x + place.width / 2,
       place.y + place.height + POST,
       "ink",
-      place.width + RACK_GAP,
+      place.width + layout.gap,
     );
     for (const mark of levelPlaces(model, place)) {
       if (place.x > 0) {
@@ -147,7 +164,12 @@ export function elevationList(model: PlanModel, options: ViewOptions): DisplayLi
       leaders.add(0, place.x - 1.3, mark.apart, place.x - 0.2, mark.y);
     }
     for (const unit of unitsMarked(place.height))
-      unitMarks.add(`${unit}`, place.x - 0.35, place.y + place.height - unit + 0.5, "muted", RACK_GAP, 1);
+      if (layout.ruled) {
+        const y = place.y + place.height - unit + 0.5;
+        ruler.add(0, place.x + place.width, y, place.x + place.width + 0.6, y);
+        rulerMarks.add(`${unit}`, place.x + place.width + 0.9, y, "muted");
+      } else
+        unitMarks.add(`${unit}`, place.x - 0.35, place.y + place.height - unit + 0.5, "muted", RACK_GAP, 1);
   }
   return {
     batches: [
@@ -166,9 +188,16 @@ export function elevationList(model: PlanModel, options: ViewOptions): DisplayLi
         maxScale: 13,
       }),
       unitMarks.batch({ sizePx: 11, align: "right", baseline: "middle", minScale: 13 }),
+      ruler.batch([{ colour: "rackEdge", width: 1 }], { minScale: RULER_SCALE }),
+      rulerMarks.batch({ sizePx: 11, align: "left", baseline: "middle", minScale: RULER_SCALE }),
       rackNames.batch({ sizePx: 12, weight: 600, align: "center", baseline: "top", offsetPx: [0, 3] }),
     ],
-    bounds: { x: -RACK_GAP * 2, y: -POST * 2, width: layout.width + RACK_GAP * 2.6, height: layout.height },
+    bounds: {
+      x: -RACK_GAP * 2,
+      y: -POST * 2,
+      width: layout.width + RACK_GAP * (layout.ruled ? 3.6 : 2.6),
+      height: layout.height,
+    },
     hits,
     drawn: devices,
     total: model.devices.count,
@@ -254,5 +283,39 @@ export function elevationOverlay(model: PlanModel, highlight: Highlight, options
     relatedDevices.batch({ insetPx: 0.6 }),
     selected.batch({ stroke: { colour: "selection", width: 2 } }),
     names.batch({ sizePx: 11, align: "center", baseline: "middle" }),
+    ...cablesBetween(model, highlight, layout, face),
   ];
+}
+
+/** A few selected cables as lines from device to device, with the unit of each end. */
+function cablesBetween(model: PlanModel, highlight: Highlight, layout: ElevationLayout, face: Face): Batch[] {
+  const lines = new PathBuilder();
+  const units = new LabelBuilder();
+  const alone = highlight.racks.count() + highlight.devices.count() + highlight.trays.count() === 0;
+  const { aDevice, bDevice } = model.cables;
+  for (const cable of alone && highlight.cables.length <= DRAWN_CABLES ? highlight.cables : []) {
+    const boxes = [aDevice[cable]!, bDevice[cable]!].flatMap((device) => {
+      const place = layout.byRack.get(model.devices.rack[device]!);
+      if (!place) return [];
+      const box = deviceBox(model, device, place, face);
+      units.add(`U${model.devices.unit[device]!}`, place.x - 0.6, box[1] + box[3] / 2, "ink");
+      return [box];
+    });
+    const [left, right] = boxes.sort(([a], [b]) => a - b);
+    if (left && right) lines.add(0, ...between(left, right));
+  }
+  return [
+    lines.batch([{ colour: "selection", width: 2 }]),
+    units.batch({ sizePx: 11, weight: 600, align: "right", baseline: "middle", minScale: RULER_SCALE }),
+  ];
+}
+
+type Box = ReturnType<typeof deviceBox>;
+
+/** From the right edge of one device to the left edge of the other; of one above the other, outside around their right edges. */
+function between([ax, ay, aw, ah]: Box, [bx, by, bw, bh]: Box): number[] {
+  const [aMid, bMid] = [ay + ah / 2, by + bh / 2];
+  if (ax + aw <= bx) return [ax + aw, aMid, bx, bMid];
+  const out = Math.max(ax + aw, bx + bw) + 1;
+  return [ax + aw, aMid, out, aMid, out, bMid, bx + bw, bMid];
 }

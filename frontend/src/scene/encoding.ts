@@ -17,7 +17,7 @@ export interface ColourScale {
   title: string;
   /** "flat" when every rack has the same value (then the ramp would show noise), "none" without any value. */
   kind: "ramp" | "flat" | "categories" | "none";
-  /** Smallest and largest value. */
+  /** What the ramp stands for: up to the largest value, from the smallest one or below it. */
   domain: readonly [number, number];
   /** Legend marks from low to high. */
   stops: readonly { colour: ColourRef; text: string }[];
@@ -37,6 +37,8 @@ export interface ColourScale {
 /** Below this relative spread all racks count as equal. */
 const FLAT_SPREAD = 0.005;
 const LEGEND_STOPS = 5;
+/** The ramp stands for at least this share of the largest value: small differences are to look small. */
+const LEAST_SPREAD = 0.25;
 
 export function colourScale(model: PlanModel, by: ColourBy): ColourScale {
   const values = valuesOf(model, by);
@@ -55,6 +57,7 @@ export function colourScale(model: PlanModel, by: ColourBy): ColourScale {
       : high - low <= Math.abs(high) * FLAT_SPREAD
         ? "flat"
         : "ramp";
+  if (kind === "ramp") low = Math.min(low, high * (1 - LEAST_SPREAD));
   const coloured = kind === "ramp" || kind === "categories";
   const stepOf = (value: number): number => {
     if (kind === "categories")

@@ -1,6 +1,6 @@
 /** What a selection adds to the floor plan: everything else steps back, its racks, trays and cables come forward. */
 import { plural } from "@/units";
-import { cableLines, cablePath } from "./cable-lines";
+import { bundlePath, cableLines } from "./cable-lines";
 import { type ColourScale, colourScale } from "./encoding";
 import { calmScale, rackBox } from "./floor";
 import { heatStyle } from "./heat";
@@ -63,7 +63,7 @@ function linkBatches(model: PlanModel, highlight: Highlight, { heat }: ViewOptio
   const width = trayWidthMetres(model);
   bundles.forEach((bundle, place) => {
     const lane = (place + 0.5) / bundles.length - 0.5;
-    const path = cablePath(model, model.bundleA[bundle]!, model.bundleB[bundle]!, lane, width);
+    const path = bundlePath(model, bundle, lane, width);
     for (let level = 0; level < model.levelCount; level++) {
       const cables = model.bundleLevels[bundle * model.levelCount + level]!;
       if (cables > 0) (cables >= 16 ? thick : thin).add(level, ...path);

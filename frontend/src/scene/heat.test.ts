@@ -73,7 +73,7 @@ test("an item is described by its fullest link", () => {
   const heat = heatOf((cable) => (cable === 5 ? 90 : 10));
   expect(hottestOf(model, heat, { kind: "device", id: device })).toBe(5);
   expect(hottestOf(model, heat, { kind: "rack", id: model.devices.rack[device]! })).toBe(5);
-  expect(describeHeat(model, heat, { kind: "cable", id: 5 })).toBe("Flows: 90 (100\u00a0% of the most)");
+  expect(describeHeat(model, heat, { kind: "cable", id: 5 })).toBe("Flows: 90 (100\u00a0% of maximum)");
   expect(
     describeHeat(
       model,

@@ -6,7 +6,7 @@ import { formatPercent, RAMP_STEPS } from "@/units";
 import type { HitItem } from "./hit";
 import { csrSlice, type PlanModel } from "./model";
 import type { ColourRef, StrokeStyle } from "./primitives";
-import { bundlesOfTray } from "./selection";
+import { bundlesOfTray, idsOfItem } from "./selection";
 import type { LineStyle } from "./strokes";
 
 export interface LinkHeat {
@@ -14,7 +14,7 @@ export interface LinkHeat {
   title: string;
   /** By cable; NaN for one that is no part of it, which is not drawn. */
   values: ArrayLike<number>;
-  /** What the ramp stands for; from the least to the most of the values if not given. */
+  /** What the ramp stands for; from the minimum to the maximum of the values if not given. */
   domain?: readonly [number, number];
   format: (value: number) => string;
 }
@@ -88,7 +88,7 @@ export function heatStyle(heat: LinkHeat, widthPx: number): LineStyle {
   return { strokes, of: classOf };
 }
 
-/** Cables from the least loaded to the most, as many of the fullest as `limit` allows. */
+/** Cables from the least to the most loaded, as many of the most loaded as `limit` allows. */
 export function coldToHot(heat: LinkHeat, cables: Uint32Array, limit: number): Uint32Array {
   const order = cables
     .filter((cable) => !Number.isNaN(heat.values[cable]))
@@ -97,7 +97,8 @@ export function coldToHot(heat: LinkHeat, cables: Uint32Array, limit: number): U
 }
 
 /** The fullest of the cables of an item: its index, or -1 when the item has none. */
-export function hottestOf(model: PlanModel, heat: LinkHeat, { kind, id }: HitItem): number {
+export function hottestOf(model: PlanModel, heat: LinkHeat, item: HitItem): number {
+  const { kind, id } = item;
   let hottest = -1;
   const take = (cables: Iterable<number>) => {
     for (const cable of cables)
@@ -108,7 +109,8 @@ export function hottestOf(model: PlanModel, heat: LinkHeat, { kind, id }: HitIte
   else if (kind === "device") take(csrSlice(model.deviceCables, id));
   else if (kind === "rack")
     for (const device of csrSlice(model.rackDevices, id)) take(csrSlice(model.deviceCables, device));
-  else if (kind === "bundle") take(csrSlice(model.bundleCables, id));
+  else if (kind === "bundle")
+    for (const bundle of idsOfItem(model, item)) take(csrSlice(model.bundleCables, bundle));
   else if (kind === "tray")
     for (const bundle of bundlesOfTray(model, id)) take(csrSlice(model.bundleCables, bundle));
   return hottest;
@@ -126,7 +128,7 @@ export function describeHeat(model: PlanModel, heat: LinkHeat, item: HitItem): s
   const { domain } = heatScale(heat);
   if (hottest < 0 || !domain) return "";
   const value = heat.values[hottest]!;
-  const subject = item.kind === "cable" ? heat.title : `${heat.title}, fullest link`;
-  const most = heat.domain ? heat.format(domain[1]) : "the most";
+  const subject = item.kind === "cable" ? heat.title : `${heat.title}, most loaded link`;
+  const most = heat.domain ? heat.format(domain[1]) : "maximum";
   return `${subject}: ${heat.format(value)} (${formatPercent(value / domain[1])} of ${most})`;
 }

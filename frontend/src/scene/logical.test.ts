@@ -17,6 +17,7 @@ function planOf(
   const fill = <T>(value: T) => new Array<T>(count).fill(value);
   const devices: SceneDocument["devices"] = {
     name: [...servers, ...switches.map(([name]) => name)],
+    host: [...servers, ...switches.map(([name]) => name)],
     kind: [...servers.map(() => 0), ...switches.map(() => 1)],
     level: [...servers.map(() => -1), ...switches.map(([, level]) => level)],
     rack: fill(0),

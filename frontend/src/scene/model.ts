@@ -35,6 +35,7 @@ export interface RackColumns {
 export interface DeviceColumns {
   count: number;
   names: readonly string[];
+  hosts: readonly string[];
   kind: Uint8Array;
   level: Int8Array;
   rack: Int32Array;
@@ -154,7 +155,11 @@ function turnedOver(scene: SceneDocument): SceneDocument {
   const turn = (ys: Column) => ys.map((y) => scene.enclosure.width_metres - y);
   return {
     ...scene,
-    racks: { ...scene.racks, y_metres: turn(scene.racks.y_metres) },
+    racks: {
+      ...scene.racks,
+      y_metres: turn(scene.racks.y_metres),
+      tray_y_metres: turn(scene.racks.tray_y_metres),
+    },
     trays: {
       ...scene.trays,
       y0_metres: turn(scene.trays.y0_metres),
@@ -187,6 +192,7 @@ export function createModel(
   const devices: DeviceColumns = {
     count: deviceCount,
     names: d.name,
+    hosts: d.host,
     kind: Uint8Array.from(d.kind),
     level: Int8Array.from(d.level),
     rack: Int32Array.from(d.rack),

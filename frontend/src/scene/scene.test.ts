@@ -1,97 +1,61 @@
 import { describe, expect, it } from "vitest";
 import {
   type Batch,
-  Bitset,
   buildOverlay,
   buildView,
+  bundlesOfPair,
   cableRacks,
   colourScale,
   createModel,
   csrSlice,
   type DisplayList,
   describe as describeItem,
-  HitIndex,
   highlightOf,
+  idsOfItem,
+  itemName,
   rackMatrix,
+  type SceneDocument,
   sameSelection,
   toggleSelection,
   type ViewKind,
   type ViewOptions,
 } from "./index";
 import { sampleBcube } from "./testing/sample-plan";
-import { trayRoute } from "./tray-routes";
+import { bundleRoute, traysOfBundle, trayTap } from "./tray-routes";
 
 const VIEWS: readonly ViewKind[] = ["floor", "elevations", "logical", "matrix", "3d"];
 const OPTIONS: ViewOptions = { colourBy: "power", linksMode: "trunk", aspect: 1.5 };
-
-function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 4294967296;
-  };
-}
 
 function modelOf(n: number, groups: number) {
   const { scene, cables, topology } = sampleBcube(n, groups);
   return createModel(scene, cables, topology);
 }
 
+/** The scene with one more bundle: between the racks of a bundle that crosses, over the other crossing. */
+function withTwin(scene: SceneDocument): SceneDocument {
+  const { bundles, trays } = scene;
+  const crossings = trays.kind.flatMap((kind, tray) => (kind === "crossing" ? [tray] : []));
+  const of = bundles.tray_runs.findIndex((runs) => runs.some(([first]) => crossings.includes(first!)));
+  const more = <T>(column: readonly T[], value: T) => [...column, value];
+  const used = bundles.tray_runs[of]!.find(([first]) => crossings.includes(first!))!;
+  const other = crossings.find((tray) => tray !== used[0])!;
+  return {
+    ...scene,
+    bundles: {
+      rack_a: more(bundles.rack_a, bundles.rack_a[of]!),
+      rack_b: more(bundles.rack_b, bundles.rack_b[of]!),
+      cables: more(bundles.cables, 1),
+      by_level: more(bundles.by_level, [0, 0, 0, 1]),
+      diameter_mm: more(bundles.diameter_mm, 5),
+      length_metres: more(bundles.length_metres, 4),
+      pull_order: more(bundles.pull_order, bundles.rack_a.length),
+      tray_runs: more(bundles.tray_runs, [[other, other + used[1]! - used[0]!]]),
+    },
+  };
+}
+
 const container = modelOf(8, 4);
 const small = modelOf(4, 4);
-
-describe("Bitset", () => {
-  it("behaves as a set of integers", () => {
-    const next = random(3);
-    for (let round = 0; round < 50; round++) {
-      const size = 1 + Math.floor(next() * 200);
-      const bits = new Bitset(size);
-      const set = new Set<number>();
-      for (let i = 0; i < 80; i++) {
-        const id = Math.floor(next() * size * 1.5) - 5;
-        bits.add(id);
-        if (id >= 0 && id < size) set.add(id);
-      }
-      expect([...bits.toArray()]).toEqual([...set].sort((a, b) => a - b));
-      expect(bits.count()).toBe(set.size);
-      for (let id = -3; id < size + 40; id++) expect(bits.has(id)).toBe(set.has(id));
-    }
-  });
-});
-
-describe("HitIndex", () => {
-  it("finds what a search through all boxes finds, the last one first", () => {
-    const next = random(11);
-    const index = new HitIndex();
-    const boxes: number[][] = [];
-    for (let id = 0; id < 300; id++) {
-      const box = [next() * 90, next() * 40, next() * 9, next() * 5];
-      boxes.push(box);
-      index.addBox({ kind: "device", id }, box[0]!, box[1]!, box[2]!, box[3]!);
-    }
-    for (let i = 0; i < 500; i++) {
-      const [x, y] = [next() * 100, next() * 46];
-      let expected: number | undefined;
-      boxes.forEach(([bx, by, bw, bh], id) => {
-        if (x >= bx! && x <= bx! + bw! && y >= by! && y <= by! + bh!) expected = id;
-      });
-      expect(index.at(x, y, 0, 1)?.item.id).toBe(expected);
-    }
-  });
-
-  it("prefers a line within reach, respects polygons and scales", () => {
-    const index = new HitIndex();
-    index.addBox({ kind: "rack", id: 1 }, 0, 0, 10, 10);
-    index.addSegment({ kind: "cable", id: 7 }, 0, 5, 10, 5, 2);
-    index.addPolygon({ kind: "tray", id: 3 }, [20, 0, 30, 0, 20, 10]);
-    expect(index.at(5, 5.4, 0.5, 2)?.item).toEqual({ kind: "cable", id: 7 });
-    expect(index.at(5, 5.4, 0.5, 1)?.item).toEqual({ kind: "rack", id: 1 });
-    expect(index.at(5, 7, 0.5, 2)?.item).toEqual({ kind: "rack", id: 1 });
-    expect(index.at(22, 2, 0, 1)?.item).toEqual({ kind: "tray", id: 3 });
-    expect(index.at(29, 9, 0, 1)).toBeNull();
-    expect(index.find("tray", 3)?.outline).toEqual([20, 0, 30, 0, 20, 10]);
-  });
-});
 
 describe("model", () => {
   it("lists every cable once at each end and every device in its rack", () => {
@@ -121,33 +85,40 @@ describe("model", () => {
 });
 
 describe("tray routes", () => {
-  it("join the taps of both racks over trays that touch, the same way back", () => {
-    for (let a = 0; a < container.racks.count; a += 3)
-      for (let b = 0; b < container.racks.count; b += 5) {
-        const route = trayRoute(container, a, b)!;
-        const back = trayRoute(container, b, a)!;
-        expect(route.points[0]).toBeCloseTo(container.racks.x[a]!, 6);
-        expect(route.points[route.points.length - 2]).toBeCloseTo(container.racks.x[b]!, 6);
-        expect(lengthOf(route.points)).toBeCloseTo(lengthOf(back.points), 6);
-        // Never shorter than the rectilinear distance, and equal to it along one column.
-        const straight =
-          Math.abs(container.racks.x[a]! - container.racks.x[b]!) +
-          Math.abs(container.racks.y[a]! - container.racks.y[b]!);
-        expect(lengthOf(route.points)).toBeGreaterThanOrEqual(straight - 1e-6);
-        if (container.racks.row[a] === container.racks.row[b])
-          expect(lengthOf(route.points)).toBeCloseTo(straight, 6);
+  it("run from the tap of one rack to that of the other, along the trays of the bundle", () => {
+    for (let bundle = 0; bundle < container.bundleCount; bundle++) {
+      const points = bundleRoute(container, bundle)!;
+      const [a, b] = [container.bundleA[bundle]!, container.bundleB[bundle]!];
+      expect(points.slice(0, 2)).toEqual(trayTap(container, a));
+      expect(points.slice(-2)).toEqual(trayTap(container, b));
+      const { x0_metres, x1_metres, y0_metres, y1_metres } = container.scene.trays;
+      const trays = traysOfBundle(container, bundle).reduce(
+        (sum, t) => sum + Math.hypot(x1_metres[t]! - x0_metres[t]!, y1_metres[t]! - y0_metres[t]!),
+        0,
+      );
+      expect(lengthOf(points)).toBeCloseTo(trays, 6);
+    }
+  });
+
+  it("show in the inspector of every tray as many cables as its table row says", () => {
+    for (const model of [container, small])
+      for (let tray = 0; tray < model.trayCount; tray++) {
+        if (model.scene.trays.cables[tray] === 0) continue;
+        const highlight = highlightOf(model, { kind: "tray", ids: [tray] })!;
+        expect(highlight.cables.length).toBe(model.scene.trays.cables[tray]);
       }
   });
 
-  it("carry as many cables over each column tray as the document says", () => {
-    const { trays, bundles } = container.scene;
-    const load = new Array<number>(container.trayCount).fill(0);
-    for (let i = 0; i < container.bundleCount; i++)
-      for (const tray of trayRoute(container, container.bundleA[i]!, container.bundleB[i]!)!.trays)
-        load[tray]! += bundles.cables[i]!;
-    const total = (list: readonly number[]) => list.reduce((sum, x) => sum + x, 0);
-    // Ties between two crossings may fall either way, so the sums over all trays are compared.
-    expect(total(load)).toBe(total(trays.cables));
+  it("of one pair of racks have names of their own, and a matrix cell selects them all", () => {
+    const { scene, cables, topology } = sampleBcube(4, 4);
+    // The last cable between the first two racks that share a bundle gets a bundle of its own over the other crossing.
+    const model = createModel(withTwin(scene), cables, topology);
+    const twin = model.bundleCount - 1;
+    expect(bundlesOfPair(model, twin)).toHaveLength(2);
+    const names = bundlesOfPair(model, twin).map((bundle) => itemName(model, "bundle", bundle));
+    expect(new Set(names).size).toBe(2);
+    expect(idsOfItem(model, { kind: "bundle", id: twin, other: 0 })).toHaveLength(2);
+    expect(idsOfItem(model, { kind: "bundle", id: twin })).toEqual([twin]);
   });
 
   it("are none without trays", () => {
@@ -166,7 +137,7 @@ describe("tray routes", () => {
       cables_by_level: [],
     };
     const model = createModel({ ...scene, trays: empty }, cables);
-    expect(trayRoute(model, 0, 1)).toBeNull();
+    expect(bundleRoute(model, 0)).toBeNull();
     for (const view of VIEWS) expect(buildView(model, view, OPTIONS).batches.length).toBeGreaterThan(0);
     const highlight = highlightOf(model, { kind: "rack", ids: [2] })!;
     expect(highlight.cables.length).toBeGreaterThan(0);
@@ -332,7 +303,11 @@ function turnBack(scene: ReturnType<typeof sampleBcube>["scene"]): typeof scene 
   const turn = (ys: readonly number[]) => ys.map((y) => scene.enclosure.width_metres - y);
   return {
     ...scene,
-    racks: { ...scene.racks, y_metres: turn(scene.racks.y_metres) },
+    racks: {
+      ...scene.racks,
+      y_metres: turn(scene.racks.y_metres),
+      tray_y_metres: turn(scene.racks.tray_y_metres),
+    },
     trays: { ...scene.trays, y0_metres: turn(scene.trays.y0_metres), y1_metres: turn(scene.trays.y1_metres) },
   };
 }
@@ -374,7 +349,9 @@ describe("colour scale", () => {
   it("spans its values, and is flat when there is nothing to tell apart", () => {
     const power = colourScale(container, "power");
     expect(power.kind).toBe("ramp");
-    expect(power.domain).toEqual([8100, 9100]);
+    // Racks of 8.1 and 9.1 kW are much alike: the ramp begins at three quarters of the most.
+    expect(power.domain).toEqual([0.75 * 9100, 9100]);
+    expect(power.colourOfValue(8100)).not.toBe(power.colourOfValue(9100));
     const units = colourScale(container, "units");
     expect(units.kind).toBe("flat");
     expect(units.stops).toEqual([{ colour: "rack", text: "42\u00a0U" }]);

@@ -1,8 +1,9 @@
 /** One selection for every view and table, and what it lights up. */
 import { cableName, formatCount, formatShare, levelShortLabel } from "@/units";
 import { Bitset } from "./bitset";
+import type { HitItem } from "./hit";
 import { csrSlice, memoised, type PlanModel } from "./model";
-import { trayRoute } from "./tray-routes";
+import { bundlesByTray, traysOfBundle } from "./tray-routes";
 
 export type SelectionKind = "rack" | "device" | "cable" | "tray" | "bundle" | "level" | "group";
 
@@ -164,6 +165,17 @@ function labelOf(model: PlanModel, kind: SelectionKind, ids: readonly number[]):
   return itemName(model, kind, ids[0]!);
 }
 
+/** Both racks; where cables between them take several routes, also a tray that only this one uses. */
+function bundleName(model: PlanModel, id: number): string {
+  const rack = (index: number | undefined) => model.racks.names[index ?? -1] ?? "?";
+  const name = `${rack(model.bundleA[id])} \u2013 ${rack(model.bundleB[id])}`;
+  const twins = id < model.bundleCount ? bundlesOfPair(model, id).filter((other) => other !== id) : [];
+  if (twins.length === 0) return name;
+  const others = new Set(twins.flatMap((other) => traysOfBundle(model, other)));
+  const own = traysOfBundle(model, id).find((tray) => !others.has(tray));
+  return own === undefined ? name : `${name} via ${model.scene.trays.name[own]}`;
+}
+
 /** The name that every table, label and export uses for the item. */
 export function itemName(model: PlanModel, kind: SelectionKind, id: number): string {
   switch (kind) {
@@ -176,7 +188,7 @@ export function itemName(model: PlanModel, kind: SelectionKind, id: number): str
     case "tray":
       return model.scene.trays.name[id] ?? `tray ${id}`;
     case "bundle":
-      return `${model.racks.names[model.bundleA[id] ?? -1] ?? "?"} \u2013 ${model.racks.names[model.bundleB[id] ?? -1] ?? "?"}`;
+      return bundleName(model, id);
     case "level":
       return levelShortLabel(id);
     case "group":
@@ -184,16 +196,19 @@ export function itemName(model: PlanModel, kind: SelectionKind, id: number): str
   }
 }
 
-function traysOfBundle(model: PlanModel, bundle: number): readonly number[] {
-  return trayRoute(model, model.bundleA[bundle]!, model.bundleB[bundle]!)?.trays ?? [];
+export function bundlesOfTray(model: PlanModel, tray: number): readonly number[] {
+  return memoised(model, "bundles-by-tray", () => bundlesByTray(model))[tray] ?? [];
 }
 
-export function bundlesOfTray(model: PlanModel, tray: number): readonly number[] {
-  const byTray = memoised(model, "bundles-by-tray", () => {
-    const lists: number[][] = Array.from({ length: model.trayCount }, () => []);
-    for (let bundle = 0; bundle < model.bundleCount; bundle++)
-      for (const t of traysOfBundle(model, bundle)) lists[t]!.push(bundle);
-    return lists;
-  });
-  return byTray[tray] ?? [];
+/** All bundles between the two racks of a bundle: one for each route that their cables take. */
+export function bundlesOfPair(model: PlanModel, bundle: number): readonly number[] {
+  const b = model.bundleB[bundle]!;
+  return [...csrSlice(model.rackBundles, model.bundleA[bundle]!)].filter(
+    (other) => model.bundleA[other] === model.bundleA[bundle] && model.bundleB[other] === b,
+  );
+}
+
+/** What a click on an item selects: a matrix cell means every bundle of its two racks. */
+export function idsOfItem(model: PlanModel, item: HitItem): readonly number[] {
+  return item.kind === "bundle" && item.other !== undefined ? bundlesOfPair(model, item.id) : [item.id];
 }

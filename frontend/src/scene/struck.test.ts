@@ -104,21 +104,21 @@ test("a dead switch is a square, a degraded cable its own sign, and a cable that
 test("an item says what broke it, and a rack, a bundle or a tray what of it is broken", () => {
   const cable = LEAVING[0]!;
   const of = struck([cable], [LEAVING[1]!], [switchDevice]);
-  expect(describeStruck(model, of, { kind: "cable", id: cable })).toEqual(["Broken: cable pulled"]);
+  expect(describeStruck(model, of, { kind: "cable", id: cable })).toEqual(["Failed: cable pulled"]);
   expect(describeStruck(model, of, { kind: "cable", id: LEAVING[1]! })).toEqual(["Degraded: link slower"]);
   expect(describeStruck(model, of, { kind: "cable", id: LEAVING.at(-1)! })).toEqual([]);
   expect(describeStruck(model, struck([], [], [switchDevice]), { kind: "device", id: switchDevice })).toEqual(
-    ["Broken: switch off"],
+    ["Failed: switch off"],
   );
   const name = `${model.devices.names[model.cables.aDevice[cable]!]}/${model.devices.names[model.cables.bDevice[cable]!]}`;
   const bundle = { kind: "bundle", id: model.cables.bundle[cable]! } as const;
-  expect(describeStruck(model, struck([cable]), bundle)).toEqual([`Broken: ${name} (cable pulled)`]);
+  expect(describeStruck(model, struck([cable]), bundle)).toEqual([`Failed: ${name} (cable pulled)`]);
   const rack = { kind: "rack", id: cableRacks(model, cable)[0] } as const;
-  expect(describeStruck(model, struck([cable]), rack)).toEqual([`Broken: ${name} (cable pulled)`]);
+  expect(describeStruck(model, struck([cable]), rack)).toEqual([`Failed: ${name} (cable pulled)`]);
   const trays = Array.from({ length: model.trayCount }, (_, id) =>
     describeStruck(model, struck([cable]), { kind: "tray", id }),
   );
-  expect(trays.flat()).toContain(`Broken: ${name} (cable pulled)`);
+  expect(trays.flat()).toContain(`Failed: ${name} (cable pulled)`);
   const rackOf = (rackId: number) => describeStruck(model, struck(LEAVING), { kind: "rack", id: rackId });
   expect(rackOf(0)[0]).toMatch(/ and \d+ more$/);
 });

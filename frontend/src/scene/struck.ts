@@ -15,7 +15,7 @@ import {
   PathBuilder,
   type StrokeStyle,
 } from "./primitives";
-import { bundlesOfTray } from "./selection";
+import { bundlesOfTray, idsOfItem } from "./selection";
 
 /** By cable or device, what happened to it in a few words: "cable pulled". */
 export interface Struck {
@@ -210,7 +210,7 @@ export function describeStruck(model: PlanModel, { cut, degraded, dead }: Struck
     ...[...cut].filter(([cable]) => has.cable(cable)).map(cableText),
   ];
   const worse = [...degraded].filter(([cable]) => !cut.has(cable) && has.cable(cable)).map(cableText);
-  return [...lineOf("Broken", gone), ...lineOf("Degraded", worse)];
+  return [...lineOf("Failed", gone), ...lineOf("Degraded", worse)];
 }
 
 function lineOf(title: string, names: readonly string[]): string[] {
@@ -222,8 +222,10 @@ function lineOf(title: string, names: readonly string[]): string[] {
 /** Which cables and devices belong to an item. */
 function membership(
   model: PlanModel,
-  { kind, id }: HitItem,
+  item: HitItem,
 ): { cable: (cable: number) => boolean; device: (device: number) => boolean } {
+  const { kind, id } = item;
+  const own = idsOfItem(model, item);
   const { cables, devices } = model;
   const none = () => false;
   switch (kind) {
@@ -240,7 +242,7 @@ function membership(
         device: (device) => devices.rack[device] === id,
       };
     case "bundle":
-      return { cable: (cable) => cables.bundle[cable] === id, device: none };
+      return { cable: (cable) => own.includes(cables.bundle[cable]!), device: none };
     case "tray": {
       const bundles = new Set(bundlesOfTray(model, id));
       return { cable: (cable) => bundles.has(cables.bundle[cable]!), device: none };

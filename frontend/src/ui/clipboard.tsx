@@ -38,7 +38,7 @@ export function CopyButton({
       onClick={async () => {
         const done = await copyText(typeof text === "function" ? text() : text);
         setCopied(done);
-        if (!done) toast("The browser refused the clipboard", "error");
+        if (!done) toast("The browser blocked access to the clipboard", "error");
       }}
     >
       {copied ? "Copied" : children}

@@ -1,20 +1,24 @@
 import { type InputHTMLAttributes, type ReactNode, type Ref, useEffect, useId, useState } from "react";
 import { cx } from "./cx";
 import styles from "./form.module.css";
-import { clampStep, parseNumber } from "./number-text";
+import { clampStep, numberHint, parseNumber } from "./number-text";
+import { FieldProblemContext, useUnreadable } from "./unreadable";
 
 /** A titled block of a side panel. */
 export function Section({
   title,
   aside,
+  guide,
   children,
 }: {
   title: string;
   aside?: ReactNode;
+  /** Name by which a guide points at it. */
+  guide?: string;
   children: ReactNode;
 }) {
   return (
-    <section className={styles.section} aria-label={title}>
+    <section className={styles.section} aria-label={title} data-guide={guide}>
       <div className={styles.sectionTitle}>
         <h2 style={{ font: "inherit" }}>{title}</h2>
         {aside}
@@ -49,7 +53,9 @@ export function Field({
   children,
 }: FieldProps) {
   const id = useId();
-  const described = message ? `${id}-message` : undefined;
+  const [unreadable, setUnreadable] = useState<string | null>(null);
+  const shown = unreadable ?? message;
+  const described = shown ? `${id}-message` : undefined;
   return (
     <div
       className={styles.row}
@@ -64,10 +70,15 @@ export function Field({
           </span>
         )}
       </label>
-      {children({ id, describedBy: described })}
-      {message && (
-        <p id={described} className={cx(styles.message, severity === "warning" && styles.warning)}>
-          {message}
+      <FieldProblemContext.Provider value={setUnreadable}>
+        {children({ id, describedBy: described })}
+      </FieldProblemContext.Provider>
+      {shown && (
+        <p
+          id={described}
+          className={cx(styles.message, severity === "warning" && !unreadable && styles.warning)}
+        >
+          {shown}
         </p>
       )}
     </div>
@@ -92,8 +103,9 @@ export interface NumberInputProps {
 }
 
 /**
- * A typed number: arrow keys step, Enter or leaving commits, a readable text is committed while typing so that the plan
- * follows at once. Out-of-range values are committed too: the engine's finding explains them and offers the nearest one.
+ * A typed number: arrow keys step, and a readable text is committed while typing so that the plan follows at once.
+ * Out-of-range values are committed too: the engine's finding explains them and offers the nearest one. A text that is no
+ * number stays in the field, which says what to type.
  */
 export function NumberInput(props: NumberInputProps) {
   const {
@@ -111,17 +123,19 @@ export function NumberInput(props: NumberInputProps) {
     describedBy,
   } = props;
   const shown = value === null ? "" : String(value);
-  const [text, setText] = useState(shown);
-  const [editing, setEditing] = useState(false);
-  useEffect(() => {
-    if (!editing) setText(shown);
-  }, [shown, editing]);
-
+  // Null: what the value says.
+  const [typed, setTyped] = useState<string | null>(null);
+  const text = typed ?? shown;
   const parsed = parseNumber(text, integer);
-  const unreadable = text.trim() !== "" && parsed === null;
+  const unreadable = typed !== null && parsed === null && !(typed.trim() === "" && optional);
+  useUnreadable(unreadable ? numberHint({ integer, min, max, optional }) : null);
+  // A value that comes from elsewhere (undo, a fix) replaces a text that is not its own.
+  useEffect(() => {
+    setTyped((before) => (before !== null && parseNumber(before, integer) === value ? before : null));
+  }, [value, integer]);
 
   const commit = (next: string) => {
-    setText(next);
+    setTyped(next);
     const number = parseNumber(next, integer);
     if (number !== null && number !== value) onChange(number);
     if (next.trim() === "" && optional && value !== null) onChange(null);
@@ -136,17 +150,16 @@ export function NumberInput(props: NumberInputProps) {
         inputMode={integer ? "numeric" : "decimal"}
         autoComplete="off"
         spellCheck={false}
-        value={editing ? text : shown}
+        value={text}
         placeholder={placeholder}
         aria-label={props["aria-label"]}
         aria-invalid={invalid || unreadable || undefined}
         aria-describedby={describedBy}
-        onFocus={(event) => {
-          setEditing(true);
-          setText(shown);
-          event.target.select();
+        title={unreadable ? numberHint({ integer, min, max, optional }) : undefined}
+        onFocus={(event) => event.target.select()}
+        onBlur={() => {
+          if (!unreadable) setTyped(null);
         }}
-        onBlur={() => setEditing(false)}
         onChange={(event) => commit(event.target.value)}
         onKeyDown={(event) => {
           if (event.key === "Enter") event.currentTarget.select();

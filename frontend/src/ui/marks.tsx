@@ -7,12 +7,12 @@ import styles from "./marks.module.css";
 export type Basis = "published" | "vendor" | "assumed" | "modelled" | "measured" | "default";
 
 const BASIS_TITLE: Record<Basis, string> = {
-  published: "Published: printed in the cited source",
-  vendor: "Vendor: from the maker's data sheet or list price",
-  assumed: "Assumed: our estimate, no source prints it",
+  published: "Published in the cited source",
+  vendor: "Vendor: from a data sheet or list price",
+  assumed: "Assumed: our estimate, without a published source",
   modelled: "Modelled: computed by the engine, not measured",
   measured: "Measured on running machines",
-  default: "Default: nobody chose this value yet",
+  default: "Default value",
 };
 
 /** Where a value comes from; the border differs too, so that colour is never the only cue. */

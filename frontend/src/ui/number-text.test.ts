@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clampStep, parseNumber } from "./number-text";
+import { clampStep, numberHint, parseNumber } from "./number-text";
 
 test.each([
   ["8", false, 8],
@@ -22,4 +22,13 @@ test("stepping stays in range and stays clean", () => {
   expect(clampStep(0.1, 0.2)).toBe(0.3);
   expect(clampStep(8, 1, 2, 8)).toBe(8);
   expect(clampStep(2, -10, 2, 8)).toBe(2);
+});
+
+test.each([
+  [{ integer: true, min: 2, max: 1024 }, "Type a whole number, 2 to 1,024."],
+  [{ min: 0 }, "Type a number, 0 or more."],
+  [{ max: 0.5, optional: true }, "Type a number, 0.5 or less, or leave the field empty."],
+  [{}, "Type a number."],
+])("a field of %j says what to type", (field, hint) => {
+  expect(numberHint(field)).toBe(hint);
 });

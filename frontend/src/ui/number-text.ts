@@ -1,3 +1,5 @@
+import { formatShort } from "@/units";
+
 /** The number a person typed, or null when it is not one: spaces and group commas are fine, `integer` refuses fractions. */
 export function parseNumber(text: string, integer = false): number | null {
   const plain = text.trim().replace(/(?<=\d)[,\s\u00a0\u202f](?=\d{3}(\D|$))/g, "");
@@ -5,6 +7,32 @@ export function parseNumber(text: string, integer = false): number | null {
   const value = Number(plain);
   if (!Number.isFinite(value) || (integer && !Number.isInteger(value))) return null;
   return value;
+}
+
+/** What to type into a number field: "Type a whole number, 2 to 1,024." */
+export function numberHint({
+  integer,
+  min,
+  max,
+  optional,
+}: {
+  integer?: boolean;
+  min?: number | null;
+  max?: number | null;
+  optional?: boolean;
+}): string {
+  const [low, high] = [min ?? null, max ?? null].map((bound) =>
+    bound === null ? null : formatShort(bound, 3),
+  );
+  const range =
+    low !== null && high !== null
+      ? `, ${low} to ${high}`
+      : low !== null
+        ? `, ${low} or more`
+        : high !== null
+          ? `, ${high} or less`
+          : "";
+  return `Type a ${integer ? "whole number" : "number"}${range}${optional ? ", or leave the field empty" : ""}.`;
 }
 
 /** `value + by` inside [min, max], without floating-point dust (0.1 + 0.2 is 0.3). */

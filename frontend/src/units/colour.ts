@@ -13,7 +13,7 @@ export function parseHex(hex: string): Rgb {
       channel(`${short[2]}${short[2]}`),
       channel(`${short[3]}${short[3]}`),
     ];
-  throw new Error(`"${hex}" is no #RRGGBB colour`);
+  throw new Error(`"${hex}" is not a #RRGGBB colour`);
 }
 
 function channel(text: string | undefined): number {

@@ -63,11 +63,20 @@ export function formatMillimetres(value: Maybe): string {
 
 export const formatWatts = (value: Maybe): string => formatSi(value, "W");
 
+const TONNES_FROM_KG = 9_995;
+
 export function formatKilograms(value: Maybe): string {
   if (!known(value)) return UNKNOWN;
   const size = Math.abs(value);
-  if (size >= 9_995) return `${formatNumber(value / 1000, 1)}${THIN_GAP}t`;
+  if (size >= TONNES_FROM_KG) return `${formatNumber(value / 1000, 1)}${THIN_GAP}t`;
   return `${formatNumber(value, size >= 99.5 ? 0 : 1)}${THIN_GAP}kg`;
+}
+
+/** Kilograms in the unit that `like` is shown in: a change of a weight in tonnes is in tonnes. */
+export function kilogramsLike(like: Maybe): (value: Maybe) => string {
+  if (!known(like) || Math.abs(like) < TONNES_FROM_KG) return formatKilograms;
+  return (value) =>
+    known(value) ? `${formatShort(value / 1000, Math.abs(value) < 950 ? 3 : 1)}${THIN_GAP}t` : UNKNOWN;
 }
 
 /** Dollars; cents only below 100, as in a price list. */
@@ -84,6 +93,12 @@ export function formatGbps(value: Maybe): string {
   if (!known(value)) return UNKNOWN;
   if (value !== 0 && Math.abs(value) < 1) return `${formatShort(value * 1000, 1)}${THIN_GAP}Mb/s`;
   return `${formatShort(value, 2)}${THIN_GAP}Gb/s`;
+}
+
+/** Gigabits in the unit that `like` is shown in: a change of a rate in Gb/s is in Gb/s. */
+export function gbpsLike(like: Maybe): (value: Maybe) => string {
+  if (!known(like) || Math.abs(like) < 1) return formatGbps;
+  return (value) => (known(value) ? `${formatShort(value, 2)}${THIN_GAP}Gb/s` : UNKNOWN);
 }
 
 /** A share 0..1 as a percentage: 0.61 is "61 %". */
@@ -106,6 +121,14 @@ export function formatDelta(change: Maybe, format: (value: Maybe) => string = fo
   if (!known(change)) return UNKNOWN;
   if (change === 0) return "\u00b10";
   return `${change > 0 ? "+" : MINUS}${format(Math.abs(change))}`;
+}
+
+/** The difference of two shares in percentage points, of the shares as they are shown: "−9 points". */
+export function formatPoints(value: number, base: number, decimals = 0): string {
+  const steps = 10 ** decimals;
+  const shown = (share: number) => Math.round(share * 100 * steps);
+  const points = (shown(value) - shown(base)) / steps;
+  return `${formatDelta(points, (n) => formatShort(n, decimals))} ${Math.abs(points) === 1 ? "point" : "points"}`;
 }
 
 /** The change from a base as a percentage; from zero there is none. */

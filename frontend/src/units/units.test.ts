@@ -11,12 +11,15 @@ import {
   formatMinutes,
   formatNumber,
   formatPercent,
+  formatPoints,
   formatRelative,
   formatShort,
   formatSi,
   formatUsd,
   formatWatts,
+  gbpsLike,
   inkOn,
+  kilogramsLike,
   LIGHT,
   levelDashPx,
   luminance,
@@ -174,4 +177,21 @@ describe("colour", () => {
     expect(cssVariables(LIGHT)["--level-3"]).toBe("#432B4C");
     expect(cssVariables(LIGHT)["--accent-soft"]).toBe(LIGHT.accentSoft);
   });
+});
+
+it("shares differ in the points between them as they are shown", () => {
+  expect([formatPoints(0.146, 0.243), formatPoints(0.146, 0.243, 1), formatPoints(0.01, 0)]).toEqual([
+    "−9 points",
+    "−9.7 points",
+    "+1 point",
+  ]);
+  expect(formatPoints(0.5, 0.5)).toBe("±0 points");
+});
+
+it("a change is in the unit of what changed", () => {
+  expect(formatDelta(-1895, kilogramsLike(26_800))).toBe("\u22121.9\u00a0t");
+  expect(formatDelta(3, kilogramsLike(26_800))).toBe("+0.003\u00a0t");
+  expect(formatDelta(-1895, kilogramsLike(9_000))).toBe("\u22121,895\u00a0kg");
+  expect(formatDelta(0.5, gbpsLike(12))).toBe("+0.5\u00a0Gb/s");
+  expect(formatDelta(0.5, gbpsLike(0.9))).toBe("+500\u00a0Mb/s");
 });

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cubeyard.emulation.figures import balance, failover, fig9, fig10, fig11
+from cubeyard.emulation.deploy.probe import probe
+from cubeyard.emulation.figures import balance, dcell_fig11, dcell_fig12, failover, fig9, fig10, fig11, hot_racks
 from cubeyard.emulation.figures.lab import Json, Lab
 from cubeyard.emulation.figures.rows import Outcome
-from cubeyard.emulation.probe import probe
 from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import Settings
 
@@ -51,6 +51,13 @@ FIGURES = (
     MeasuredFigure("bcube-fig11-measured", "All-to-all in time, measured", "[bcube §7.5, Fig. 11]", fig11.measure),
     MeasuredFigure("bcube-failover", "A server on the path goes off", "[bcube §7.5]", failover.measure),
     MeasuredFigure("bcube-balance", "Load of the links and what balances it", "[bcube §7.5]", balance.measure),
+    MeasuredFigure(
+        "dcell-fig11-measured", "TCP while a cable and a server fail", "[dcell §7.3, Fig. 11]", dcell_fig11.measure
+    ),
+    MeasuredFigure(
+        "dcell-fig12-measured", "All-to-all in time, measured", "[dcell §7.3, Fig. 12]", dcell_fig12.measure
+    ),
+    MeasuredFigure("subways-hot-racks", "Two hot racks and the ToR between them", "[subways §5]", hot_racks.measure),
 )
 
 

@@ -98,7 +98,7 @@ def _switch(measured: Measured, reason: str) -> dict[str, Any] | None:
     moves = (
         event
         for event in measured.events
-        if event["kind"] == "path_switched" and event.get("reason") == reason and event["at_secs"] >= struck
+        if event["kind"] == "path-switched" and event.get("reason") == reason and event["at_secs"] >= struck
     )
     return next(moves, None)
 
@@ -106,11 +106,12 @@ def _switch(measured: Measured, reason: str) -> dict[str, Any] | None:
 def _noticed_secs(measured: Measured) -> float | None:
     """Until the source misses the server."""
     struck_nanos = measured.report["faults"][0]["at_nanos"]
-    ids = {name: one for one, name in zip(*measured.network["servers"].values(), strict=True)}
+    servers = measured.network["servers"]
+    ids = dict(zip(servers["name"], servers["id"], strict=True))
     noticed = (
         (event["at_nanos"] - struck_nanos) / 1e9
         for event in measured.events
-        if (event["kind"], event.get("server"), event.get("neighbour")) == ("neighbour_dead", ids["00"], ids["03"])
+        if (event["kind"], event.get("server"), event.get("neighbour")) == ("neighbour-dead", ids["00"], ids["03"])
     )
     return next(noticed, None)
 
@@ -120,5 +121,6 @@ def _hops(event: Json | None) -> float | None:
 
 
 def _names(measured: Measured, event: Json | None) -> list[str]:
-    names = dict(zip(*measured.network["servers"].values(), strict=True))
+    servers = measured.network["servers"]
+    names = dict(zip(servers["id"], servers["name"], strict=True))
     return [] if event is None else [names[one] for one in event["path"]]

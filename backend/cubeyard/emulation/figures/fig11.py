@@ -72,7 +72,8 @@ def _server_mbps(lab: Lab, measured: Measured) -> float | None:
 
 def _local_secs(lab: Lab, tree: Measured) -> float | None:
     """When the last connection between servers on one switch has ended."""
-    flows, names = tree.network["flows"], dict(zip(*tree.network["servers"].values(), strict=True))
+    flows, servers = tree.network["flows"], tree.network["servers"]
+    names = dict(zip(servers["id"], servers["name"], strict=True))
     edge = {one: name.split(".")[0] for one, name in names.items()}
     local = [
         i

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from cubeyard.emulation.place import Place
-from cubeyard.emulation.question import read
-from cubeyard.emulation.session import Session
+from cubeyard.emulation.fabric.place import Place
+from cubeyard.emulation.session.session import Session
+from cubeyard.emulation.setup.question import read
 from cubeyard.engine import CancelledError, Engine, OnProgress
-from cubeyard.experiments.schemas import ExperimentCreate
+from cubeyard.experiments.question import ExperimentCreate
 from cubeyard.kit.ids import new_id
-from cubeyard.plans.service import normal_spec
+from cubeyard.plans.spec import normal_spec
 from cubeyard.settings import Settings
 
 Json = dict[str, Any]
@@ -29,7 +29,7 @@ MODE = "namespaces"
 SEED = 7
 OVERHEAD_SECS = 1.0
 """To bring a network of the testbed up and down."""
-VERDICTS = ("faithful", "unknown", "emulator-limited")
+VERDICTS = ("faithful", "unknown", "host-limited")
 """From the best to the worst."""
 
 
@@ -81,6 +81,8 @@ class Measured:
     cpu: list[list[float]] = field(default_factory=list)
     """Share of a core [tick][server]: of the node's process, not of the kernel."""
     events: list[Json] = field(default_factory=list)
+    routes: list[tuple[float, int, list[int]]] = field(default_factory=list)
+    """From when on a flow, by its row, takes a path of servers."""
 
     @cached_property
     def received(self) -> np.ndarray:
@@ -217,7 +219,10 @@ class _Sink:
     def frame(self, kind: str, payload: Json) -> None:
         if kind == "network":
             self._measured.network = payload
-        elif kind == "tick" and payload["at_secs"] >= 0:
+        elif kind == "tick":
+            # Paths are chosen while the traffic settles.
+            self._measured.routes += [(payload["at_secs"], row, path) for row, path in payload.get("routes", [])]
+        if kind == "tick" and payload["at_secs"] >= 0:
             self._measured.at_secs.append(payload["at_secs"])
             self._measured.flows.append(payload["flows"]["bytes"])
             self._measured.cpu.append(payload["servers"]["cpu"])

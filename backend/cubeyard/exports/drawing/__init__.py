@@ -1,4 +1,11 @@
-"""Pictures of a plan: the floor from above, the racks from the front and the rear. Pure text, no library."""
+"""Drawings of a plan as SVG: the floor from above, the racks from the front and the rear.
+
+In: `sheet.py`, the whole file; `floor.py`, `elevations.py` and `trays.py`, its parts; `svg.py`, the primitives.
+
+Not in: positions and cable routes, which the engine computes. Plain text, no library.
+
+The same plan is the same bytes.
+"""
 
 from cubeyard.exports.drawing.sheet import drawing_file
 

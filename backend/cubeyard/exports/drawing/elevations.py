@@ -88,9 +88,9 @@ def _device(
     left = x + slot * width
     y = top + (units - tables.device_unit[device] - height + 1) * style.unit_height
     level = tables.device_level[device]
-    name = tables.device_names[device]
+    name = tables.hosts[device]
     box_height = height * style.unit_height
-    title = f"{name} at {tables.locations[device]}" if style.titled else ""
+    title = f"{name} ({tables.device_names[device]}) at {tables.locations[device]}" if style.titled else ""
     classes = f"f-{level if level < 0 else level % MAX_LEVELS}"
     if not style.named:
         return rect(left + 0.6, y + 0.6, width - 1.2, box_height - 1.2, classes, title=title)

@@ -1,4 +1,10 @@
-"""The plan as NetBox 4 bulk imports: one CSV a model, numbered in the order to import them. [FORMATS]"""
+"""The plan as NetBox 4 bulk imports: one CSV per model, numbered in the order in which to import them. [FORMATS]
+
+In: `records.py`, the rows of each model; `ports.py`, the ports of each device; `archive.py`, the zip that holds them;
+`sync/`, the same objects made over a NetBox's REST API.
+
+Names and labels are the plan's own.
+"""
 
 from cubeyard.exports.netbox.archive import netbox_archive
 

@@ -3,76 +3,93 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+
+import yaml
 
 from cubeyard.exports import zips
 from cubeyard.exports.csv_files import encode
 from cubeyard.exports.formats import Progress
 from cubeyard.exports.netbox.records import NetboxRecords, Row
 from cubeyard.exports.tables import provenance
-from cubeyard.exports.text import cell
+from cubeyard.exports.text import cell, slug
 from cubeyard.plans.view import PlanView
 
-# The exact column names of NetBox 4's bulk import, per file. [FORMATS]
+PIECE_ROWS = 250
+"""NetBox imports about ten rows a second, and a proxy gives a request 60 seconds. [ours]"""
+
+# The column names of the bulk import forms of NetBox 4.4 and later (read from 4.7.3), per file. [FORMATS]
 COLUMNS: dict[str, tuple[str, ...]] = {
     "01-sites": ("name", "slug", "status", "description", "comments"),
-    "02-manufacturers": ("name", "slug"),
-    "03-device-types": (
-        "manufacturer", "model", "slug", "u_height", "part_number", "is_full_depth", "subdevice_role", "airflow", "description",
+    "02-locations": ("site", "name", "slug", "status", "description"),
+    "03-manufacturers": ("name", "slug"),
+    "04-device-types": (
+        "manufacturer", "model", "slug", "u_height", "part_number", "is_full_depth", "subdevice_role", "airflow", "weight",
+        "weight_unit", "description",
     ),
-    "04-device-roles": ("name", "slug", "color", "vm_role"),
-    "05-rack-types": (
+    "05-device-roles": ("name", "slug", "color", "vm_role"),
+    "06-rack-types": (
         "manufacturer", "model", "slug", "form_factor", "width", "u_height", "starting_unit", "desc_units",
         "outer_width", "outer_depth", "outer_unit",
     ),
-    "06-racks": ("site", "name", "status", "rack_type", "width", "u_height", "desc_units", "description", "comments"),
-    "07-devices": (
-        "name", "role", "manufacturer", "device_type", "status", "site", "rack", "position", "face", "description",
+    "07-racks": (
+        "site", "location", "name", "status", "rack_type", "width", "u_height", "desc_units", "description", "comments",
     ),
-    "08-device-bays": ("device", "name", "label", "installed_device"),
-    "09-interfaces": ("device", "name", "label", "type", "speed", "duplex", "enabled", "description"),
-    "10-cables": (
-        "side_a_device", "side_a_type", "side_a_name", "side_b_device", "side_b_type", "side_b_name",
+    "08-devices": (
+        "name", "role", "manufacturer", "device_type", "status", "site", "location", "rack", "position", "face", "description",
+    ),
+    "09-device-bays": ("device", "name", "label", "installed_device"),
+    "10-interfaces": ("device", "name", "label", "type", "speed", "duplex", "enabled", "description"),
+    "11-power-ports": ("device", "name", "type", "maximum_draw"),
+    "12-cables": (
+        "side_a_site", "side_a_device", "side_a_type", "side_a_name",
+        "side_b_site", "side_b_device", "side_b_type", "side_b_name",
         "type", "status", "label", "color", "length", "length_unit", "description",
     ),
 }  # fmt: skip
-_NAMED_BY_DEVICE = ("07-devices", "08-device-bays", "09-interfaces", "10-cables")
-COMMA_FREE_FOLDER = "comma-free"
 
 
-def _readme(plan: PlanView, commas: bool) -> bytes:
+def _readme(plan: PlanView) -> bytes:
     lines = [
-        "Cubeyard plan for NetBox 4",
+        "Cubeyard plan for NetBox 4.4 and later",
         provenance(plan),
         "",
         "Import each CSV with the Import button of its model, in the order of the numbers:",
-        "sites, manufacturers, device types, device roles, rack types, racks, devices, device bays, interfaces, cables.",
+        "sites, locations, manufacturers, device types, device roles, rack types, racks, devices, device bays, interfaces, power ports,",
+        "cables.",
         "",
         "Devices that share a rack unit are children of a shelf named by its position (R07-12), one bay a slot (A, B, ...).",
-        "Skip 08-device-bays.csv if it holds only a header: nothing shares a unit in this plan.",
-        "NetBox imports large files faster in pieces; any number of rows a piece will do.",
+        f"A file of more than {PIECE_ROWS} rows is in pieces (-001, -002, ...), so that each is imported within NetBox's time limits.",
+        "Skip 09-device-bays.csv if it holds only a header: nothing shares a unit in this plan.",
+        "",
+        "Without files: `cubeyard netbox sync --url ... --token ...` makes the same objects over NetBox's REST API, skips what",
+        "exists and can be repeated.",
+        "",
+        "device-types/ holds the device types with their interfaces, power ports and bays, as in the community's device type",
+        "library (one YAML file each, for the import of device types). Devices of these types have their components at once:",
+        "import them instead of 04-device-types, and leave out 09, 10 and 11.",
+        "",
+        "A second plan: give it a host name prefix (site.host_prefix) and a name of its own, so that its devices and its site",
+        "are new. Manufacturers, device types, roles and rack types (files 03 to 06) may be there already: NetBox refuses a file",
+        "with a name that it knows, so leave those rows out.",
     ]
-    if commas:
-        lines += [
-            "",
-            "Device names of this plan hold commas. The newest NetBox releases split side_a_device at commas; if yours says",
-            f"'Object not found', import files 07 to 10 from the folder {COMMA_FREE_FOLDER} instead: the same rows, with points",
-            "for commas in device names.",
-        ]
     return ("\r\n".join(lines) + "\r\n").encode()
 
 
 def _sources(records: NetboxRecords) -> dict[str, Callable[[], Iterable[Row]]]:
     return {
         "01-sites": records.sites,
-        "02-manufacturers": records.manufacturers,
-        "03-device-types": records.device_types,
-        "04-device-roles": records.device_roles,
-        "05-rack-types": records.rack_types,
-        "06-racks": records.racks,
-        "07-devices": records.devices,
-        "08-device-bays": records.device_bays,
-        "09-interfaces": records.interfaces,
-        "10-cables": records.cables,
+        "02-locations": records.locations,
+        "03-manufacturers": records.manufacturers,
+        "04-device-types": records.device_types,
+        "05-device-roles": records.device_roles,
+        "06-rack-types": records.rack_types,
+        "07-racks": records.racks,
+        "08-devices": records.devices,
+        "09-device-bays": records.device_bays,
+        "10-interfaces": records.interfaces,
+        "11-power-ports": records.power_ports,
+        "12-cables": records.cables,
     }
 
 
@@ -85,21 +102,47 @@ def _csv(name: str, rows: Iterable[Row]) -> Iterator[bytes]:
     yield from encode(columns, ([text(row.get(column)) for column in columns] for row in rows))
 
 
+def _pieces(name: str, rows: Iterable[Row]) -> Iterator[tuple[str, Iterable[bytes]]]:
+    """One file, or several of `PIECE_ROWS` rows."""
+    left = iter(rows)
+    piece = list(islice(left, PIECE_ROWS))
+    following = list(islice(left, PIECE_ROWS))
+    if not following:
+        yield f"{name}.csv", _csv(name, piece)
+        return
+    number = 0
+    while piece:
+        number += 1
+        yield f"{name}-{number:03d}.csv", _csv(name, piece)
+        piece, following = following, list(islice(left, PIECE_ROWS))
+
+
+def library_yaml(row: Row) -> bytes:
+    """A device type as the community's device type library writes it."""
+    order = (
+        "manufacturer", "model", "slug", "part_number", "u_height", "is_full_depth", "subdevice_role", "airflow", "weight",
+        "weight_unit", "description", "interfaces", "power-ports", "device-bays",
+    )  # fmt: skip
+    document = {key: row[key] for key in order if row.get(key) not in (None, "", [])}
+    document["is_full_depth"] = row.get("is_full_depth") == "true"
+    if "weight" in document:
+        document["weight"] = float(str(document["weight"]))
+    return b"---\n" + yaml.safe_dump(document, sort_keys=False, allow_unicode=True).encode()
+
+
 def netbox_archive(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """`01-sites.csv` to `10-cables.csv` and `README.txt`, streamed."""
-    commas = any("," in name for name in plan.device_names)
+    """`01-sites.csv` to `12-cables.csv`, the device types as YAML and `README.txt`, streamed."""
 
     def files() -> Iterator[tuple[str, Iterable[bytes]]]:
-        yield "README.txt", [_readme(plan, commas)]
-        sources = _sources(NetboxRecords(plan))
+        yield "README.txt", [_readme(plan)]
+        records = NetboxRecords(plan)
+        sources = _sources(records)
         for i, (name, rows) in enumerate(sources.items()):
-            progress(i / len(sources) / 2, name)
-            yield f"{name}.csv", _csv(name, rows())
-        if commas:
-            sources = _sources(NetboxRecords(plan, lambda name: name.replace(",", ".")))
-            for name in _NAMED_BY_DEVICE:
-                progress(0.75, f"{COMMA_FREE_FOLDER}/{name}")
-                yield f"{COMMA_FREE_FOLDER}/{name}.csv", _csv(name, sources[name]())
+            progress(i / len(sources), name)
+            yield from _pieces(name, rows())
+        for row in records.library_types():
+            folder = slug(row["manufacturer"])
+            yield f"device-types/{folder}/{row['slug']}.yaml", [library_yaml(row)]
 
     yield from zips.stream(files())
     progress(1.0, "archive")

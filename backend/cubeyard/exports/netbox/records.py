@@ -7,13 +7,16 @@ taken and a child's position stays readable. A child stands in no unit of its ow
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
+from typing import Any, NamedTuple
 
 from cubeyard.exports.links import LinkFacts
+from cubeyard.exports.netbox.ports import NAME_MAX_CHARACTERS, DevicePorts, Port
 from cubeyard.exports.palette import LIGHT, level_colour
-from cubeyard.exports.tables import PlanTables, provenance, slot_letter
+from cubeyard.exports.tables import PlanTables, enclosure_title, provenance, slot_letter
 from cubeyard.exports.text import plain, slug
 from cubeyard.plans.view import PlanView
 
@@ -22,7 +25,7 @@ Row = dict[str, object]
 CHASSIS_MANUFACTURER = "Cubeyard"
 SERVER_ROLE, CHASSIS_ROLE = "Server", "Shelf"
 LABEL_MAX_CHARACTERS = 100
-NAME_MAX_CHARACTERS = 64
+POWER_PORT, POWER_PORT_TYPE = "PSU1", "iec-60320-c14"
 _COLOURS = {
     "black": "111111", "white": "ffffff", "grey": "9e9e9e", "gray": "9e9e9e", "red": "f44336", "orange": "ff9800",
     "yellow": "ffeb3b", "green": "4caf50", "blue": "2196f3", "purple": "9c27b0", "violet": "9c27b0", "pink": "e91e63",
@@ -37,30 +40,45 @@ def hex_colour(name: str, level: int) -> str:
     return _COLOURS.get(name.strip().lower(), level_colour(level)[1:].lower())
 
 
-class NetboxRecords:
-    """Every import file's rows for one plan. `rename` spells device names (see `archive` for why it exists)."""
+class TypeKey(NamedTuple):
+    """What devices of one NetBox device type have in common."""
 
-    def __init__(self, plan: PlanView, rename: Callable[[str], str] = str) -> None:
+    part: int
+    """Index of the part in the price book; -1 and -2 for a switch and a server without one."""
+    height: int
+    shared: bool
+    """Whether it shares its rack unit."""
+    ports: int
+    """Number of its list of ports."""
+
+
+class NetboxRecords:
+    """Every import file's rows for one plan. Devices go by their host names: NetBox splits references at commas."""
+
+    def __init__(self, plan: PlanView) -> None:
         self.plan = plan
         self.tables = PlanTables(plan)
         self.facts = LinkFacts(self.tables)
-        self.names = [rename(name)[:NAME_MAX_CHARACTERS] for name in self.tables.device_names]
+        self.ports = DevicePorts(self.tables, self.facts)
+        self.names = self.tables.hosts
         self.site = plain(plan.name).strip()[:100] or "Cubeyard plan"
+        self.location = enclosure_title(plan.scene["enclosure"])[:100]
+        """Racks stand in a location: NetBox refuses two racks of one name only within one."""
 
     # -- what stands where -------------------------------------------------------------------------------------------
 
     @cached_property
-    def _types(self) -> dict[tuple[int, int, bool], str]:
-        """Model name by (part, height, shares its unit), in the order devices first use them."""
+    def _types(self) -> dict[TypeKey, str]:
+        """Model name of each device type, in the order devices first use them."""
         tables = self.tables
-        seen: dict[tuple[int, int, bool], str] = {}
+        seen: dict[TypeKey, str] = {}
         for i in range(len(self.names)):
-            key = self._type_key(i)
+            key = self._type_keys[i]
             if key not in seen:
-                sku = tables.part_sku(key[0]) or (
+                sku = tables.part_sku(key.part) or (
                     "Unspecified switch" if tables.device_kind[i] else "Unspecified server"
                 )
-                # One part used at two heights, or both alone and shared, needs a type of its own for each.
+                # One part used at two heights, alone and shared, or with ports of two kinds needs a type for each.
                 taken = set(seen.values())
                 model, count = sku[:90], 1
                 while model in taken:
@@ -69,15 +87,26 @@ class NetboxRecords:
                 seen[key] = model
         return seen
 
-    def _type_key(self, device: int) -> tuple[int, int, bool]:
+    def _type_key(self, device: int) -> TypeKey:
         tables = self.tables
         part = tables.device_part[device]
         kind = -1 if tables.device_kind[device] else -2
-        return (
+        ports = self.ports.of(device)
+        return TypeKey(
             part if part is not None and 0 <= part < len(tables.parts) else kind,
             tables.device_height[device],
             tables.device_slots[device] > 1,
+            self._port_lists.setdefault(tuple(ports), len(self._port_lists)),
         )
+
+    @cached_property
+    def _port_lists(self) -> dict[tuple[Port, ...], int]:
+        """A number for each list of ports that some device has."""
+        return {}
+
+    @cached_property
+    def _type_keys(self) -> list[TypeKey]:
+        return [self._type_key(device) for device in range(len(self.names))]
 
     @cached_property
     def _shelves(self) -> dict[tuple[int, int], tuple[int, int]]:
@@ -115,15 +144,24 @@ class NetboxRecords:
             "comments": provenance(self.plan),
         }
 
+    def locations(self) -> Iterator[Row]:
+        yield {
+            "site": self.site,
+            "name": self.location,
+            "slug": slug(self.location, "enclosure"),
+            "status": "planned",
+            "description": f"{len(self.tables.rack_names)} racks",
+        }
+
     def manufacturers(self) -> Iterator[Row]:
         names = {CHASSIS_MANUFACTURER: None}
-        names |= {self.facts.manufacturer(key[0]): None for key in self._types}
+        names |= {self.facts.manufacturer(key.part): None for key in self._types}
         for name, row_slug in zip(names, _distinct_slugs(list(names)), strict=True):
             yield {"name": name, "slug": row_slug}
 
     def device_types(self) -> Iterator[Row]:
         rows: list[Row] = []
-        for (part, height, shared), model in self._types.items():
+        for (part, height, shared, _), model in self._types.items():
             attributes = self.facts.part_attributes(part)
             airflow = plain(attributes.get("airflow"))
             rows.append(
@@ -135,6 +173,7 @@ class NetboxRecords:
                     "is_full_depth": "false" if shared else "true",
                     "subdevice_role": "child" if shared else "",
                     "airflow": airflow if airflow in {"front-to-rear", "rear-to-front", "passive"} else "",
+                    **self._weight(part),
                     "description": self.tables.part_name(part)[:200],
                 }
             )
@@ -196,6 +235,7 @@ class NetboxRecords:
         for i, (name, size) in enumerate(zip(self.tables.rack_names, self._rack_sizes(), strict=True)):
             yield {
                 "site": self.site,
+                "location": self.location,
                 "name": name,
                 "status": "planned",
                 "rack_type": self._rack_model(size),
@@ -217,21 +257,23 @@ class NetboxRecords:
                 "device_type": self._shelf_model(height, bays),
                 "status": "planned",
                 "site": self.site,
+                "location": self.location,
                 "rack": tables.rack_names[rack],
                 "position": unit,
                 "face": "front",
                 "description": f"U{unit} of {tables.rack_names[rack]}, {bays} bays",
             }
         for i, name in enumerate(self.names):
-            key = self._type_key(i)
-            shared = key[2]
+            key = self._type_keys[i]
+            shared = key.shared
             yield {
                 "name": name,
                 "role": self._role(i),
-                "manufacturer": self.facts.manufacturer(key[0]),
+                "manufacturer": self.facts.manufacturer(key.part),
                 "device_type": self._types[key],
                 "status": "planned",
                 "site": self.site,
+                "location": self.location,
                 "rack": tables.rack_names[tables.device_rack[i]],
                 "position": "" if shared or not tables.device_unit[i] else tables.device_unit[i],
                 "face": "" if shared or not tables.device_unit[i] else "front",
@@ -257,34 +299,70 @@ class NetboxRecords:
                 }
 
     def interfaces(self) -> Iterator[Row]:
-        """Each port that a cable uses. A port's type follows from the cable's rate and connector."""
-        plan, facts = self.plan, self.facts
-        columns = (
+        """Every port of every device with the type that the device has; a cabled one says which cable."""
+        plan, gbps = self.plan, self.facts.gbps
+        levels = plan.cables["level"].tolist()
+        cabled: dict[tuple[int, str], int] = {}
+        for devices, ports in (
             (plan.cables["a_device"].tolist(), plan.a_port_names),
             (plan.cables["b_device"].tolist(), plan.b_port_names),
-        )
-        parts, gbps = plan.cables["part"].tolist(), facts.gbps
-        levels = plan.cables["level"].tolist()
-        for devices, ports in columns:
+        ):
             for i, (device, port) in enumerate(zip(devices, ports, strict=True)):
+                cabled[device, plain(port)[:NAME_MAX_CHARACTERS]] = i
+        for device, name in enumerate(self.names):
+            for port in self.ports.of(device):
+                cable = cabled.get((device, port.name))
                 yield {
-                    "device": self.names[device],
-                    "name": plain(port)[:NAME_MAX_CHARACTERS],
+                    "device": name,
+                    "name": port.name,
                     "label": "",
-                    "type": facts.interface_type(gbps[i], parts[i]),
-                    "speed": round(gbps[i] * 1e6),
-                    "duplex": "full",
+                    "type": port.type,
+                    "speed": "" if cable is None else round(gbps[cable] * 1e6),
+                    "duplex": "" if cable is None else "full",
                     "enabled": "true",
-                    "description": f"level {levels[i]}, cable {plan.cable_name(i)}",
+                    "description": "" if cable is None else f"level {levels[cable]}, cable {plan.cable_name(cable)}",
                 }
+
+    def power_draw(self, part: int) -> int | None:
+        """Watts of a device of this part, rounded up; `None` where the book does not say."""
+        watts = self.tables.parts[part].get("power_watts") if 0 <= part < len(self.tables.parts) else None
+        return math.ceil(watts) if watts else None
+
+    def power_ports(self) -> Iterator[Row]:
+        """One inlet a device whose power the book knows."""
+        for device, name in enumerate(self.names):
+            watts = self.power_draw(self._type_keys[device].part)
+            if watts is not None:
+                yield {"device": name, "name": POWER_PORT, "type": POWER_PORT_TYPE, "maximum_draw": watts}
+
+    def _weight(self, part: int) -> Row:
+        kilograms = self.tables.parts[part].get("weight_kg") if 0 <= part < len(self.tables.parts) else None
+        return {"weight": f"{kilograms:.2f}", "weight_unit": "kg"} if kilograms else {}
+
+    def library_types(self) -> Iterator[dict[str, Any]]:
+        """Device types with their components, as the community's device type library has them."""
+        rows = list(self.device_types())
+        lists = {number: ports for ports, number in self._port_lists.items()}
+        for row, key in zip(rows, self._types, strict=False):
+            watts = self.power_draw(key.part)
+            yield row | {
+                "interfaces": [{"name": port.name, "type": port.type} for port in lists[key.ports]],
+                "power-ports": [{"name": POWER_PORT, "type": POWER_PORT_TYPE, "maximum_draw": watts}] if watts else [],
+                "device-bays": [],
+            }
+        for row, (_, bays) in zip(rows[len(self._types) :], sorted(set(self._shelves.values())), strict=True):
+            names = [{"name": slot_letter(slot, bays)} for slot in range(bays)]
+            yield row | {"interfaces": [], "power-ports": [], "device-bays": names}
 
     def cables(self) -> Iterator[Row]:
         bundles = [*self.tables.bundle_names, ""]
         for cable in self.tables.rows():
             yield {
+                "side_a_site": self.site,
                 "side_a_device": self.names[cable.a_device],
                 "side_a_type": "dcim.interface",
                 "side_a_name": plain(cable.a_port)[:NAME_MAX_CHARACTERS],
+                "side_b_site": self.site,
                 "side_b_device": self.names[cable.b_device],
                 "side_b_type": "dcim.interface",
                 "side_b_name": plain(cable.b_port)[:NAME_MAX_CHARACTERS],

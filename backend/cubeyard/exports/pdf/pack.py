@@ -6,7 +6,8 @@ and says on its cover what is left out and where that is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from importlib import resources
 from typing import Any
 
@@ -20,6 +21,7 @@ from cubeyard.exports.pdf.typesetting import typeset
 from cubeyard.exports.tables import PlanTables, provenance
 from cubeyard.exports.text import plain
 from cubeyard.exports.workbook.racks import CablesByRack
+from cubeyard.plans.site_limits import limit_words
 from cubeyard.plans.view import PlanView
 
 Json = dict[str, Any]
@@ -28,6 +30,9 @@ MAX_RACK_LINES = 24_000
 MAX_SWITCH_LINES = 24_000
 MAX_LABELS = 24_000
 MAX_BUNDLES = 3_000
+# Where typesetting begins and ends in the progress of a pack, and about how long it takes. [ours]
+_TYPESETTING_FROM, _TYPESETTING_TO = 0.4, 0.98
+_TYPESETTING_SECS_A_PAGE = 0.02
 
 
 def install_pack(plan: PlanView, progress: Progress) -> Iterator[bytes]:
@@ -35,11 +40,22 @@ def install_pack(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     tables = PlanTables(plan)
     files: dict[str, bytes] = {}
     document = pack_document(tables, files, progress)
-    progress(0.4, f"typesetting {document['total']:,} pages")
     template = resources.files("cubeyard.exports.pdf").joinpath("pack.typ").read_bytes()
     sources = files | {"main.typ": template, "pack.json": orjson.dumps(document)}
-    yield from typeset(sources, lambda: progress(0.98, "install pack"))
+    yield from typeset(sources, _typesetting_progress(document["total"], progress))
     progress(1.0, "install pack")
+
+
+def _typesetting_progress(pages: int, progress: Progress) -> Callable[[float], None]:
+    """The typesetter does not say how far it is: estimated from the seconds so far, always moving and never at the end."""
+    doing = f"typesetting {pages:,} pages"
+    progress(_TYPESETTING_FROM, doing)
+
+    def waiting(secs: float) -> None:
+        share = 1 - math.exp(-secs / (pages * _TYPESETTING_SECS_A_PAGE))
+        progress(_TYPESETTING_FROM + (_TYPESETTING_TO - _TYPESETTING_FROM) * share, f"{doing}, {secs:.0f} s")
+
+    return waiting
 
 
 def pack_document(tables: PlanTables, files: dict[str, bytes], progress: Progress) -> Json:
@@ -101,7 +117,7 @@ class _Limits:
                 self.racks.append(rack)
             if labels <= MAX_LABELS:
                 self.label_racks.append(rack)
-        all_switches = [device for device in range(len(tables.device_names)) if tables.device_kind[device]]
+        all_switches = [device for device in range(len(tables.hosts)) if tables.device_kind[device]]
         all_switches.sort(key=lambda i: (tables.device_rack[i], -tables.device_unit[i], tables.device_slot[i], i))
         ports = tables.plan.scene["devices"]["port_count"]
         self.switches: list[int] = []
@@ -182,6 +198,10 @@ def _cover(tables: PlanTables, contents: list[Json], left_out: list[str]) -> Jso
         "checks": [
             {"passed": check["passed"], "words": plain(check["statement"]), "count": f"{check['checked']:,} checked"}
             for check in certificate["checks"][:14]
+        ],
+        "site-limits": [
+            {"over": words.over, "words": f"{words.title}: {plain(words.value)}", "limit": words.limit}
+            for words in map(limit_words, summary["site_limits"])
         ],
         "findings": findings,
     }  # fmt: skip

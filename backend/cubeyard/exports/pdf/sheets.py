@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cubeyard.exports.pdf.metrics import clipped, fit
+from cubeyard.exports.pdf.stocks import LabelStock, stock_of
 from cubeyard.exports.pdf.strips import Field, Group, Layout, paginate
 from cubeyard.exports.tables import CableRow, PlanTables, category_title
 from cubeyard.exports.text import plain
@@ -75,7 +76,7 @@ def rack_sheets(tables: PlanTables, racks: Sequence[int], step: Callable[[float]
 
 def _rack_groups(tables: PlanTables, ends: list[tuple[int, bool]], rack: int) -> list[Group]:
     bundles = tables.plan.scene["bundles"]
-    units, places, names = tables.unit_slots, tables.locations, tables.device_names
+    units, places, names = tables.unit_slots, tables.locations, tables.hosts
     groups: list[Group] = []
     current: int | None = None
     cables = tables.rows_at(np.asarray([index for index, _ in ends], dtype=np.int64))
@@ -123,8 +124,8 @@ def switch_sheets(tables: PlanTables, switches: Sequence[int], step: Callable[[f
     for count, switch in enumerate(switches):
         lines = ports.get(switch, [])
         sku = tables.part_sku(tables.device_part[switch])
-        left = f"{tables.device_names[switch]}  at {tables.locations[switch]}"
-        right = " \u00b7 ".join(filter(None, [f"L{tables.device_level[switch]}", sku]))
+        left = f"{tables.hosts[switch]}  at {tables.locations[switch]}"
+        right = " \u00b7 ".join(filter(None, [tables.device_names[switch], f"L{tables.device_level[switch]}", sku]))
         groups.append(Group(left, right, lines, [tables.device_level[switch]] * len(lines)))
         step(count / len(switches))
     size = 6.8
@@ -147,7 +148,7 @@ def switch_sheets(tables: PlanTables, switches: Sequence[int], step: Callable[[f
 def _ports_of(tables: PlanTables, switches: Sequence[int]) -> dict[int, list[tuple[str, ...]]]:
     """Each switch's lines in port order."""
     columns = tables.plan.cables
-    wanted = np.zeros(len(tables.device_names), dtype=bool)
+    wanted = np.zeros(len(tables.hosts), dtype=bool)
     wanted[np.asarray(switches, dtype=np.int64)] = True
     found: list[tuple[int, int, int, bool]] = []
     for side, port in (("a_device", "a_port"), ("b_device", "b_port")):
@@ -161,7 +162,7 @@ def _ports_of(tables: PlanTables, switches: Sequence[int]) -> dict[int, list[tup
         there = cable.a_device if at_b else cable.b_device
         port, port_there = (cable.b_port, cable.a_port) if at_b else (cable.a_port, cable.b_port)
         out.setdefault(device, []).append((
-            port, f"{tables.locations[there]}:{port_there}", tables.device_names[there], cable.name, f"{cable.stock_metres:g}",
+            port, f"{tables.locations[there]}:{port_there}", tables.hosts[there], cable.name, f"{cable.stock_metres:g}",
         ))  # fmt: skip
     return out
 
@@ -222,7 +223,7 @@ def materials(tables: PlanTables) -> Section:
         price, total, length = line.get("unit_price_usd"), line.get("total_usd"), line.get("length_metres")
         group.lines.append((
             clipped(plain(line.get("sku")), 30, 7.2), clipped(plain(line.get("name")), 62, 7.2), "" if length is None else f"{length:g}",
-            plain(line.get("colour")), f"{line['quantity']:,g}", f"{line['spares']:,g}" if line.get("spares") else "",
+            plain(line.get("colour")), _count(line["quantity"]), _count(line["spares"]) if line.get("spares") else "",
             plain(line.get("unit")),
             "no price" if price is None else f"${price:,.2f}", "" if total is None else f"${total:,.2f}",
         ))  # fmt: skip
@@ -236,22 +237,21 @@ def materials(tables: PlanTables) -> Section:
     return section
 
 
-# A widespread size of die-cut cable labels: 25.4 x 10 mm, 7 x 27 on an A4 sheet.
-LABEL_COLUMNS, LABEL_ROWS = 7, 27
-_LABEL_WIDTH, _LABEL_HEIGHT, _LABEL_GAP = 25.4, 10.0, 2.5
-_LABEL_LEFT = (A4[0] - LABEL_COLUMNS * _LABEL_WIDTH - (LABEL_COLUMNS - 1) * _LABEL_GAP) / 2
-_LABEL_TOP = (A4[1] - LABEL_ROWS * _LABEL_HEIGHT) / 2
+def _count(value: float) -> str:
+    """Whole pieces, and hours with their tenths."""
+    return f"{value:,.1f}".removesuffix(".0")
 
 
 def label_sheets(tables: PlanTables, racks: Sequence[int], step: Callable[[float], None]) -> Section:
     """Every label that is stuck on in a rack, in the order of its cable sheet; down the columns. A new rack starts a sheet."""
     section = Section("Label sheets")
     by_rack = CablesByRack(tables)
+    stock = stock_of(tables.plan)
     for count, rack in enumerate(racks):
         labels = list(_labels(tables, by_rack.of(rack)))
         pages = [
-            _label_page(tables.rack_names[rack], labels[start : start + LABEL_COLUMNS * LABEL_ROWS])
-            for start in range(0, len(labels), LABEL_COLUMNS * LABEL_ROWS)
+            _label_page(stock, tables.rack_names[rack], labels[start : start + stock.labels])
+            for start in range(0, len(labels), stock.labels)
         ]
         section.pages += _numbered(pages)
         step(count / len(racks))
@@ -262,7 +262,7 @@ def _labels(tables: PlanTables, ends: list[tuple[int, bool]]) -> Iterator[tuple[
     """(this end, the other end, cable, level and length) for each label. A cable within the rack has both its labels here."""
     rows = tables.rows_at(np.asarray([index for index, _ in ends], dtype=np.int64))
     for cable, (_, far) in zip(rows, ends, strict=True):
-        small = f"{cable.name}  L{cable.level}  {cable.stock_metres:g} m"
+        small = f"{cable.name} L{cable.level} {cable.stock_metres:g} m"
         stays = cable.bundle < 0
         for label, wanted in ((cable.near_label, stays or not far), (cable.far_label, stays or far)):
             if wanted:
@@ -270,20 +270,20 @@ def _labels(tables: PlanTables, ends: list[tuple[int, bool]]) -> Iterator[tuple[
                 yield here, there, small
 
 
-def _label_page(rack: str, labels: list[tuple[str, str, str]]) -> Json:
+def _label_page(stock: LabelStock, rack: str, labels: list[tuple[str, str, str]]) -> Json:
     columns: list[Json] = []
-    for place in range(0, len(labels), LABEL_ROWS):
-        cut = labels[place : place + LABEL_ROWS]
+    for place in range(0, len(labels), stock.rows):
+        cut = labels[place : place + stock.rows]
         # Three lines a label, three layers of one weight each: bold near end, plain far end, muted facts.
         layers = [
             {"text": "\n".join(f"{here}\n\u00a0\n\u00a0" for here, _, _ in cut), "bold": True, "muted": False},
             {"text": "\n".join(f"\u00a0\n{there}\n\u00a0" for _, there, _ in cut), "bold": False, "muted": False},
             {"text": "\n".join(f"\u00a0\n\u00a0\n{small}" for _, _, small in cut), "bold": False, "muted": True},
         ]
-        x = _LABEL_LEFT + len(columns) * (_LABEL_WIDTH + _LABEL_GAP)
+        x = stock.left + len(columns) * stock.column_pitch
         columns.append({"x": x, "count": len(cut), "layers": layers})
     return {
-        "kind": "labels", "width": A4[0], "height": A4[1], "title": f"Labels {rack}", "level": 2, "bookmark": True,
-        "subtitle": "25.4 x 10 mm, 7 x 27 on A4, print at 100 %", "left": _LABEL_LEFT, "top": _LABEL_TOP,
-        "cell-width": _LABEL_WIDTH, "cell-height": _LABEL_HEIGHT, "columns": columns,
+        "kind": "labels", "width": stock.width, "height": stock.height, "title": f"Labels {rack}", "level": 2, "bookmark": True,
+        "subtitle": f"{stock.name}: {stock.size}, {stock.columns} x {stock.rows}, print at 100 %",
+        "left": stock.left, "top": stock.top, "cell-width": stock.cell_width, "cell-height": stock.cell_height, "columns": columns,
     }  # fmt: skip

@@ -1,85 +1,131 @@
-"""The bill of materials, with totals as formulas so that a purchaser can change a price or a quantity."""
+"""The bill of materials, as a purchaser fills it in: totals are formulas, and a quoted price takes the place of the book's."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from xlsxwriter import Workbook
+from xlsxwriter.format import Format
+from xlsxwriter.utility import xl_col_to_name
+from xlsxwriter.worksheet import Worksheet
 
+from cubeyard.catalog.quotes.columns import BILL, PRINTED_TO
+from cubeyard.exports.csv_files import bill_values
 from cubeyard.exports.tables import book_title
-from cubeyard.exports.text import cell
 from cubeyard.exports.workbook.names import SheetNames
+from cubeyard.exports.workbook.pages import set_page
 from cubeyard.exports.workbook.styles import Styles
 from cubeyard.plans.view import PlanView
 
+TOTALS_ROW = 2
 HEADER_ROW = 3
 FIRST_ROW = HEADER_ROW + 1
-CATEGORY_COLUMN, TOTAL_COLUMN, WEIGHT_COLUMN = "B", "L", "M"
-_COLUMNS = (
-    ("Line", 6), ("Category", 12), ("Part", 18), ("Name", 42), ("Length (m)", 10), ("Colour", 10), ("Quantity", 10),
-    ("Spares", 8), ("To order", 10), ("Unit", 7), ("Unit price", 12), ("Total", 15), ("Weight (kg)", 12),
-    ("Source of the price", 26), ("Basis", 11),
-)  # fmt: skip
+_AT = {column.name: index for index, column in enumerate(BILL)}
+LETTER = {name: xl_col_to_name(index) for name, index in _AT.items()}
+"""The sheet's column of each column of the bill."""
+CATEGORY_COLUMN, TOTAL_COLUMN, CABLE_COLUMN = LETTER["category"], LETTER["total_usd"], LETTER["cable_metres"]
 
 
 def bill_sheet(book: Workbook, styles: Styles, plan: PlanView, names: SheetNames) -> None:
-    """One row a line; `To order` is quantity and spares, `Total` is `To order` at the unit price, to the cent."""
+    """One row a line; `Total` is `To order` at the quoted price, or at the book's where none is quoted, to the cent.
+
+    Sums are over money, metres of cable and weight: pieces, boxes and hours are not added up.
+    """
     sheet = book.add_worksheet(names.bom)
     lines: list[dict[str, Any]] = plan.bom["lines"]
     last = FIRST_ROW + max(len(lines), 1)
     sheet.write_string(0, 0, "Bill of materials", styles.title)
     sheet.write_string(1, 0, _note(plan, lines), styles.note)
-    sheet.write_string(2, 0, "Shown", styles.label)
-    shown = (("G", "quantity", styles.total_integer), ("H", "spares", styles.total_integer))
-    for column, key, style in shown:
-        value = sum(line.get(key) or 0 for line in lines)
-        sheet.write_formula(f"{column}3", f"=SUBTOTAL(109,{column}{FIRST_ROW + 1}:{column}{last})", style, value)
-    sums = ((TOTAL_COLUMN, "total_usd", styles.total_money), (WEIGHT_COLUMN, "weight_kg", styles.total_kilograms))
-    for column, key, style in sums:
-        value = sum(line.get(key) or 0 for line in lines)
-        sheet.write_formula(f"{column}3", f"=SUBTOTAL(109,{column}{FIRST_ROW + 1}:{column}{last})", style, value)
-    for column, (title, width) in enumerate(_COLUMNS):
-        sheet.set_column(column, column, width)
-        sheet.write_string(HEADER_ROW, column, title, styles.header)
+    _totals(sheet, styles, lines, last)
+    for column, one in enumerate(BILL):
+        sheet.set_column(column, column, one.width)
+        sheet.write_string(HEADER_ROW, column, one.title, styles.header)
+    sheet.set_row(HEADER_ROW, 28)
+    formats = _formats(styles)
+    currency = plan.bom["currency"]
     for row, line in enumerate(lines, FIRST_ROW):
-        _line(sheet, styles, row, line)
-    sheet.autofilter(HEADER_ROW, 0, last - 1, len(_COLUMNS) - 1)
+        _line(sheet, formats, row, bill_values(line, currency))
+    sheet.data_validation(
+        FIRST_ROW, _AT["quoted_price"], last - 1, _AT["quoted_price"],
+        {
+            "validate": "decimal", "criteria": ">=", "value": 0, "error_title": "Quoted price",
+            "error_message": "A price is a number of 0 or more, for one of the line's unit.",
+        },
+    )  # fmt: skip
+    sheet.autofilter(HEADER_ROW, 0, last - 1, len(BILL) - 1)
     sheet.freeze_panes(FIRST_ROW, 4)
-    sheet.set_landscape()
-    sheet.set_paper(9)
-    sheet.fit_to_pages(1, 0)
-    sheet.repeat_rows(HEADER_ROW)
+    set_page(sheet, plan, last_row=last - 1, last_column=_AT[PRINTED_TO], header_row=HEADER_ROW)
 
 
 def _note(plan: PlanView, lines: list[dict[str, Any]]) -> str:
     unpriced = sum(1 for line in lines if line.get("unit_price_usd") is None)
-    note = f"Price book {book_title(plan)}, US dollars. Spares are included in the totals."
+    note = (
+        f"Price book {book_title(plan)}, {plan.bom['currency']}. Fill in the yellow cells; a quoted price is for one of the "
+        "line's unit and replaces the book's. Import the file into the price book to plan with it."
+    )
     if unpriced:
         note += f" {unpriced} of {len(lines)} lines have no price in this book: every total is \u201cat least\u201d."
     return note
 
 
-def _line(sheet: Any, styles: Styles, row: int, line: dict[str, Any]) -> None:
-    number = row + 1
-    sheet.write_number(row, 0, line["line"], styles.integer)
-    for column, key in (
-        (1, "category"),
-        (2, "sku"),
-        (3, "name"),
-        (5, "colour"),
-        (9, "unit"),
-        (13, "source"),
-        (14, "basis"),
+def _totals(sheet: Worksheet, styles: Styles, lines: list[dict[str, Any]], last: int) -> None:
+    """Above the header, so that they stay in view; they follow the filter."""
+    sheet.write_string(TOTALS_ROW, 0, "Shown", styles.label)
+    sheet.write_string(TOTALS_ROW, _AT["unit_price_usd"], "No price", styles.label)
+
+    def cells(name: str) -> str:
+        return f"{LETTER[name]}{FIRST_ROW + 1}:{LETTER[name]}{last}"
+
+    without = sum(1 for line in lines if line.get("unit_price_usd") is None) if lines else 1
+    formula = f'=COUNTIF({cells("total_usd")},"")'
+    sheet.write_formula(TOTALS_ROW, _AT["quoted_price"], formula, styles.total_integer, without)
+    for name, style, value in (
+        ("total_usd", styles.total_money, sum(line.get("total_usd") or 0 for line in lines)),
+        ("cable_metres", styles.total_metres, sum(_cable_metres(line) or 0 for line in lines)),
+        ("weight_kg", styles.total_kilograms, sum(line.get("weight_kg") or 0 for line in lines)),
     ):
-        sheet.write_string(row, column, cell(line.get(key)), styles.text)
-    if line.get("length_metres") is not None:
-        sheet.write_number(row, 4, line["length_metres"], styles.stock)
-    quantity, spares = line["quantity"], line.get("spares") or 0
-    sheet.write_number(row, 6, quantity, styles.integer)
-    sheet.write_number(row, 7, spares, styles.integer)
-    sheet.write_formula(row, 8, f"=G{number}+H{number}", styles.integer, quantity + spares)
-    if line.get("unit_price_usd") is not None:
-        sheet.write_number(row, 10, line["unit_price_usd"], styles.money)
-        sheet.write_formula(row, 11, f"=ROUND(I{number}*K{number},2)", styles.money, line.get("total_usd") or 0)
-    if line.get("weight_kg") is not None:
-        sheet.write_number(row, 12, line["weight_kg"], styles.kilograms)
+        sheet.write_formula(TOTALS_ROW, _AT[name], f"=SUBTOTAL(109,{cells(name)})", style, value)  # pyright: ignore[reportArgumentType]
+
+
+def _cable_metres(line: dict[str, Any]) -> float | None:
+    """Metres to order, spares and whole boxes included."""
+    return bill_values(line, "")["cable_metres"]
+
+
+def _formats(styles: Styles) -> Callable[[str, bool], Format]:
+    """The format of a column's cell; the flag is whether the line counts parts of a unit, such as hours."""
+    numbers = {
+        "length_metres": styles.stock, "unit_price_usd": styles.money, "quoted_price": styles.filled_money,
+        "total_usd": styles.money, "weight_kg": styles.kilograms, "cable_metres": styles.metres,
+        "lead_time_days": styles.filled, "price_factor": styles.stock, "line": styles.integer, "pieces_per_unit": styles.integer,
+    }  # fmt: skip
+    filled = {column.name for column in BILL if column.filled}
+
+    def of(name: str, fractions: bool) -> Format:
+        if name in ("quantity", "spares", "to_order"):
+            return styles.kilograms if fractions else styles.integer
+        return numbers.get(name) or (styles.filled if name in filled else styles.text)
+
+    return of
+
+
+def _line(sheet: Worksheet, formats: Callable[[str, bool], Format], row: int, values: dict[str, Any]) -> None:
+    number = row + 1
+    price, quoted, order = (f"{LETTER[name]}{number}" for name in ("unit_price_usd", "quoted_price", "to_order"))
+    formulas = {
+        "to_order": f"={LETTER['quantity']}{number}+{LETTER['spares']}{number}",
+        "total_usd": f'=IF(AND({price}="",{quoted}=""),"",ROUND({order}*IF({quoted}="",{price},{quoted}),2))',
+    }
+    if values["cable_metres"] is not None:
+        formulas["cable_metres"] = f"={LETTER['length_metres']}{number}*{order}"
+    for column, one in enumerate(BILL):
+        value, style = values[one.name], formats(one.name, values["unit"] == "h")
+        if one.name in formulas:
+            sheet.write_formula(row, column, formulas[one.name], style, "" if value is None else value)  # pyright: ignore[reportArgumentType]
+        elif isinstance(value, int | float):
+            sheet.write_number(row, column, value, style)
+        elif value:
+            sheet.write_string(row, column, value, style)
+        elif one.filled:
+            sheet.write_blank(row, column, None, style)

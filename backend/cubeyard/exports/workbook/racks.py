@@ -12,6 +12,7 @@ from xlsxwriter.worksheet import Worksheet
 from cubeyard.exports.tables import PlanTables
 from cubeyard.exports.text import cell, plain
 from cubeyard.exports.workbook.names import SheetNames, quoted
+from cubeyard.exports.workbook.pages import set_page
 from cubeyard.exports.workbook.rows import LongTable, StyledValue, leave_room
 from cubeyard.exports.workbook.styles import Styles
 
@@ -61,6 +62,7 @@ def rack_list(book: Workbook, styles: Styles, tables: PlanTables, names: SheetNa
                 sheet.write_string(4 + i, column, cell(value), styles.text)
     sheet.autofilter(3, 0, last - 1, len(columns) - 1)
     sheet.freeze_panes(4, 1)
+    set_page(sheet, tables.plan, last_row=last - 1, last_column=len(columns) - 1, header_row=3)
 
 
 def rack_sheets(book: Workbook, styles: Styles, tables: PlanTables, names: SheetNames) -> list[LongTable]:
@@ -110,10 +112,7 @@ def _header(sheet: Worksheet, styles: Styles, tables: PlanTables, rack: int, slo
         sheet.write_string(HEADER_ROW, column, title, styles.header)
     sheet.autofilter(HEADER_ROW, first, last - 1, first + len(_CABLE_COLUMNS) - 1)
     sheet.freeze_panes(FIRST_ROW, 0)
-    sheet.set_landscape()
-    sheet.set_paper(9)
-    sheet.fit_to_pages(1, 0)
-    sheet.repeat_rows(HEADER_ROW)
+    set_page(sheet, tables.plan, last_row=last - 1, last_column=first + len(_CABLE_COLUMNS) - 1, header_row=HEADER_ROW)
 
 
 class CablesByRack:
@@ -160,7 +159,7 @@ def elevation_rows(tables: PlanTables, rack: int, members: Sequence[int], slots:
             at = units - tables.device_unit[device] - up
             if 0 <= at < units:
                 column = 1 + min(tables.device_slot[device], slots - 1)
-                rows[at][column] = (tables.device_names[device] if up == 0 else "\u2191", style)
+                rows[at][column] = (tables.hosts[device] if up == 0 else "\u2191", style)
     return rows
 
 
@@ -170,7 +169,7 @@ def _maker(
     def rows() -> Iterator[Sequence[StyledValue | None]]:
         elevation = elevation_rows(tables, rack, members, slots)
         bundles = [*tables.bundle_names, ""]
-        units, places, names = tables.unit_slots, tables.locations, tables.device_names
+        units, places, names = tables.unit_slots, tables.locations, tables.hosts
         cables = tables.rows_at(np.asarray([index for index, _ in ends], dtype=np.int64))
         no_elevation: list[StyledValue | None] = [None] * (slots + 1)
         no_cable: list[StyledValue | None] = [None] * len(_CABLE_COLUMNS)

@@ -8,6 +8,7 @@ from xlsxwriter import Workbook
 
 from cubeyard.exports.tables import PlanTables
 from cubeyard.exports.workbook.names import SCHEDULE_ROWS_PER_SHEET, SheetNames
+from cubeyard.exports.workbook.pages import set_page
 from cubeyard.exports.workbook.rows import LongTable, StyledValue, leave_room
 from cubeyard.exports.workbook.styles import Styles
 
@@ -19,6 +20,7 @@ _COLUMNS = (
     ("Rack A", 8), ("Unit A", 7), ("Slot A", 6), ("Device A", 12), ("Port A", 8),
     ("Rack B", 8), ("Unit B", 7), ("Slot B", 6), ("Device B", 12), ("Port B", 8),
     ("Route", 14), ("Bundle", 9), ("Length (m)", 10), ("Stock (m)", 9), ("Part", 12), ("Part name", 30), ("Colour", 10),
+    ("Paper's name A", 16), ("Paper's name B", 16),
 )  # fmt: skip
 _TEXT, _INTEGER, _METRES, _STOCK, _LEVELS = 0, 1, 2, 3, 4
 
@@ -48,10 +50,9 @@ def schedule_sheets(book: Workbook, styles: Styles, tables: PlanTables, names: S
         leave_room(sheet, FIRST_ROW, [styles.text, styles.integer, styles.metres, styles.stock, *level_styles])
         sheet.autofilter(HEADER_ROW, 0, last - 1, len(_COLUMNS) - 1)
         sheet.freeze_panes(FIRST_ROW, 1)
-        sheet.set_landscape()
-        sheet.set_paper(8)
-        sheet.fit_to_pages(1, 0)
-        sheet.repeat_rows(HEADER_ROW)
+        set_page(
+            sheet, tables.plan, last_row=last - 1, last_column=len(_COLUMNS) - 1, header_row=HEADER_ROW, large=True
+        )
         file = f"sheet{(sheet.index or 0) + 1}.xml"
         long_tables.append(LongTable(file, FIRST_ROW, len(_COLUMNS), _maker(tables, start, stop)))
     return long_tables
@@ -59,8 +60,8 @@ def schedule_sheets(book: Workbook, styles: Styles, tables: PlanTables, names: S
 
 def _maker(tables: PlanTables, start: int, stop: int):
     def rows() -> Iterator[Sequence[StyledValue]]:
-        racks, units, letters, names = tables.rack_names, tables.device_unit, tables.letters, tables.device_names
-        places = tables.device_rack
+        racks, units, letters, names = tables.rack_names, tables.device_unit, tables.letters, tables.hosts
+        places, papers = tables.device_rack, tables.device_names
         parts = [(tables.part_sku(i), tables.part_name(i)) for i in range(len(tables.parts))]
         bundles = [*tables.bundle_names, ""]
         for cable in tables.rows(start, stop):
@@ -73,7 +74,7 @@ def _maker(tables: PlanTables, start: int, stop: int):
                 (racks[places[b]], _TEXT), (units[b], _INTEGER), (letters[b], _TEXT), (names[b], _TEXT), (cable.b_port, _TEXT),
                 (cable.route, _TEXT), (bundles[cable.bundle], _TEXT),
                 (cable.length_metres, _METRES), (cable.stock_metres, _STOCK),
-                (sku, _TEXT), (part, _TEXT), (cable.colour, _TEXT),
+                (sku, _TEXT), (part, _TEXT), (cable.colour, _TEXT), (papers[a], _TEXT), (papers[b], _TEXT),
             )  # fmt: skip
 
     return rows

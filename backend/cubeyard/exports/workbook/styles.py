@@ -30,6 +30,9 @@ class Styles:
         self.metres = self._add(num_format="0.00")
         self.stock = self._add(num_format="0.0#")
         self.money = self._add(num_format="$#,##0.00")
+        # Cells that a purchaser fills in.
+        self.filled = self._add(bg_color="#FFF8DC", border=1, border_color=LIGHT.line)
+        self.filled_money = self._add(bg_color="#FFF8DC", border=1, border_color=LIGHT.line, num_format="$#,##0.00")
         self.kilograms = self._add(num_format="#,##0.0")
         self.watts = self._add(num_format="#,##0")
         self.percent = self._add(num_format="0 %")

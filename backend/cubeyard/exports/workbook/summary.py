@@ -11,7 +11,9 @@ from cubeyard.exports.tables import PlanTables, category_title, provenance
 from cubeyard.exports.text import cell, plain
 from cubeyard.exports.workbook import bill, schedule
 from cubeyard.exports.workbook.names import MAX_RACK_SHEETS, SheetNames, quoted
+from cubeyard.exports.workbook.pages import set_page
 from cubeyard.exports.workbook.styles import Styles
+from cubeyard.plans.site_limits import limit_words
 from cubeyard.plans.view import PlanView
 
 
@@ -31,6 +33,7 @@ def summary_sheet(book: Workbook, styles: Styles, tables: PlanTables, names: She
     row = _costs(sheet, styles, plan, names, row + 1)
     row = _levels(sheet, styles, tables, names, row + 1)
     row = _checks(sheet, styles, plan, row + 1)
+    row = _site_limits(sheet, styles, plan, row + 1)
     row = _findings(sheet, styles, plan, row + 1)
     if len(plan.rack_names) > MAX_RACK_SHEETS:
         sheet.write_string(
@@ -40,8 +43,8 @@ def summary_sheet(book: Workbook, styles: Styles, tables: PlanTables, names: She
             "the cable schedule has every cable, and its rack columns filter for the others.",
             styles.note,
         )
-    sheet.set_paper(9)
-    sheet.fit_to_pages(1, 0)
+        row += 1
+    set_page(sheet, plan, last_row=row, last_column=5)
 
 
 def _counts(sheet: Worksheet, styles: Styles, tables: PlanTables, names: SheetNames, row: int) -> int:
@@ -54,8 +57,13 @@ def _counts(sheet: Worksheet, styles: Styles, tables: PlanTables, names: SheetNa
         ("Switches", counts["switches"], styles.integer, None),
         ("Cables", counts["cables"], styles.integer, _schedule_count(plan, names)),
         ("Racks", counts["racks"], styles.integer, None),
-        # Filters on the schedule must not change the summary, so it sums the column and not the sheet's own total.
-        ("Cable to buy (m)", summary["cable_metres"], styles.total_metres, _schedule_sum(plan, names)),
+        # Filters on the bill must not change the summary, so it sums the column and not the sheet's own total.
+        (
+            "Cable to order, with spares (m)",
+            plan.bom["cable_order_metres"],
+            styles.total_metres,
+            _cable_sum(plan, names),
+        ),
         ("Longest cable (m)", summary["longest_cable_metres"], styles.metres, None),
         ("Power (W)", summary["power_watts"]["total"], styles.watts, None),
         ("Weight (kg)", summary["weight_kg"]["total"], styles.kilograms, None),
@@ -86,25 +94,28 @@ def _schedule_count(plan: PlanView, names: SheetNames) -> str:
     return "=" + "+".join(f"COUNTA({_schedule_range(plan, page, 'A', names)})" for page in range(len(names.schedule)))
 
 
-def _schedule_sum(plan: PlanView, names: SheetNames) -> str:
-    ranges = (_schedule_range(plan, page, schedule.STOCK_COLUMN, names) for page in range(len(names.schedule)))
-    return "=" + "+".join(f"SUM({cells})" for cells in ranges)
+def _bill_range(plan: PlanView, names: SheetNames, column: str) -> str:
+    last = bill.FIRST_ROW + max(len(plan.bom["lines"]), 1)
+    return f"{quoted(names.bom)}!{column}{bill.FIRST_ROW + 1}:{column}{last}"
+
+
+def _cable_sum(plan: PlanView, names: SheetNames) -> str:
+    return f"=SUM({_bill_range(plan, names, bill.CABLE_COLUMN)})"
 
 
 def _costs(sheet: Worksheet, styles: Styles, plan: PlanView, names: SheetNames, row: int) -> int:
-    sheet.write_string(row, 0, "Cost (US dollars)", styles.heading)
+    sheet.write_string(row, 0, f"Cost ({plain(plan.bom['currency'])})", styles.heading)
     sheet.write_blank(row, 1, None, styles.heading)
     at_least = bool(plan.summary["cost_usd"].get("at_least"))
     totals: dict[str, float] = {}
     for line in plan.bom["lines"]:
         totals[line["category"]] = totals.get(line["category"], 0.0) + (line.get("total_usd") or 0.0)
-    last = bill.FIRST_ROW + max(len(plan.bom["lines"]), 1)
     first = row + 2
     for category, value in totals.items():
         row += 1
         sheet.write_string(row, 0, category_title(category), styles.label)
-        where = f"{quoted(names.bom)}!{bill.CATEGORY_COLUMN}{bill.FIRST_ROW + 1}:{bill.CATEGORY_COLUMN}{last}"
-        what = f"{quoted(names.bom)}!{bill.TOTAL_COLUMN}{bill.FIRST_ROW + 1}:{bill.TOTAL_COLUMN}{last}"
+        where = _bill_range(plan, names, bill.CATEGORY_COLUMN)
+        what = _bill_range(plan, names, bill.TOTAL_COLUMN)
         sheet.write_formula(row, 1, f'=SUMIF({where},"{plain(category)}",{what})', styles.money, value)  # pyright: ignore[reportArgumentType]
     row += 1
     sheet.write_string(row, 0, "Total, at least" if at_least else "Total", styles.total)
@@ -140,6 +151,18 @@ def _checks(sheet: Worksheet, styles: Styles, plan: PlanView, row: int) -> int:
         sheet.write_number(row, 1, check["checked"], styles.integer)
         sheet.write_string(row, 2, "pass" if check["passed"] else "FAIL", styles.text)
         sheet.write_string(row, 3, cell(check["statement"]), styles.text)
+    return row + 1
+
+
+def _site_limits(sheet: Worksheet, styles: Styles, plan: PlanView, row: int) -> int:
+    for column, title in enumerate(("Container or room", "Most", "Limit", "Result", "Source of the catalog's limit")):
+        sheet.write_string(row, column, title, styles.header)
+    for one in plan.summary["site_limits"]:
+        row += 1
+        words = limit_words(one)
+        result = "OVER" if words.over else "within" if one["limit"] is not None else "not checked"
+        for column, text in enumerate((words.title, words.value, words.limit, result, words.source)):
+            sheet.write_string(row, column, cell(text), styles.text)
     return row + 1
 
 

@@ -1,4 +1,4 @@
-"""`/api/v1/tokens`, and the login page for browsers."""
+"""`/api/v1/tokens`, `/api/v1/session`, and the login page for browsers."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from cubeyard.kit.ids import Id
 from cubeyard.kit.text import PlainText
 
 router = APIRouter(prefix="/tokens", tags=["tokens"])
+session = APIRouter(prefix="/session", tags=["tokens"])
 pages = APIRouter(include_in_schema=False)
 
 MAX_FORM_BYTES = 4096
@@ -47,6 +48,14 @@ class NewToken(Token):
 
 class TokenList(BaseModel):
     items: list[Token]
+
+
+class CurrentSession(BaseModel):
+    needed: bool = Field(description="Whether this server asks for a token. It does on any address but loopback.")
+    logged_in: bool = Field(
+        description="Whether the request came with a session of the login page, which `/logout` ends."
+    )
+    token: str | None = Field(description="The name of the request's token; null without one, or if it has no name.")
 
 
 def get_service(session: UnitOfWork, request: Request) -> AuthService:
@@ -82,6 +91,16 @@ def revoke_token(service: Service, id: Id) -> None:
     service.revoke(id)
 
 
+@session.get("", operation_id="read_session", summary="Whose session this is", responses=responses())
+def read_session(service: Service, request: Request) -> CurrentSession:
+    identity = getattr(request.state, "identity", None)
+    return CurrentSession(
+        needed=request.app.state.settings.exposed,
+        logged_in=identity is not None and "authorization" not in request.headers,
+        token=service.name_of(identity) if identity is not None else None,
+    )
+
+
 @pages.get("/login")
 def login_page(next: str = "/") -> Response:
     return _page(_local(next), "")
@@ -99,7 +118,7 @@ async def login(request: Request) -> Response:
     wanted = _local(form.get("next", ["/"])[0])
     secret = await run_in_threadpool(_open, request, form.get("token", [""])[0].strip())
     if secret is None:
-        return _page(wanted, "That token is not known here.", status=401)
+        return _page(wanted, "This token is not valid here. It may have been revoked.", status=401)
     settings = request.app.state.settings
     response = RedirectResponse(wanted, status_code=303)
     response.set_cookie(
@@ -142,20 +161,45 @@ def _local(path: str) -> str:
     return path
 
 
+_LOGO = (
+    '<svg width="28" height="28" viewBox="0 0 18 18" fill="none" stroke="currentColor" stroke-width="1.6" '
+    'stroke-linejoin="round" aria-hidden="true"><path d="M9 1.5 15.5 5v8L9 16.5 2.5 13V5zM2.5 5 9 8.6 15.5 5M9 8.6v7.9"/></svg>'
+)
+_STYLE = """
+:root { color-scheme: light dark; --bg: #f7f9fb; --card: #fff; --border: #d9dfe7; --field: #8a92a1; --text: #161a22; --muted: #555d6c;
+  --accent: #1d4ed8; --on-accent: #fff; --bad: #b3001b; --bad-soft: #fde6e9 }
+@media (prefers-color-scheme: dark) { :root { --bg: #0f1318; --card: #151a21; --border: #2a323c; --field: #6b7586; --text: #e8ebf1;
+  --muted: #a3acbb; --accent: #7fa9ff; --on-accent: #0a1230; --bad: #ff7b80; --bad-soft: #3d1519 } }
+* { box-sizing: border-box }
+body { display: grid; min-height: 100vh; margin: 0; padding: 16px; place-items: center; background: var(--bg); color: var(--text);
+  font: 14px/1.5 system-ui, sans-serif }
+main { width: 100%; max-width: 24rem; padding: 32px; border: 1px solid var(--border); border-radius: 10px; background: var(--card) }
+h1 { display: flex; align-items: center; gap: 10px; margin: 0 0 24px; font-size: 18px }
+h1 svg { color: var(--accent) }
+label { display: block; font-weight: 600 }
+input, button { width: 100%; height: 44px; margin-top: 6px; padding: 0 12px; border: 1px solid var(--field); border-radius: 6px;
+  background: var(--card); color: var(--text); font: inherit }
+button { margin-top: 16px; border-color: var(--accent); background: var(--accent); color: var(--on-accent); font-weight: 600; cursor: pointer }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px }
+[role=alert] { margin: 0 0 16px; padding: 8px 12px; border-radius: 6px; background: var(--bad-soft); color: var(--bad) }
+main > p:last-child { margin: 24px 0 0; color: var(--muted) }
+"""
+"""The page's own colours (`frontend/src/ui/tokens.css`): the login page is sent before anybody may load the page."""
+
+
 def _page(wanted: str, error: str, *, status: int = 200) -> HTMLResponse:
-    alert = f'<p role="alert">{html.escape(error)}</p>' if error else ""
+    alert = f'<p role="alert" id="error">{html.escape(error)}</p>' if error else ""
+    described = ' aria-invalid="true" aria-describedby="error"' if error else ""
     return HTMLResponse(
         f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Log in - Cubeyard</title>
-<style>:root {{ color-scheme: light dark }} body {{ font: 14px/1.5 system-ui; margin: 20vh auto 0; max-width: 22rem; padding: 0 16px }}
-label {{ display: block }} input, button {{ font: inherit; padding: 8px; width: 100%; box-sizing: border-box; margin-top: 4px }}
-button {{ margin-top: 12px }}</style></head>
-<body><main><h1>Cubeyard</h1>{alert}
+<title>Log in · Cubeyard</title>
+<style>{_STYLE}</style></head>
+<body><main><h1>{_LOGO}Log in to Cubeyard</h1>{alert}
 <form method="post" action="/login"><input type="hidden" name="next" value="{html.escape(wanted, quote=True)}">
-<label>Access token <input name="token" type="password" autocomplete="current-password" required autofocus></label>
+<label>API token <input name="token" type="password" autocomplete="current-password" required autofocus{described}></label>
 <button>Log in</button></form>
-<p>Whoever runs this server makes one with <code>cubeyard token create</code>.</p></main></body></html>""",
+<p>No token yet? An administrator creates one with <code>cubeyard token create</code>.</p></main></body></html>""",
         status_code=status,
         headers={"cache-control": "no-store"},
     )

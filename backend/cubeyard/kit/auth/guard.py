@@ -18,7 +18,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cubeyard.kit.auth.service import AuthService, Identity
-from cubeyard.kit.errors import problem_response
+from cubeyard.kit.problems import problem_response
 from cubeyard.settings import Settings, is_loopback
 
 if TYPE_CHECKING:

@@ -21,6 +21,9 @@ class AuthRepository:
     def tokens(self) -> Sequence[TokenRow]:
         return self._session.scalars(select(TokenRow).order_by(TokenRow.created_at, TokenRow.id)).all()
 
+    def token(self, token_id: str) -> TokenRow | None:
+        return self._session.get(TokenRow, token_id)
+
     def token_by_hash(self, digest: str) -> TokenRow | None:
         return self._session.scalars(select(TokenRow).where(TokenRow.hash == digest)).one_or_none()
 

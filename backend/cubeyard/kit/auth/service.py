@@ -52,6 +52,11 @@ class AuthService:
         if not self._repository.delete_token(token_id):
             raise not_found(f"token {token_id}")
 
+    def name_of(self, identity: Identity) -> str | None:
+        """What the token is called; None for the configured one, which has no name."""
+        row = self._repository.token(identity.token_id) if identity.token_id is not None else None
+        return row.name if row is not None else None
+
     def check_token(self, secret: str) -> Identity | None:
         digest = hash_of(secret)
         if self._configured_hash is not None and hmac.compare_digest(digest, self._configured_hash):

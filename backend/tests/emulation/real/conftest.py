@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from cubeyard.emulation.containers import PLACE
-from cubeyard.emulation.fabric_process import FABRIC, NODE, program
+from cubeyard.emulation.deploy.containers import PLACE
+from cubeyard.emulation.fabric.process import FABRIC, NODE, program
 from cubeyard.settings import Settings
 from tests.deployment.engine import Docker, EngineUnavailableError, docker_engine
 from tests.processes import PROGRAM, environment

@@ -27,7 +27,7 @@ for line in sys.stdin:
 
 def _vectors() -> Any:
     """The writer of the dataplane's test vectors: it builds frames with nothing of the engines' own code."""
-    file = Path(__file__).parents[4] / "emulator" / "crates" / "dataplane" / "vectors" / "make.py"
+    file = Path(__file__).parents[4] / "emulator" / "crates" / "dataplane" / "vectors" / "bcube" / "make.py"
     spec = importlib.util.spec_from_file_location("vectors", file)
     assert spec is not None
     assert spec.loader is not None

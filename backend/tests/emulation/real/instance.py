@@ -13,9 +13,9 @@ from typing import Any, Self
 
 import psycopg
 
-from cubeyard.emulation.containers import PLACE, RUN
-from cubeyard.emulation.fabric_client import FabricClient, FabricGoneError
-from cubeyard.emulation.place import Place
+from cubeyard.emulation.deploy.containers import PLACE, RUN
+from cubeyard.emulation.fabric.client import FabricClient, FabricGoneError
+from cubeyard.emulation.fabric.place import Place
 from cubeyard.kit.embedded import EmbeddedPostgres
 from cubeyard.settings import Settings
 from tests.deployment.engine import OwnEngine

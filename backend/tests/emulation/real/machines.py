@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cubeyard.emulation.containers import PLACE
-from cubeyard.emulation.fabric_process import FABRIC, NODE, program
+from cubeyard.emulation.deploy.containers import PLACE
+from cubeyard.emulation.fabric.process import FABRIC, NODE, program
 from cubeyard.settings import Settings
 from tests.deployment.engine import Docker, EngineUnavailableError, plain_environment
 

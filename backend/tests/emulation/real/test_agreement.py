@@ -9,7 +9,7 @@ import numpy as np
 import orjson
 import pytest
 
-from cubeyard.cli_place import own_lab
+from cubeyard.cli.place import own_lab
 from cubeyard.emulation.figures.lab import Measured, Trial
 from cubeyard.emulation.figures.testbed import BCUBE, TREE
 from cubeyard.engine import Engine

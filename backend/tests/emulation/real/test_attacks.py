@@ -54,16 +54,16 @@ def attack() -> dict[str, list[bytes]]:
             bcube(version=0x46),
             bcube(inner=b"\0" * 40, end=victim, index=1, hops=[to_victim]),
         ],
-        "bad_checksum": [bcube(checksum=0x1234), bcube(checksum=0)],
-        "bad_index": [bcube(index=0), bcube(index=3), bcube(count=9), bcube(count=0)],
-        "unknown_next_hop": [bcube(hops=[to_victim, frames.nha(3, 9)]), bcube(hops=[to_victim, frames.nha(1, 63)])],
-        "ttl_expired": [bcube(ttl=1), bcube(ttl=0), bcube(ttl=1)],
-        "not_mine": [
+        "bad-checksum": [bcube(checksum=0x1234), bcube(checksum=0)],
+        "bad-index": [bcube(index=0), bcube(index=3), bcube(count=9), bcube(count=0)],
+        "unknown-next-hop": [bcube(hops=[to_victim, frames.nha(3, 9)]), bcube(hops=[to_victim, frames.nha(1, 63)])],
+        "ttl-expired": [bcube(ttl=1), bcube(ttl=0), bcube(ttl=1)],
+        "not-mine": [
             bcube(hops=[to_victim]),
             # Round and round a ring that its source is not on: at most eight hops, and then it is nobody's.
             bcube(hops=[to_victim, onward, frames.nha(1, 0), onward, frames.nha(1, 0)]),
         ],
-        "own_source": [
+        "own-source": [
             bcube(source=victim),
             bcube(hops=[to_victim, onward, to_attacker, home, to_victim, onward]),  # comes round to the attacker
         ],
@@ -79,13 +79,13 @@ def attack() -> dict[str, list[bytes]]:
             ethernet + frames.tcp(me, "127.0.0.1"),
             ethernet + frames.tcp(me, "224.0.0.1"),
         ],
-        "not_ip": [
+        "not-ip": [
             frames.ethernet(frames.mac(VICTIM, 0), frames.mac(ATTACKER, 0), frames.IPV6) + b"\x60" + b"\0" * 50,
             frames.ethernet(frames.mac(VICTIM, 0), frames.mac(ATTACKER, 0), frames.VLAN)
             + b"\0\x05\x08\0"
             + bcube()[14:],
         ],
-        "other_host": [frames.ethernet(frames.mac(9, 0), frames.mac(ATTACKER, 0)) + bcube()[14:]],
+        "other-host": [frames.ethernet(frames.mac(9, 0), frames.mac(ATTACKER, 0)) + bcube()[14:]],
     }
 
 
@@ -105,7 +105,7 @@ def test_every_bad_packet_is_dropped_and_counted_by_its_reason(
     found = emulate.finish(process)
 
     expected = Counter({reason: len(some) for reason, some in sent.items()})
-    expected.update(forged=1, no_path=1)
+    expected.update({"forged": 1, "no-path": 1})
     assert found["drops"] == dict(sorted(expected.items()))
     assert min(one["goodput_bits_per_sec"] for one in found["per_flow"]) > 2e6, "nobody else has felt it"
 
@@ -132,6 +132,6 @@ def test_no_way_leads_from_a_server_to_the_host_or_to_another_run(emulate: Comma
             ours.accept()
     reports = [emulate.finish(process) for process in (first, second)]
     (struck, other) = sorted((one["drops"] for one in reports), key=len, reverse=True)
-    assert set(struck) <= {"foreign", "other_host"}
+    assert set(struck) <= {"foreign", "other-host"}
     assert struck
     assert other == {}, "the other run has seen none of it"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cubeyard.cli_place import own_lab
+from cubeyard.cli.place import own_lab
 from cubeyard.emulation.figures import fig9
 from cubeyard.emulation.figures.catalog import FIGURES
 from cubeyard.emulation.figures.fig10 import trials
@@ -71,6 +71,32 @@ def test_one_server_forwards_in_the_kernel_and_in_user_space(nothing_left: Left)
         assert relayed[fig9.CENTRE] > 50e6, (name, relayed)
         assert all(not rate for server, rate in relayed.items() if server != fig9.CENTRE), "no other way around"
     assert found["user space 9000"].node_cpu(fig9.CENTRE) > 0.0
+
+
+def test_dcell_reroutes_around_a_pulled_cable_and_a_silent_server(nothing_left: Left) -> None:
+    rows, document = measured("dcell-fig11-measured", 0.2)
+    assert rows["hops of the path at first"]["ours"] == 3.0
+    assert rows["hops while the cable is out"]["ours"] == 4.0
+    assert rows["degraded after the cable is pulled"]["ours"] <= 1.5
+    assert rows["back on the first path after"]["ours"] <= 3.0
+    assert 3.5 < rows["outage after the server is silent"]["ours"] < 10.0
+    assert rows["hops around the silent server"]["ours"] == 4.0
+    assert "[1,0]" in document["choices"][-1] or "[3,0]" in document["choices"][-1]
+
+
+def test_an_all_to_all_is_over_sooner_in_a_dcell_than_in_a_tree(nothing_left: Left) -> None:
+    rows, _ = measured("dcell-fig12-measured", 0.3)
+    assert rows["the tree's time over DCell's"]["ours"] > 1.5
+    assert rows["one-hop connections of level 1 among the first 20 that are over"]["ours"] >= 15
+
+
+def test_the_tor_between_two_hot_racks_has_twice_the_load_unless_flows_follow_it(nothing_left: Left) -> None:
+    rows, document = measured("subways-hot-racks", 0.4)
+    assert {row["verdict"] for row in rows.values()} <= {"matches", "within band"}, rows
+    shared, even = rows.values()
+    assert shared["ours"] > 1.7
+    assert even["ours"] <= 1.2
+    assert [len(one["y"]) for one in document["series"]] == [3, 3]
 
 
 def test_a_measurement_that_nobody_waits_for_ends_and_leaves_nothing(nothing_left: Left) -> None:

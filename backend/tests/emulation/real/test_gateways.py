@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cubeyard.emulation.network import OUTSIDE_ADDRESS, outside_namespace
+from cubeyard.emulation.network.network import OUTSIDE_ADDRESS, outside_namespace
 from tests.deployment.engine import Docker
 
 from .conftest import Command

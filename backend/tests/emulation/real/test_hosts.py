@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from cubeyard.emulation.place import Place
-from cubeyard.emulation.probe import probe
-from cubeyard.emulation.reaper import reap
+from cubeyard.emulation.deploy.probe import probe
+from cubeyard.emulation.deploy.reaper import reap
+from cubeyard.emulation.fabric.place import Place
 from cubeyard.settings import EmulationHost, Settings
 from tests.deployment.engine import EngineUnavailableError
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from cubeyard.emulation import images
-from cubeyard.emulation.containers import connect
-from cubeyard.emulation.fabric_process import NODE, program
+from cubeyard.emulation.deploy import images
+from cubeyard.emulation.deploy.containers import connect
+from cubeyard.emulation.fabric.process import NODE, program
 from cubeyard.settings import Settings
 from tests.deployment.engine import OwnEngine
 

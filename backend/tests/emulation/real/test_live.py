@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
-from cubeyard.emulation.fabric_client import FabricClient
-from cubeyard.emulation.place import Place
+from cubeyard.emulation.fabric.client import FabricClient
+from cubeyard.emulation.fabric.place import Place
+from cubeyard.engine import Engine
 from cubeyard.kit.embedded import EmbeddedPostgres
 from cubeyard.settings import Settings
-from tests.processes import Server
+from tests.processes import PROGRAM, Server, environment
 
 Json = dict[str, Any]
 API = "/api/v1"
@@ -25,16 +29,25 @@ FINISHED = ("succeeded", "failed", "cancelled")
 Left = Callable[[], dict[str, set[str]]]
 
 
+def rows(state: Json, section: str) -> list[Json]:
+    """The rows of a section of a server's state, by the names of its columns."""
+    found = next(one for one in state["sections"] if one["name"] == section)
+    names = [column["name"] for column in found["columns"]]
+    return [dict(zip(names, row, strict=True)) for row in found["rows"]]
+
+
 class Live(Server):
     """A server with a home of its own; it ends as it does on Ctrl-C."""
 
-    def start(self, **emulation: Any) -> str:
+    def start(
+        self, plan: Json = TINY, workload: Json | None = None, *, link_gbps: float = 0.02, **emulation: Any
+    ) -> str:
         """The id of a new run."""
         asked = {
-            "plan": TINY,
-            "workload": {"kind": "all-to-all"},
+            "plan": plan,
+            "workload": workload or {"kind": "all-to-all"},
             "engine": "emulation",
-            "link_gbps": 0.02,
+            "link_gbps": link_gbps,
             "seeds": [7],
             "emulation": {
                 "mode": "namespaces",
@@ -67,7 +80,7 @@ class Live(Server):
             status, state = self.inspect(run, "00")
             if status != 200:
                 return None
-            found = [one for one in state["flows"] if one["flow"] is not None and one["paths"]]
+            found = [one for one in rows(state, "flows") if one["flow"]["flow"] is not None and one["paths"]]
             return state if len(found) == 3 else None
 
         return self.wait("flows with paths", found)
@@ -103,24 +116,25 @@ def test_a_server_tells_what_it_knows_while_packets_flow(home: Path, nothing_lef
     with Live(home) as server:
         run = server.start()
         state = server.flowing(run)
-        assert {one["server"] for one in state["neighbours"]} == {"01", "10"}
-        assert all(one["up"] for one in state["neighbours"])
-        rows = {one["flow"]: one for one in state["flows"] if one["flow"] is not None}
-        assert len(rows) == 3, "one to each other server"
-        for flow in rows.values():
-            assert flow["destination"] in ("01", "10", "11")
+        neighbours = rows(state, "neighbours")
+        assert {one["server"] for one in neighbours} == {"01", "10"}
+        assert all(one["up"] for one in neighbours)
+        flows = {one["flow"]["flow"]: one for one in rows(state, "flows") if one["flow"]["flow"] is not None}
+        assert len(flows) == 3, "one to each other server"
+        for flow in flows.values():
+            assert flow["flow"]["dst"] in ("01", "10", "11")
             for path in flow["paths"]:
-                assert (path["servers"][0], path["servers"][-1]) == ("00", flow["destination"])
+                assert (path["servers"][0], path["servers"][-1]) == ("00", flow["flow"]["dst"])
             assert sum(path["used"] for path in flow["paths"]) == 1
-        assert state["failed_links"] == []
-        assert state["own_bytes"] > 0
+        assert rows(state, "failed-links") == []
+        assert state["counts"]["own-bytes"] > 0
 
         fault = {"kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}}
         status, order = server.call("POST", f"{API}/runs/{run}/faults", fault)
         assert status == 202, order
 
         def down() -> bool:
-            neighbours = server.inspect(run, "00")[1]["neighbours"]
+            neighbours = rows(server.inspect(run, "00")[1], "neighbours")
             return [one["server"] for one in neighbours if not one["up"]] == ["01"]
 
         server.wait("the neighbour behind the pulled cable to be dead", down)
@@ -134,7 +148,7 @@ def test_a_server_tells_what_it_knows_while_packets_flow(home: Path, nothing_lef
 
         def healed() -> bool:
             status, one = server.inspect(run, "11")
-            return status == 200 and all(each["up"] for each in one["neighbours"])
+            return status == 200 and all(each["up"] for each in rows(one, "neighbours"))
 
         server.wait("everything to be mended", healed)
         assert server.call("POST", f"{API}/runs/{run}/cancel")[0] in (200, 202)
@@ -183,3 +197,73 @@ def test_a_run_whose_fabric_is_killed_fails_and_says_so(home: Path, nothing_left
         assert row["state"] == "failed", row
         assert "cubeyard-fabric" in str(row["reason"]), row
         assert server.ended(server.start(seconds=1))["state"] == "succeeded", "the next run starts another"
+
+
+def test_a_router_tells_its_controller_and_the_weights_in_force(engine: Engine, home: Path, nothing_left: Left) -> None:
+    spec = {"family": "subways", "type": 1, "p": 2, "q": 4, "l": 4, "clusters": 2, "aggs_per_cluster": 2, "cores": 2}
+    with Live(home) as server:
+        run = server.start(
+            plan=spec, workload={"kind": "permutation"}, balance="lb", timers={"rebind_secs": 0.5}, seconds=60
+        )
+        network = engine.emulation_network(spec)
+        servers = {one["name"] for one in network["servers"]}
+        tors = [one["name"] for one in network["switches"] if one["level"] == 0]
+
+        def told() -> Json | None:
+            status, state = server.call("GET", f"{API}/runs/{run}/switches/{quote(tors[1])}")
+            return state if status == 200 and rows(state, "controllers") and rows(state, "tor-weights") else None
+
+        state = server.wait("weights at a ToR", told)
+        own = next(one for one in rows(state, "controllers") if one["loop"] == 0)
+        assert own["controller"] == tors[0], "the lowest of its loop"
+        assert own["period"] == 0.5
+        uplinks = rows(state, "tor-uplinks")
+        assert [one["tor"] for one in uplinks] == tors[:4]
+        assert all(0 <= float(one["up"].split()[0]) <= 100 for one in uplinks)
+        weights = rows(state, "tor-weights")
+        assert {one["server"] for one in weights} <= servers
+        for name in {one["server"] for one in weights}:
+            total = sum(float(one["source"].split()[0]) for one in weights if one["server"] == name)
+            assert total == pytest.approx(100, abs=0.3)
+        words = [*PROGRAM, "routes", run, tors[0]]
+        printed = subprocess.run(words, env=environment(home), capture_output=True, check=True, text=True).stdout
+        for title in (
+            "Controllers, as known here",
+            "Uplinks of ToRs",
+            "Weights of servers' links",
+            "Next hops by group",
+        ):
+            assert title in printed
+        assert server.call("POST", f"{API}/runs/{run}/cancel")[0] in (200, 202)
+        assert server.ended(run)["state"] == "cancelled"
+
+
+def test_a_router_tells_its_routes_and_weighted_next_hops(engine: Engine, home: Path, nothing_left: Left) -> None:
+    spec = {
+        "family": "subways", "type": 2, "p": 2, "q": 4, "l": 4, "c": 2, "clusters": 2, "aggs_per_cluster": 2, "cores": 2,
+        "cluster_gbps": [10, 25], "uplink_gbps": 25,
+    }  # fmt: skip
+    with Live(home) as server:
+        run = server.start(plan=spec, workload={"kind": "permutation"}, balance="wcmp")
+
+        def told(kind: str, name: str) -> Json | None:
+            status, state = server.call("GET", f"{API}/runs/{run}/{kind}/{quote(name)}")
+            return state if status == 200 and any(one["name"] == "routes" for one in state["sections"]) else None
+
+        network = engine.emulation_network(spec)
+        tor, source = network["switches"][0]["name"], network["servers"][0]["name"]
+        state = server.wait("the routes of a ToR", lambda: told("switches", tor))
+        below = {one["neighbour"] for one in rows(state, "groups")} & {one["name"] for one in network["servers"]}
+        assert len(below) > 1, "a ToR leads down to its servers"
+        groups = {one["group"] for one in rows(state, "groups")}
+        assert {one["group"] for one in rows(state, "routes")} <= groups
+        own = server.wait("the routes of a server", lambda: told("servers", source))
+        shares = {one["share"] for one in rows(own, "groups")}
+        assert {"2/7", "5/7"} <= shares
+        assert server.call("GET", f"{API}/runs/{run}/switches/nobody")[0] == 404
+        words = [*PROGRAM, "routes", run, tor, "--json"]
+        printed = subprocess.run(words, env=environment(home), capture_output=True, check=True).stdout
+        assert json.loads(printed)["sections"] == state["sections"]
+        assert server.call("POST", f"{API}/runs/{run}/cancel")[0] in (200, 202)
+        assert server.ended(run)["state"] == "cancelled"
+        assert server.call("GET", f"{API}/runs/{run}/switches/{quote(tor)}")[0] == 409

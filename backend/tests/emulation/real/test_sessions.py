@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cubeyard.emulation.fabric_process import FABRIC
+from cubeyard.emulation.fabric.process import FABRIC
 from tests.deployment.engine import Docker
 
 from .conftest import Command

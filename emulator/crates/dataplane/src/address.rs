@@ -1,4 +1,4 @@
-//! The one-to-one maps between a server's id and its addresses [bcube §7.1], and the byte that names a neighbour.
+//! The one-to-one maps between a server's id and its addresses: the same ones for every protocol. `[ours]`
 //!
 //! A virtual address is `10.0.0.0 + id + 1`: what applications use. A port's address is `100.(64 + port).0.0 + id + 1`:
 //! the control plane's own. No id's address is the first or last of its network.
@@ -16,7 +16,11 @@ pub const MAX_SERVER: NodeId = 65_533;
 /// Ports of a server that have a network of their own: `100.64.0.0/10`.
 pub const MAX_PORTS: u8 = 64;
 
+/// The greatest id of a switch that has an address, in `172.16.0.0/12`.
+pub const MAX_SWITCH: NodeId = (1 << 20) - 3;
+
 const VIRTUAL_NETWORK: u32 = 10 << 24;
+const SWITCH_NETWORK: u32 = 172 << 24 | 16 << 16;
 const PORT_NETWORKS: u32 = 100 << 24 | 64 << 16;
 
 /// The address that applications use for a server. `None` past [`MAX_SERVER`].
@@ -48,6 +52,17 @@ pub fn port_of(ip: Ipv4Addr) -> Option<(NodeId, u8)> {
     (port < MAX_PORTS && server <= MAX_SERVER).then_some((server, port))
 }
 
+/// The address of a switch that is a router, `172.16.0.0 + id + 1`: what `traceroute` shows. `None` past [`MAX_SWITCH`].
+pub fn switch_ip(switch: NodeId) -> Option<Ipv4Addr> {
+    (switch <= MAX_SWITCH).then(|| Ipv4Addr::from_bits(SWITCH_NETWORK + switch + 1))
+}
+
+/// The switch of a router's address, whether or not the network has it.
+pub fn switch_of(ip: Ipv4Addr) -> Option<NodeId> {
+    let switch = ip.to_bits().checked_sub(SWITCH_NETWORK + 1)?;
+    (switch <= MAX_SWITCH).then_some(switch)
+}
+
 /// Whether an address is a control plane's, in `100.64.0.0/10`: such packets go to the stack untouched.
 pub fn is_control(ip: Ipv4Addr) -> bool {
     ip.octets()[0] == 100 && ip.octets()[1] & 0xc0 == 64
@@ -62,39 +77,4 @@ pub fn port_mac(server: NodeId, port: u8) -> [u8; 6] {
 /// The hardware address of a server's virtual NIC: that of a port 255.
 pub fn vnic_mac(server: NodeId) -> [u8; 6] {
     port_mac(server, 0xff)
-}
-
-/// A next hop in one byte, NHA [bcube §7.1]: which digit of its address differs from the server before it (DP, two
-/// bits) and what that digit is (DV, six bits).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Nha(pub u8);
-
-impl Nha {
-    /// Levels that DP can name: `k` is at most 3.
-    pub const LEVELS: u8 = 4;
-    /// Digits that DV can name: `n` is at most 64.
-    pub const DIGITS: u8 = 64;
-    /// Values of the byte: the length of the neighbour status table.
-    pub const VALUES: usize = 256;
-
-    /// The neighbour with digit `digit` at level `level`. `None` where two and six bits do not hold them.
-    pub fn new(level: u32, digit: u32) -> Option<Nha> {
-        (level < u32::from(Nha::LEVELS) && digit < u32::from(Nha::DIGITS))
-            .then_some(Nha((level << 6 | digit) as u8))
-    }
-
-    /// DP: the level of the digit that differs, and of the switch in between.
-    pub fn level(self) -> u32 {
-        u32::from(self.0 >> 6)
-    }
-
-    /// DV: the neighbour's digit at that level.
-    pub fn digit(self) -> u32 {
-        u32::from(self.0 & 0x3f)
-    }
-
-    /// Index of the neighbour status table.
-    pub fn index(self) -> usize {
-        usize::from(self.0)
-    }
 }

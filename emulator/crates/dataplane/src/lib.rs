@@ -1,18 +1,37 @@
-//! What a server of an emulated network does with packets: the BCube [`header`](mod@header), the software
-//! [`forward`]ing engine, the structs shared with the fast path in the kernel, and the per-server protocols.
+//! What a server of an emulated network does: its protocol ([`protocol`]), how its packets are forwarded
+//! ([`forwarding`]), and the catalogue ([`catalog`]) of those that there are.
 //!
-//! Sans-IO: no sockets, no clock. Bytes and times come in as arguments, packets and decisions go out as values, so
-//! that the same code runs in a container and in virtual time inside tests.
+//! Sans-IO: no sockets, no clock. Bytes and times come in as arguments, packets and decisions go out as values, so that
+//! the same code runs in a container and in virtual time.
+//!
+//! A protocol is one folder beside this file and one entry of the catalogue; no other file names it. Everything else
+//! here fits all protocols: configuration, settings, tables, events, inspections, addresses, counts, drops, neighbour
+//! maintenance, frames and rate limits. Not here: sockets and the clock (`cubeyard-node`), namespaces and the kernel
+//! (`cubeyard-fabric`), messages between those two (`cubeyard-messages`), route computation (`cubeyard-routing`).
 
 pub mod address;
-pub mod bsr;
+pub mod bcube;
+pub mod camcube;
+pub mod catalog;
 pub mod configuration;
+pub mod control;
+pub mod counts;
+pub mod dcell;
 pub mod drops;
-pub mod forward;
-pub mod header;
-mod inner;
-mod limit;
+pub mod echo;
+pub mod event;
+pub mod flow;
+pub mod forwarding;
+pub mod frame;
+pub mod inspection;
+pub mod link_state;
 mod lru;
-pub mod maps;
+pub mod neighbours;
+pub mod object;
+pub mod packet;
 pub mod protocol;
-pub mod route;
+pub mod rate_limit;
+pub mod run_role;
+pub mod service;
+pub mod settings;
+pub mod tables;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// A map of at most `limit` entries.
 #[derive(Clone, Debug)]
-pub(crate) struct Lru<K, V> {
+pub struct Lru<K, V> {
     limit: usize,
     uses: u64,
     entries: BTreeMap<K, (V, u64)>,
@@ -13,7 +13,7 @@ pub(crate) struct Lru<K, V> {
 
 impl<K: Ord + Copy, V> Lru<K, V> {
     /// An empty map of at most `limit` entries, at least one.
-    pub(crate) fn new(limit: usize) -> Lru<K, V> {
+    pub fn new(limit: usize) -> Lru<K, V> {
         Lru {
             limit,
             uses: 0,
@@ -23,7 +23,7 @@ impl<K: Ord + Copy, V> Lru<K, V> {
     }
 
     /// The value of a key, which is thereby used.
-    pub(crate) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+    pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
         let (value, used) = self.entries.get_mut(key)?;
         self.by_use.remove(used);
         self.uses += 1;
@@ -33,7 +33,7 @@ impl<K: Ord + Copy, V> Lru<K, V> {
     }
 
     /// Sets the value of a key, and forgets another key where there is no room.
-    pub(crate) fn insert(&mut self, key: K, value: V) {
+    pub fn insert(&mut self, key: K, value: V) {
         self.remove(&key);
         if self.entries.len() >= self.limit
             && let Some((_, oldest)) = self.by_use.pop_first()
@@ -46,14 +46,14 @@ impl<K: Ord + Copy, V> Lru<K, V> {
     }
 
     /// Forgets a key.
-    pub(crate) fn remove(&mut self, key: &K) -> Option<V> {
+    pub fn remove(&mut self, key: &K) -> Option<V> {
         let (value, used) = self.entries.remove(key)?;
         self.by_use.remove(&used);
         Some(value)
     }
 
     /// The entries in the order of their keys; this uses none.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         self.entries.iter().map(|(key, (value, _))| (key, value))
     }
 }

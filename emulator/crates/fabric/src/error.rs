@@ -1,4 +1,4 @@
-//! The one error of this crate: what is wrong, where, and what to do about it.
+//! The error of this crate: what is wrong, where, and what to do about it.
 
 use std::fmt;
 use std::ops::Deref;
@@ -10,7 +10,7 @@ use serde::Serialize;
 #[serde(transparent)]
 pub struct FabricError(Box<Details>);
 
-/// What an error says, as the API sends it.
+/// The content of an error, as the API sends it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Details {
     /// A short fixed word a program can branch on: `bad-input`, `not-found`, `state`, `unsupported`, `system`, `denied`.
@@ -21,7 +21,7 @@ pub struct Details {
     /// The value it had.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// What it may be.
+    /// What it has to be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<String>,
     /// One sentence for people.
@@ -31,7 +31,7 @@ pub struct Details {
     pub fix: Option<String>,
 }
 
-/// What every fallible function here gives.
+/// The result of every fallible function here.
 pub type Result<T> = std::result::Result<T, FabricError>;
 
 impl FabricError {
@@ -48,7 +48,7 @@ impl FabricError {
         self
     }
 
-    /// A field holds what it must not.
+    /// A field has a value that is not allowed.
     pub fn bad(
         field: impl Into<String>,
         value: impl fmt::Display,
@@ -56,7 +56,7 @@ impl FabricError {
         fix: impl Into<String>,
     ) -> FabricError {
         let (field, limit, fix) = (field.into(), limit.into(), fix.into());
-        // A hostile value must not come back as a hostile answer: it is cut short.
+        // A caller may send a huge value; the error repeats only its start.
         let value: String = value.to_string().chars().take(80).collect();
         FabricError(Box::new(Details {
             code: "bad-input",
@@ -68,12 +68,12 @@ impl FabricError {
         }))
     }
 
-    /// A request that cannot be read at all.
+    /// A request that cannot be read.
     pub fn malformed(message: impl Into<String>) -> FabricError {
         FabricError::new("bad-input", message)
     }
 
-    /// A run, server or fault that is not there.
+    /// A run, server or fault that does not exist.
     pub fn not_found(field: &str, value: impl fmt::Display, fix: impl Into<String>) -> FabricError {
         let mut error = FabricError::new("not-found", format!("there is no {field} {value}"));
         error.0.field = Some(field.into());
@@ -91,7 +91,7 @@ impl FabricError {
         FabricError::new("unsupported", message).with_fix(fix)
     }
 
-    /// The kernel or the file system said no while we were doing `what`.
+    /// The kernel or the file system refused while we were doing `what`.
     pub fn system(what: impl fmt::Display, cause: impl fmt::Display) -> FabricError {
         FabricError::new("system", format!("{what}: {cause}"))
     }
@@ -122,7 +122,7 @@ impl fmt::Display for FabricError {
 
 impl std::error::Error for FabricError {}
 
-/// Says what was being done when a system call failed.
+/// Adds what was being done when a system call failed.
 pub trait During<T> {
     /// The error becomes `system`, with `what` in front.
     fn during(self, what: impl FnOnce() -> String) -> Result<T>;

@@ -1,4 +1,4 @@
-//! What each run has made, written down and on the disk before it is made: whoever starts next can remove it all.
+//! What each run has made in the kernel, on disk before it is made, so that the next start can remove it after a crash.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -8,10 +8,10 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{During, FabricError, Result};
+use crate::host::namespace::NamespaceId;
 use crate::names::RunId;
-use crate::namespace::NamespaceId;
 
-/// Longest path a Unix socket may have.
+/// Longest path of a Unix socket.
 const SOCKET_PATH_BYTES: usize = 107;
 
 /// The things of one run.
@@ -19,9 +19,9 @@ const SOCKET_PATH_BYTES: usize = 107;
 pub struct Entry {
     /// The run.
     pub run: RunId,
-    /// Names of namespaces that are ours, whether made already or not.
+    /// Names of our namespaces, whether they exist yet or not.
     pub namespaces: Vec<String>,
-    /// Namespaces of containers, which are not ours, but in which we put virtual network cards.
+    /// Namespaces of containers, which are not ours, but have interfaces of ours.
     pub containers: Vec<Container>,
 }
 
@@ -30,7 +30,7 @@ pub struct Entry {
 pub struct Container {
     /// A process in it.
     pub pid: u32,
-    /// The namespace that process had; a process number alone may have gone to another.
+    /// The namespace of that process; the process number may belong to another process by now.
     pub namespace: NamespaceId,
 }
 
@@ -78,7 +78,7 @@ impl State {
         self.root.join("runs").join(run.as_str())
     }
 
-    /// Writes an entry; when this returns, it is on the disk whole.
+    /// Writes an entry. When this returns, it is completely on disk.
     pub fn write(&self, entry: &Entry) -> Result<()> {
         let path = self.journal_path(&entry.run);
         let draft = path.with_extension("draft");
@@ -89,14 +89,14 @@ impl State {
             fs::rename(&draft, &path)?;
             File::open(self.root.join("journal"))?.sync_all()
         };
-        // A draft that a full disk cut short must not stay where it takes the room that is left.
+        // A draft that is incomplete because the disk is full must not take the room that is left.
         let written = write().inspect_err(|_| {
             let _ = fs::remove_file(&draft);
         });
         written.during(|| format!("writing the journal of run {}", entry.run))
     }
 
-    /// All entries, by run. What cannot be read was never finished, so nothing was made for it.
+    /// All entries, by run. An entry that cannot be read was never finished, so nothing was made for it.
     pub fn entries(&self) -> Vec<Entry> {
         let files = fs::read_dir(self.root.join("journal"));
         let mut entries: Vec<Entry> = files
@@ -114,7 +114,7 @@ impl State {
         entries
     }
 
-    /// Forgets a run whose things are gone: its sockets, and last of all its entry.
+    /// Removes a run that has nothing in the kernel any more: its sockets, then its entry.
     pub fn forget(&self, run: &RunId) -> Result<()> {
         remove_if_there(|| fs::remove_dir_all(self.run_folder(run)))
             .during(|| format!("removing the sockets of run {run}"))?;
@@ -122,7 +122,7 @@ impl State {
             .during(|| format!("removing the journal of run {run}"))
     }
 
-    /// Removes sockets and drafts that no journal speaks of.
+    /// Removes sockets and drafts of runs without an entry.
     pub fn sweep(&self) -> Result<()> {
         let known: Vec<String> = self.entries().iter().map(|entry| entry.run.to_string()).collect();
         for folder in fs::read_dir(self.root.join("runs"))
@@ -157,7 +157,7 @@ impl State {
     }
 }
 
-/// Makes a folder with these permissions, whatever the process's mask.
+/// Makes a folder with these permissions, whatever the umask.
 pub fn make_folder(path: &Path, mode: u32) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     fs::create_dir_all(path)
@@ -165,7 +165,7 @@ pub fn make_folder(path: &Path, mode: u32) -> Result<()> {
         .during(|| format!("making the folder {}", path.display()))
 }
 
-/// Gives a folder and what is in it to somebody, and to nobody else.
+/// Makes a user the owner of a folder and its entries; other users get no access.
 pub fn give_folder(path: &Path, owner: u32) -> Result<()> {
     let give = || -> io::Result<()> {
         for entry in fs::read_dir(path)? {

@@ -1,28 +1,31 @@
 //! The one privileged helper of a host. It makes the networks of emulated runs out of namespaces, veth pairs, bridges,
-//! queues and eBPF programs, counts what they carry, breaks them on request, and removes all of it again.
+//! queues and eBPF programs, counts what they carry, injects faults, and removes everything again.
 //!
-//! Callers talk to it over a Unix socket, one JSON document a line; the nodes in the servers over a socket each.
+//! Callers connect to a Unix socket and send one JSON document per line (`api/`); the nodes in the servers connect to a
+//! socket each (`run/`). `balance/` and `hellos/` are what routers and servers tell each other. `network/` and `faults/` are pure: what to make, and its condition under faults. `links/`,
+//! `switches/`, `servers/`, `programs/` and `external` turn that into requests, `netlink/` and `host/` talk to the
+//! kernel, `kernels` holds what a run has there. `journal` and `reap` clean up after a crash.
+//!
+//! Not here: containers (the caller starts them), routing decisions (the nodes make them), and anything of HTTP or SQL.
 
-pub mod ahead;
 pub mod api;
-pub mod assembly;
+pub mod balance;
+pub mod capture;
 pub mod error;
-pub mod ethtool;
-pub mod fast_path;
+pub mod external;
 pub mod faults;
-pub mod hosts;
+pub mod hellos;
+pub mod host;
 pub mod journal;
+pub mod kernels;
+pub mod links;
 pub mod names;
-pub mod namespace;
 pub mod netlink;
 pub mod network;
-pub mod outside;
 pub mod parallel;
-pub mod probe;
-pub mod process;
-pub mod processors;
+pub mod programs;
 pub mod reap;
 pub mod routes;
 pub mod run;
-pub mod underlay;
-pub mod wiring;
+pub mod servers;
+pub mod switches;

@@ -5,20 +5,21 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use cubeyard_fabric::api::{Fabric, Options, serve, stop_on_signal};
+use cubeyard_fabric::api::{END_SIGNALS, Fabric, Options, serve, stop_on_signal};
 use cubeyard_fabric::error::{FabricError, Result};
+use cubeyard_fabric::host::{namespace, probe};
 use cubeyard_fabric::journal::State;
-use cubeyard_fabric::{namespace, probe, reap};
-use nix::sys::signal::{SigSet, Signal};
+use cubeyard_fabric::reap;
+use nix::sys::signal::SigSet;
 
 const USAGE: &str = "\
 usage: cubeyard-fabric serve --socket PATH --state DIR [--uid USER] [--node PATH]
        cubeyard-fabric probe [--json]
        cubeyard-fabric reap --state DIR
 
-serve   makes networks for callers at the socket, until SIGTERM; needs root
-probe   says what this host can do
-reap    removes what a fabric that died has left";
+serve   makes networks for callers of the socket, until SIGTERM, SIGINT, SIGHUP or SIGQUIT; needs root
+probe   shows what this host supports
+reap    removes what a killed fabric has left";
 
 #[derive(Debug, Default)]
 struct Arguments {
@@ -56,7 +57,7 @@ fn read_arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments> 
         }
         let value = words
             .next()
-            .ok_or_else(|| FabricError::malformed(format!("{word} wants a value\n{USAGE}")))?;
+            .ok_or_else(|| FabricError::malformed(format!("{word} needs a value\n{USAGE}")))?;
         match word.as_str() {
             "--socket" => arguments.socket = Some(value.into()),
             "--state" => arguments.state = Some(value.into()),
@@ -76,29 +77,29 @@ fn read_arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments> 
     Ok(arguments)
 }
 
-fn wanted(value: Option<&PathBuf>, name: &str) -> Result<PathBuf> {
+fn required(value: Option<&PathBuf>, name: &str) -> Result<PathBuf> {
     value
         .cloned()
         .ok_or_else(|| FabricError::malformed(format!("{name} is missing\n{USAGE}")))
 }
 
 fn run_server(arguments: &Arguments) -> Result<()> {
-    let socket = wanted(arguments.socket.as_ref(), "--socket")?;
-    let beside_us = || {
+    let socket = required(arguments.socket.as_ref(), "--socket")?;
+    let beside_this_program = || {
         let own = std::env::current_exe().unwrap_or_default();
         own.with_file_name("cubeyard-node")
     };
     let options = Options {
-        state: wanted(arguments.state.as_ref(), "--state")?,
-        node_program: arguments.node.clone().unwrap_or_else(beside_us),
+        state: required(arguments.state.as_ref(), "--state")?,
+        node_program: arguments.node.clone().unwrap_or_else(beside_this_program),
     };
     if !rustix::process::geteuid().is_root() {
         return Err(FabricError::denied(
             "making networks needs root: start it with sudo",
         ));
     }
-    // Blocked before any thread is made, so that only the one that waits for them gets them.
-    SigSet::from_iter([Signal::SIGTERM, Signal::SIGINT])
+    // Blocked before any thread starts, so that only the thread that waits for them gets them.
+    SigSet::from_iter(END_SIGNALS)
         .thread_block()
         .map_err(|cause| FabricError::system("blocking signals", cause))?;
     let fabric = Arc::new(Fabric::open(options)?);
@@ -146,7 +147,7 @@ fn print_probe(json: bool) -> Result<()> {
 }
 
 fn print_reaped(arguments: &Arguments) -> Result<()> {
-    let state = State::open(&wanted(arguments.state.as_ref(), "--state")?)?;
+    let state = State::open(&required(arguments.state.as_ref(), "--state")?)?;
     namespace::prepare_names()?;
     let runs = reap::reap_all(&state)?;
     print_line(&format!("{} runs removed", runs.len()))

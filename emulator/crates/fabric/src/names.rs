@@ -1,5 +1,5 @@
-//! What everything is called: addresses, interface names and numbers, namespaces. All of it follows from ids, so
-//! that two runs of the same network are wired alike and nothing has to be asked of the kernel.
+//! Names and numbers of interfaces, hardware addresses and names of namespaces. All follow from ids, so that two runs of
+//! the same network are wired alike and the kernel does not have to be queried.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,7 +19,9 @@ pub const VIRTUAL_NIC_PEER: &str = "cy0x";
 pub const VIRTUAL_NIC_INDEX: u32 = 1001;
 /// Interface number of [`VIRTUAL_NIC_PEER`].
 pub const VIRTUAL_NIC_PEER_INDEX: u32 = 1002;
-/// Name of the interface by which a gateway is joined to the outside.
+/// Interface number of loopback in every namespace.
+pub const LOOPBACK_INDEX: u32 = 1;
+/// Name of a gateway's interface on its cable to the external network.
 pub const OUTER_NIC: &str = "out0";
 /// Its interface number.
 pub const OUTER_NIC_INDEX: u32 = 1003;
@@ -28,28 +30,33 @@ const SWITCH_SIDE_INDEX: u32 = 1_000;
 /// Largest id of a server, switch or link: three bytes of a hardware address.
 pub const ID_LIMIT: u32 = 1 << 24;
 
-/// A run's name: checked, so that it may stand in a path.
+/// A run's id: checked, so that it is safe as part of a path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RunId(String);
 
 impl RunId {
-    /// The first eight letters, which stand in names of namespaces.
+    /// The first eight characters, which are part of the names of namespaces.
     pub fn short(&self) -> &str {
         &self.0[..8]
     }
 
-    /// The whole name.
+    /// The whole id.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Name of the namespace of the run's switches.
+    /// Name of the namespace that the run's bridges share; names of namespaces of single switches start with it.
     pub fn switch_namespace(&self) -> String {
         format!("cy-{}-sw", self.short())
     }
 
-    /// Name of the namespace of what lies outside the virtual network.
+    /// Name of the namespace of a switch that is a router.
+    pub fn router_namespace(&self, switch: u32) -> String {
+        format!("{}{switch}", self.switch_namespace())
+    }
+
+    /// Name of the namespace of the external network.
     pub fn outside_namespace(&self) -> String {
         format!("cy-{}-out", self.short())
     }
@@ -64,8 +71,8 @@ impl FromStr for RunId {
     type Err = FabricError;
 
     fn from_str(text: &str) -> Result<RunId> {
-        let letter = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_lowercase();
-        if (8..=36).contains(&text.len()) && text.bytes().all(letter) {
+        let allowed = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_lowercase();
+        if (8..=36).contains(&text.len()) && text.bytes().all(allowed) {
             return Ok(RunId(text.to_owned()));
         }
         let limit = "8 to 36 digits and lower-case letters";
@@ -113,12 +120,22 @@ pub fn switch_port_mac(link: u32, end: usize) -> Mac {
     mac(0xf4 + end as u8, link)
 }
 
-/// Hardware address of the interface that joins a switch to its parts on other hosts.
-pub fn stitch_mac(switch: u32) -> Mac {
+/// Hardware address of the tunnel that joins a switch to its parts on other hosts.
+pub fn switch_tunnel_mac(switch: u32) -> Mac {
     mac(0xf8, switch)
 }
 
-/// Hardware address of an end of the cable from a gateway to the outside (0 outside, 1 the gateway's).
+/// Hardware address of the tunnel of a link between hosts.
+pub fn link_tunnel_mac(link: u32) -> Mac {
+    mac(0xf9, link)
+}
+
+/// Hardware address of the bridge between a server's port and the tunnel of its link.
+pub fn link_bridge_mac(link: u32) -> Mac {
+    mac(0xfa, link)
+}
+
+/// Hardware address of an end of a gateway's cable to the external network (0 the external end, 1 the gateway's).
 pub fn outer_mac(gateway: u32, end: usize) -> Mac {
     mac(0xf6 + end as u8, gateway)
 }
@@ -128,12 +145,12 @@ fn mac(kind: u8, id: u32) -> Mac {
     [0x02, 0xcb, kind, high, middle, low]
 }
 
-/// Name of the outer end of a gateway's cable to the outside.
+/// Name of the external end of a gateway's cable.
 pub fn outer_cable_name(gateway: u32) -> String {
     format!("g{gateway}")
 }
 
-/// Interface number of the outer end of a gateway's cable to the outside.
+/// Interface number of the external end of a gateway's cable.
 pub fn outer_cable_index(gateway: u32) -> u32 {
     SWITCH_SIDE_INDEX + gateway
 }
@@ -148,7 +165,7 @@ pub fn port_index(port: u16) -> u32 {
     PORT_INDEX + u32::from(port)
 }
 
-/// The port that [`port_index`] numbers so.
+/// The inverse of [`port_index`].
 pub fn port_of_index(index: u32) -> Option<u16> {
     index.checked_sub(PORT_INDEX)?.try_into().ok()
 }
@@ -158,7 +175,7 @@ pub fn switch_name(switch: u32) -> String {
     format!("b{switch}")
 }
 
-/// Name of a switch's port: that of its link; a link between two switches has two.
+/// Name of a switch's port, by its link; a link between two switches has two ports of switches.
 pub fn switch_port_name(link: u32, end: usize) -> String {
     let suffix = if end == 0 { "a" } else { "" };
     format!("l{link}{suffix}")
@@ -174,14 +191,41 @@ pub fn switch_port_index(link: u32, end: usize) -> u32 {
     SWITCH_SIDE_INDEX + ID_LIMIT + 2 * link + end as u32
 }
 
-/// Name of the interface that joins a switch to its parts on other hosts.
-pub fn stitch_name(switch: u32) -> String {
+/// Name of the tunnel that joins a switch to its parts on other hosts.
+pub fn switch_tunnel_name(switch: u32) -> String {
     format!("x{switch}")
 }
 
 /// Its interface number, beyond those of all ports of switches.
-pub fn stitch_index(switch: u32) -> u32 {
+pub fn switch_tunnel_index(switch: u32) -> u32 {
     SWITCH_SIDE_INDEX + 3 * ID_LIMIT + switch
+}
+
+/// Name of the tunnel of a link between hosts.
+pub fn link_tunnel_name(link: u32) -> String {
+    format!("y{link}")
+}
+
+/// Its interface number.
+pub fn link_tunnel_index(link: u32) -> u32 {
+    SWITCH_SIDE_INDEX + 4 * ID_LIMIT + link
+}
+
+/// Name of the bridge between a server's port and the tunnel of its link.
+pub fn link_bridge_name(link: u32) -> String {
+    format!("c{link}")
+}
+
+/// Its interface number.
+pub fn link_bridge_index(link: u32) -> u32 {
+    SWITCH_SIDE_INDEX + 5 * ID_LIMIT + link
+}
+
+/// Whether an interface has both a name and a number that tunnels have.
+pub fn is_tunnel(name: &str, index: u32) -> bool {
+    let number = |first: u32| index.checked_sub(first).filter(|id| *id < ID_LIMIT);
+    number(switch_tunnel_index(0)).is_some_and(|switch| name == switch_tunnel_name(switch))
+        || number(link_tunnel_index(0)).is_some_and(|link| name == link_tunnel_name(link))
 }
 
 #[cfg(test)]
@@ -200,7 +244,8 @@ mod tests {
 
         #[test]
         fn numbers_of_the_switches_side_differ(a in 0..ID_LIMIT, b in 0..ID_LIMIT) {
-            let of = |id| [switch_index(id), switch_port_index(id, 0), switch_port_index(id, 1), stitch_index(id)];
+            let of = |id| [switch_index(id), switch_port_index(id, 0), switch_port_index(id, 1), switch_tunnel_index(id),
+                link_tunnel_index(id), link_bridge_index(id)];
             let mut all = of(a).to_vec();
             if a != b {
                 all.extend(of(b));
@@ -215,10 +260,11 @@ mod tests {
         #[test]
         fn names_fit_the_kernel_and_macs_differ(server in 0..ID_LIMIT, port in 0u16..64) {
             prop_assert!(port_name(port).len() < 16 && switch_port_name(server, 0).len() < 16);
-            prop_assert!(switch_name(server).len() < 16 && stitch_name(server).len() < 16);
+            prop_assert!(switch_name(server).len() < 16 && switch_tunnel_name(server).len() < 16);
+            prop_assert!(link_tunnel_name(server).len() < 16 && link_bridge_name(server).len() < 16);
             let macs = [port_mac(server, port as u8), vnic_mac(server), virtual_nic_peer_mac(server),
                 switch_mac(server), switch_port_mac(server, 0), switch_port_mac(server, 1), outer_mac(server, 0),
-                outer_mac(server, 1), stitch_mac(server)];
+                outer_mac(server, 1), switch_tunnel_mac(server), link_tunnel_mac(server), link_bridge_mac(server)];
             for (at, mac) in macs.iter().enumerate() {
                 prop_assert!(!macs[..at].contains(mac));
                 prop_assert_eq!(mac[0] & 3, 2, "locally administered, one receiver");

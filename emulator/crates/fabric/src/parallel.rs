@@ -1,13 +1,13 @@
-//! Work on many things at a time, in threads that end with it.
+//! Work on many items at a time, in threads that end with it.
 
 use std::sync::Mutex;
 
 use crate::error::Result;
 
-/// More threads than this wait for the kernel's one lock on network configuration anyhow.
+/// More threads than this would only wait for the kernel's lock on network configuration.
 const MOST_WORKERS: usize = 8;
 
-/// Does `work` for each item on a few threads, and gives the results in the items' order, or the first error.
+/// Does `work` for each item on a few threads. Returns the results in the items' order, or the first error.
 ///
 /// The threads are fresh and end afterwards, so `work` may move them into other namespaces.
 pub fn for_each<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> Result<R> + Sync) -> Result<Vec<R>> {
@@ -28,7 +28,7 @@ pub fn for_each<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> Result<R> +
             });
         }
     });
-    // A worker that panicked has made the scope panic: every slot is filled here.
+    // If a worker panicked, so did the scope: every slot is filled here.
     results
         .into_iter()
         .filter_map(|slot| slot.into_inner().ok().flatten())

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use crate::assembly;
 use crate::error::Result;
+use crate::host::namespace::{self, Namespace, NamespaceId};
+use crate::host::process;
 use crate::journal::{Container, Entry, State};
 use crate::names;
-use crate::namespace::{self, Namespace, NamespaceId};
-use crate::netlink::{LinkState, Netlink};
-use crate::network::MAX_SERVERS;
-use crate::process;
+use crate::netlink::Netlink;
+use crate::servers::remove_our_interfaces;
+use crate::switches::remove_tunnels_in;
 
-/// A node caught between being made and becoming itself shows no mark; it does so well within this time.
-const SECOND_LOOK: Duration = Duration::from_millis(20);
+/// A node shows no mark between fork and exec, which takes less than this.
+const EXEC_WITHIN: Duration = Duration::from_millis(20);
 
 /// Removes what is left of every run in the journal. Gives the runs that were removed.
 pub fn reap_all(state: &State) -> Result<Vec<names::RunId>> {
@@ -33,23 +33,20 @@ fn reap(state: &State, entry: &Entry) -> Result<()> {
         .collect();
     if !namespaces.is_empty() {
         process::kill_marked(&entry.run, &namespaces);
-        std::thread::sleep(SECOND_LOOK);
+        std::thread::sleep(EXEC_WITHIN);
         process::kill_marked(&entry.run, &namespaces);
     }
     for container in &entry.containers {
         strip(container)?;
     }
     for name in &entry.namespaces {
-        if *name == entry.run.switch_namespace() && namespace::id_of_name(name).is_some() {
-            let mut socket = Namespace::named(name)?.run(Netlink::open)?;
-            assembly::delete_where(&mut socket, assembly::is_stitch)?;
-        }
+        remove_tunnels_in(&entry.run, name)?;
         namespace::remove_name(name)?;
     }
     state.forget(&entry.run)
 }
 
-/// Takes our interfaces out of a container that goes on living.
+/// Removes our interfaces from a container that goes on living.
 fn strip(container: &Container) -> Result<()> {
     let Ok(namespace) = Namespace::of_process(container.pid) else {
         return Ok(());
@@ -58,12 +55,5 @@ fn strip(container: &Container) -> Result<()> {
         return Ok(());
     }
     let mut socket = namespace.run(Netlink::open)?;
-    assembly::delete_where(&mut socket, is_ours)
-}
-
-/// Whether an interface in a container has both a name and a number that we give.
-fn is_ours(link: &LinkState) -> bool {
-    let is_port = |port: u16| link.index == names::port_index(port) && link.name == names::port_name(port);
-    let is_nic = link.index == names::VIRTUAL_NIC_INDEX && link.name == names::VIRTUAL_NIC;
-    is_nic || (0..MAX_SERVERS as u16).any(is_port)
+    remove_our_interfaces(&mut socket)
 }

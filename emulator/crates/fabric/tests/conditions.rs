@@ -4,14 +4,14 @@ mod common;
 
 use common::bcube;
 use cubeyard_fabric::faults::{Conditions, EndCondition, Fault, QueueCondition, ServerCondition};
-use cubeyard_fabric::network::Checked;
+use cubeyard_fabric::network::Network;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 const RUN: &str = "conditions1234";
 const LINK: usize = 3;
 
-fn under(network: &Checked, faults: &[Value]) -> Conditions {
+fn under(network: &Network, faults: &[Value]) -> Conditions {
     let faults: Vec<Fault> = faults
         .iter()
         .enumerate()
@@ -149,4 +149,27 @@ fn a_server_that_is_killed_takes_its_ports_along_and_a_frozen_one_keeps_them() {
     );
     let down = killed.ends.iter().flatten().filter(|end| !end.up).count();
     assert_eq!(down, 2, "its own two ports");
+}
+
+#[test]
+fn a_silent_server_drops_everything_on_its_links_and_keeps_every_carrier() {
+    let network = bcube(2, 1, RUN);
+    let silent = under(
+        &network,
+        &[json!({"kind": "server-silent", "target": {"server": 1}})],
+    );
+    assert!(silent.ends.iter().flatten().all(|end| end.up));
+    assert_eq!(silent.servers, Conditions::under(&network, []).servers);
+    for (places, ends) in network.places.iter().zip(&silent.ends) {
+        let struck = places.iter().any(|place| place.is_of_server(1));
+        let expected = if struck {
+            QueueCondition::Cut
+        } else {
+            QueueCondition::Normal
+        };
+        assert!(
+            ends.iter().all(|end| end.queue == expected),
+            "{places:?} {ends:?}"
+        );
+    }
 }

@@ -5,7 +5,7 @@ mod common;
 use std::io::Write;
 
 use common::{Host, can_emulate, connect, describe, fresh_run};
-use cubeyard_fabric::namespace;
+use cubeyard_fabric::host::namespace;
 use serde_json::{Value, json};
 
 fn bcube_16() -> Value {
@@ -39,7 +39,7 @@ fn a_run_is_built_and_gone_again() {
     assert_eq!(length(&frame["servers"]["relayed"]), Some(16));
     assert_eq!(frame["drops"], json!({}));
     let known = host.ask("inspect", json!({"run": run, "server": 3}));
-    assert_eq!(known["neighbours"], json!([]));
+    assert_eq!(known["sections"], json!([]));
     let destroyed = host.ask("destroy", json!({"run": run}));
     assert_eq!(destroyed["removed"], 17);
     assert_eq!(names_of(&run), Vec::<String>::new());
@@ -91,7 +91,7 @@ fn a_node_that_floods_its_socket_is_named_and_holds_nobody_up() {
     assert!(flood["messages"].as_u64() > Some(0), "{flood}");
     let first = host.next_frame()["tick"].as_u64();
     let known = host.ask("inspect", json!({"run": run, "server": 3}));
-    assert_eq!(known["neighbours"], json!([]), "others are still heard");
+    assert_eq!(known["sections"], json!([]), "others are still heard");
     for later in 1..=10 {
         let tick = host.frames.pop().unwrap_or_else(|| host.next_frame())["tick"].as_u64();
         assert!(tick > first, "frame {later} of {first:?}: {tick:?}");
@@ -115,6 +115,24 @@ fn an_inspection_that_is_never_answered_does_not_delay_later_ones() {
     host.next_frame();
     for _ in 0..2 {
         let known = host.ask("inspect", json!({"run": run, "server": 3}));
-        assert_eq!(known["neighbours"], json!([]));
+        assert_eq!(known["sections"], json!([]));
     }
+}
+
+#[test]
+fn an_inspection_that_is_never_answered_ends_in_an_error() {
+    if !can_emulate("an_inspection_that_is_never_answered_ends_in_an_error") {
+        return;
+    }
+    let mut host = Host::start();
+    let mut network = bcube_16();
+    network["seed"] = json!(667);
+    let run = host.build(&network);
+    let error = host
+        .call("inspect", &json!({"run": run, "server": 3}))
+        .unwrap_err();
+    assert_eq!(error["code"], "state");
+    assert_eq!(error["message"], "the node of server 3 does not answer");
+    let known = host.ask("inspect", json!({"run": run, "server": 3}));
+    assert_eq!(known["sections"], json!([]), "the connection serves on");
 }

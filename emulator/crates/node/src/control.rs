@@ -5,7 +5,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
 
 use cubeyard_dataplane::address::port_ip;
-use cubeyard_dataplane::bsr::message::{CONTROL_PORT, MAX_BYTES};
+use cubeyard_dataplane::control::{CONTROL_PORT, MAX_MESSAGE_BYTES};
 use cubeyard_topology::NodeId;
 use nix::sys::socket::{setsockopt, sockopt};
 
@@ -58,8 +58,8 @@ impl ControlSocket {
 
     /// Takes in what has come, a burst at most.
     pub fn receive(&self, mut take: impl FnMut(Ipv4Addr, &[u8])) {
-        // One byte more than any message has, so that a longer one is seen to be longer.
-        let mut buffer = [0; MAX_BYTES + 1];
+        // One byte more than the longest message, so that the protocol sees that a longer one is too long.
+        let mut buffer = [0; MAX_MESSAGE_BYTES + 1];
         for _ in 0..BURST {
             match self.socket.recv_from(&mut buffer) {
                 Ok((length, SocketAddr::V4(from))) if from.port() == CONTROL_PORT => {

@@ -6,20 +6,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cubeyard_dataplane::protocol::Time;
+use cubeyard_messages::limits::{DATAGRAM_BYTES, WAITING_FOR_FABRIC};
+use cubeyard_messages::{ToFabric, ToNode, decode, encode};
 use nix::errno::Errno;
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, UnixAddr, connect, recv, send, socket};
 
-use crate::messages::{FromFabric, ToFabric};
 use crate::poller::{Interest, Poller, Token};
 
-/// No datagram is longer, in bytes.
-pub const MAX_BYTES: usize = 64 * 1024;
 /// From one try to connect to the next.
 const RETRY: Duration = Duration::from_millis(500);
 /// From one try to the next before the first success: the fabric is about to listen.
 const FIRST_RETRY: Duration = Duration::from_millis(20);
-/// Messages that wait for a slow fabric; what comes then is lost, the oldest first.
-const MAX_WAITING: usize = 8192;
 
 /// The connection, made anew whenever it is lost.
 #[derive(Debug)]
@@ -27,6 +24,8 @@ pub struct Fabric {
     path: PathBuf,
     socket: Option<OwnedFd>,
     waiting: VecDeque<Vec<u8>>,
+    /// Where datagrams are received.
+    buffer: Vec<u8>,
     /// The socket was full: it is asked about room.
     full: bool,
     was_connected: bool,
@@ -37,7 +36,7 @@ pub struct Fabric {
 #[derive(Debug)]
 pub enum Arrival {
     /// A message.
-    Message(FromFabric),
+    Message(ToNode),
     /// Something that is no message, and why.
     Refused(String),
 }
@@ -49,6 +48,7 @@ impl Fabric {
             path: path.to_owned(),
             socket: None,
             waiting: VecDeque::new(),
+            buffer: vec![0; DATAGRAM_BYTES],
             full: false,
             was_connected: false,
             next_try: Duration::ZERO,
@@ -87,13 +87,13 @@ impl Fabric {
 
     /// Sends a message, or keeps it until there is room.
     pub fn send(&mut self, message: &ToFabric, poller: &Poller) {
-        let Ok(bytes) = serde_json::to_vec(message) else {
+        let Ok(bytes) = encode(message) else {
             return;
         };
         if self.socket.is_none() {
             return;
         }
-        if self.waiting.len() >= MAX_WAITING {
+        if self.waiting.len() >= WAITING_FOR_FABRIC {
             self.waiting.pop_front();
         }
         self.waiting.push_back(bytes);
@@ -128,20 +128,18 @@ impl Fabric {
     /// The next datagram, if there is one.
     pub fn receive(&mut self) -> Option<Arrival> {
         let socket = self.socket.as_ref()?;
-        let mut buffer = vec![0; MAX_BYTES];
         loop {
-            match recv(socket.as_raw_fd(), &mut buffer, MsgFlags::MSG_TRUNC) {
+            match recv(socket.as_raw_fd(), &mut self.buffer, MsgFlags::MSG_TRUNC) {
                 Ok(0) => break,
-                Ok(length) if length > MAX_BYTES => {
-                    let sentence =
-                        format!("A datagram of {length} bytes is too long: at most {MAX_BYTES}; split it.");
+                Ok(length) if length > DATAGRAM_BYTES => {
+                    let sentence = format!(
+                        "A datagram of {length} bytes is too long: at most {DATAGRAM_BYTES}; split it."
+                    );
                     return Some(Arrival::Refused(sentence));
                 }
                 Ok(length) => {
-                    return Some(match serde_json::from_slice(&buffer[..length]) {
-                        Ok(message) => Arrival::Message(message),
-                        Err(error) => Arrival::Refused(format!("Not a message of the fabric: {error}.")),
-                    });
+                    let message = decode(&self.buffer[..length]);
+                    return Some(message.map_or_else(Arrival::Refused, Arrival::Message));
                 }
                 Err(Errno::EAGAIN) => return None,
                 Err(Errno::EINTR) => {}

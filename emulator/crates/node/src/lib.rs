@@ -1,17 +1,21 @@
 //! What runs in the container of an emulated server, as its only process: the IO of its protocol, the built-in
 //! workload, and the duties of a first process. It holds no capability; whatever needs one it asks the fabric for.
 //!
-//! One thread, one epoll loop ([`node`]). The protocol itself is sans-IO and lives in `cubeyard-dataplane`.
+//! One thread, one epoll loop ([`node`]). Protocols and forwardings are sans-IO and live in `cubeyard-dataplane`; which of
+//! them a node runs its configuration says, and no file here names one. The messages to and from the fabric are those of
+//! `cubeyard-messages`.
 
 pub mod bandwidth;
 pub mod carrier;
+pub mod clients;
 pub mod clock;
 pub mod control;
 pub mod fabric;
-pub mod messages;
+pub mod modules;
 pub mod node;
 pub mod packet_socket;
 pub mod poller;
+pub mod services;
 pub mod signals;
 mod socket_options;
 pub mod software;

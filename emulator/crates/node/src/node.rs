@@ -1,36 +1,33 @@
 //! The loop: the fabric's messages, the protocol and the workload on one thread.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use cubeyard_dataplane::address::{Nha, server_of};
-use cubeyard_dataplane::bsr::Bsr;
-use cubeyard_dataplane::configuration::{Configuration, NeighbourAddress, Port};
-use cubeyard_dataplane::header::HEADER_BYTES;
-use cubeyard_dataplane::maps::Flow;
-use cubeyard_dataplane::protocol::{Input, NumberedPath, Output, Protocol, Time};
-use cubeyard_topology::{NodeId, TopologySpec};
-use serde_json::Value;
+use cubeyard_dataplane::catalog::{self, ForwardingKind};
+use cubeyard_dataplane::flow::Flow;
+use cubeyard_dataplane::protocol::{Input, Output, Protocol, Time};
+use cubeyard_dataplane::service::Services;
+use cubeyard_messages::limits::{RATES_BITS_PER_SEC, ROWS};
+use cubeyard_messages::{Configure, ToFabric, ToNode};
 
 use crate::bandwidth::{Available, Meters};
 use crate::carrier::CarrierWatch;
+use crate::clients::ServiceClients;
 use crate::clock::now;
 use crate::control::{self, ControlSocket};
 use crate::fabric::{Arrival, Fabric};
-use crate::messages::{Configure, Dataplane, FromFabric, PortOrder, ToFabric};
+use crate::modules::{Modules, Part};
 use crate::poller::{Interest, Poller, Token};
+use crate::services::{ServiceSockets, answers};
 use crate::signals::Signals;
 use crate::software::Software;
-use crate::workload::{FlowNews, RATES_BITS_PER_SEC, Workload};
+use crate::workload::{FlowNews, Workload};
 
 /// From one report of the flows to the next.
 const REPORT: Duration = Duration::from_millis(100);
 /// Reports between two looks at TCP's counters and the flows' rates.
 const REPORTS_PER_MEASURE: u32 = 10;
-/// Rows of one report: a datagram holds no more.
-const ROWS: usize = 200;
 /// Longest wait.
 const IDLE: Duration = Duration::from_secs(10);
 
@@ -72,9 +69,9 @@ struct Server {
     meters: Meters,
     workload: Workload,
     software: Option<Software>,
-    /// Numbers of the paths that flows and default routes take.
-    flow_paths: BTreeMap<Flow, u32>,
-    route_paths: BTreeMap<NodeId, u32>,
+    services: Option<ServiceSockets>,
+    modules: Modules,
+    clients: Option<ServiceClients>,
     report_at: Time,
     reports: u32,
 }
@@ -103,6 +100,9 @@ impl Node {
             (Token::Links, Some(server)) => server.on_links(),
             (Token::Control(index), Some(server)) => server.on_control(index as usize),
             (Token::Frames(index), Some(server)) => server.on_frames(index as usize),
+            (Token::Services(index), Some(server)) => server.on_services(index as usize, &self.poller),
+            (Token::Listener(index), Some(server)) => server.on_knock(index as usize, &self.poller),
+            (Token::Client(id), Some(server)) => server.on_client(id, &self.poller),
             (Token::Flow(id), Some(server)) => server.workload.on_ready(id, now(), &self.poller),
             _ => {}
         }
@@ -123,8 +123,8 @@ impl Node {
         }
     }
 
-    fn on_message(&mut self, message: FromFabric) -> Result<(), String> {
-        if let FromFabric::Configure(configure) = message {
+    fn on_message(&mut self, message: ToNode) -> Result<(), String> {
+        if let ToNode::Configure(configure) = message {
             // The sockets of the server before must be closed when the new one's are opened.
             self.server = None;
             self.server = Some(Server::new(&configure, &self.poller)?);
@@ -136,40 +136,22 @@ impl Node {
             return Err("The server has no configuration yet: send configure first.".to_owned());
         };
         match message {
-            FromFabric::Configure(_) => {}
-            FromFabric::NewFlow { flow } => server.input(Input::NewFlow(flow.into())),
-            FromFabric::FlowRates { rows } => {
+            ToNode::Configure(_) => {}
+            ToNode::Notice { bytes } => server.input(Input::Notice(&bytes.0)),
+            ToNode::FlowRates { rows } => {
                 for row in rows {
-                    let (flow, bits_per_sec) = (row.flow.into(), row.bits_per_sec);
+                    let (flow, bits_per_sec) = (row.flow, row.bits_per_sec);
                     server.input(Input::FlowRate { flow, bits_per_sec });
                 }
             }
-            FromFabric::NextHopDead {
-                nha,
-                src,
-                dst,
-                path_id,
-            } => {
-                let (Some(source), Some(destination)) = (server_of(src), server_of(dst)) else {
-                    return Err(format!(
-                        "next_hop_dead: {src} or {dst} is no server's address (10.0.0.0/8)."
-                    ));
-                };
-                server.input(Input::NextHopDead {
-                    nha: Nha(nha),
-                    source,
-                    destination,
-                    path_id,
-                });
-            }
-            FromFabric::Carrier { port, up } => server.input(Input::Carrier { port, up }),
-            FromFabric::LinkRate {
+            ToNode::Carrier { port, up } => server.input(Input::Carrier { port, up }),
+            ToNode::LinkRate {
                 port,
                 rate_bits_per_sec,
             } => server.meters.set_rate(port, rate_bits_per_sec),
-            FromFabric::Workload { flows } => server.workload.add(flows, &self.poller)?,
-            FromFabric::Start => server.workload.start(now()),
-            FromFabric::Stop => {
+            ToNode::Workload { flows } => server.workload.add(flows, &self.poller)?,
+            ToNode::Start => server.workload.start(now()),
+            ToNode::Stop => {
                 server.report(&self.poller, &mut self.fabric, true);
                 let available = server.meters.forget();
                 server.tell_available(available);
@@ -177,10 +159,29 @@ impl Node {
                     server.input(Input::FlowEnded(flow));
                 }
             }
-            FromFabric::Inspect => {
+            ToNode::Service { service, bytes } => {
+                services_of(&mut server.protocol)?.message(now(), &service, &bytes.0)?;
+            }
+            ToNode::ServiceModule {
+                service,
+                id,
+                offset,
+                bytes,
+                last,
+            } => {
+                let part = Part {
+                    service: &service,
+                    id,
+                    offset,
+                    bytes: &bytes.0,
+                    last,
+                };
+                server.modules.take(&part, services_of(&mut server.protocol)?)?;
+            }
+            ToNode::Inspect => {
                 let inspection = server.protocol.as_ref().map(|protocol| protocol.inspect(now()));
-                let body = inspection.unwrap_or_default().into();
-                self.fabric.send(&ToFabric::Inspected(body), &self.poller);
+                let message = ToFabric::Inspected(inspection.unwrap_or_default());
+                self.fabric.send(&message, &self.poller);
             }
         }
         Ok(())
@@ -200,52 +201,94 @@ impl Node {
                 self.fabric.send(&message, &self.poller);
             }
         }
+        if let (Some(protocol), Some(services)) = (&mut server.protocol, &mut server.services) {
+            services.fill_all(&mut **protocol, &self.poller);
+            if let Some(clients) = &mut server.clients {
+                clients.answer(&mut **protocol, &self.poller);
+            }
+            for event in answers(&mut **protocol) {
+                let at_nanos = now().as_nanos() as u64;
+                self.fabric
+                    .send(&ToFabric::Event { at_nanos, event }, &self.poller);
+            }
+        }
     }
+}
+
+/// The services that a protocol hosts. Errors: it has none.
+fn services_of(protocol: &mut Option<Box<dyn Protocol>>) -> Result<&mut dyn Services, String> {
+    let services = protocol.as_mut().and_then(|protocol| protocol.services());
+    services.ok_or_else(|| "The server's protocol has no services: name another protocol.".to_owned())
 }
 
 impl Server {
     fn new(configure: &Configure, poller: &Poller) -> Result<Server, String> {
         let now = now();
-        let ports: Vec<(u8, String)> = configure
+        let configuration = &configure.configuration;
+        let entry = catalog::protocol(&configure.protocol).ok_or_else(|| {
+            format!(
+                "protocol is {}, which the catalogue does not have.",
+                configure.protocol
+            )
+        })?;
+        let ports: Vec<(u8, String)> = configuration
             .ports
             .iter()
             .map(|port| (port.port, port.name.clone()))
             .collect();
-        let rate = configure.rate_bits_per_sec;
+        let rate = configuration.rate_bits_per_sec;
         if !RATES_BITS_PER_SEC.contains(&rate) {
             return Err(format!("rate_bits_per_sec is {rate}, but must be 1e3 to 1e12."));
         }
-        let forwards = configure.dataplane != Dataplane::None;
-        let protocol = if forwards {
-            Some(protocol(configure, now)?)
-        } else {
-            None
+        let make = entry.protocol.map(|make| make(configuration, now));
+        let mut protocol = make.transpose().map_err(|error| error.to_string())?;
+        let control = match &protocol {
+            Some(_) => {
+                control::open(poller, configuration.server, &ports).map_err(|error| error.to_string())?
+            }
+            None => Vec::new(),
         };
-        let control = if forwards {
-            control::open(poller, configure.server, &ports).map_err(|error| error.to_string())?
-        } else {
-            Vec::new()
+        let has_services = protocol
+            .as_mut()
+            .is_some_and(|protocol| protocol.services().is_some());
+        let services = has_services.then(|| ServiceSockets::open(poller, configuration));
+        let services = services.transpose().map_err(|error| error.to_string())?;
+        let hosted = protocol.as_mut().and_then(|protocol| protocol.services());
+        let clients = hosted.map(|services| ServiceClients::open(poller, services, configure.address));
+        let clients = clients.transpose().map_err(|error| error.to_string())?;
+        let forwarding = match &configure.forwarding {
+            Some(name) => Some(entry.forwarding(name).ok_or_else(|| {
+                format!(
+                    "forwarding is {name}, which {} does not have.",
+                    configure.protocol
+                )
+            })?),
+            None => None,
         };
-        let in_software = configure.dataplane == Dataplane::Software;
-        let software = in_software
-            .then(|| Software::open(configure, poller))
-            .transpose()?;
-        let header = if forwards { HEADER_BYTES as u32 } else { 0 };
-        let workload = Workload::new(configure.ip, rate, configure.mtu.saturating_sub(header))
+        let software = match forwarding.map(|forwarding| forwarding.kind) {
+            Some(ForwardingKind::Software(make)) => Some(Software::open(make, configuration, poller)?),
+            Some(ForwardingKind::Kernel(_)) | None => None,
+        };
+        let nic_mtu = configuration.mtu.saturating_sub(entry.header_bytes);
+        let workload = Workload::new(configure.address, rate, nic_mtu)
             .map_err(|error| format!("no memory for the workload: {error}"))?;
         let carriers = CarrierWatch::new()
             .and_then(|watch| poller.add(&watch, Token::Links, Interest::READ).map(|()| watch))
             .map_err(|error| format!("no news of the interfaces: {error}"))?;
+        let memory = protocol
+            .as_ref()
+            .map_or(Duration::from_secs(1), |protocol| protocol.load_memory());
         Ok(Server {
             protocol,
             control,
             carriers,
-            meters: Meters::new(rate, &ports, configure.settings.load_memory(), now),
+            meters: Meters::new(rate, &ports, memory, now),
             ports,
             workload,
             software,
-            flow_paths: BTreeMap::new(),
-            route_paths: BTreeMap::new(),
+            services,
+            modules: Modules::default(),
+            clients,
             report_at: now + REPORT,
             reports: 0,
         })
@@ -295,8 +338,8 @@ impl Server {
                     .software
                     .as_mut()
                     .map(|software| software.take_rates(elapsed_secs));
-                for rate in rates.unwrap_or_default() {
-                    self.input(rate);
+                for (flow, bits_per_sec) in rates.unwrap_or_default() {
+                    self.input(Input::FlowRate { flow, bits_per_sec });
                 }
                 for news in self.workload.news(elapsed_secs) {
                     match news {
@@ -319,24 +362,14 @@ impl Server {
 
     /// Tells the fabric which flows have moved on.
     fn report(&mut self, poller: &Poller, fabric: &mut Fabric, retransmits: bool) {
-        let (flow_paths, route_paths) = (&self.flow_paths, &self.route_paths);
-        let path_id = |flow: &Flow| {
-            let default = || server_of(flow.dst.into()).and_then(|server| route_paths.get(&server));
-            flow_paths.get(flow).or_else(default).copied().unwrap_or(0)
-        };
+        let protocol = &self.protocol;
+        let path_id = |flow: &Flow| protocol.as_ref().map_or(0, |protocol| protocol.path_of(flow));
         let rows = self.workload.rows(now(), poller, retransmits, path_id);
         for rows in rows.chunks(ROWS) {
             fabric.send(&ToFabric::Flows { rows: rows.to_vec() }, poller);
         }
         if let Some(counts) = self.software.as_mut().and_then(Software::changed_counts) {
-            let traffic = counts.traffic;
-            let message = ToFabric::Traffic {
-                own_bytes: traffic.own_bytes,
-                relayed_bytes: traffic.relayed_bytes,
-                delivered_bytes: traffic.delivered_bytes,
-                drops: counts.drops,
-            };
-            fabric.send(&message, poller);
+            fabric.send(&ToFabric::Traffic(counts), poller);
         }
     }
 
@@ -364,100 +397,53 @@ impl Server {
         socket.receive(|from, bytes| protocol.handle(now(), Input::Message { port, from, bytes }));
     }
 
+    fn on_services(&mut self, index: usize, poller: &Poller) {
+        if let (Some(services), Some(protocol)) = (&mut self.services, &mut self.protocol) {
+            services.on_ready(index, &mut **protocol, poller);
+        }
+    }
+
+    fn on_knock(&mut self, index: usize, poller: &Poller) {
+        if let Some(clients) = &mut self.clients {
+            clients.on_knock(index, poller);
+        }
+    }
+
+    fn on_client(&mut self, id: u32, poller: &Poller) {
+        if let (Some(clients), Some(protocol)) = (&mut self.clients, &mut self.protocol) {
+            clients.on_ready(id, &mut **protocol, poller);
+        }
+    }
+
     fn on_frames(&mut self, index: usize) {
         if let Some(software) = &mut self.software {
             software.on_ready(index);
-            for input in software.take_inputs() {
-                self.input(input);
+            for notice in software.take_notices() {
+                self.input(Input::Notice(&notice));
             }
         }
     }
 
-    /// Does what the protocol wants done here; what the fabric has to do.
+    /// Does what the protocol wants done here; the rest is a message to the fabric.
     fn carry_out(&mut self, output: Output) -> Option<ToFabric> {
-        if let Some(software) = &mut self.software {
-            software.carry_out(&output);
-        }
-        let bytes = |path: &NumberedPath| path.route.hops().iter().map(|hop| hop.0).collect();
-        Some(match output {
+        match output {
             Output::Send { port, to, bytes } => {
                 if let Some(socket) = self.control.iter().find(|socket| socket.port == port) {
                     socket.send(to, &bytes);
                 }
-                return None;
+                None
             }
-            Output::SetNeighbour { nha, up } => ToFabric::SetNst { nha: nha.0, up },
-            Output::SetRoute { destination, path } => {
-                self.route_paths.insert(destination, path.id);
-                ToFabric::SetRoute {
-                    dst: destination,
-                    nha: bytes(&path),
-                    path_id: path.id,
-                }
-            }
-            Output::SetGateway { gateway, path } => ToFabric::SetGateway {
-                gateway,
-                nha: bytes(&path),
-                path_id: path.id,
+            Output::Table(update) => match &mut self.software {
+                Some(software) => software
+                    .apply(&update)
+                    .err()
+                    .map(|message| ToFabric::Error { message }),
+                None => Some(ToFabric::Table(update)),
             },
-            Output::SetFlow {
-                flow,
-                destination,
-                path,
-            } => {
-                self.flow_paths.insert(flow, path.id);
-                ToFabric::SetFlow {
-                    flow: flow.into(),
-                    dst: destination,
-                    nha: bytes(&path),
-                    path_id: path.id,
-                }
-            }
-            Output::RemoveFlow { flow } => {
-                self.flow_paths.remove(&flow);
-                ToFabric::RemoveFlow { flow: flow.into() }
-            }
-            Output::Event(event) => ToFabric::Event {
+            Output::Event(event) => Some(ToFabric::Event {
                 at_nanos: now().as_nanos() as u64,
-                event: event.into(),
-            },
-        })
-    }
-}
-
-/// The protocol of the server's family.
-fn protocol(configure: &Configure, now: Time) -> Result<Box<dyn Protocol>, String> {
-    let mut spec = configure.spec.clone();
-    spec.insert("family".to_owned(), Value::from(configure.family.as_str()));
-    let spec = TopologySpec::from_json(&Value::Object(spec)).map_err(|error| error.to_string())?;
-    let configuration = Configuration {
-        server: configure.server,
-        spec,
-        present: configure.servers.clone(),
-        gateways: configure.gateways.clone(),
-        ports: configure.ports.iter().map(port).collect(),
-        rate_bits_per_sec: configure.rate_bits_per_sec,
-        settings: configure.settings,
-        seed: configure.seed,
-    };
-    match configure.family.as_str() {
-        "bcube" => Bsr::new(&configuration, now)
-            .map(|bsr| Box::new(bsr) as Box<dyn Protocol>)
-            .map_err(|error| error.to_string()),
-        other => Err(format!(
-            "family is {other}, but must be bcube, or dataplane none: no other has a protocol."
-        )),
-    }
-}
-
-fn port(order: &PortOrder) -> Port {
-    let neighbour = |neighbour: &crate::messages::NeighbourOrder| NeighbourAddress {
-        server: neighbour.server,
-        nha: Nha(neighbour.nha),
-        ip: neighbour.ip,
-    };
-    Port {
-        port: order.port,
-        neighbours: order.neighbours.iter().map(neighbour).collect(),
+                event,
+            }),
+        }
     }
 }

@@ -21,6 +21,12 @@ pub enum Token {
     Flow(u32),
     /// The packet socket with this index.
     Frames(u32),
+    /// The services' socket with this index.
+    Services(u32),
+    /// The listener for clients of services with this index.
+    Listener(u32),
+    /// The client of a service of this number.
+    Client(u32),
 }
 
 impl Token {
@@ -32,6 +38,9 @@ impl Token {
             Token::Control(index) => (3, index),
             Token::Flow(id) => (4, id),
             Token::Frames(index) => (5, index),
+            Token::Services(index) => (6, index),
+            Token::Listener(index) => (7, index),
+            Token::Client(id) => (8, id),
         };
         kind << 32 | u64::from(index)
     }
@@ -45,6 +54,9 @@ impl Token {
             3 => Some(Token::Control(index)),
             4 => Some(Token::Flow(index)),
             5 => Some(Token::Frames(index)),
+            6 => Some(Token::Services(index)),
+            7 => Some(Token::Listener(index)),
+            8 => Some(Token::Client(index)),
             _ => None,
         }
     }
@@ -116,6 +128,9 @@ mod tests {
             Token::Links,
             Token::Control(3),
             Token::Flow(u32::MAX),
+            Token::Services(2),
+            Token::Listener(0),
+            Token::Client(u32::MAX),
         ] {
             assert_eq!(Token::decode(token.encode()), Some(token));
         }

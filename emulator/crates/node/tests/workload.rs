@@ -88,7 +88,7 @@ fn a_paced_flow_keeps_to_its_rate() {
         let [send, receive] = [("send", 1), ("receive", 0)].map(|(role, peer)| {
             let mut order = flow(2, role, peer, Some(5_000_000));
             order["rate_bits_per_sec"] = json!(20e6);
-            order["proto"] = json!(proto);
+            order["transport"] = json!(proto);
             order
         });
         let begun = Instant::now();
@@ -151,8 +151,12 @@ fn a_stopped_workload_is_forgotten_and_another_can_follow() {
             &[vec![flow(5, "send", 1, None)], vec![flow(5, "receive", 0, None)]],
         );
         b.wait_row(5, |row| row["bytes"].as_u64() > Some(1_000_000));
-        a.send(&json!({"t": "stop"}));
-        b.send(&json!({"t": "stop"}));
+        // Both have stopped before the next start: a sender must not find the receiver of before.
+        for node in [&a, &b] {
+            node.send(&json!({"t": "stop"}));
+            node.send(&json!({"t": "inspect"}));
+            node.wait(|message| message["t"] == "inspected");
+        }
     }
 }
 
@@ -178,7 +182,7 @@ fn nonsense_is_refused_with_a_sentence_and_does_no_harm() {
     ] {
         if !nonsense.is_empty() {
             node.send_bytes(nonsense.as_bytes());
-            refused(&node, "Not a message of the fabric");
+            refused(&node, "Not a message of this version");
         }
     }
     node.send_bytes(&vec![b' '; 70_000]);
@@ -187,13 +191,19 @@ fn nonsense_is_refused_with_a_sentence_and_does_no_harm() {
     wrong["rate_bits_per_sec"] = json!(-1);
     node.send(&json!({"t": "workload", "flows": [wrong]}));
     refused(&node, "Flow 6: rate_bits_per_sec must be");
-    let mut settings = json!({"t": "configure", "server": 0, "family": "bcube", "spec": {"n": 4, "k": 1}, "rate_bits_per_sec": 1e8,
-        "mtu": 9000, "dataplane": "kernel", "ip": "127.0.1.1", "settings": {"hello_secs": 0}});
-    node.send(&settings);
-    refused(&node, "settings.hello_secs is 0, but must be 0.001 to 86400");
-    settings["settings"] = json!({"hello_sec": 1});
-    node.send(&settings);
+    let configure = |protocol: &str, settings: Value| {
+        let spec = json!({"family": "bcube", "n": 4, "k": 1});
+        let configuration = json!({"server": 0, "spec": spec, "ports": [], "virtual_nic": 1001, "rate_bits_per_sec": 1e8,
+            "mtu": 9000, "settings": settings});
+        json!({"t": "configure", "protocol": protocol, "forwarding": "kernel", "address": "127.0.1.1",
+            "configuration": configuration})
+    };
+    node.send(&configure("bcube", json!({"hello_secs": 0})));
+    refused(&node, "settings.hello_secs is 0, but must be 0.02 to 3600");
+    node.send(&configure("bcube", json!({"hello_sec": 1})));
     refused(&node, "hello_sec");
+    node.send(&configure("carrier-pigeon", json!({})));
+    refused(&node, "protocol is carrier-pigeon");
     // A lost connection is made anew.
     node.reconnect();
     node.configure(0);

@@ -1,34 +1,27 @@
-//! The bill of materials: what to buy and the minutes to fit it, by part, length and colour.
+//! The bill of materials: what to order and the hours to fit it, by part, length and colour, in the units that people
+//! order: boxes of cable, whole trays, sheets of labels, packs of ties, hours.
+//!
+//! Inside: the lines and their totals (here), cables (`cables`), racks, trays, labels and fittings (`site`), work (`labour`).
 //!
 //! Built only from the layout, the wiring and the book. Every cable of the plan is in exactly one line (or one
 //! entry of the cut list, when cut from bulk); the plan's cost is the sum of the lines.
 
-use std::collections::BTreeMap;
+mod cables;
+mod labour;
+mod site;
 
 use cubeyard_topology::{Finding, Topology};
 use serde::{Serialize, Serializer};
 
-use crate::book::{Book, Part, PartKind};
-use crate::cut_list::{Cut, first_fit_decreasing};
+use crate::book::{Book, Part};
 use crate::layout::Layout;
 use crate::selection::PartSelection;
-use crate::spec::{Enclosure, PlanSpec, Stock};
-use crate::wiring::{COLOURS, NO_PART, TrayKind, Wiring};
+use crate::spec::PlanSpec;
+use crate::wiring::{COLOURS, NO_PART, Wiring};
 
-/// Names of the tasks a labour part gives minutes for.
-pub mod tasks {
-    pub const SET_RACK: &str = "set_rack";
-    pub const MOUNT_SERVER: &str = "mount_server";
-    pub const MOUNT_SWITCH: &str = "mount_switch";
-    pub const FIT_NIC: &str = "fit_nic";
-    pub const PULL_CABLE_IN_RACK: &str = "pull_cable_in_rack";
-    pub const PULL_CABLE_IN_TRAY: &str = "pull_cable_in_tray";
-    pub const PULL_CABLE_PER_METRE: &str = "pull_cable_per_metre";
-    pub const TERMINATE_END: &str = "terminate_end";
-    pub const LABEL_CABLE: &str = "label_cable";
-    pub const TEST_CABLE: &str = "test_cable";
-    pub const FIT_TRAY_PER_METRE: &str = "fit_tray_per_metre";
-}
+use cables::{cable_lines, transceiver_lines};
+pub use labour::tasks;
+use site::{label_line, site_lines};
 
 /// What a line is for; the order of the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -42,8 +35,15 @@ pub enum Category {
     Connector,
     Transceiver,
     Rack,
+    /// Carries devices that stand side by side.
+    Shelf,
+    /// Carries one device over the rack's full width.
+    Rail,
+    Pdu,
+    Cord,
     Container,
     Tray,
+    Tie,
     Label,
     Labour,
 }
@@ -53,10 +53,18 @@ pub enum Category {
 pub enum Unit {
     #[serde(rename = "each")]
     Each,
+    /// Bulk cable; the line's length is that in one box.
+    #[serde(rename = "box")]
+    Box,
+    #[serde(rename = "sheet")]
+    Sheet,
+    #[serde(rename = "pack")]
+    Pack,
+    /// What the book sells by no piece.
     #[serde(rename = "m")]
     Metre,
-    #[serde(rename = "min")]
-    Minute,
+    #[serde(rename = "h")]
+    Hour,
 }
 
 /// One line to buy. `total_usd` covers quantity and spares; `weight_kg` only what is installed.
@@ -67,6 +75,12 @@ pub struct BomLine {
     /// Empty when no part of the book fits.
     pub sku: String,
     pub name: String,
+    pub manufacturer: String,
+    /// The manufacturer's; empty when the book does not say.
+    pub part_number: String,
+    pub supplier: String,
+    pub lead_time_days: Option<u32>,
+    /// Of one piece: a cable, a box of cable, a tray.
     #[serde(serialize_with = "whole_f64_option")]
     pub length_metres: Option<f64>,
     pub colour: Option<&'static str>,
@@ -75,12 +89,18 @@ pub struct BomLine {
     #[serde(serialize_with = "whole_f64")]
     pub spares: f64,
     pub unit: Unit,
+    /// Pieces in one unit: labels on a sheet, ties in a pack.
+    pub pieces_per_unit: Option<u32>,
     pub unit_price_usd: Option<f64>,
     pub total_usd: Option<f64>,
     pub weight_kg: Option<f64>,
     pub source: String,
     /// Empty when there is no part.
     pub basis: &'static str,
+    /// The field of the part that the price comes from, and what that field is multiplied by.
+    pub price_field: &'static str,
+    #[serde(serialize_with = "whole_f64")]
+    pub price_factor: f64,
     #[serde(skip)]
     pub total_cents: Option<i64>,
 }
@@ -103,6 +123,8 @@ pub struct Bom {
     /// Left in the boxes after cutting; 0 when nothing is cut.
     pub waste_metres: f64,
     pub boxes: u32,
+    /// Metres of cable in the order, spares and whole boxes included.
+    pub cable_order_metres: f64,
     pub labour_minutes: f64,
     pub weight_kg: f64,
     /// Some physical line has no weight.
@@ -148,7 +170,9 @@ struct NewLine<'a> {
     quantity: f64,
     spares: f64,
     unit: Unit,
+    pieces_per_unit: Option<u32>,
     price_field: &'static str,
+    price_factor: f64,
     unit_price_usd: Option<f64>,
     unit_weight_kg: Option<f64>,
 }
@@ -164,7 +188,9 @@ impl<'a> NewLine<'a> {
             quantity: quantity as f64,
             spares: 0.0,
             unit: Unit::Each,
+            pieces_per_unit: None,
             price_field: "price_usd",
+            price_factor: 1.0,
             unit_price_usd: part.and_then(|p| p.price_usd),
             unit_weight_kg: part.and_then(|p| p.weight_kg),
         }
@@ -193,27 +219,39 @@ impl<'a> Builder<'a> {
             category: new.category,
             sku: new.part.map(|p| p.sku.clone()).unwrap_or_default(),
             name: new.part.map_or(new.name, |p| p.name.clone()),
+            manufacturer: new.part.map(|p| p.manufacturer.clone()).unwrap_or_default(),
+            part_number: new
+                .part
+                .and_then(|p| p.part_number(new.length_mm, new.colour))
+                .unwrap_or_default()
+                .to_owned(),
+            supplier: new
+                .part
+                .and_then(|p| p.attributes.supplier.clone())
+                .unwrap_or_default(),
+            lead_time_days: new.part.and_then(|p| p.attributes.lead_time_days),
             length_metres: new.length_mm.map(|mm| f64::from(mm) / 1000.0),
             colour: new.colour,
             quantity: new.quantity,
             spares: new.spares,
             unit: new.unit,
+            pieces_per_unit: new.pieces_per_unit,
             unit_price_usd: new.unit_price_usd,
             total_usd: total_cents.map(|c| c as f64 / 100.0),
-            weight_kg: new.unit_weight_kg.map(|kg| round_grams(kg * new.quantity)),
+            weight_kg: new.unit_weight_kg.map(|kg| thousandths(kg * new.quantity)),
             source: source.map(|s| s.source.clone()).unwrap_or_default(),
             basis: source.map_or("", |s| s.basis.as_str()),
+            price_field: new.price_field,
+            price_factor: new.price_factor,
             total_cents,
         });
     }
 }
 
-fn round_grams(kg: f64) -> f64 {
-    (kg * 1000.0).round() / 1000.0
+/// Rounded to grams or millimetres.
+fn thousandths(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
 }
-
-/// Counts of cables by (part, transceiver-independent) key.
-type CableGroups = BTreeMap<(u16, u8, u32), u32>;
 
 /// Bill a plan. Deterministic; never fails: what has no part or price is a line without one.
 pub fn bill(spec: &PlanSpec, topology: &Topology, book: &Book, layout: &Layout, wiring: &Wiring) -> Bom {
@@ -223,24 +261,23 @@ pub fn bill(spec: &PlanSpec, topology: &Topology, book: &Book, layout: &Layout, 
         book,
         lines: Vec::new(),
     };
-    device_lines(&mut to, topology, selection);
+    device_lines(&mut to, spec, topology, selection);
     let counts = cable_lines(&mut to, spec, wiring, &mut out);
     transceiver_lines(&mut to, spec, wiring);
-    let tray_metres = site_lines(&mut to, layout, wiring);
-
-    let label = book.parts_of(PartKind::Label).map(|(_, p)| p).next();
-    let labels = 2 * wiring.part.len() as u64;
-    let mut line = NewLine::each(Category::Label, label, "Cable label".to_owned(), labels);
-    line.spares = spares_of(labels as f64, spec.cabling.spare_ratio);
-    to.push(line);
-
-    out.labour_minutes = labour_lines(&mut to, topology, selection, layout, &counts, tray_metres);
+    let tray_metres = site_lines(&mut to, topology, layout, wiring);
+    label_line(&mut to, spec, topology, layout, wiring);
+    out.labour_minutes = labour::lines(&mut to, topology, selection, layout, &counts, tray_metres);
     out.lines = to.lines;
     // Lines of one part bought by several tiers are already merged; order is by category, then as found.
     out.lines.sort_by_key(|line| line.category);
     for (i, line) in out.lines.iter_mut().enumerate() {
         line.line = i as u32 + 1;
     }
+    let ordered = out.lines.iter().filter(|l| l.category == Category::Cable);
+    let metres: f64 = ordered
+        .map(|l| l.length_metres.unwrap_or(0.0) * (l.quantity + l.spares))
+        .sum();
+    out.cable_order_metres = thousandths(metres);
     let mut weight = 0.0;
     for line in out.lines.iter().filter(|l| l.category != Category::Labour) {
         match line.weight_kg {
@@ -248,11 +285,11 @@ pub fn bill(spec: &PlanSpec, topology: &Topology, book: &Book, layout: &Layout, 
             None => out.weight_at_least = true,
         }
     }
-    out.weight_kg = round_grams(weight);
+    out.weight_kg = thousandths(weight);
     out
 }
 
-fn device_lines(to: &mut Builder<'_>, topology: &Topology, selection: &PartSelection) {
+fn device_lines(to: &mut Builder<'_>, spec: &PlanSpec, topology: &Topology, selection: &PartSelection) {
     let book = to.book;
     // Tiers that use one model are one line: purchasing buys models, not roles.
     let mut by_part: Vec<(Option<usize>, u64, String)> = Vec::new();
@@ -271,12 +308,15 @@ fn device_lines(to: &mut Builder<'_>, topology: &Topology, selection: &PartSelec
         }
     }
     for (part, count, name) in by_part {
-        to.push(NewLine::each(
-            Category::Switch,
-            part.map(|i| &book.parts[i]),
-            name,
-            count,
-        ));
+        let part = part.map(|i| &book.parts[i]);
+        let mut line = NewLine::each(Category::Switch, part, name, count);
+        // A plan without spares orders none of switches either.
+        let ratio = part
+            .filter(|_| spec.cabling.spare_ratio > 0.0)
+            .and_then(|p| p.attributes.spare_ratio)
+            .unwrap_or(0.0);
+        line.spares = spares_of(count as f64, ratio);
+        to.push(line);
     }
     let servers = u64::from(topology.server_count());
     for nic in &selection.nics {
@@ -305,284 +345,6 @@ fn device_lines(to: &mut Builder<'_>, topology: &Topology, selection: &PartSelec
     ));
 }
 
-/// What labour needs to know of the cables.
-#[derive(Clone, Copy, Debug, Default)]
-struct CableCounts {
-    in_rack: u64,
-    in_tray: u64,
-    tray_mm: u64,
-    cut: u64,
-}
-
-fn cable_lines(to: &mut Builder<'_>, spec: &PlanSpec, wiring: &Wiring, out: &mut Bom) -> CableCounts {
-    let mut counts = CableCounts::default();
-    let mut groups = CableGroups::new();
-    // Neighbouring cables are mostly alike, so the map is touched once per run of equal keys.
-    let mut run: Option<((u16, u8, u32), u32)> = None;
-    for i in 0..wiring.part.len() {
-        if wiring.bundle[i] < 0 {
-            counts.in_rack += 1;
-        } else {
-            counts.in_tray += 1;
-            counts.tray_mm += u64::from(wiring.stock_mm[i]);
-        }
-        let key = (wiring.part[i], wiring.colour[i], wiring.stock_mm[i]);
-        match &mut run {
-            Some((same, n)) if *same == key => *n += 1,
-            _ => {
-                if let Some((done, n)) = run.replace((key, 1)) {
-                    *groups.entry(done).or_default() += n;
-                }
-            }
-        }
-    }
-    if let Some((done, n)) = run {
-        *groups.entry(done).or_default() += n;
-    }
-
-    let ratio = spec.cabling.spare_ratio;
-    let mut bulk: BTreeMap<(u16, u8), Vec<Cut>> = BTreeMap::new();
-    for (&(part_index, colour, stock_mm), &n) in &groups {
-        let part = to.part(part_index);
-        if cut_from_bulk(spec, part).is_some() {
-            bulk.entry((part_index, colour)).or_default().push(Cut {
-                length_mm: stock_mm,
-                pieces: n,
-            });
-            counts.cut += u64::from(n);
-            continue;
-        }
-        let name = "no cable in the book reaches this far at this rate".to_owned();
-        let mut line = NewLine::each(Category::Cable, part, name, u64::from(n));
-        line.length_mm = Some(stock_mm);
-        line.colour = Some(colour_name(colour));
-        line.spares = spares_of(f64::from(n), ratio);
-        line.price_field = "length_prices_usd";
-        line.unit_price_usd = part.and_then(|p| p.cable_price_usd(stock_mm));
-        line.unit_weight_kg = part.and_then(|p| p.cable_weight_kg(stock_mm));
-        to.push(line);
-    }
-    let mut waste_mm = 0;
-    for ((part_index, colour), cuts) in bulk {
-        let Some((part, box_metres)) = to
-            .part(part_index)
-            .and_then(|p| Some((p, cut_from_bulk(spec, Some(p))?)))
-        else {
-            continue;
-        };
-        let boxes = first_fit_decreasing(&cuts, crate::book::metres_to_mm(box_metres));
-        if boxes.too_long > 0 {
-            out.findings.push(Finding::warning(
-                "cable-longer-than-box",
-                "cabling.stock",
-                format!(
-                    "{} cables are longer than a box of {box_metres} m of {}",
-                    boxes.too_long, part.sku
-                ),
-                "set cabling.stock to \"stock\", or choose fibre for these",
-            ));
-        }
-        out.boxes += boxes.boxes;
-        waste_mm += boxes.waste_mm;
-        let pieces: u32 = cuts.iter().map(|c| c.pieces).sum();
-        let used_mm: u64 = cuts
-            .iter()
-            .map(|c| u64::from(c.length_mm) * u64::from(c.pieces))
-            .sum();
-        for cut in &cuts {
-            out.cut_list.push(CutEntry {
-                sku: part.sku.clone(),
-                colour: colour_name(colour),
-                length_metres: f64::from(cut.length_mm) / 1000.0,
-                pieces: cut.pieces,
-            });
-        }
-        let metres = f64::from(boxes.boxes) * box_metres;
-        let mut line = NewLine::each(Category::Cable, Some(part), String::new(), 0);
-        line.quantity = metres;
-        line.spares = spares_of(f64::from(boxes.boxes), ratio) * box_metres;
-        line.unit = Unit::Metre;
-        line.colour = Some(colour_name(colour));
-        line.price_field = "bulk_price_usd_per_metre";
-        line.unit_price_usd = part.attributes.bulk_price_usd_per_metre;
-        // Only what is hung in the trays weighs on them, not what stays in the box.
-        line.unit_weight_kg = part
-            .attributes
-            .kg_per_metre
-            .map(|kg| kg * used_mm as f64 / 1000.0 / metres);
-        to.push(line);
-
-        let ends = 2 * u64::from(pieces);
-        let mut plugs = NewLine::each(Category::Connector, Some(part), String::new(), ends);
-        plugs.colour = Some(colour_name(colour));
-        plugs.spares = spares_of(ends as f64, ratio);
-        plugs.price_field = "connector_price_usd";
-        plugs.unit_price_usd = part.attributes.connector_price_usd;
-        plugs.unit_weight_kg = part.weight_kg.map(|kg| kg / 2.0);
-        to.push(plugs);
-        if let Some(last) = to.lines.last_mut() {
-            last.name = format!("Plug for {}", part.name);
-        }
-    }
-    out.waste_metres = waste_mm as f64 / 1000.0;
-    counts
-}
-
-/// Box length when the plan cuts this part to length itself: asked for, and the part sold so.
-fn cut_from_bulk(spec: &PlanSpec, part: Option<&Part>) -> Option<f64> {
-    part.filter(|_| spec.cabling.stock == Stock::Bulk)?
-        .attributes
-        .bulk_box_metres
-}
-
 fn colour_name(colour: u8) -> &'static str {
     COLOURS[usize::from(colour) % COLOURS.len()].0
-}
-
-fn transceiver_lines(to: &mut Builder<'_>, spec: &PlanSpec, wiring: &Wiring) {
-    let mut by_part: BTreeMap<u16, u64> = BTreeMap::new();
-    for &part in wiring.transceiver.iter().filter(|&&p| p != NO_PART) {
-        // One at each end.
-        *by_part.entry(part).or_default() += 2;
-    }
-    for (part, n) in by_part {
-        let part = to.part(part);
-        let mut line = NewLine::each(Category::Transceiver, part, "no transceiver fits".to_owned(), n);
-        line.spares = spares_of(n as f64, spec.cabling.spare_ratio);
-        to.push(line);
-    }
-}
-
-/// Racks, containers and trays; gives the metres of tray.
-fn site_lines(to: &mut Builder<'_>, layout: &Layout, wiring: &Wiring) -> f64 {
-    let book = to.book;
-    let site = &layout.site;
-    let racks = layout.racks.name.len() as u64;
-    to.push(NewLine::each(
-        Category::Rack,
-        site.rack_part.map(|i| &book.parts[i]),
-        "no rack in the book".to_owned(),
-        racks,
-    ));
-    if matches!(
-        site.enclosure,
-        Enclosure::Container40Ft | Enclosure::Container20Ft
-    ) {
-        let part = book.parts_of(PartKind::Container).map(|(_, p)| p).find(|p| {
-            p.attributes
-                .length_metres
-                .is_some_and(|l| (l - site.length_metres).abs() < 0.05)
-        });
-        let name = "no container of this length in the book".to_owned();
-        to.push(NewLine::each(
-            Category::Container,
-            part,
-            name,
-            u64::from(site.containers),
-        ));
-    }
-    let trays = &wiring.trays;
-    let mut metres_by_part: BTreeMap<Option<usize>, f64> = BTreeMap::new();
-    for segment in 0..trays.len() {
-        let part = trays.part[match trays.kind[segment] {
-            TrayKind::Column => 0,
-            TrayKind::Crossing => 1,
-            TrayKind::Underfloor => 2,
-        }];
-        *metres_by_part.entry(part).or_default() += trays.length_metres(segment);
-    }
-    let mut total = 0.0;
-    for (part, metres) in metres_by_part {
-        let part = part.map(|i| &book.parts[i]);
-        // Bought by the started tenth of a metre.
-        let metres = (metres * 10.0 - 1e-6).ceil().max(0.0) / 10.0;
-        total += metres;
-        let mut line = NewLine::each(Category::Tray, part, "no tray in the book".to_owned(), 0);
-        line.quantity = metres;
-        line.unit = Unit::Metre;
-        line.price_field = "price_usd_per_metre";
-        line.unit_price_usd = part.and_then(|p| p.attributes.price_usd_per_metre);
-        line.unit_weight_kg = part.and_then(|p| p.attributes.kg_per_metre);
-        to.push(line);
-    }
-    total
-}
-
-/// One line a task; gives the minutes of all.
-fn labour_lines(
-    to: &mut Builder<'_>,
-    topology: &Topology,
-    selection: &PartSelection,
-    layout: &Layout,
-    cables: &CableCounts,
-    tray_metres: f64,
-) -> f64 {
-    let Some(part) = to.book.parts_of(PartKind::Labour).map(|(_, p)| p).next() else {
-        return 0.0;
-    };
-    let Some(minutes) = &part.attributes.minutes else {
-        return 0.0;
-    };
-    let servers = f64::from(topology.server_count());
-    let cards: u32 = selection.nics.iter().map(|n| n.cards).sum();
-    let all_cables = (cables.in_rack + cables.in_tray) as f64;
-    let work = [
-        (
-            tasks::SET_RACK,
-            "Set and level a rack",
-            layout.racks.name.len() as f64,
-        ),
-        (tasks::MOUNT_SERVER, "Mount a server", servers),
-        (
-            tasks::MOUNT_SWITCH,
-            "Mount a switch",
-            f64::from(topology.switch_count()),
-        ),
-        (tasks::FIT_NIC, "Fit a network card", servers * f64::from(cards)),
-        (
-            tasks::PULL_CABLE_IN_RACK,
-            "Pull a cable inside a rack",
-            cables.in_rack as f64,
-        ),
-        (
-            tasks::PULL_CABLE_IN_TRAY,
-            "Pull a cable through trays",
-            cables.in_tray as f64,
-        ),
-        (
-            tasks::PULL_CABLE_PER_METRE,
-            "Dress a cable in trays, by the metre",
-            cables.tray_mm as f64 / 1000.0,
-        ),
-        (
-            tasks::TERMINATE_END,
-            "Fit a plug on bulk cable",
-            2.0 * cables.cut as f64,
-        ),
-        (tasks::LABEL_CABLE, "Label a cable at both ends", all_cables),
-        (tasks::TEST_CABLE, "Test a cable", all_cables),
-        (tasks::FIT_TRAY_PER_METRE, "Fit tray, by the metre", tray_metres),
-    ];
-    let mut total = 0.0;
-    for (task, name, times) in work {
-        let Some(&each) = minutes.get(task) else {
-            continue;
-        };
-        let spent = (each * times * 10.0).round() / 10.0;
-        if spent <= 0.0 {
-            continue;
-        }
-        total += spent;
-        let mut line = NewLine::each(Category::Labour, Some(part), String::new(), 0);
-        line.quantity = spent;
-        line.unit = Unit::Minute;
-        line.price_field = "usd_per_hour";
-        line.unit_price_usd = part.attributes.usd_per_hour.map(|usd| usd / 60.0);
-        line.unit_weight_kg = None;
-        to.push(line);
-        if let Some(last) = to.lines.last_mut() {
-            last.name = name.to_owned();
-        }
-    }
-    (total * 10.0).round() / 10.0
 }

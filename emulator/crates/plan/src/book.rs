@@ -19,7 +19,16 @@ pub enum PartKind {
     Transceiver,
     Rack,
     Container,
+    /// What holds the racks where no container is bought: open rows, or an enclosure of one's own.
+    Room,
     Tray,
+    /// Carries devices that stand side by side in a rack.
+    Shelf,
+    /// A pair of rails, for one device of the rack's full width.
+    Rail,
+    Pdu,
+    Cord,
+    Tie,
     Label,
     Labour,
 }
@@ -35,7 +44,13 @@ impl PartKind {
             Self::Transceiver => "transceiver",
             Self::Rack => "rack",
             Self::Container => "container",
+            Self::Room => "room",
             Self::Tray => "tray",
+            Self::Shelf => "shelf",
+            Self::Rail => "rail",
+            Self::Pdu => "pdu",
+            Self::Cord => "cord",
+            Self::Tie => "tie",
             Self::Label => "label",
             Self::Labour => "labour",
         }
@@ -75,6 +90,31 @@ pub struct Source {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Attributes {
+    /// The manufacturer's part number, who sells it, and how long delivery takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part_number: Option<String>,
+    /// Part numbers of single lengths and colours, where they differ: `3 m blue`, `3 m`, `blue`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part_numbers: Option<BTreeMap<String, String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub supplier: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lead_time_days: Option<u32>,
+    /// switch: spares to buy, as a share of those in use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spare_ratio: Option<f64>,
+    /// switch, server: cords that one device takes; 1 where the book does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power_cords: Option<u32>,
+    /// pdu: sockets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outlets: Option<u32>,
+    /// label: labels on a sheet; tie: ties in a pack. The price and weight are those of a sheet or pack.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pieces_per_unit: Option<u32>,
+    /// label: the paper of a sheet, `a4` or `letter`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paper: Option<String>,
     /// switch: access ports; nic: ports of one card.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<u32>,
@@ -114,9 +154,9 @@ pub struct Attributes {
     /// Stock lengths, ascending.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lengths_metres: Option<Vec<f64>>,
-    /// One price per stock length.
+    /// One price per stock length; null where a length has none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub length_prices_usd: Option<Vec<f64>>,
+    pub length_prices_usd: Option<Vec<Option<f64>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bulk_price_usd_per_metre: Option<f64>,
     /// Metres in one box or drum of bulk cable.
@@ -139,6 +179,7 @@ pub struct Attributes {
     /// rack: usable units.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub units: Option<u32>,
+    /// container: inside; tray: of one piece.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub length_metres: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -149,8 +190,21 @@ pub struct Attributes {
     pub height_metres: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_weight_kg: Option<f64>,
+    /// rack, container, room: what the usual power feed gives; pdu: what one carries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power_limit_watts: Option<f64>,
+    /// container, room: heat that the usual cooling takes away.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cooling_limit_watts: Option<f64>,
+    /// container: the most that it may weigh with all that is in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gross_mass_limit_kg: Option<f64>,
+    /// container, room: load that the floor bears, spread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub floor_load_limit_kg_per_m2: Option<f64>,
+    /// room: the enclosure that it is, as in `site.enclosure`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enclosure: Option<String>,
 
     /// tray: inner cross-section.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -213,7 +267,18 @@ impl Part {
         lengths
             .iter()
             .position(|&metres| metres_to_mm(metres) == stock_mm)
-            .and_then(|at| prices.get(at).copied())
+            .and_then(|at| prices.get(at).copied().flatten())
+    }
+
+    /// The manufacturer's part number of a piece of this length and colour.
+    pub fn part_number(&self, length_mm: Option<u32>, colour: Option<&str>) -> Option<&str> {
+        let length = length_mm.map(|mm| format!("{} m", f64::from(mm) / 1000.0));
+        let words: Vec<&str> = length.as_deref().into_iter().chain(colour).collect();
+        let numbers = self.attributes.part_numbers.as_ref();
+        numbers
+            .and_then(|numbers| numbers.get(&words.join(" ")))
+            .or(self.attributes.part_number.as_ref())
+            .map(String::as_str)
     }
 
     /// Weight of one cable of `length_mm`: fixed part (connectors) plus weight per metre.
@@ -223,7 +288,7 @@ impl Part {
     }
 
     /// Line rate capacity of a switch or NIC: what "smallest that fits" compares.
-    fn capacity_gbps(&self) -> f64 {
+    pub(crate) fn capacity_gbps(&self) -> f64 {
         let own = self.attributes.ports.unwrap_or(0) as f64 * self.attributes.port_gbps.unwrap_or(0.0);
         let up =
             self.attributes.uplink_ports.unwrap_or(0) as f64 * self.attributes.uplink_gbps.unwrap_or(0.0);
@@ -247,20 +312,6 @@ pub struct Book {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub notes: String,
     pub parts: Vec<Part>,
-}
-
-/// Ports a device needs at one rate.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PortDemand {
-    pub gbps: f64,
-    pub ports: u32,
-}
-
-/// A NIC part and how many cards of it one server takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NicChoice {
-    pub part: usize,
-    pub cards: u32,
 }
 
 /// The books that ship with the engine, oldest first.
@@ -372,86 +423,6 @@ impl Book {
     pub fn part_index(&self, sku: &str) -> Option<usize> {
         self.parts.iter().position(|p| p.sku == sku)
     }
-
-    /// The smallest switch that fits: every demanded port finds a free port at least as fast, of a connector
-    /// family that takes that rate. Smallest = least total line rate, then fewest ports, then cheapest, then sku.
-    /// `connector` prefers a family (`rj45`, `sfp`) for the rates where both exist; another is taken if none fits.
-    pub fn switch_for(&self, demand: &[PortDemand], connector: Option<&str>) -> Option<usize> {
-        let fits = |wanted: Option<&str>| {
-            self.parts_of(PartKind::Switch)
-                .filter(|(_, p)| switch_fits(p, demand, wanted))
-                .min_by(|(_, a), (_, b)| smaller(a, b))
-                .map(|(i, _)| i)
-        };
-        connector
-            .and_then(|wanted| fits(Some(wanted)))
-            .or_else(|| fits(None))
-    }
-
-    /// NIC cards for one server's ports at one rate: fewest cards, then the smallest card that does.
-    /// Three ports take one 4-port card, as the paper buys for DCell [bcube §8].
-    pub fn nic_for(&self, demand: PortDemand, connector: Option<&str>) -> Option<NicChoice> {
-        if demand.ports == 0 {
-            return None;
-        }
-        let best = |wanted: Option<&str>| {
-            self.parts_of(PartKind::Nic)
-                .filter(|(_, p)| {
-                    let a = &p.attributes;
-                    a.ports.unwrap_or(0) > 0
-                        && a.port_gbps.unwrap_or(0.0) >= demand.gbps
-                        && takes_rate(a.connector.as_deref(), demand.gbps)
-                        && wanted.is_none_or(|w| a.connector.as_deref() == Some(w))
-                })
-                .map(|(i, p)| (demand.ports.div_ceil(p.attributes.ports.unwrap_or(1)), i, p))
-                .min_by(|(cards_a, _, a), (cards_b, _, b)| cards_a.cmp(cards_b).then_with(|| smaller(a, b)))
-                .map(|(cards, part, _)| NicChoice { part, cards })
-        };
-        connector
-            .and_then(|wanted| best(Some(wanted)))
-            .or_else(|| best(None))
-    }
-
-    /// The server model that stands `servers_per_unit` side by side, else the nearest density above, else the
-    /// densest; the first in the book among equals.
-    pub fn server_for(&self, servers_per_unit: u32) -> Option<usize> {
-        let wanted = servers_per_unit.max(1);
-        self.parts_of(PartKind::Server)
-            .min_by_key(|(i, p)| (p.per_unit() < wanted, p.per_unit().abs_diff(wanted), *i))
-            .map(|(i, _)| i)
-    }
-
-    /// The rack with this sku, else the smallest with at least `units`, else the tallest.
-    pub fn rack_for(&self, sku: Option<&str>, units: u32) -> Option<usize> {
-        if let Some(found) = sku
-            .and_then(|s| self.part_index(s))
-            .filter(|&i| self.parts[i].kind == PartKind::Rack)
-        {
-            return Some(found);
-        }
-        let height = |p: &Part| p.attributes.units.unwrap_or(0);
-        self.parts_of(PartKind::Rack)
-            .filter(|(_, p)| height(p) >= units)
-            .min_by_key(|(i, p)| (height(p), *i))
-            .or_else(|| {
-                self.parts_of(PartKind::Rack)
-                    .max_by_key(|(i, p)| (height(p), usize::MAX - *i))
-            })
-            .map(|(i, _)| i)
-    }
-
-    /// The transceiver for a medium at a rate: the slowest that is fast enough, then the cheapest.
-    pub fn transceiver_for(&self, medium: &str, gbps: f64) -> Option<usize> {
-        self.parts_of(PartKind::Transceiver)
-            .filter(|(_, p)| {
-                p.attributes.medium.as_deref() == Some(medium) && p.attributes.gbps.unwrap_or(0.0) >= gbps
-            })
-            .min_by(|(_, a), (_, b)| {
-                let rate = |p: &Part| p.attributes.gbps.unwrap_or(0.0);
-                rate(a).total_cmp(&rate(b)).then_with(|| cheaper(a, b))
-            })
-            .map(|(i, _)| i)
-    }
 }
 
 impl Part {
@@ -493,7 +464,29 @@ impl Part {
                 need("width_mm", a.width_mm);
                 need("depth_mm", a.depth_mm);
             }
-            PartKind::Server | PartKind::Label | PartKind::Labour => {}
+            PartKind::Pdu => {
+                need("outlets", a.outlets.map(f64::from));
+                need("power_limit_watts", a.power_limit_watts);
+            }
+            PartKind::Server
+            | PartKind::Room
+            | PartKind::Shelf
+            | PartKind::Rail
+            | PartKind::Cord
+            | PartKind::Tie
+            | PartKind::Label
+            | PartKind::Labour => {}
+        }
+        for (field, value) in [
+            ("length_metres", a.length_metres),
+            ("power_limit_watts", a.power_limit_watts),
+            ("cooling_limit_watts", a.cooling_limit_watts),
+            ("gross_mass_limit_kg", a.gross_mass_limit_kg),
+            ("floor_load_limit_kg_per_m2", a.floor_load_limit_kg_per_m2),
+        ] {
+            if let Some(v) = value.filter(|v| !v.is_finite() || *v <= 0.0) {
+                out.push((field, format!("{field} is {v}; it must be more than 0")));
+            }
         }
         if matches!(self.kind, PartKind::Cable | PartKind::Transceiver) && a.medium.is_none() {
             out.push(("medium", format!("a {} needs medium", self.kind.as_str())));
@@ -508,10 +501,11 @@ impl Part {
                     "stock lengths must be positive and ascending".to_owned(),
                 ));
             }
-            if a.length_prices_usd
-                .as_ref()
-                .is_some_and(|p| p.len() != lengths.len())
-            {
+            let prices = a.length_prices_usd.as_ref();
+            if prices.is_some_and(|p| p.iter().flatten().any(|usd| !usd.is_finite() || *usd < 0.0)) {
+                out.push(("length_prices_usd", "a price must be 0 or more".to_owned()));
+            }
+            if prices.is_some_and(|p| p.len() != lengths.len()) {
                 out.push((
                     "length_prices_usd",
                     format!(
@@ -523,68 +517,6 @@ impl Part {
         }
         out
     }
-}
-
-/// Whether a connector family is made for a rate: RJ45 to 10G, SFP cages to 100G single-lane, QSFP from 40G.
-/// A book that names no connector makes no promise, and none is checked.
-fn takes_rate(connector: Option<&str>, gbps: f64) -> bool {
-    match connector {
-        Some("rj45") => gbps <= 10.0,
-        Some("sfp") => gbps <= 25.0,
-        Some("qsfp") => gbps >= 40.0,
-        _ => true,
-    }
-}
-
-/// Seat the demand: fastest first, each in the slowest pool of free ports that takes it.
-fn switch_fits(part: &Part, demand: &[PortDemand], connector: Option<&str>) -> bool {
-    let a = &part.attributes;
-    let mut pools = [
-        (
-            a.port_gbps.unwrap_or(0.0),
-            a.ports.unwrap_or(0),
-            a.connector.as_deref(),
-        ),
-        (
-            a.uplink_gbps.unwrap_or(0.0),
-            a.uplink_ports.unwrap_or(0),
-            a.uplink_connector.as_deref(),
-        ),
-    ];
-    pools.sort_by(|x, y| x.0.total_cmp(&y.0));
-    if let Some(wanted) = connector
-        && a.connector.as_deref().is_some_and(|c| c != wanted && c != "qsfp")
-    {
-        return false;
-    }
-    let mut sorted = demand.to_vec();
-    sorted.sort_by(|x, y| y.gbps.total_cmp(&x.gbps));
-    for want in sorted {
-        let mut left = want.ports;
-        for (rate, free, family) in &mut pools {
-            if *rate >= want.gbps && takes_rate(*family, want.gbps) {
-                let taken = left.min(*free);
-                *free -= taken;
-                left -= taken;
-            }
-        }
-        if left > 0 {
-            return false;
-        }
-    }
-    true
-}
-
-fn cheaper(a: &Part, b: &Part) -> std::cmp::Ordering {
-    let price = |p: &Part| p.price_usd.unwrap_or(f64::INFINITY);
-    price(a).total_cmp(&price(b)).then_with(|| a.sku.cmp(&b.sku))
-}
-
-fn smaller(a: &Part, b: &Part) -> std::cmp::Ordering {
-    a.capacity_gbps()
-        .total_cmp(&b.capacity_gbps())
-        .then_with(|| a.attributes.ports.cmp(&b.attributes.ports))
-        .then_with(|| cheaper(a, b))
 }
 
 fn error(code: &'static str, field: &str, message: String, hint: &str) -> Finding {

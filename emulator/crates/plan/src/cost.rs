@@ -14,6 +14,8 @@ pub struct Cost {
     pub cables: f64,
     pub transceivers: f64,
     pub racks: f64,
+    /// Shelves, rails, PDUs, power cords and ties.
+    pub fittings: f64,
     pub containers: f64,
     pub trays: f64,
     pub labels: f64,
@@ -36,7 +38,8 @@ pub fn cost(lines: &[BomLine]) -> Cost {
         cents as f64 / 100.0
     };
     use Category::{
-        Cable, Connector, Container, Label, Labour, Nic, Rack, Server, Switch, Transceiver, Tray,
+        Cable, Connector, Container, Cord, Label, Labour, Nic, Pdu, Rack, Rail, Server, Shelf, Switch, Tie,
+        Transceiver, Tray,
     };
     Cost {
         switches: of(&[Switch]),
@@ -45,6 +48,7 @@ pub fn cost(lines: &[BomLine]) -> Cost {
         cables: of(&[Cable, Connector]),
         transceivers: of(&[Transceiver]),
         racks: of(&[Rack]),
+        fittings: of(&[Shelf, Rail, Pdu, Cord, Tie]),
         containers: of(&[Container]),
         trays: of(&[Tray]),
         labels: of(&[Label]),

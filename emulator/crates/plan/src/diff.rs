@@ -2,6 +2,8 @@
 //!
 //! Devices are matched first (by name, or by place along the loop where a Subways upgrade renames logical racks),
 //! then cables: the same two ports, the same two devices, then cables that keep one end. `[ours]`
+//!
+//! Inside: the order and its steps (here), matched devices (`correspondence`), matched cables (`claims`). Not here: prices.
 
 mod claims;
 mod correspondence;

@@ -1,7 +1,13 @@
 //! A plan is a pure function of a small spec and a price book: topology -> layout -> wiring -> bill of materials.
 //!
+//! Inside: the spec with its checks (`spec`, `schema`), parts and their choice (`book`, `books/*.json`, `choice`, `selection`), where
+//! devices stand (`layout/`), cables, trays and bundles (`wiring/`), what to buy (`bom`, `cut_list`, `cost`, `power`), what
+//! the enclosure takes (`enclosure`), the work order between two plans (`diff/`), and the documents (`summary`, `scene`, `sheets`). `plan` runs them in order.
+//!
 //! Everything is columnar (one vector a field) and indices are stable: a device's index is its `NodeId`, a cable's its
 //! link index. Nothing here reads a clock, a file or a hash table's order.
+//!
+//! Not here: files of any format (the backend's exports), and traffic.
 #![allow(
     missing_docs,
     reason = "a column's name carries its meaning and unit; what is not plain is documented"
@@ -9,9 +15,11 @@
 
 pub mod bom;
 pub mod book;
+pub mod choice;
 pub mod cost;
 pub mod cut_list;
 pub mod diff;
+pub mod enclosure;
 pub mod geometry;
 pub mod hash;
 pub mod layout;

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::bom::{Bom, bill};
 use crate::book::Book;
 use crate::cost::{Cost, cost};
+use crate::enclosure::{self, SiteLimit};
 use crate::hash::plan_hash;
 use crate::layout::{Layout, lay_out};
 use crate::power::{Power, power};
@@ -102,6 +103,8 @@ pub struct Plan {
     pub cost: Cost,
     pub power: Power,
     pub used_parts: UsedParts,
+    /// What the enclosure takes beside what stands in it.
+    pub site_limits: Vec<SiteLimit>,
     /// Errors first, then warnings, then remarks.
     pub findings: Vec<Finding>,
     /// See [`plan_hash`].
@@ -149,6 +152,23 @@ pub fn plan(spec: &PlanSpec, book: &Book) -> Result<Plan, PlanError> {
     let cost = cost(&bom.lines);
     let power = power(&topology, &layout.parts, book);
 
+    let gross_kg_in = |containers| {
+        let mut other = spec.clone();
+        other.site.containers = Some(containers);
+        let mut unsaid = Vec::new();
+        let layout = lay_out(&other, &topology, book, &mut unsaid);
+        let wiring = wire(&other, &topology, &layout, book, &mut unsaid);
+        enclosure::gross_kg(&layout, book, &bill(&other, &topology, book, &layout, &wiring))
+    };
+    let site_limits = enclosure::check(
+        spec,
+        &layout,
+        book,
+        &bom,
+        power.at_least,
+        &gross_kg_in,
+        &mut findings,
+    );
     findings.append(&mut bom.findings);
     findings.sort_by_key(|finding| match finding.severity {
         Severity::Error => 0,
@@ -169,6 +189,7 @@ pub fn plan(spec: &PlanSpec, book: &Book) -> Result<Plan, PlanError> {
         cost,
         power,
         used_parts,
+        site_limits,
         findings,
         hash,
         certificate: OnceLock::new(),

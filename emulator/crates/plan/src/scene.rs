@@ -2,14 +2,14 @@
 
 use std::iter;
 
-use cubeyard_topology::{SwitchTier, Topology};
+use cubeyard_topology::{NodeId, SwitchTier, Topology};
 use serde::{Serialize, Serializer};
 
 use crate::layout::{Facing, Placements, Racks};
 use crate::plan::Plan;
 use crate::spec::Enclosure;
 use crate::summary::{json, round};
-use crate::wiring::{Bundles, COLOURS, NO_PART, ROUTES, Trays};
+use crate::wiring::{Bundles, COLOURS, NO_PART, ROUTES, Trays, rack_taps};
 
 /// Numbers rounded to the millimetre, gram or tenth of a watt.
 struct Column<'a>(&'a [f64]);
@@ -32,7 +32,11 @@ impl Serialize for Rows<'_> {
     }
 }
 
-struct DeviceNames<'a>(&'a Topology);
+/// How to spell the name of a node: [`Topology::write_name`] or [`Topology::write_host_name`].
+type Spelling = fn(&Topology, NodeId, &mut String);
+
+/// The names of all devices: what each begins with, and its spelling.
+struct DeviceNames<'a>(&'a Topology, &'a str, Spelling);
 
 impl Serialize for DeviceNames<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -42,7 +46,8 @@ impl Serialize for DeviceNames<'_> {
         let mut name = String::new();
         for device in 0..count {
             name.clear();
-            self.0.write_name(device, &mut name);
+            name.push_str(self.1);
+            (self.2)(self.0, device, &mut name);
             seq.serialize_element(&name)?;
         }
         seq.end()
@@ -130,11 +135,15 @@ struct RackColumns<'a> {
     power_watts: Column<'a>,
     weight_kg: Column<'a>,
     cables_leaving: &'a [u32],
+    /// Where the rack's cables join the trays.
+    tray_x_metres: Column<'a>,
+    tray_y_metres: Column<'a>,
 }
 
 #[derive(Serialize)]
 struct DeviceColumns<'a> {
     name: DeviceNames<'a>,
+    host: DeviceNames<'a>,
     kind: ByDevice<'a, u8>,
     level: ByDevice<'a, i16>,
     rack: &'a [u32],
@@ -183,6 +192,7 @@ struct BundleColumns<'a> {
     diameter_mm: Column<'a>,
     length_metres: Column<'a>,
     pull_order: &'a [u32],
+    tray_runs: Vec<&'a [[i32; 2]]>,
 }
 
 fn enclosure(plan: &Plan) -> EnclosureBox<'_> {
@@ -208,7 +218,7 @@ fn enclosure(plan: &Plan) -> EnclosureBox<'_> {
     }
 }
 
-fn rack_columns(plan: &Plan) -> RackColumns<'_> {
+fn rack_columns<'a>(plan: &'a Plan, (tap_x, tap_y): &'a (Vec<f64>, Vec<f64>)) -> RackColumns<'a> {
     let site = &plan.layout.site;
     let racks: &Racks = &plan.layout.racks;
     let count = racks.name.len();
@@ -240,6 +250,8 @@ fn rack_columns(plan: &Plan) -> RackColumns<'_> {
         power_watts: Column(&racks.power_watts),
         weight_kg: Column(&racks.weight_kg),
         cables_leaving: &plan.wiring.rack_cables_leaving,
+        tray_x_metres: Column(tap_x),
+        tray_y_metres: Column(tap_y),
     }
 }
 
@@ -281,6 +293,7 @@ fn bundle_columns(bundles: &Bundles) -> BundleColumns<'_> {
         diameter_mm: Column(&bundles.diameter_mm),
         length_metres: Column(&bundles.length_metres),
         pull_order: &bundles.pull_order,
+        tray_runs: (0..bundles.len()).map(|bundle| bundles.runs_of(bundle)).collect(),
     }
 }
 
@@ -310,8 +323,10 @@ pub fn scene_json(plan: &Plan) -> String {
     let placements: &Placements = &plan.layout.placements;
     let chosen = &plan.layout.parts;
     let part = |part: Option<usize>| part.map_or(NO_PART, |p| plan.used_parts.dense_of(p as u16));
+    let host_prefix = plan.spec.host_prefix();
     let devices = DeviceColumns {
-        name: DeviceNames(topology),
+        name: DeviceNames(topology, "", Topology::write_name),
+        host: DeviceNames(topology, &host_prefix, Topology::write_host_name),
         kind: ByDevice::new(topology, 0, |_, _| 1),
         level: ByDevice::new(topology, -1, |_, tier| i16::from(tier.level)),
         rack: &placements.rack,
@@ -326,9 +341,10 @@ pub fn scene_json(plan: &Plan) -> String {
         level: level as u8,
         label: topology.level_label(level as u8),
     });
+    let taps = rack_taps(&plan.layout);
     json(&Scene {
         enclosure: enclosure(plan),
-        racks: rack_columns(plan),
+        racks: rack_columns(plan, &taps),
         devices,
         parts: part_names(plan),
         levels: levels.collect(),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::spec::CablingSpec;
+use crate::spec::{CablingSpec, HOST_PREFIX_MAX_CHARACTERS};
 
 /// The schema (draft 2020-12) of a plan spec. The topology's part is the families' own description.
 pub fn plan_schema() -> Value {
@@ -20,6 +20,9 @@ pub fn plan_schema() -> Value {
     };
     let count = |doc: &str, max: u32| {
         optional(json!({"type": "integer", "minimum": 1, "maximum": max, "description": doc}))
+    };
+    let limit = |doc: &str, unit: &str| {
+        optional(json!({"type": "number", "exclusiveMinimum": 0, "description": doc, "x-unit": unit}))
     };
     let cabling = CablingSpec::default();
     json!({
@@ -41,6 +44,13 @@ pub fn plan_schema() -> Value {
                         "default": "auto",
                         "description": "auto: a 40-ft container if everything fits, else open rows.",
                     },
+                    "host_prefix": optional(json!({
+                        "type": "string",
+                        "pattern": "^[a-z]([a-z0-9-]*[a-z0-9])?$",
+                        "maxLength": HOST_PREFIX_MAX_CHARACTERS,
+                        "description": "What every host name begins with: dc-a gives dc-a-h0132. Default: nothing.",
+                    })),
+                    "paper": optional(json!({"enum": ["a4", "letter", null], "description": "Paper of the workbook, and of the label sheets in the install pack and the bill. Default: a4."})),
                     "length_metres": metres("Inside length of a custom enclosure.", 10_000.0),
                     "width_metres": metres("Inside width of a custom enclosure.", 10_000.0),
                     "height_metres": metres("Inside height of a custom enclosure.", 100.0),
@@ -51,6 +61,10 @@ pub fn plan_schema() -> Value {
                     "rack": optional(json!({"type": "string", "description": "SKU of the rack part."})),
                     "rack_power_limit_watts": optional(json!({"type": "number", "exclusiveMinimum": 0, "x-unit": "W"})),
                     "rack_weight_limit_kg": optional(json!({"type": "number", "exclusiveMinimum": 0, "x-unit": "kg"})),
+                    "power_limit_watts": limit("Power feed of one container, or of the room. Default: the catalog's usual feed.", "W"),
+                    "cooling_limit_watts": limit("Heat that the cooling of one container, or of the room, takes away. Default: the catalog's.", "W"),
+                    "gross_mass_limit_kg": limit("Most that one container may weigh with everything in it. Default: the catalog's.", "kg"),
+                    "floor_load_limit_kg_per_m2": limit("Spread load that the floor under the racks bears. Default: the catalog's.", "kg/m2"),
                 },
             },
             "packaging": {
@@ -89,11 +103,14 @@ pub fn plan_schema() -> Value {
                 "additionalProperties": false,
                 "properties": {
                     "slack_metres": {"type": "number", "minimum": 0, "maximum": 100, "default": cabling.slack_metres, "x-unit": "m"},
-                    "tray_fill_limit": {"type": "number", "exclusiveMinimum": 0, "maximum": 1, "default": cabling.tray_fill_limit},
+                    "tray_fill_limit": {"type": "number", "exclusiveMinimum": 0, "maximum": 1, "default": cabling.tray_fill_limit,
+                        "description": "Share of a tray that cables may fill. Above the default, fuller trays are accepted and reported as accepted."},
+                    "trays_side_by_side": count("Most trays side by side where one is too full; 1 by default.", 8),
                     "link_gbps": optional(json!({"type": "number", "exclusiveMinimum": 0, "x-unit": "Gb/s"})),
                     "media": {"enum": ["auto", "cat6", "dac", "aoc", "fibre"], "default": "auto"},
                     "stock": {"enum": ["stock", "bulk"], "default": "stock"},
-                    "spare_ratio": {"type": "number", "minimum": 0, "maximum": 1, "default": cabling.spare_ratio},
+                    "spare_ratio": {"type": "number", "minimum": 0, "maximum": 1, "default": cabling.spare_ratio,
+                        "description": "Spares to order, as a share of the cables, plugs, transceivers and labels. With 0 no spare switches are ordered either; their share is the catalog's."},
                 },
             },
             "catalog": optional(json!({"type": "string", "description": "Price book; its parts and prices are pinned by the plan's hash."})),

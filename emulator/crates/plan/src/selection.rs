@@ -5,7 +5,8 @@
 
 use cubeyard_topology::{Finding, SwitchTier, Topology};
 
-use crate::book::{Book, NicChoice, PartKind, PortDemand};
+use crate::book::{Book, PartKind};
+use crate::choice::{NicChoice, PortDemand};
 
 /// What the caller would rather have where several parts fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -14,7 +15,7 @@ pub struct PartPreferences<'a> {
     pub servers_per_unit: u32,
     /// Every link's rate in Gb/s instead of the topology's own.
     pub link_gbps: Option<f64>,
-    /// The medium asked for (`auto`, `cat6`, `dac`, `aoc`, `fibre`): decides RJ45 or SFP cages at 10G.
+    /// The medium of the spec (`auto`, `cat6`, `dac`, `aoc`, `fibre`): decides RJ45 or SFP cages at 10G.
     pub media: Option<&'a str>,
 }
 
@@ -129,7 +130,7 @@ pub fn select_parts(topology: &Topology, book: &Book, preferences: &PartPreferen
     out
 }
 
-/// RJ45 at 1G and wherever copper is asked for up to 10G; SFP cages otherwise, which DAC, AOC and fibre all fit.
+/// RJ45 at 1G, and up to 10G where the spec wants copper; SFP cages otherwise, which DAC, AOC and fibre all fit.
 fn wanted_connector(media: Option<&str>, gbps: f64) -> Option<&'static str> {
     match media {
         Some("cat6") if gbps <= 10.0 => Some("rj45"),

@@ -73,10 +73,29 @@ pub enum Enclosure {
     Rows,
 }
 
+impl Enclosure {
+    /// The word of the spec.
+    pub fn name(self) -> &'static str {
+        match self {
+            Enclosure::Auto => "auto",
+            Enclosure::Container40Ft => "container-40ft",
+            Enclosure::Container20Ft => "container-20ft",
+            Enclosure::Custom => "custom",
+            Enclosure::Rows => "rows",
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SiteSpec {
     pub enclosure: Enclosure,
+    /// What every host name of the plan begins with, so that the devices of two plans differ: `dc-a` gives `dc-a-h0132`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_prefix: Option<String>,
+    /// What the workbook and the label sheets are printed on: `a4` (by default) or `letter`. The bill buys labels of that size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paper: Option<Paper>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub length_metres: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,6 +119,36 @@ pub struct SiteSpec {
     pub rack_power_limit_watts: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rack_weight_limit_kg: Option<f64>,
+    /// Power feed of one container, or of the room; the catalog's usual one by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power_limit_watts: Option<f64>,
+    /// Heat that the cooling of one container, or of the room, takes away.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cooling_limit_watts: Option<f64>,
+    /// The most that one container may weigh with everything in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gross_mass_limit_kg: Option<f64>,
+    /// Spread load that the floor under the racks bears.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub floor_load_limit_kg_per_m2: Option<f64>,
+}
+
+impl SiteSpec {
+    /// The paper's name in a price book.
+    pub fn paper(&self) -> &'static str {
+        match self.paper {
+            None | Some(Paper::A4) => "a4",
+            Some(Paper::Letter) => "letter",
+        }
+    }
+}
+
+/// Sizes of paper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Paper {
+    A4,
+    Letter,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -207,8 +256,12 @@ pub enum Stock {
 pub struct CablingSpec {
     /// Added to the geometric length of each cable, both ends together.
     pub slack_metres: f64,
-    /// Share of a tray's cross-section that cables may take.
+    /// Share of a tray's cross-section that cables may take. Above `USUAL_TRAY_FILL` it accepts fuller trays; trays are
+    /// still chosen for the usual fill.
     pub tray_fill_limit: f64,
+    /// Most trays side by side where one is too full; 1 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trays_side_by_side: Option<u32>,
     /// Overrides the topology's link rates when cables are chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link_gbps: Option<f64>,
@@ -218,11 +271,15 @@ pub struct CablingSpec {
     pub spare_ratio: f64,
 }
 
+/// Fill of a tray that leaves room to pull and to add `[ours]`.
+pub const USUAL_TRAY_FILL: f64 = 0.5;
+
 impl Default for CablingSpec {
     fn default() -> Self {
         CablingSpec {
             slack_metres: 0.5,
-            tray_fill_limit: 0.5,
+            tray_fill_limit: USUAL_TRAY_FILL,
+            trays_side_by_side: None,
             link_gbps: None,
             media: Media::Auto,
             stock: Stock::Stock,
@@ -261,7 +318,7 @@ impl PlanSpec {
         out.site.rack_power_limit_watts = site.rack_power_limit_watts;
         out.site.rack_weight_limit_kg = site.rack_weight_limit_kg;
         if rows {
-            // A row that was asked for longer than it is used stays as asked.
+            // A row that is longer than its racks need keeps its length.
             out.site.racks_per_row = self.site.racks_per_row.or(Some(site.positions));
             out.site.height_metres = Some(site.height_metres);
         } else {
@@ -275,6 +332,14 @@ impl PlanSpec {
             out.packaging.logical_racks_per_rack = Some(layout.logical_racks_per_rack);
         }
         out
+    }
+
+    /// What goes before every host name of the plan: the site's prefix and a hyphen, or nothing.
+    pub fn host_prefix(&self) -> String {
+        self.site
+            .host_prefix
+            .as_ref()
+            .map_or(String::new(), |prefix| format!("{prefix}-"))
     }
 
     /// Values out of range, each named with its limit. Errors mean that there is nothing sensible to plan.
@@ -297,6 +362,11 @@ impl PlanSpec {
         positive("site", "aisle_metres", site.aisle_metres, 100.0);
         positive("site", "rack_power_limit_watts", site.rack_power_limit_watts, 1e9);
         positive("site", "rack_weight_limit_kg", site.rack_weight_limit_kg, 1e9);
+        positive("site", "power_limit_watts", site.power_limit_watts, 1e12);
+        positive("site", "cooling_limit_watts", site.cooling_limit_watts, 1e12);
+        positive("site", "gross_mass_limit_kg", site.gross_mass_limit_kg, 1e12);
+        let floor = site.floor_load_limit_kg_per_m2;
+        positive("site", "floor_load_limit_kg_per_m2", floor, 1e9);
         positive("cabling", "link_gbps", cabling.link_gbps, 1e6);
         positive("cabling", "tray_fill_limit", Some(cabling.tray_fill_limit), 1.0);
         let mut count = |section: &str, field: &str, value: Option<u32>, max: u32| {
@@ -316,6 +386,8 @@ impl PlanSpec {
             packaging.logical_racks_per_rack,
             64,
         );
+        count("cabling", "trays_side_by_side", cabling.trays_side_by_side, 8);
+        findings.extend(site.host_prefix.as_deref().and_then(check_host_prefix));
         for (field, value, max) in [
             ("slack_metres", cabling.slack_metres, 100.0),
             ("spare_ratio", cabling.spare_ratio, 1.0),
@@ -331,6 +403,23 @@ impl PlanSpec {
         }
         findings
     }
+}
+
+/// Longest prefix of host names; a host name of any family then stays far below the 63 characters of DNS. [ours]
+pub(crate) const HOST_PREFIX_MAX_CHARACTERS: usize = 24;
+
+/// The finding for a prefix that would make illegal host names.
+fn check_host_prefix(prefix: &str) -> Option<Finding> {
+    let legal = prefix.len() <= HOST_PREFIX_MAX_CHARACTERS
+        && prefix.starts_with(|first: char| first.is_ascii_lowercase())
+        && !prefix.ends_with('-')
+        && prefix
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+    let limit = format!(
+        "1 to {HOST_PREFIX_MAX_CHARACTERS} lower-case letters, digits and hyphens, with a letter first and no hyphen last"
+    );
+    (!legal).then(|| out_of_range("site", "host_prefix", json!(prefix), &limit))
 }
 
 fn out_of_range(section: &str, field: &str, value: Value, limit: &str) -> Finding {

@@ -1,10 +1,13 @@
 //! The summary and the bill of materials as JSON documents (the shapes the API hands on unchanged).
 
+use std::cmp::Reverse;
+
 use cubeyard_topology::{Certificate, Finding, StructureMetrics};
 use serde::Serialize;
 
 use crate::bom::{BomLine, CutEntry};
 use crate::cost::Cost;
+use crate::enclosure::SiteLimit;
 use crate::plan::Plan;
 use crate::power::Power;
 use crate::spec::PlanSpec;
@@ -32,8 +35,11 @@ struct Summary<'a> {
     /// Along the routes, without slack and rounding to stock.
     route_metres: f64,
     longest_route_metres: f64,
+    /// How long the medium of the longest route may be; `None` where no part was found for it.
+    longest_route_limit_metres: Option<f64>,
     tray: TrayPeak,
     column_cut: ColumnCut<'a>,
+    site_limits: &'a [SiteLimit],
     labour_minutes: f64,
     bisection_gbps: f64,
     metrics: StructureMetrics,
@@ -78,6 +84,8 @@ struct TrayPeak {
     peak_fill: f64,
     peak_cables: u32,
     peak_area_cm2: f64,
+    /// Most trays side by side in one line.
+    side_by_side: u32,
 }
 
 /// Cuts across a column of racks: the paper's sum of per-level peaks, and the worst place there really is.
@@ -153,6 +161,14 @@ fn counts(plan: &Plan) -> Counts {
     }
 }
 
+/// Reach of the cable part with the longest route.
+fn longest_route_limit_metres(plan: &Plan) -> Option<f64> {
+    let lengths = &plan.wiring.length_mm;
+    let longest = (0..lengths.len()).max_by_key(|&cable| (lengths[cable], Reverse(cable)))?;
+    let part = usize::from(plan.wiring.part[longest]);
+    plan.book.parts.get(part)?.attributes.reach_metres
+}
+
 /// The summary document.
 pub fn summary_json(plan: &Plan) -> String {
     let wiring = &plan.wiring;
@@ -185,12 +201,15 @@ pub fn summary_json(plan: &Plan) -> String {
         mean_cable_metres: round(cable_metres / wiring.stock_mm.len().max(1) as f64, 1e3),
         route_metres: metres(&wiring.length_mm),
         longest_route_metres: longest(&wiring.length_mm),
+        longest_route_limit_metres: longest_route_limit_metres(plan),
         tray: TrayPeak {
             peak_fill: round(most(&trays.fill), 1e4),
             peak_cables: trays.cables.iter().copied().max().unwrap_or(0),
             peak_area_cm2: round(most(&trays.area_cm2), 1e2),
+            side_by_side: trays.side_by_side.into_iter().max().unwrap_or(0),
         },
         column_cut: ColumnCut::of(&wiring.cuts),
+        site_limits: &plan.site_limits,
         labour_minutes: plan.bom.labour_minutes,
         bisection_gbps: metrics.bisection_bits_per_sec.value / 1e9,
         metrics,
@@ -206,6 +225,7 @@ struct BomDocument<'a> {
     cut_list: &'a [CutEntry],
     waste_metres: f64,
     boxes: u32,
+    cable_order_metres: f64,
     labour_minutes: f64,
     weight_kg: Weight,
     cost_usd: Cost,
@@ -224,6 +244,7 @@ pub fn bom_json(plan: &Plan) -> String {
         cut_list: &plan.bom.cut_list,
         waste_metres: plan.bom.waste_metres,
         boxes: plan.bom.boxes,
+        cable_order_metres: plan.bom.cable_order_metres,
         labour_minutes: plan.bom.labour_minutes,
         weight_kg: Weight {
             total: plan.bom.weight_kg,

@@ -1,6 +1,6 @@
 //! The bill of materials agrees with the wiring it is for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cubeyard_plan::bom::{Category, Unit};
 use cubeyard_plan::{NO_PART, Plan, builtin_book, plan, read_spec};
@@ -62,7 +62,13 @@ proptest! {
         let cut: u32 = bom.cut_list.iter().map(|c| c.pieces).sum();
         prop_assert_eq!(bought + f64::from(cut), cables as f64);
         prop_assert_eq!(of(Category::Connector).map(|l| l.quantity).sum::<f64>(), 2.0 * f64::from(cut));
-        prop_assert_eq!(of(Category::Label).map(|l| l.quantity).sum::<f64>(), 2.0 * cables as f64);
+        for line in of(Category::Label) {
+            // A new rack starts a sheet, so each rack may leave one that is not full.
+            let per_sheet = f64::from(line.pieces_per_unit.unwrap_or(1));
+            let bought = line.quantity * per_sheet;
+            let most = 2.0 * cables as f64 + plan.layout.racks.len() as f64 * (per_sheet - 1.0);
+            prop_assert!(bought >= 2.0 * cables as f64 && bought <= most, "{bought} labels for {cables} cables");
+        }
         let optical = plan.wiring.transceiver.iter().filter(|&&t| t != NO_PART).count();
         prop_assert_eq!(of(Category::Transceiver).map(|l| l.quantity).sum::<f64>(), 2.0 * optical as f64);
 
@@ -89,7 +95,7 @@ proptest! {
         prop_assert_eq!((plan.cost.total * 100.0).round() as i64, cents);
         let c = plan.cost;
         let parts = c.switches + c.nics + c.servers + c.cables + c.transceivers + c.racks + c.containers + c.trays
-            + c.labels + c.labour;
+            + c.labels + c.labour + c.fittings;
         prop_assert!((parts - c.total).abs() < 0.005, "{} and {}", parts, c.total);
         prop_assert_eq!(c.at_least, bom.lines.iter().any(|l| l.unit_price_usd.is_none()));
         for line in &bom.lines {
@@ -106,9 +112,138 @@ proptest! {
         }
 
         // Bulk: what is bought is what is cut and what is left.
-        let boxed: f64 = of(Category::Cable).filter(|l| l.unit == Unit::Metre).map(|l| l.quantity).sum();
+        let boxes = of(Category::Cable).filter(|l| l.unit == Unit::Box);
+        let boxed: f64 = boxes.map(|l| l.quantity * l.length_metres.unwrap_or(0.0)).sum();
         let used: f64 = bom.cut_list.iter().map(|c| c.length_metres * f64::from(c.pieces)).sum();
         prop_assert!((boxed - used - bom.waste_metres).abs() < 1e-3, "{boxed} {used} {}", bom.waste_metres);
+
+        // One figure for all cable in the order: what is cut or in use, what is left in boxes, and the spares.
+        let spare: f64 = of(Category::Cable).map(|l| l.spares * l.length_metres.unwrap_or(0.0)).sum();
+        let pieces: f64 = of(Category::Cable).filter(|l| l.unit == Unit::Each).map(|l| l.quantity * l.length_metres.unwrap_or(0.0)).sum();
+        prop_assert!((bom.cable_order_metres - pieces - boxed - spare).abs() < 0.1);
+
+        // Units that people order: whole pieces but for hours, which are those of the minutes.
+        for line in &bom.lines {
+            prop_assert!(line.unit == Unit::Hour || line.quantity.fract() == 0.0, "{:?}", line);
+        }
+        let hours: f64 = of(Category::Labour).map(|l| l.quantity).sum();
+        let tasks = of(Category::Labour).count() as f64;
+        prop_assert!(hours >= bom.labour_minutes / 60.0 - 1e-6 && hours <= bom.labour_minutes / 60.0 + 0.1 * tasks);
+        for line in of(Category::Tray) {
+            let metres: f64 = line.quantity * line.length_metres.unwrap_or(1.0);
+            prop_assert!(metres > 0.0);
+        }
+
+        // What holds and feeds the devices, counted from where they stand.
+        let at = &plan.layout.placements;
+        let devices = plan.topology.node_count() as usize;
+        let shelves: BTreeSet<(u32, u16)> =
+            (0..devices).filter(|&d| at.slots[d] > 1).map(|d| (at.rack[d], at.unit[d])).collect();
+        let rails = (0..devices).filter(|&d| at.slots[d] <= 1).count();
+        let count = |category: Category| of(category).map(|l| l.quantity).sum::<f64>();
+        prop_assert_eq!(count(Category::Shelf), shelves.len() as f64);
+        prop_assert_eq!(count(Category::Rail), rails as f64);
+        prop_assert_eq!(count(Category::Cord), devices as f64, "no part of the books has two supplies");
+        let pdus = of(Category::Pdu).next().expect("every plan has servers");
+        prop_assert!(pdus.quantity >= plan.layout.racks.len() as f64);
+        if book == "current-2026" {
+            prop_assert!(pdus.quantity * 42.0 >= devices as f64, "an outlet for every cord");
+            prop_assert!(pdus.quantity * 11_000.0 >= plan.power.total - 1e-6, "and the power");
+            let switches = of(Category::Switch).filter(|l| !l.sku.is_empty());
+            for line in switches {
+                prop_assert!(line.spares >= 0.02 * line.quantity && line.spares < 0.02 * line.quantity + 1.0);
+            }
+        }
+    }
+}
+
+/// A price of the book is the unit price divided by the factor, whatever the line is ordered by.
+#[test]
+fn each_line_says_where_its_price_is_in_the_book() {
+    for stock in ["stock", "bulk"] {
+        let spec = json!({"topology": {"family": "bcube", "n": 4, "k": 2}, "cabling": {"stock": stock}});
+        let plan = plan_of(&spec, "current-2026");
+        for line in &plan.bom.lines {
+            let part = &plan.book.parts[plan.book.part_index(&line.sku).expect("a part of the book")];
+            let a = &part.attributes;
+            let field = match line.price_field {
+                "price_usd" => part.price_usd,
+                "length_prices_usd" => part.cable_price_usd((line.length_metres.unwrap() * 1000.0) as u32),
+                "bulk_price_usd_per_metre" => a.bulk_price_usd_per_metre,
+                "connector_price_usd" => a.connector_price_usd,
+                "price_usd_per_metre" => a.price_usd_per_metre,
+                "usd_per_hour" => a.usd_per_hour,
+                other => panic!("{other}"),
+            };
+            let expected = field.expect("the current book prices every part") * line.price_factor;
+            assert!((line.unit_price_usd.unwrap() - expected).abs() < 1e-9, "{line:?}");
+        }
+    }
+}
+
+#[test]
+fn part_numbers_are_those_of_the_length_and_colour() {
+    let mut book = builtin_book("current-2026").expect("a built-in book");
+    let spec = read_spec(r#"{"family":"bcube","n":4,"k":1}"#).expect("a spec");
+    let before = plan(&spec, &book).expect("a plan");
+    let first = before
+        .bom
+        .lines
+        .iter()
+        .find(|l| l.category == Category::Cable)
+        .expect("a cable");
+    let (length, colour) = (
+        first.length_metres.expect("a length"),
+        first.colour.expect("a colour"),
+    );
+    let cable = book.part_index(&first.sku).expect("a cable");
+    let attributes = &mut book.parts[cable].attributes;
+    attributes.part_number = Some("C6".to_owned());
+    attributes.supplier = Some("Cable Co".to_owned());
+    attributes.lead_time_days = Some(14);
+    let at = attributes
+        .lengths_metres
+        .as_ref()
+        .and_then(|all| all.iter().position(|&l| l == length));
+    attributes.length_prices_usd.as_mut().expect("prices")[at.expect("a stock length")] = None;
+    attributes.part_numbers = Some(BTreeMap::from([(
+        format!("{length} m {colour}"),
+        "C6-X".to_owned(),
+    )]));
+    let plan = plan(&spec, &book).expect("a plan");
+    let lines: Vec<_> = plan.bom.lines.iter().filter(|l| l.sku == first.sku).collect();
+    assert!(lines.len() > 1 && lines.iter().any(|l| l.part_number == "C6-X"));
+    for line in lines {
+        let its_own = (line.length_metres, line.colour) == (Some(length), Some(colour));
+        assert_eq!(line.part_number, if its_own { "C6-X" } else { "C6" });
+        assert_eq!(
+            (line.supplier.as_str(), line.lead_time_days),
+            ("Cable Co", Some(14))
+        );
+        assert_eq!(
+            line.unit_price_usd.is_none(),
+            line.length_metres == Some(length),
+            "one length has no price"
+        );
+    }
+    assert!(plan.cost.at_least);
+}
+
+#[test]
+fn the_plans_paper_decides_which_label_sheets_are_bought() {
+    for (paper, sku, per_sheet) in [("a4", "LABEL-A4", 189), ("letter", "LABEL-LETTER", 80)] {
+        let spec = json!({"topology": {"family": "bcube", "n": 4, "k": 1}, "site": {"paper": paper}});
+        let plan = plan_of(&spec, "current-2026");
+        let label = plan
+            .bom
+            .lines
+            .iter()
+            .find(|l| l.category == Category::Label)
+            .expect("labels");
+        assert_eq!(
+            (label.sku.as_str(), label.pieces_per_unit, label.unit),
+            (sku, Some(per_sheet), Unit::Sheet)
+        );
     }
 }
 

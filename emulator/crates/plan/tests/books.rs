@@ -1,6 +1,7 @@
 //! The price books: well-formed, sourced, and chosen from as the rules say.
 
-use cubeyard_plan::book::{Basis, Book, NicChoice, PartKind, PortDemand};
+use cubeyard_plan::book::{Basis, Book, PartKind};
+use cubeyard_plan::choice::{NicChoice, PortDemand};
 use cubeyard_plan::hash::book_hash;
 use cubeyard_plan::{builtin_book, builtin_books};
 use proptest::prelude::*;

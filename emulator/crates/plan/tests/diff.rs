@@ -57,6 +57,28 @@ fn bcube_grows_from_two_groups_to_four_without_touching_a_link() {
     );
 }
 
+/// Growth from the top down adds DCell_1s to many DCell_2s and moves nothing; from filling in order to it, what is wired
+/// changes, and the claim says so `[dcell §5]`.
+#[test]
+fn dcell_grows_from_the_top_down_without_touching_a_link() {
+    let of = |racks: u32, growth: u8| {
+        plan_of(&json!({"family": "dcell", "n": 3, "k": 3, "servers": 12 * racks, "growth": growth}))
+    };
+    // Within the first step, across its end, and over several steps.
+    for (racks, more) in [(5, 9), (10, 30), (13, 200)] {
+        let order = diff(&of(racks, 1), &of(more, 1));
+        let growth = claim(&order, "dcell-growth-keeps-links");
+        assert!(growth.holds, "{racks} to {more}: {}", growth.detail);
+        assert_eq!(order.count(Action::Remove), 0);
+        assert_eq!(
+            order.count(Action::Add) as usize,
+            of(more, 1).topology.link_count() - of(racks, 1).topology.link_count()
+        );
+    }
+    let order = diff(&of(30, 0), &of(60, 1));
+    assert!(!claim(&order, "dcell-growth-keeps-links").holds);
+}
+
 /// "Adding capacity to servers does not require rewiring their existing connections" `[subways §4.2]`: with logical racks of
 /// the same size, each ToR gets a new run of ports.
 #[test]

@@ -307,3 +307,31 @@ fn the_schema_has_the_spec_s_fields() {
         }
     }
 }
+
+/// The site's prefix stands before every host name and nothing else; a prefix that DNS refuses is refused here.
+#[test]
+fn host_names_carry_the_prefix_of_the_site() {
+    let hosts = |spec: &str| parsed(&scene_json(&plan_of(spec)))["devices"]["host"].clone();
+    let plain = hosts(r#"{"family":"bcube","n":4,"k":1}"#);
+    let prefixed = hosts(r#"{"topology":{"family":"bcube","n":4,"k":1},"site":{"host_prefix":"dc-a"}}"#);
+    assert_eq!((&plain[6], &plain[17]), (&json!("h12"), &json!("s0-1")));
+    let (plain, prefixed) = (plain.as_array().unwrap(), prefixed.as_array().unwrap());
+    for (host, with_prefix) in plain.iter().zip(prefixed) {
+        assert_eq!(
+            format!("dc-a-{}", host.as_str().unwrap()),
+            with_prefix.as_str().unwrap()
+        );
+    }
+    let long = "a".repeat(25);
+    for refused in ["", "DC", "1a", "a-", "a_b", "a.b", "a b", "ä", &long] {
+        let spec = json!({"topology": {"family": "bcube", "n": 4, "k": 1}, "site": {"host_prefix": refused}});
+        let book = builtin_book("current-2026").expect("a built-in book");
+        let error = plan(&read_spec(&spec.to_string()).expect("a spec"), &book)
+            .map(|_| ())
+            .expect_err(refused);
+        assert_eq!(
+            (error.findings[0].code, error.findings[0].field.as_str()),
+            ("out-of-range", "site.host_prefix")
+        );
+    }
+}

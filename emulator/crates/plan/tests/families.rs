@@ -40,6 +40,14 @@ fn golden_table_of_the_families() {
                 "packaging":{"policy":"inter-chassis","logical_racks_per_rack":3}}"#,
         ),
         ("current-2026", r#"{"family":"fat_tree","ports":24,"layers":3}"#),
+        (
+            "current-2026",
+            r#"{"family":"leaf_spine","leaves":64,"spines":4,"servers_per_leaf":32}"#,
+        ),
+        (
+            "current-2026",
+            r#"{"family":"leaf_spine","leaves":16,"spines":4,"servers_per_leaf":32,"uplinks_per_spine":2,"server_gbps":25,"uplink_gbps":100}"#,
+        ),
     ];
     let mut lines = Vec::new();
     for (book, json) in specs {

@@ -312,12 +312,53 @@ fn check_trays(p: &Planned) -> Result<(), TestCaseError> {
         .copied()
         .zip(p.wiring.bundles.rack_b.iter().copied())
         .collect();
-    prop_assert!(
-        pairs.is_sorted_by(|x, y| x < y),
-        "one bundle a pair of racks, in order"
-    );
+    prop_assert!(pairs.is_sorted(), "bundles in order of their racks");
+    check_bundle_routes(p, &pairs)?;
     let pulls: BTreeSet<u32> = p.wiring.bundles.pull_order.iter().copied().collect();
     prop_assert_eq!(pulls.len(), p.wiring.bundles.len());
+    Ok(())
+}
+
+/// The bundles over a tray add up to what the tray holds, level by level; no two bundles of a pair of racks share all their
+/// trays; and each runs without a gap from the tap of one rack to that of the other.
+fn check_bundle_routes(p: &Planned, pairs: &[(u32, u32)]) -> Result<(), TestCaseError> {
+    let (trays, bundles) = (&p.wiring.trays, &p.wiring.bundles);
+    let levels = trays.level_count;
+    let mut held = vec![0u32; trays.cables_by_level.len()];
+    let mut routes = BTreeSet::new();
+    for (bundle, &pair) in pairs.iter().enumerate() {
+        let route: Vec<usize> = bundles.trays_of(bundle).collect();
+        for &tray in &route {
+            for level in 0..levels {
+                held[tray * levels + level] += bundles.cables_by_level[bundle * levels + level];
+            }
+        }
+        let ends = |tray: usize| {
+            [
+                (trays.x0_metres[tray], trays.y0_metres[tray]),
+                (trays.x1_metres[tray], trays.y1_metres[tray]),
+            ]
+        };
+        for pair in route.windows(2) {
+            let meet = ends(pair[0]).iter().any(|a| {
+                ends(pair[1])
+                    .iter()
+                    .any(|b| (a.0 - b.0).abs() + (a.1 - b.1).abs() < 1e-6)
+            });
+            prop_assert!(meet, "{} and {} touch", trays.name[pair[0]], trays.name[pair[1]]);
+        }
+        for (rack, tray) in [(pair.0, route.first()), (pair.1, route.last())] {
+            let x = p.layout.position_x_metres[p.layout.racks.position[rack as usize] as usize];
+            if let Some(&tray) = tray {
+                prop_assert!(ends(tray).iter().any(|end| (end.0 - x).abs() < 1e-6));
+            }
+        }
+        prop_assert!(
+            routes.insert((pair, route)),
+            "one bundle for each route of a pair of racks"
+        );
+    }
+    prop_assert_eq!(&held, &trays.cables_by_level);
     Ok(())
 }
 

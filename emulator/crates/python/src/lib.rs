@@ -1,10 +1,16 @@
-//! The Python module `cubeyard_engine`: few, coarse calls; JSON documents and numpy columns out.
+//! The Python module `cubeyard_engine`: few, coarse calls; JSON documents and NumPy columns out.
 //!
-//! Every call that computes releases the GIL. Everything that can be wrong with an input arrives as one exception,
-//! `EngineError`, whose `findings_json` says what to change.
+//! Inside: topologies (`topology`), plans (`plan`), predictions and figures (`predict`), and what an emulation needs to know
+//! before it runs (`emulation`), and services that users write (`services`). Every call that computes releases the GIL. Whatever is wrong with an input arrives as one
+//! exception, `EngineError`, whose `findings_json` says what to change.
+//!
+//! Not here: any computation. What a call returns is made in the crate below; this one converts and reports.
 
+mod emulation;
 mod plan;
 mod predict;
+mod routed;
+mod services;
 mod topology;
 
 use cubeyard_plan::summary::{ENGINE_VERSION, findings_json};
@@ -48,6 +54,12 @@ fn builtin_books() -> Vec<&'static str> {
     cubeyard_plan::builtin_books()
 }
 
+/// The kinds of fault as JSON: `[{"name", "title", "target", "parameters", "effect", "silent", "predicted", ...}]`.
+#[pyfunction]
+fn fault_kinds() -> String {
+    cubeyard_topology::faults::catalog_json().to_string()
+}
+
 /// JSON schema of a plan spec.
 #[pyfunction]
 fn plan_schema_json(py: Python<'_>) -> String {
@@ -63,15 +75,26 @@ mod cubeyard_engine {
     #[pymodule_export]
     use super::builtin_books;
     #[pymodule_export]
+    use super::emulation::emulation_network;
+    #[pymodule_export]
+    use super::emulation::emulation_profile;
+    #[pymodule_export]
     use super::engine_version;
+    #[pymodule_export]
+    use super::fault_kinds;
     #[pymodule_export]
     use super::plan::{Plan, build_plan, check_book, diff_plans, estimate_json};
     #[pymodule_export]
     use super::plan_schema_json;
     #[pymodule_export]
     use super::predict::{
-        fault_targets, figure, figures_json, outline, predict, routings_json, spanning_trees,
+        engines_json, fault_targets, figure, figures_json, outline, predict, rates_over_paths, routings_json,
+        spanning_trees,
     };
+    #[pymodule_export]
+    use super::routed::routed_flows;
+    #[pymodule_export]
+    use super::services::{service_limits, service_module, service_trial};
     #[pymodule_export]
     use super::topology::{Topology, build_topology, families_json};
 }

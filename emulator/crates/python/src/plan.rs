@@ -5,16 +5,22 @@ use std::ops::Range;
 use cubeyard_plan::book::Book;
 use cubeyard_plan::plan::{PlanError, plan, read_spec};
 use cubeyard_plan::{diff, scene, sheets, summary};
+use cubeyard_routing::host_routes::{HostRoute, host_routes};
 use numpy::PyArray1;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::engine_error;
 
 fn raise<T>(py: Python<'_>, result: Result<T, PlanError>) -> PyResult<T> {
     result.map_err(|error| engine_error(py, error.to_string(), &error.findings))
+}
+
+fn route_document(route: &HostRoute) -> Value {
+    let hops: Vec<[u32; 2]> = route.hops.iter().map(|hop| [hop.link, hop.via]).collect();
+    json!([route.first, route.last, hops])
 }
 
 /// A computed plan. Device index = row of the scene's devices, cable index = link index.
@@ -227,6 +233,18 @@ impl Plan {
             .map(|&part| self.0.used_parts.dense_of(part))
             .collect();
         PyArray1::from_slice(py, &parts)
+    }
+
+    /// Static routes that let any two servers talk, as JSON: `{"bridges": bool, "routes": [[[first, last, [[link, via], ...]],
+    /// ...], ...]}`, by node; `bridges` says that switches are bridges, as servers relay. All numbers are ids.
+    fn host_routes_json(&self, py: Python<'_>) -> String {
+        py.detach(|| {
+            let nodes: Vec<Vec<_>> = host_routes(&self.0.topology)
+                .iter()
+                .map(|routes| routes.iter().map(route_document).collect())
+                .collect();
+            json!({"bridges": self.0.topology.servers_relay(), "routes": nodes}).to_string()
+        })
     }
 
     /// The parts that the `part` columns index, each as its price book has it: manufacturer, attributes, prices, sources.

@@ -6,64 +6,94 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use cubeyard_plan::PlanError;
-use cubeyard_sim::{Experiment, Network, PredictError, Progress, delivery, faults, figures};
+use cubeyard_sim::{Experiment, Network, PredictError, Progress, delivery, faults, figures, given_paths};
 use pyo3::prelude::*;
 use serde_json::json;
 
 use crate::{EngineCancelled, engine_error};
 
-/// How often whoever waits is told, and asked.
+/// How often the progress callback is called.
 const TELL_EVERY: Duration = Duration::from_millis(50);
 
-/// Runs `work` beside the interpreter. `on_progress(done, total)` is called at least every 50 ms while it runs, and
-/// `on_partial(document)` whenever there is more to show; once the first returns `False` or either raises, and on a signal
-/// such as Ctrl-C, the work is cancelled.
-fn watched<F>(
-    py: Python<'_>,
-    on_progress: Option<&Py<PyAny>>,
-    on_partial: Option<&Py<PyAny>>,
-    work: F,
-) -> PyResult<String>
-where
-    F: FnOnce(&Progress) -> Result<String, PredictError> + Send,
-{
-    let progress = Progress::default();
-    let tell = |py: Python<'_>| -> PyResult<bool> {
+/// Messages from the working thread to the waiting one.
+enum Message {
+    Frame(String),
+    Done(Result<String, PredictError>),
+}
+
+/// What Python is called with while it waits.
+#[derive(Clone, Copy, Default)]
+struct Callbacks<'a> {
+    /// Called with units of work done and in all, at least every 50 ms; `False` cancels.
+    progress: Option<&'a Py<PyAny>>,
+    /// Called with the newest partial document, if there is one.
+    partial: Option<&'a Py<PyAny>>,
+    /// Called with every frame, in order.
+    frame: Option<&'a Py<PyAny>>,
+}
+
+impl Callbacks<'_> {
+    /// Tells progress and the partial document; whether the work may go on.
+    fn tell(self, py: Python<'_>, progress: &Progress) -> PyResult<bool> {
         py.check_signals()?;
-        if let (Some(callback), Some(document)) = (on_partial, progress.take_partial()) {
+        if let (Some(callback), Some(document)) = (self.partial, progress.take_partial()) {
             callback.bind(py).call1((document,))?;
         }
-        let Some(callback) = on_progress else {
+        let Some(callback) = self.progress else {
             return Ok(true);
         };
         let done = progress.done.load(Ordering::Relaxed);
         let total = progress.total.load(Ordering::Relaxed);
         let answer = callback.bind(py).call1((done.min(total), total))?;
-        // Only an answer of False stops: a callback need not answer.
+        // Only an answer of False cancels: a callback need not answer.
         Ok(answer.is_none() || answer.is_truthy()?)
-    };
+    }
+}
+
+/// Runs `work` in a thread of its own. A callback that raises, `False` from the progress callback and a signal such as
+/// Ctrl-C cancel the work.
+fn watched<F>(py: Python<'_>, callbacks: Callbacks<'_>, work: F) -> PyResult<String>
+where
+    F: FnOnce(&Progress, &mut dyn FnMut(String)) -> Result<String, PredictError> + Send,
+{
+    let progress = Progress::default();
+    let wants_frames = callbacks.frame.is_some();
     let (outcome, raised) = py.detach(|| {
         std::thread::scope(|scope| {
             let (send, receive) = channel();
             let progress = &progress;
-            scope.spawn(move || send.send(work(progress)));
+            scope.spawn(move || {
+                let frames = send.clone();
+                let outcome = work(progress, &mut |frame| {
+                    if wants_frames {
+                        // The receiver lives until this thread has ended.
+                        let _ = frames.send(Message::Frame(frame));
+                    }
+                });
+                send.send(Message::Done(outcome))
+            });
             let mut raised = None;
             loop {
-                match receive.recv_timeout(TELL_EVERY) {
-                    Ok(outcome) => return (Some(outcome), raised),
+                let message = receive.recv_timeout(TELL_EVERY);
+                let answer = match message {
+                    Ok(Message::Done(outcome)) => return (Some(outcome), raised),
                     Err(RecvTimeoutError::Disconnected) => return (None, raised),
-                    Err(RecvTimeoutError::Timeout) => {
-                        if progress.cancelled.load(Ordering::Relaxed) {
-                            continue;
+                    _ if progress.cancelled.load(Ordering::Relaxed) => continue,
+                    Ok(Message::Frame(frame)) => Python::attach(|py| {
+                        if let Some(callback) = callbacks.frame {
+                            callback.bind(py).call1((frame,))?;
                         }
-                        match Python::attach(tell) {
-                            Ok(true) => {}
-                            Ok(false) => progress.cancelled.store(true, Ordering::Relaxed),
-                            Err(error) => {
-                                raised = Some(error);
-                                progress.cancelled.store(true, Ordering::Relaxed);
-                            }
-                        }
+                        // Frames that come fast must not keep progress and cancellation waiting.
+                        callbacks.tell(py, progress)
+                    }),
+                    Err(RecvTimeoutError::Timeout) => Python::attach(|py| callbacks.tell(py, progress)),
+                };
+                match answer {
+                    Ok(true) => {}
+                    Ok(false) => progress.cancelled.store(true, Ordering::Relaxed),
+                    Err(error) => {
+                        raised = Some(error);
+                        progress.cancelled.store(true, Ordering::Relaxed);
                     }
                 }
             }
@@ -82,28 +112,45 @@ where
     }
 }
 
-/// What a plan carries under an experiment: the document, as JSON.
+/// The engines as JSON: `[{"name", "method", "summary", "faults", "settings", "form"}]`.
 #[pyfunction]
-#[pyo3(signature = (spec_json, experiment_json, on_progress=None))]
+pub fn engines_json() -> String {
+    cubeyard_sim::engines_json().to_string()
+}
+
+/// What a plan carries under an experiment, computed by the engine that the experiment names: the document, as JSON.
+#[pyfunction]
+#[pyo3(signature = (spec_json, experiment_json, on_progress=None, on_frame=None))]
 pub fn predict(
     py: Python<'_>,
     spec_json: &str,
     experiment_json: &str,
     on_progress: Option<Py<PyAny>>,
+    on_frame: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    watched(py, on_progress.as_ref(), None, |progress| {
+    let callbacks = Callbacks {
+        progress: on_progress.as_ref(),
+        frame: on_frame.as_ref(),
+        partial: None,
+    };
+    watched(py, callbacks, |progress, frames| {
         let network = Network::open(spec_json).map_err(|error| PredictError::Findings(error.findings))?;
         let experiment = Experiment::from_json(experiment_json)?;
-        Ok(cubeyard_sim::predict(&network, &experiment, progress)?.to_string())
+        let engine = experiment.engine.engine();
+        let document = engine.run(&network, &experiment, progress, &mut |frame| {
+            frames(frame.document().to_string());
+        })?;
+        Ok(document.to_string())
     })
 }
 
-/// What an experiment will ask of a plan, checked but not computed: the outline, as JSON.
+/// What an experiment would run, checked by its engine but not computed: the outline, as JSON.
 #[pyfunction]
 pub fn outline(py: Python<'_>, spec_json: &str, experiment_json: &str) -> PyResult<String> {
     let outlined = py.detach(|| {
         let network = Network::open(spec_json).map_err(|error| error.findings)?;
-        cubeyard_sim::outline(&network, &Experiment::from_json(experiment_json)?)
+        let experiment = Experiment::from_json(experiment_json)?;
+        experiment.engine.engine().outline(&network, &experiment)
     });
     outlined.map(|document| document.to_string()).map_err(|findings| {
         let error = PlanError { findings };
@@ -143,6 +190,21 @@ pub fn spanning_trees(py: Python<'_>, spec_json: &str, source: &str) -> PyResult
         .map_err(|error| engine_error(py, error.to_string(), &error.findings))
 }
 
+/// The max-min fair rates over paths that are given as lists of server ids, in Gb/s. The slowest link has `link_gbps`.
+#[pyfunction]
+pub fn rates_over_paths(
+    py: Python<'_>,
+    spec_json: &str,
+    paths: Vec<Vec<u32>>,
+    link_gbps: f64,
+) -> PyResult<Vec<f64>> {
+    let rates = py.detach(|| {
+        let network = Network::open(spec_json)?;
+        given_paths::rates_over(&network, &paths, link_gbps).map_err(|findings| PlanError { findings })
+    });
+    rates.map_err(|error| engine_error(py, error.to_string(), &error.findings))
+}
+
 /// The routing schemes that serve a plan, its paper's own first: `[{name, summary}]`.
 #[pyfunction]
 pub fn routings_json(py: Python<'_>, spec_json: &str) -> PyResult<String> {
@@ -169,7 +231,12 @@ pub fn figure(
     on_progress: Option<Py<PyAny>>,
     on_partial: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    watched(py, on_progress.as_ref(), on_partial.as_ref(), |progress| {
+    let callbacks = Callbacks {
+        progress: on_progress.as_ref(),
+        partial: on_partial.as_ref(),
+        frame: None,
+    };
+    watched(py, callbacks, |progress, _| {
         Ok(figures::figure(figure_id, seeds, progress)?.to_string())
     })
 }

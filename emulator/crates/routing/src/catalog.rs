@@ -8,54 +8,83 @@ use crate::bcube::{Bsr, BsrGreedy, FixedPath};
 use crate::dcell::{DcellRouting, Dfr};
 use crate::failures::Failures;
 use crate::fat_tree::FatTreeRouting;
+use crate::leaf_spine::LeafSpineRouting;
 use crate::path::Router;
 use crate::shortest::{Choice, Shortest};
-use crate::subways::{DetourRouting, SubwaysRouting};
+use crate::subways::{self, DetourRouting, SubwaysRouting};
 use crate::torus::{DimensionOrder, DisjointPaths, Multipath};
 use crate::tree::TreeRouting;
+
+/// Who chooses among the paths that a scheme allows. Every scheme states it: the engines go by it, not by names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathChoice {
+    /// The router, by the flow's own draw: [`Router::route`] is all there is.
+    Router,
+    /// The router as long as all links carry the same; where they differ, a source probes its paths and takes the
+    /// widest. `paths` names the scheme that lists them. `[bcube §4.2]`
+    Probes {
+        /// Scheme of the same family with a [`Router::multipath`].
+        paths: &'static str,
+    },
+    /// The caller, flow after flow, by the load of the flows before: [`Router::multipath`] lists the paths.
+    Load,
+    /// Controllers that set the weights of the ToRs by their load. `[subways §5.2]`
+    Weights,
+    /// Controllers that set weights and detours. `[subways §6]`
+    Detours,
+}
 
 /// A routing scheme a family can use.
 #[derive(Clone, Copy, Debug)]
 pub struct Scheme {
     /// What `--routing` takes.
     pub name: &'static str,
+    /// Who chooses among its paths.
+    pub choice: PathChoice,
     /// One line for people.
     pub summary: &'static str,
     make: fn(&Topology, Failures) -> Option<Box<dyn Router>>,
 }
 
 macro_rules! scheme {
-    ($name:literal, $router:ident :: $make:ident, $summary:literal) => {
+    ($name:expr, $choice:expr, shortest $how:ident, $summary:literal) => {
         Scheme {
             name: $name,
+            choice: $choice,
+            summary: $summary,
+            make: |topology, failures| Some(Box::new(Shortest::new(topology, failures, Choice::$how))),
+        }
+    };
+    ($name:expr, $choice:expr, $router:ident :: $make:ident, $summary:literal) => {
+        Scheme {
+            name: $name,
+            choice: $choice,
             summary: $summary,
             make: |topology, failures| {
                 $router::$make(topology, failures).map(|router| Box::new(router) as Box<dyn Router>)
             },
         }
     };
-    ($name:literal, shortest $choice:ident, $summary:literal) => {
-        Scheme {
-            name: $name,
-            summary: $summary,
-            make: |topology, failures| Some(Box::new(Shortest::new(topology, failures, Choice::$choice))),
-        }
-    };
 }
+
+const BSR_GREEDY: &str = "bsr-greedy";
 
 const BCUBE: &[Scheme] = &[
     scheme!(
         "bsr",
+        PathChoice::Probes { paths: BSR_GREEDY },
         Bsr::new,
         "BSR: a random one of the parallel paths that are alive, with substitutes for broken ones. [bcube §4]"
     ),
     scheme!(
-        "bsr-greedy",
+        BSR_GREEDY,
+        PathChoice::Load,
         BsrGreedy::new,
         "BSR that sees the load: each flow in turn takes the parallel path whose fullest link is least full. [bcube §4]"
     ),
     scheme!(
         "bcube-fixed",
+        PathChoice::Router,
         FixedPath::new,
         "BCubeRouting: digits corrected from the highest down; a broken path is a dropped flow. [bcube §3.2]"
     ),
@@ -64,11 +93,13 @@ const BCUBE: &[Scheme] = &[
 const DCELL: &[Scheme] = &[
     scheme!(
         "dfr",
+        PathChoice::Router,
         Dfr::new,
         "DFR: DCellRouting with link state inside a DCell_1, local reroute by a proxy and jump-up. [dcell §4.3]"
     ),
     scheme!(
         "dcell",
+        PathChoice::Router,
         DcellRouting::new,
         "DCellRouting: the structure's single path; a broken one is a dropped flow. [dcell §4.1]"
     ),
@@ -76,29 +107,41 @@ const DCELL: &[Scheme] = &[
 
 const FAT_TREE: &[Scheme] = &[scheme!(
     "fat-tree",
+    PathChoice::Router,
     FatTreeRouting::new,
     "A random shortest up-path; a broken one is re-distributed to an available one. [bcube §6]"
 )];
 
 const TREE: &[Scheme] = &[scheme!(
     "tree",
+    PathChoice::Router,
     TreeRouting::new,
     "The only path, by the common ancestor. [bcube §8]"
+)];
+
+const LEAF_SPINE: &[Scheme] = &[scheme!(
+    "leaf-spine",
+    PathChoice::Router,
+    LeafSpineRouting::new,
+    "ECMP over the spines: a random uplink that leads to the other leaf, then a random link down to it. [rfc7938 §6.1]"
 )];
 
 const TORUS: &[Scheme] = &[
     scheme!(
         "torus-multipath",
+        PathChoice::Router,
         Multipath::new,
         "CamCube's routing service: every hop takes a random link on a shortest live path. [camcube §2.1.2]"
     ),
     scheme!(
         "torus-tcp",
+        PathChoice::Router,
         DisjointPaths::new,
         "CamCube's TCP/IP service: a random one of at least three link-disjoint paths. [camcube §3.1]"
     ),
     scheme!(
         "torus-dimension",
+        PathChoice::Router,
         DimensionOrder::new,
         "CamCube's aggregation service: x, then y, then z, the same path for every flow. [camcube §3.4]"
     ),
@@ -107,30 +150,34 @@ const TORUS: &[Scheme] = &[
 const SUBWAYS: &[Scheme] = &[
     scheme!(
         "subways-ecmp",
+        PathChoice::Router,
         SubwaysRouting::equal,
         "A shared ToR where there is one, else a random ToR of each end; ways between at random. [subways §4.2]"
     ),
     scheme!(
         "subways-wcmp",
+        PathChoice::Router,
         SubwaysRouting::by_rate,
         "The same with an end's ToRs drawn in proportion to its links' rates. [subways §4.3]"
     ),
     scheme!(
-        "subways-adaptive",
+        subways::ADAPTIVE,
+        PathChoice::Weights,
         SubwaysRouting::adaptive,
         "The same with weights that follow the ToRs' load: flows are rebound until it settles. [subways §5.2]"
     ),
     scheme!(
-        "subways-detour",
+        subways::DETOUR,
+        PathChoice::Detours,
         DetourRouting::unplanned,
         "Adaptive weights, and detours around hot racks by servers of their neighbours. [subways §6]"
     ),
 ];
 
 const ANY: &[Scheme] = &[
-    scheme!("shortest", shortest First, "Link state: one shortest live path a pair."),
-    scheme!("ecmp", shortest Equal, "Equal-cost multipath: a random one of the shortest live next hops at every node."),
-    scheme!("wcmp", shortest ByRate, "Weighted-cost multipath: next hops drawn in proportion to their links' rates. [subways §4.3]"),
+    scheme!("shortest", PathChoice::Router, shortest First, "Link state: one shortest live path a pair."),
+    scheme!("ecmp", PathChoice::Router, shortest Equal, "Equal-cost multipath: a random one of the shortest live next hops at every node."),
+    scheme!("wcmp", PathChoice::Router, shortest ByRate, "Weighted-cost multipath: next hops drawn in proportion to their links' rates. [subways §4.3]"),
 ];
 
 fn own(spec: &TopologySpec) -> &'static [Scheme] {
@@ -139,6 +186,7 @@ fn own(spec: &TopologySpec) -> &'static [Scheme] {
         TopologySpec::Dcell(_) => DCELL,
         TopologySpec::FatTree(_) => FAT_TREE,
         TopologySpec::Tree(_) => TREE,
+        TopologySpec::LeafSpine(_) => LEAF_SPINE,
         TopologySpec::Torus3d(_) => TORUS,
         TopologySpec::Subways(_) => SUBWAYS,
     }
@@ -161,10 +209,15 @@ pub fn default_for(spec: &TopologySpec) -> &'static str {
     own(spec).first().map_or("ecmp", |scheme| scheme.name)
 }
 
+/// The scheme of this name, where it serves the topology.
+pub fn scheme(name: &str, spec: &TopologySpec) -> Option<&'static Scheme> {
+    schemes_for(spec).find(|scheme| scheme.name == name)
+}
+
 /// A routing scheme that cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoutingError {
-    /// The name asked for.
+    /// The name given.
     pub name: String,
     /// The topology's family.
     pub family: &'static str,
@@ -189,8 +242,7 @@ impl std::error::Error for RoutingError {}
 /// The scheme called `name` on one topology with one set of failures.
 pub fn router(name: &str, topology: &Topology, failures: Failures) -> Result<Box<dyn Router>, RoutingError> {
     let spec = topology.spec();
-    schemes_for(spec)
-        .find(|scheme| scheme.name == name)
+    scheme(name, spec)
         .and_then(|scheme| (scheme.make)(topology, failures))
         .ok_or_else(|| RoutingError {
             name: name.to_owned(),

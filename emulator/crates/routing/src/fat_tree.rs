@@ -7,7 +7,7 @@
 use cubeyard_topology::{FatTreeSpec, NodeId, Topology, TopologySpec};
 
 use crate::failures::Failures;
-use crate::path::{DirectedLink, NoPath, Router, ends_alive, link_of};
+use crate::path::{DirectedLink, Flow, NoPath, Routed, Router, alone, ends_alive, link_of};
 use crate::ports::{NO_LINK, PortTable};
 use crate::random::Draws;
 
@@ -23,50 +23,104 @@ const LAYERS: usize = 16;
 pub struct FatTreeRouting {
     /// Links up of a switch, and down but for the top layer.
     half: u32,
-    layers: u32,
-    ports: PortTable,
+    climbs: Climbs,
+    /// The way up of every server by its number, then those of every switch, `half` each.
+    ways: Vec<Way>,
     failures: Failures,
 }
 
+/// A port upwards.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    /// Where the ways of the switch above begin.
+    next: u32,
+    /// The direction upwards; [`NO_LINK`] where there is no cable, or it or the switch above has failed.
+    link: DirectedLink,
+}
+
+/// How high flows climb, without a division.
+#[derive(Debug)]
+struct Climbs {
+    /// By server, its digits to the base of `half`, in equally many bits each.
+    digits: Vec<u64>,
+    /// By bit of `digits`, the layers above the edge that a flow climbs whose ends differ there, and nowhere higher.
+    by_bit: [u8; 64],
+}
+
+impl Climbs {
+    fn new(servers: u32, half: u32, layers: u32) -> Climbs {
+        // Of so many bits the digits fit: there are as many as the last server needs, which has 32 bits.
+        let bits = half.next_power_of_two().trailing_zeros().max(1);
+        let pack = |server: u32| {
+            let (mut rest, mut packed, mut shift) = (server, 0, 0);
+            while rest > 0 {
+                let (above, digit) = if half > 1 {
+                    (rest / half, rest % half)
+                } else {
+                    (0, rest)
+                };
+                packed |= u64::from(digit) << shift;
+                (rest, shift) = (above, shift + bits);
+            }
+            packed
+        };
+        Climbs {
+            digits: (0..servers).map(pack).collect(),
+            // A switch with one port down has one server: of two any path crosses the top.
+            by_bit: std::array::from_fn(|bit| {
+                let layer = if half > 1 { bit as u32 / bits } else { layers };
+                layer.min(layers - 1) as u8
+            }),
+        }
+    }
+
+    /// The layers above the edge to the least at which one switch has both servers below it.
+    #[inline]
+    fn between(&self, source: NodeId, destination: NodeId) -> usize {
+        let differing = self.digits[source as usize] ^ self.digits[destination as usize];
+        usize::from(self.by_bit[(differing | 1).ilog2() as usize])
+    }
+}
+
 impl FatTreeRouting {
-    /// Fat-tree routing; `None` for other families.
+    /// Fat-tree routing; `None` for other families. Linear in links.
     pub fn new(topology: &Topology, failures: Failures) -> Option<FatTreeRouting> {
         let TopologySpec::FatTree(FatTreeSpec { ports, layers, .. }) = *topology.spec() else {
             return None;
         };
+        let (half, servers) = (ports / 2, topology.server_count());
+        let table = PortTable::new(topology);
+        let tops = topology.tiers().last()?.first;
+        let begin = |node: NodeId| {
+            if node < servers {
+                node
+            } else {
+                servers + (node - servers) * half
+            }
+        };
+        let way = |node: NodeId, port: u32| {
+            let directed = table.outward(node, port);
+            let far = table.far(node, port);
+            let alive =
+                directed != NO_LINK && !failures.node_failed(far) && !failures.link_failed(link_of(directed));
+            Way {
+                next: if directed == NO_LINK { 0 } else { begin(far) },
+                link: if alive { directed } else { NO_LINK },
+            }
+        };
+        let switches = (servers..tops).flat_map(|node| (half..ports).map(move |port| (node, port)));
+        let ways = (0..servers).map(|server| (server, 0)).chain(switches);
         Some(FatTreeRouting {
-            half: ports / 2,
-            layers,
-            ports: PortTable::new(topology),
+            half,
+            climbs: Climbs::new(servers, half, layers),
+            ways: ways.map(|(node, port)| way(node, port)).collect(),
             failures,
         })
     }
 
-    /// The layers a flow climbs above the edge: to the least at which one switch has both below it.
-    fn climb(&self, source: NodeId, destination: NodeId) -> usize {
-        let (mut a, mut b) = (source / self.half, destination / self.half);
-        let mut climb = 0;
-        while a != b && climb + 1 < self.layers as usize {
-            (a, b) = (a / self.half, b / self.half);
-            climb += 1;
-        }
-        climb
-    }
-
-    /// The node past `port`, if the cable and that node are alive.
-    #[inline]
-    fn step(&self, at: NodeId, port: u32) -> Option<(NodeId, DirectedLink)> {
-        let directed = self.ports.outward(at, port);
-        if directed == NO_LINK {
-            return None;
-        }
-        let far = self.ports.far(at, port);
-        let alive = !self.failures.node_failed(far) && !self.failures.link_failed(link_of(directed));
-        alive.then_some((far, directed))
-    }
-
     /// Writes the path whose turn upwards at layer `j` is `turn(j)`, both sides at once: the way down
     /// is the destination's own way up by the same turns, reversed. Whether it is alive.
+    #[inline(always)]
     fn walk(
         &self,
         ends: [NodeId; 2],
@@ -76,17 +130,17 @@ impl FatTreeRouting {
     ) -> bool {
         let last = path.len() - 1;
         let [mut up, mut down] = ends;
-        let mut port = 0;
         for layer in 0..=climb {
-            let (Some((above, first)), Some((beyond, second))) = (self.step(up, port), self.step(down, port))
-            else {
+            let (first, second) = (self.ways[up as usize], self.ways[down as usize]);
+            if first.link == NO_LINK || second.link == NO_LINK {
                 return false;
-            };
-            path[layer] = first;
-            path[last - layer] = second ^ 1;
-            (up, down) = (above, beyond);
+            }
+            path[layer] = first.link;
+            path[last - layer] = second.link ^ 1;
+            (up, down) = (first.next, second.next);
             if layer < climb {
-                port = self.half + turn();
+                let turn = turn();
+                (up, down) = (up + turn, down + turn);
             }
         }
         up == down
@@ -101,14 +155,14 @@ impl FatTreeRouting {
         path: &mut [DirectedLink],
         draws: &mut Draws,
     ) -> bool {
-        let (Some((up, first)), Some((down, second))) = (self.step(ends[0], 0), self.step(ends[1], 0)) else {
+        let [Some(up), Some(down)] = ends.map(|end| self.way(end)) else {
             return false;
         };
         let last = path.len() - 1;
         let mut trail = [[0; 2]; LAYERS + 1];
-        trail[0] = [first, second ^ 1];
+        trail[0] = [up.link, down.link ^ 1];
         // Where each layer's search stands: the switches of both sides, and the turn to try next.
-        let mut stack = [(up, down, 0); LAYERS + 1];
+        let mut stack = [(up.next, down.next, 0); LAYERS + 1];
         let (mut layer, mut found) = (0, 0u32);
         loop {
             let (up, down, turn) = stack[layer];
@@ -130,15 +184,56 @@ impl FatTreeRouting {
                 continue;
             }
             stack[layer].2 += 1;
-            let port = self.half + turn;
-            if let (Some((above, first)), Some((beyond, second))) =
-                (self.step(up, port), self.step(down, port))
-            {
+            if let [Some(above), Some(beyond)] = [up, down].map(|first| self.way(first + turn)) {
                 layer += 1;
-                trail[layer] = [first, second ^ 1];
-                stack[layer] = (above, beyond, 0);
+                trail[layer] = [above.link, beyond.link ^ 1];
+                stack[layer] = (above.next, beyond.next, 0);
             }
         }
+    }
+
+    /// A way up that is alive.
+    fn way(&self, at: u32) -> Option<Way> {
+        Some(self.ways[at as usize]).filter(|way| way.link != NO_LINK)
+    }
+
+    /// Appends the flow's path; what it appended is void where there is none.
+    #[inline]
+    fn append(
+        &self,
+        source: NodeId,
+        destination: NodeId,
+        flow: u64,
+        links: &mut Vec<DirectedLink>,
+    ) -> Result<(), NoPath> {
+        if !self.failures.is_empty() {
+            ends_alive(source, destination, &self.failures)?;
+        }
+        if source == destination {
+            return Ok(());
+        }
+        // Without the only way up there is nothing to draw.
+        if self.way(source).is_none() || self.way(destination).is_none() {
+            return Err(NoPath::NotFound);
+        }
+        let climb = self.climbs.between(source, destination);
+        let start = links.len();
+        links.resize(start + 2 * climb + 2, 0);
+        let path = &mut links[start..];
+        let mut draws = Draws::new(flow);
+        let ends = [source, destination];
+        for _ in 0..DRAWS {
+            if self.walk(ends, climb, path, || draws.below(self.half)) {
+                return Ok(());
+            }
+            if climb == 0 {
+                return Err(NoPath::NotFound);
+            }
+        }
+        if self.choose_listed(ends, climb, path, &mut draws) {
+            return Ok(());
+        }
+        Err(NoPath::NotFound)
     }
 }
 
@@ -154,27 +249,12 @@ impl Router for FatTreeRouting {
         flow: u64,
         path: &mut Vec<DirectedLink>,
     ) -> Result<(), NoPath> {
-        path.clear();
-        ends_alive(source, destination, &self.failures)?;
-        if source == destination {
-            return Ok(());
-        }
-        let climb = self.climb(source, destination);
-        path.resize(2 * climb + 2, 0);
-        let mut draws = Draws::new(flow);
-        let ends = [source, destination];
-        for _ in 0..DRAWS {
-            if self.walk(ends, climb, path, || draws.below(self.half)) {
-                return Ok(());
-            }
-            if climb == 0 {
-                break;
-            }
-        }
-        if climb > 0 && self.choose_listed(ends, climb, path, &mut draws) {
-            return Ok(());
-        }
-        path.clear();
-        Err(NoPath::NotFound)
+        alone(path, |links| self.append(source, destination, flow, links))
+    }
+
+    fn route_batch(&self, flows: &[Flow], routed: &mut Routed) {
+        routed.fill(flows, |flow, links| {
+            self.append(flow.source, flow.destination, flow.seed, links)
+        });
     }
 }

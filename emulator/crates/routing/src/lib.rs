@@ -1,21 +1,35 @@
-//! The papers' routing schemes on a [`cubeyard_topology::Topology`]: paths, path sets, trees, and what
-//! failures do to them. Pure functions of their arguments and a seed.
+//! The papers' routing schemes on a [`cubeyard_topology::Topology`].
+//!
+//! A [`Router`] is made for one topology with one set of failures and gives directed links for a flow. What a scheme leaves
+//! to chance it draws from the flow's own number, so that any thread may route any flow and the result does not depend on
+//! the order. Pure functions of their arguments: no clock, no state between calls.
+//!
+//! Inside: a folder for each family with schemes of its own (`bcube`, `dcell`, `torus`, `subways`), a file each for
+//! `fat_tree`, `leaf_spine` and `tree`, schemes for any network (`shortest`), and what they share: `path`, `multipath`,
+//! `ports`, `failures`, `random`. `catalog` lists all schemes by name with the families they serve. `tables` has the routing tables of
+//! switches that are routers, `hash` which of their next hops a flow takes, `host_routes` static routes for labs.
+//!
+//! Not here: loads, rates and times of flows (`cubeyard-sim`), packets and messages (`cubeyard-dataplane`).
 
 pub mod bcube;
 pub mod catalog;
 pub mod dcell;
 pub mod failures;
 pub mod fat_tree;
+pub mod hash;
+pub mod host_routes;
+pub mod leaf_spine;
 pub mod multipath;
 pub mod path;
 pub mod ports;
 pub mod random;
 pub mod shortest;
 pub mod subways;
+pub mod tables;
 pub mod torus;
 pub mod tree;
 
-pub use catalog::{RoutingError, Scheme, default_for, names_for, router, schemes_for};
+pub use catalog::{PathChoice, RoutingError, Scheme, default_for, names_for, router, scheme, schemes_for};
 pub use failures::{BitSet, FailureKind, Failures};
 pub use multipath::{MultipathRouter, PathSet};
 pub use path::{DirectedLink, Flow, NoPath, Routed, Router};

@@ -60,7 +60,7 @@ pub struct Routed {
 }
 
 impl Routed {
-    /// Routes a batch anew; `append` adds one flow's links to what it is given, and on failure what it added is removed.
+    /// Routes a batch from the start; `append` adds one flow's links to what it is given, and on failure what it added is removed.
     #[inline(always)]
     pub fn fill(
         &mut self,
@@ -70,14 +70,15 @@ impl Routed {
         self.links.clear();
         self.ends.clear();
         self.dropped.clear();
-        for (place, flow) in flows.iter().enumerate() {
-            let start = self.links.len();
-            if let Err(reason) = append(flow, &mut self.links) {
-                self.links.truncate(start);
-                self.dropped.push((place as u32, reason));
+        let Routed { links, ends, dropped } = self;
+        ends.extend(flows.iter().enumerate().map(|(place, flow)| {
+            let start = links.len();
+            if let Err(reason) = append(flow, links) {
+                links.truncate(start);
+                dropped.push((place as u32, reason));
             }
-            self.ends.push(self.links.len() as u32);
-        }
+            links.len() as u32
+        }));
     }
 }
 
@@ -116,6 +117,20 @@ pub trait Router: Send + Sync {
     fn multipath(&self) -> Option<&dyn MultipathRouter> {
         None
     }
+}
+
+/// One flow's path in `path`, whatever it held, from what `append` adds to a batch's links; empty where there is none.
+#[inline]
+pub(crate) fn alone(
+    path: &mut Vec<DirectedLink>,
+    append: impl FnOnce(&mut Vec<DirectedLink>) -> Result<(), NoPath>,
+) -> Result<(), NoPath> {
+    path.clear();
+    let routed = append(path);
+    if routed.is_err() {
+        path.clear();
+    }
+    routed
 }
 
 /// The ends' own failures, which no scheme can route around.

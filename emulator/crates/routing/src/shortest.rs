@@ -1,6 +1,6 @@
 //! Shortest paths on any network, by link state: the rival of the structures' own schemes.
 //!
-//! For every destination asked for, a table holds each node's distance over what is alive. The tables
+//! For every destination that occurs, a table holds each node's distance over what is alive. The tables
 //! are made when first needed and take 2 bytes a node: for all-to-all 2 x servers x nodes bytes (14 MB
 //! for 2,048 servers of BCube, 128 MB for 8,000 of a torus). Past [`MAX_TABLE_BYTES`] no more are kept,
 //! and a flow to a further destination makes its own, in time linear in the network.
@@ -8,7 +8,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cubeyard_topology::{NodeId, Topology, TopologySpec};
+use cubeyard_topology::{NodeId, Topology};
 
 use crate::failures::Failures;
 use crate::path::{DirectedLink, NoPath, Router, a_to_b, b_to_a, ends_alive};
@@ -56,14 +56,6 @@ pub struct Shortest {
     table_bytes: AtomicUsize,
 }
 
-/// Whether servers of this family forward for others.
-pub fn servers_relay(spec: &TopologySpec) -> bool {
-    match spec {
-        TopologySpec::Bcube(_) | TopologySpec::Dcell(_) | TopologySpec::Torus3d(_) => true,
-        TopologySpec::Subways(_) | TopologySpec::FatTree(_) | TopologySpec::Tree(_) => false,
-    }
-}
-
 impl Shortest {
     /// Shortest paths on any family.
     pub fn new(topology: &Topology, failures: Failures, choice: Choice) -> Shortest {
@@ -82,7 +74,7 @@ impl Shortest {
             halves,
             rates_bits_per_sec,
             server_count: topology.server_count(),
-            relays: servers_relay(topology.spec()),
+            relays: topology.servers_relay(),
             failures,
             tables: (0..topology.server_count()).map(|_| OnceLock::new()).collect(),
             table_bytes: AtomicUsize::new(0),

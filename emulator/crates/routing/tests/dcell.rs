@@ -9,7 +9,7 @@ use cubeyard_routing::dcell::{
     shortest_statistics,
 };
 use cubeyard_routing::shortest::{Choice, Shortest};
-use cubeyard_routing::{FailureKind, Failures, Router, router};
+use cubeyard_routing::{FailureKind, Failures, Flow, Routed, Router, router};
 use cubeyard_topology::Topology;
 use proptest::prelude::*;
 
@@ -28,7 +28,7 @@ fn the_testbed_reroutes_as_published() {
         let mut hops = Vec::new();
         Dfr::new(&topology, failures)
             .unwrap()
-            .hops(at("[0,0]"), at("[4,3]"), &mut hops)
+            .hops(at("[0,0]"), at("[4,3]"), 1, &mut hops)
             .unwrap();
         hops
     };
@@ -49,6 +49,52 @@ fn the_testbed_reroutes_as_published() {
         let published = ["[1,0]", "[1,3]", "[4,1]", "[4,3]"];
         let other = ["[0,2]", "[3,0]", "[3,3]", "[4,3]"];
         assert!(found == published || found == other, "{found:?}");
+    }
+}
+
+/// Flows of one server around the same broken link share the equally near proxies about evenly.
+#[test]
+fn flows_draw_among_equally_near_proxies() {
+    let topology = build(r#"{"family":"dcell","n":4,"k":2}"#);
+    let shape = Shape::new(&topology).unwrap();
+    // Server [1,0,0] is joined to sub-DCell 0; without that link, other servers of its DCell_0 are the nearest ways out.
+    let bridge = shape.bridge(2, 1, 0).unwrap();
+    let mut failures = Failures::none(&topology);
+    failures.fail_link(shape.ports().link(bridge.near, 2));
+    let dfr = Dfr::new(&topology, failures).unwrap();
+    let (mut first_out, mut hops) = (std::collections::BTreeMap::<u32, u32>::new(), Vec::new());
+    for flow in 0..3000 {
+        dfr.hops(bridge.near, 5, flow, &mut hops).unwrap();
+        let again = hops.clone();
+        dfr.hops(bridge.near, 5, flow, &mut hops).unwrap();
+        assert_eq!(hops, again, "flow {flow}");
+        let out = hops.iter().find(|hop| hop.level == 2).unwrap();
+        *first_out.entry(out.server).or_default() += 1;
+    }
+    // The three other servers of the DCell_0 and the one at the far end of its level-1 link are one hop away.
+    assert_eq!(first_out.len(), 4, "{first_out:?}");
+    assert!(
+        first_out.values().all(|&flows| (650..850).contains(&flows)),
+        "{first_out:?}"
+    );
+}
+
+/// The complete DCell of these letters has more servers than any number holds; the first thousand are routed all the same.
+#[test]
+fn the_first_servers_of_an_immense_dcell_are_routed() {
+    let topology = build(r#"{"family":"dcell","n":8,"k":6,"servers":1000}"#);
+    let failures = Failures::random(&topology, FailureKind::Link, 0.05, 1);
+    for scheme in ["dcell", "dfr"] {
+        let whole = router(scheme, &topology, Failures::none(&topology)).unwrap();
+        let broken = router(scheme, &topology, failures.clone()).unwrap();
+        let mut path = Vec::new();
+        for (source, destination) in [(0, 999), (999, 0), (700, 3), (17, 640)] {
+            whole.route(source, destination, 1, &mut path).unwrap();
+            assert_walks(&topology, source, destination, &path, &Failures::none(&topology));
+            if broken.route(source, destination, 1, &mut path).is_ok() {
+                assert_walks(&topology, source, destination, &path, &failures);
+            }
+        }
     }
 }
 
@@ -163,6 +209,10 @@ fn any_dcell() -> impl Strategy<Value = Topology> {
         Just(r#"{"family":"dcell","n":3,"k":2}"#),
         Just(r#"{"family":"dcell","n":3,"k":2,"servers":100}"#),
         Just(r#"{"family":"dcell","n":2,"k":3,"servers":700}"#),
+        // From the top down: a step that is over, DCell_2s that grow, and one that is being added.
+        Just(r#"{"family":"dcell","n":2,"k":3,"servers":156,"growth":1}"#),
+        Just(r#"{"family":"dcell","n":2,"k":3,"servers":210,"growth":1}"#),
+        Just(r#"{"family":"dcell","n":2,"k":3,"servers":702,"growth":1}"#),
     ]
     .prop_map(build)
 }
@@ -179,7 +229,7 @@ proptest! {
         let failures = Failures::random(&topology, kind, ratio, seed);
         let dfr = Dfr::new(&topology, failures.clone()).unwrap();
         let mut hops = Vec::new();
-        let found = dfr.hops(source, destination, &mut hops);
+        let found = dfr.hops(source, destination, seed, &mut hops);
         let mut single = Vec::new();
         prop_assert!(dcell_routing(&shape, source, destination, &mut single));
         if failures.is_empty() {
@@ -188,13 +238,70 @@ proptest! {
         }
         if found.is_ok() {
             let mut path = Vec::new();
-            dfr.route(source, destination, 0, &mut path).unwrap();
+            dfr.route(source, destination, seed, &mut path).unwrap();
             assert_walks(&topology, source, destination, &path, &failures);
             prop_assert!(shape.path_alive(source, &hops, &failures));
         } else {
             // Where DCellRouting's own path lives, DFR has it too.
             let mut path = Vec::new();
             prop_assert!(router("dcell", &topology, failures.clone()).unwrap().route(source, destination, 0, &mut path).is_err());
+        }
+    }
+
+    /// Links come from kept paths once a server has sent many flows: they are those of the hops.
+    #[test]
+    fn kept_paths_are_those_of_the_hops(topology in any_dcell(), (kind, ratio, seed) in any_failures(), from: u32) {
+        let shape = Shape::new(&topology).unwrap();
+        let failures = Failures::random(&topology, kind, ratio, seed);
+        let dfr = Dfr::new(&topology, failures.clone()).unwrap();
+        let single = router("dcell", &topology, failures.clone()).unwrap();
+        let source = from % shape.servers();
+        let flow = |number: u32| Flow { source, destination: number.wrapping_mul(2_654_435_761) % shape.servers(), seed: number.into() };
+        let flows: Vec<Flow> = (0..1000).map(flow).collect();
+        let (mut batch, mut plain) = (Routed::default(), Routed::default());
+        dfr.route_batch(&flows, &mut batch);
+        single.route_batch(&flows, &mut plain);
+        let (mut starts, mut hops, mut links) = ([0, 0], Vec::new(), Vec::new());
+        for (place, flow) in flows.iter().enumerate() {
+            links.clear();
+            if dfr.hops(flow.source, flow.destination, flow.seed, &mut hops).is_ok() {
+                shape.push_links(source, &hops, &mut links);
+            }
+            prop_assert_eq!(&batch.links[starts[0]..batch.ends[place] as usize], &links[..]);
+            hops.clear();
+            links.clear();
+            let alive = !failures.node_failed(source)
+                && !failures.node_failed(flow.destination)
+                && dcell_routing(&shape, source, flow.destination, &mut hops)
+                && shape.path_alive(source, &hops, &failures);
+            if alive {
+                shape.push_links(source, &hops, &mut links);
+            }
+            prop_assert_eq!(&plain.links[starts[1]..plain.ends[place] as usize], &links[..]);
+            starts = [batch.ends[place] as usize, plain.ends[place] as usize];
+        }
+    }
+
+    /// Where each server decides for itself, hops are live and end where they should; without failures they are those of
+    /// DCellRouting, and inside a DCell_1 as many as those of a walk.
+    #[test]
+    fn dfr_by_tables_is_valid(topology in any_dcell(), (kind, ratio, seed) in any_failures(), ends in any::<(u32, u32)>()) {
+        let shape = Shape::new(&topology).unwrap();
+        let (source, destination) = (ends.0 % shape.servers(), ends.1 % shape.servers());
+        let failures = Failures::random(&topology, kind, ratio, seed);
+        let dfr = Dfr::new(&topology, failures.clone()).unwrap();
+        let (mut hops, mut walked) = (Vec::new(), Vec::new());
+        let found = dfr.hops_by_tables(source, destination, &mut hops);
+        let walks = dfr.hops(source, destination, seed, &mut walked);
+        if failures.is_empty() {
+            prop_assert_eq!(&hops, &walked);
+        }
+        if shape.k() <= 1 {
+            prop_assert_eq!((found.is_ok(), hops.len()), (walks.is_ok(), walked.len()));
+        }
+        if found.is_ok() {
+            prop_assert!(shape.path_alive(source, &hops, &failures));
+            prop_assert_eq!(hops.last().map_or(source, |hop| hop.server), destination);
         }
     }
 
@@ -206,7 +313,7 @@ proptest! {
         let (source, destination) = (ends.0 % 20, ends.1 % 20);
         prop_assume!(!failures.node_failed(source) && !failures.node_failed(destination));
         let mut hops = Vec::new();
-        let found = Dfr::new(&topology, failures.clone()).unwrap().hops(source, destination, &mut hops);
+        let found = Dfr::new(&topology, failures.clone()).unwrap().hops(source, destination, seed, &mut hops);
         let distance = Shortest::new(&topology, failures, Choice::First).half_hops(source)[destination as usize];
         prop_assert_eq!(found.is_ok(), distance != u16::MAX);
         if found.is_ok() {
@@ -221,7 +328,7 @@ proptest! {
         let source = source % shape.servers();
         let failures = Failures::random(&topology, kind, ratio, seed);
         prop_assume!(!failures.node_failed(source));
-        let broadcast = dcell_broadcast(&shape, source, shape.k, &failures);
+        let broadcast = dcell_broadcast(&shape, source, shape.k(), &failures);
         let distance = Shortest::new(&topology, failures.clone(), Choice::First).half_hops(source);
         let mut reached = std::collections::BTreeSet::from([source]);
         for delivery in &broadcast.deliveries {

@@ -89,10 +89,11 @@ proptest! {
                 prop_assert_eq!(routed, Err(NoPath::NotFound));
                 prop_assert!(path.is_empty());
             }
-            let complete = matches!(scheme.name, "shortest" | "ecmp" | "wcmp" | "tree" | "fat-tree" | "bsr");
+            let complete = matches!(scheme.name, "shortest" | "ecmp" | "wcmp" | "tree" | "fat-tree" | "leaf-spine" | "bsr");
             if complete && reachable && !failures.node_failed(source) {
-                // A fat-tree may still join two servers by a longer way than its shortest up-paths.
-                prop_assert!(routed.is_ok() || scheme.name == "fat-tree", "{} misses a path", scheme.name);
+                // These may still join two servers by a longer way than their shortest up-paths.
+                let upwards = matches!(scheme.name, "fat-tree" | "leaf-spine");
+                prop_assert!(routed.is_ok() || upwards, "{} misses a path", scheme.name);
                 if matches!(scheme.name, "shortest" | "ecmp" | "wcmp" | "tree") {
                     prop_assert_eq!(half_hops(&topology, &path), distance[destination as usize]);
                 }
@@ -181,4 +182,43 @@ fn a_last_fat_tree_path_is_found_by_listing() {
         cubeyard_routing::Router::route(&cut, 0, far, 5, &mut path),
         Err(NoPath::NotFound)
     );
+}
+
+/// The layers that a flow climbs, by the definition: to the least at which both servers are below one switch.
+fn climb(half: u32, layers: u32, source: u32, destination: u32) -> usize {
+    let (mut a, mut b) = (source / half, destination / half);
+    let mut climb = 0;
+    while a != b && climb + 1 < layers {
+        (a, b) = (a / half, b / half);
+        climb += 1;
+    }
+    climb as usize
+}
+
+#[test]
+fn a_fat_tree_climbs_no_higher_than_it_must() {
+    for (ports, layers, servers) in [
+        (2, 1, 2),
+        (2, 4, 2),
+        (4, 3, 16),
+        (6, 3, 54),
+        (6, 3, 21),
+        (8, 5, 2048),
+        (10, 2, 50),
+        (12, 1, 12),
+    ] {
+        let json =
+            format!(r#"{{"family":"fat_tree","ports":{ports},"layers":{layers},"servers":{servers}}}"#);
+        let topology = build(&json);
+        let router = router("fat-tree", &topology, Failures::none(&topology)).unwrap();
+        let mut path = Vec::new();
+        let step = (servers / 60).max(1);
+        for source in (0..servers).step_by(step as usize) {
+            for destination in (0..servers).filter(|&other| other != source) {
+                router.route(source, destination, 7, &mut path).unwrap();
+                let expected = 2 * climb(ports / 2, layers, source, destination) + 2;
+                assert_eq!(path.len(), expected, "{json}: {source} to {destination}");
+            }
+        }
+    }
 }

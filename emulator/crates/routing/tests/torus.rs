@@ -214,8 +214,8 @@ proptest! {
         let mut failures = Failures::random(&topology, FailureKind::Server, ratio, seed);
         let extra = extra % 60;
         let before: Vec<_> = {
-            let map = KeyMap::new(&shape, &failures);
-            (0..60).map(|home| map.server_of(key, home)).collect()
+            let map = KeyMap::new(&shape);
+            (0..60).map(|home| map.server_of(&shape, key, home, |server| !failures.node_failed(server))).collect()
         };
         for (home, server) in before.iter().enumerate() {
             let server = server.unwrap();
@@ -224,9 +224,9 @@ proptest! {
         }
         prop_assume!(!failures.node_failed(extra) && failures.nodes().len() < 59);
         failures.fail_node(extra);
-        let map = KeyMap::new(&shape, &failures);
+        let map = KeyMap::new(&shape);
         for (home, &old) in before.iter().enumerate() {
-            let new = map.server_of(key, home as u32);
+            let new = map.server_of(&shape, key, home as u32, |server| !failures.node_failed(server));
             prop_assert!(new.is_some_and(|server| !failures.node_failed(server)));
             prop_assert!(old == Some(extra) || new == old);
         }
@@ -235,20 +235,18 @@ proptest! {
 
 #[test]
 fn ties_among_heirs_spread() {
-    let (topology, shape) = camcube();
-    let mut failures = Failures::none(&topology);
-    failures.fail_node(4321);
-    let map = KeyMap::new(&shape, &failures);
+    let (_, shape) = camcube();
+    let map = KeyMap::new(&shape);
+    let alive = |server: u32| server != 4321;
     let mut heirs = std::collections::BTreeMap::new();
     for key in 0..6000 {
-        *heirs.entry(map.server_of(key, 4321).unwrap()).or_insert(0) += 1;
+        *heirs
+            .entry(map.server_of(&shape, key, 4321, alive).unwrap())
+            .or_insert(0) += 1;
     }
     assert_eq!(heirs.len(), 6);
     assert!(heirs.values().all(|keys| (850..1150).contains(keys)), "{heirs:?}");
-    for server in 0..8000 {
-        failures.fail_node(server);
-    }
-    assert_eq!(KeyMap::new(&shape, &failures).server_of(1, 4321), None);
+    assert_eq!(map.server_of(&shape, 1, 4321, |_| false), None);
 }
 
 #[test]
@@ -274,5 +272,45 @@ proptest! {
         let hops = f64::from(shape.distance(0, destination));
         prop_assert!(flow.delivered >= 1.0 - 1e-9 && flow.delivered <= ways as f64 + 1e-9);
         prop_assert!(flow.carried >= flow.delivered * hops - 1e-9 && flow.carried <= ways as f64 * hops + 1e-9);
+    }
+}
+
+proptest! {
+    /// The fast walk keeps offsets and ways from hop to hop; here they are found anew at each hop.
+    #[test]
+    fn the_routing_service_takes_a_random_link_of_those_that_come_nearer(
+        sizes in prop::array::uniform3(prop_oneof![4 => 1u32..7, 1 => 40u32..50]),
+        flow: u64,
+        ends in [0.0..1.0f64, 0.0..1.0],
+        ties in prop_oneof![Just(Ties::Up), Just(Ties::Both)],
+    ) {
+        prop_assume!(sizes.iter().product::<u32>() > 1);
+        let [x, y, z] = sizes;
+        let topology = build(&format!(r#"{{"family":"torus3d","x":{x},"y":{y},"z":{z}}}"#));
+        let shape = Shape::new(&topology).unwrap();
+        let [source, destination] = ends.map(|share| (share * f64::from(shape.servers())) as u32);
+        let router = Multipath::with_ties(&topology, Failures::none(&topology), ties).unwrap();
+        let mut path = Vec::new();
+        router.route(source, destination, flow, &mut path).unwrap();
+        let mut draws = Draws::new(flow);
+        let (mut at, mut expected) = (source, Vec::new());
+        let mut fraction = 0;
+        while at != destination {
+            if expected.len().is_multiple_of(20) {
+                fraction = u128::from(draws.next_bits());
+            }
+            let ways: Vec<(usize, bool)> = (0..3)
+                .flat_map(|axis| [(axis, true), (axis, false)])
+                .filter(|&(axis, up)| shape.nearer(at, destination, axis, ties)[usize::from(!up)])
+                .collect();
+            // The whole part of choices times a fraction of 64 bits chooses; the rest is the next fraction.
+            let product = fraction * ways.len() as u128;
+            fraction = product & u128::from(u64::MAX);
+            let (axis, up) = ways[(product >> 64) as usize];
+            let (next, directed) = shape.step(at, axis, up);
+            expected.push(directed);
+            at = next;
+        }
+        prop_assert_eq!(path, expected);
     }
 }

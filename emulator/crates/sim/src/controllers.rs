@@ -7,8 +7,8 @@
 use std::sync::atomic::Ordering;
 
 use cubeyard_routing::subways::{
-    DetourLimits, DetourRouting, LinkWeights, RackDetours, Racks, SubwaysRouting, plan_detours,
-    rebind_probabilities,
+    BoundLink, DetourLimits, DetourRouting, LinkWeights, RackDetours, Racks, SubwaysRouting, plan_detours,
+    rebind,
 };
 use cubeyard_routing::{DirectedLink, Failures};
 use cubeyard_topology::Topology;
@@ -22,8 +22,6 @@ use crate::paths::Paths;
 const ROUNDS: usize = 32;
 /// Settled when no weight moves by more.
 const SETTLED: f64 = 1e-3;
-/// The text's c.
-const AGGRESSIVENESS: f64 = 0.5;
 /// More of its uplinks makes a ToR hot.
 const HOT: f64 = 0.6;
 /// Two servers relay at most, and detours take 60 % of what is left. `[subways §6, §8.1]`
@@ -68,7 +66,7 @@ impl<'a> Controllers<'a> {
         seed: u64,
         progress: &Progress,
     ) -> Result<Option<SubwaysRouting>, Cancelled> {
-        let weights = self.settle(flows, seed, progress)?;
+        let weights = self.settle_drawn(flows, seed, progress)?;
         Ok(self.by_weights(&weights))
     }
 
@@ -79,7 +77,7 @@ impl<'a> Controllers<'a> {
         seed: u64,
         progress: &Progress,
     ) -> Result<Option<DetourRouting>, Cancelled> {
-        let mut weights = self.settle(flows, seed, progress)?;
+        let mut weights = self.settle_drawn(flows, seed, progress)?;
         let Some(straight) = self.by_weights(&weights) else {
             return Ok(None);
         };
@@ -105,19 +103,28 @@ impl<'a> Controllers<'a> {
         SubwaysRouting::by_link(self.topology, self.failures.clone(), weights)
     }
 
-    fn settle(&self, flows: &Flows, seed: u64, progress: &Progress) -> Result<LinkWeights, Cancelled> {
-        let links = self.topology.links().len();
-        let mut weights = LinkWeights {
-            source: vec![1.0; links],
-            destination: vec![1.0; links],
-        };
-        let mut best = (0.0, weights.clone());
-        for _ in 0..ROUNDS {
-            let Some(router) = self.by_weights(&weights) else {
-                break;
+    /// Settled weights for flows that draw their links by them.
+    fn settle_drawn(&self, flows: &Flows, seed: u64, progress: &Progress) -> Result<LinkWeights, Cancelled> {
+        let links = self.topology.links();
+        self.settle(|weights| {
+            let Some(router) = self.by_weights(weights) else {
+                return Ok(LinkFlows::empty(links.len() * 2));
             };
             progress.total.fetch_add(flows.len(), Ordering::Relaxed);
-            let load = count_links(&router, flows, links * 2, &[], seed, progress)?;
+            count_links(&router, flows, links.len() * 2, &[], seed, progress)
+        })
+    }
+
+    /// The weights of the best round: that whose fullest link leaves a flow most. `load` routes all flows by given weights
+    /// and counts them; its error ends the rounds.
+    pub fn settle<E>(
+        &self,
+        mut load: impl FnMut(&LinkWeights) -> Result<LinkFlows, E>,
+    ) -> Result<LinkWeights, E> {
+        let mut weights = LinkWeights::equal(self.topology);
+        let mut best = (0.0, weights.clone());
+        for _ in 0..ROUNDS {
+            let load = load(&weights)?;
             let least = self.least_share(&load);
             if least > best.0 {
                 best = (least, weights.clone());
@@ -161,17 +168,18 @@ impl<'a> Controllers<'a> {
                 &mut weights.destination
             };
             for links in self.links_by_server() {
-                let tor = |link: &usize| self.racks.tor_of(self.topology.links().b[*link]);
-                let column = |of: &dyn Fn(&usize) -> f64| links.iter().map(of).collect::<Vec<f64>>();
+                let tor = |link: usize| self.racks.tor_of(self.topology.links().b[link]);
                 let total: f64 = links.iter().map(|&link| side_weights[link]).sum();
-                let shares = column(&|&link| side_weights[link] / total);
-                let probabilities = rebind_probabilities(
-                    &column(&|link| capacity[tor(link)]),
-                    &column(&|link| density[tor(link)] / fullest),
-                    &shares,
-                    &vec![1.0; links.len()],
-                    AGGRESSIVENESS,
-                );
+                let shares: Vec<f64> = links.iter().map(|&link| side_weights[link] / total).collect();
+                let bound = links.iter().zip(&shares).map(|(&link, &share)| BoundLink {
+                    tor_capacity: capacity[tor(link)],
+                    tor_utilisation: density[tor(link)] / fullest,
+                    weight: share,
+                    // Many flows split as their weights say.
+                    carried: share,
+                    rate: 1.0,
+                });
+                let probabilities = rebind(&bound.collect::<Vec<_>>());
                 for ((&link, new), old) in links.iter().zip(probabilities).zip(shares) {
                     moved |= (new - old).abs() > SETTLED;
                     side_weights[link] = new;

@@ -11,7 +11,7 @@ use crate::flows::{Batches, Flows};
 /// Flows in one piece of parallel work: enough to hide the hand-over, few enough to cancel promptly.
 const CHUNK_FLOWS: u64 = 16_384;
 
-/// What to tell, and ask, whoever waits.
+/// What a computation shares with the thread that waits for it.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// Units of work done so far.
@@ -20,12 +20,12 @@ pub struct Progress {
     pub total: AtomicU64,
     /// Set from outside to stop soon.
     pub cancelled: AtomicBool,
-    /// What can be shown already, as a JSON document, until somebody takes it; a later one replaces it.
+    /// The newest partial result as a JSON document, until it is taken.
     pub partial: Mutex<Option<String>>,
 }
 
 impl Progress {
-    /// Takes what can be shown already, if that is news.
+    /// Takes the newest partial result, unless it has been taken.
     pub fn take_partial(&self) -> Option<String> {
         self.slot().take()
     }
@@ -90,7 +90,8 @@ impl LinkFlows {
                 for &link in path {
                     self.per_directed_link[link as usize] += 1;
                 }
-                self.see_length(path, into_server);
+                self.longest_links = self.longest_links.max(path.len() as u32);
+                self.see_hops(path, into_server);
             }
             Err(reason) => self.drop_flow(reason),
         }
@@ -106,16 +107,17 @@ impl LinkFlows {
         for &(_, reason) in &routed.dropped {
             self.drop_flow(reason);
         }
-        let mut start = 0;
+        let (mut start, mut longest) = (0, 0);
         for &end in &routed.ends {
-            self.see_length(&routed.links[start..end as usize], into_server);
-            start = end as usize;
+            longest = longest.max(end - start);
+            self.see_hops(&routed.links[start as usize..end as usize], into_server);
+            start = end;
         }
+        self.longest_links = self.longest_links.max(longest);
     }
 
     #[inline]
-    fn see_length(&mut self, path: &[DirectedLink], into_server: &[bool]) {
-        self.longest_links = self.longest_links.max(path.len() as u32);
+    fn see_hops(&mut self, path: &[DirectedLink], into_server: &[bool]) {
         if !into_server.is_empty() {
             let entered = path.iter().filter(|&&link| into_server[link as usize]);
             self.most_hops = self.most_hops.max(entered.count() as u32);

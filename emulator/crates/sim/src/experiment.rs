@@ -2,10 +2,12 @@
 
 use cubeyard_topology::Finding;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::engine::EngineKind;
 use crate::faults::Fault;
-use crate::workload::Workload;
+use crate::packet::settings::Settings;
+use crate::workload::{Traffic, Workload};
 
 /// The seed of an experiment that gives none.
 pub const DEFAULT_SEED: u64 = 7;
@@ -14,22 +16,22 @@ pub const DEFAULT_SEED: u64 = 7;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// The plan or a reference to it, for whoever keeps experiments.
+    /// The plan or a reference to it, for programs that store experiments.
     #[serde(default, skip_serializing)]
     pub plan: Option<Value>,
-    /// What the experiment is called, for whoever keeps experiments.
+    /// What the experiment is called, for programs that store experiments.
     #[serde(default, skip_serializing)]
     pub name: Option<String>,
     /// Who sends to whom.
     #[serde(default = "all_to_all")]
-    pub workload: Workload,
+    pub workload: Traffic,
     /// The routing scheme; the paper's own for the family when left out.
     #[serde(default)]
     pub routing: Option<String>,
     /// What fails.
     #[serde(default)]
     pub faults: Vec<Fault>,
-    /// Which engine computes it: `flow`.
+    /// Which engine computes it.
     #[serde(default)]
     pub engine: EngineKind,
     /// The rate of every link in Gb/s, instead of the plan's.
@@ -50,9 +52,18 @@ pub struct Experiment {
     /// Whether to give the rate of every flow (with `max_min`), up to [`MAX_LISTED_RATES`] flows.
     #[serde(default)]
     pub flow_rates: bool,
+    /// Settings of the packet engine, which no other engine takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet: Option<Settings>,
 }
 
-/// Up to this many flows, max-min rates are worked out unasked: it takes a moment.
+/// The greatest rate of a link in Gb/s, as in plans; rates of all flows together stay finite.
+pub const MAX_LINK_GBPS: f64 = 1e6;
+
+/// The greatest size of a flow in gigabits.
+pub const MAX_FLOW_GIGABITS: f64 = 1e12;
+
+/// Up to this many flows, max-min rates are computed by default: it takes a moment.
 pub const AUTO_RATES_FLOWS: u64 = 100_000;
 
 /// Flows whose rates are listed one by one.
@@ -61,17 +72,8 @@ pub const MAX_LISTED_RATES: u64 = 1_000_000;
 /// Flows whose ends in time are worked out: each step of the run is a filling of its own.
 pub const MAX_TIMED_FLOWS: u64 = 200_000;
 
-/// The engines that take an experiment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EngineKind {
-    /// Flows as fluids.
-    #[default]
-    Flow,
-}
-
-fn all_to_all() -> Workload {
-    Workload::AllToAll
+fn all_to_all() -> Traffic {
+    Workload::AllToAll.into()
 }
 
 fn default_seeds() -> Vec<u64> {
@@ -112,22 +114,43 @@ impl Experiment {
         }
     }
 
+    /// What a flow of weight 1 sends, in gigabits, if the experiment says so: as such, or in the workload's bytes.
+    pub fn flow_size_gigabits(&self) -> Option<f64> {
+        self.flow_gigabits
+            .or(self.workload.bytes.map(|bytes| bytes as f64 * 8e-9))
+    }
+
     fn check(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
-        for (field, value) in [
-            ("link_gbps", self.link_gbps),
-            ("flow_gigabits", self.flow_gigabits),
+        for (field, value, most) in [
+            ("link_gbps", self.link_gbps, MAX_LINK_GBPS),
+            ("flow_gigabits", self.flow_gigabits, MAX_FLOW_GIGABITS),
         ] {
-            if let Some(value) = value.filter(|value| !(value.is_finite() && *value > 0.0)) {
+            if let Some(value) = value.filter(|&value| !(value > 0.0 && value <= most)) {
                 findings.push(
                     Finding::error(
-                        "not-positive",
+                        "out-of-range",
                         field,
-                        format!("{field} is {value}; it must be above 0."),
-                        "Give a number above 0, or leave it out.",
+                        format!("{field} is {value:e}; it must be above 0 and at most {most:e}."),
+                        "Give a number in these limits, or leave it out.",
                     )
                     .with_value(value)
-                    .with_limit(0),
+                    .with_limit(most),
+                );
+            }
+        }
+        if let Some(settings) = &self.packet {
+            findings.extend(settings.check());
+            if self.engine != EngineKind::Packet {
+                findings.push(
+                    Finding::error(
+                        "packet-settings",
+                        "packet",
+                        "packet is given, but the engine is not packet.",
+                        "Leave it out, or choose the engine packet.",
+                    )
+                    .with_value(json!(self.engine))
+                    .with_limit("packet"),
                 );
             }
         }

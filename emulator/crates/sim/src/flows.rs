@@ -103,6 +103,31 @@ impl Flows {
     }
 }
 
+impl Flows {
+    /// Calls `visit` with the index, source and destination of each flow of a range, which is within [`Flows::len`]: as
+    /// [`Flows::flow`] gives them, without a division a flow in an all-to-all.
+    #[inline]
+    fn for_each(&self, range: Range<u64>, mut visit: impl FnMut(u64, NodeId, NodeId)) {
+        if self.pattern != Pattern::AllToAll {
+            for index in range {
+                let (source, destination) = self.flow(index);
+                visit(index, source, destination);
+            }
+            return;
+        }
+        let others = (self.members.len() as u64).saturating_sub(1).max(1);
+        let (mut source, mut rest) = ((range.start / others) as usize, (range.start % others) as usize);
+        for index in range {
+            let destination = self.members[rest + usize::from(rest >= source)];
+            visit(index, self.members[source], destination);
+            rest += 1;
+            if rest as u64 == others {
+                (source, rest) = (source + 1, 0);
+            }
+        }
+    }
+}
+
 /// Flows routed at a time: enough to hide the call, few enough for their links to stay in the nearest cache.
 const BATCH_FLOWS: u64 = 512;
 
@@ -126,17 +151,45 @@ impl Batches {
     ) {
         for first in range.clone().step_by(BATCH_FLOWS as usize) {
             self.flows.clear();
-            self.flows
-                .extend((first..(first + BATCH_FLOWS).min(range.end)).map(|index| {
-                    let (source, destination) = flows.flow(index);
-                    Flow {
+            flows.for_each(
+                first..(first + BATCH_FLOWS).min(range.end),
+                |index, source, destination| {
+                    self.flows.push(Flow {
                         source,
                         destination,
                         seed: mix(seed ^ mix(index)),
-                    }
-                }));
+                    });
+                },
+            );
             router.route_batch(&self.flows, &mut self.routed);
             visit(first, &self.routed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_flows_of_a_range_are_those_of_its_indexes(
+            members in 0u32..20,
+            pattern in prop_oneof![
+                Just(Pattern::AllToAll),
+                Just(Pattern::Permutation { seed: 3 }),
+                Just(Pattern::RandomPairs { count: 50, seed: 4 }),
+            ],
+            cuts in [0.0..1.0f64, 0.0..1.0],
+        ) {
+            let flows = Flows::new((0..members).map(|member| 2 * member + 1).collect(), pattern);
+            let [start, end] = cuts.map(|cut| (cut * (flows.len() + 1) as f64) as u64);
+            let mut seen = Vec::new();
+            flows.for_each(start..end, |index, source, destination| seen.push((index, (source, destination))));
+            let each: Vec<_> = (start..end).map(|index| (index, flows.flow(index))).collect();
+            prop_assert_eq!(seen, each);
         }
     }
 }

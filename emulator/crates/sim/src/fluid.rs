@@ -1,4 +1,4 @@
-//! Flows in time: every flow has a size, rates are max-min fair at every moment, and are worked out anew whenever
+//! Flows in time: every flow has a size, rates are max-min fair at every moment, and are computed again whenever
 //! flows end.
 
 use std::sync::atomic::Ordering;
@@ -62,7 +62,8 @@ pub fn run(
             return Err(Cancelled);
         }
         let rates = max_min_rates(&subset(paths, &running), capacity);
-        done.total_rate.push((now_secs, rates.iter().sum()));
+        done.total_rate
+            .push((now_secs, rates.iter().fold(0.0, |total, rate| total + rate)));
         let step_secs = running
             .iter()
             .zip(&rates)

@@ -9,7 +9,7 @@ use crate::count::{Cancelled, Progress};
 /// Distances over ordered pairs of distinct live servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distances {
-    /// Pairs at each distance, in the unit asked for; entry 0 is always 0.
+    /// Pairs at each distance, in the unit of the search; entry 0 is always 0.
     pub pairs_at: Vec<u64>,
     /// Pairs without a path between them.
     pub unreachable: u64,
@@ -54,14 +54,14 @@ impl Distances {
 
 /// Distances between all live servers, every link counted, around failures.
 ///
-/// Servers forward where the family's servers do (`relays`). Searches of 64 sources share each pass over the
+/// Servers forward where the family's servers do. Searches of 64 sources share each pass over the
 /// links; batches run in parallel, and the counts are whole numbers, so threads do not show in the result.
 pub fn all_pairs_links(
     topology: &Topology,
     failures: &Failures,
     progress: &Progress,
 ) -> Result<Distances, Cancelled> {
-    let relays = relays(topology);
+    let relays = topology.servers_relay();
     let csr = live_adjacency(topology, failures);
     let live: Vec<NodeId> = (0..topology.server_count())
         .filter(|&server| !failures.node_failed(server))
@@ -88,11 +88,6 @@ pub fn all_pairs_links(
     }
 }
 
-/// Whether servers forward for others: not in trees of switches.
-pub fn relays(topology: &Topology) -> bool {
-    matches!(topology.spec().family(), "bcube" | "dcell" | "torus3d")
-}
-
 /// The adjacency without what has failed.
 fn live_adjacency(topology: &Topology, failures: &Failures) -> Csr {
     let whole = topology.adjacency();
@@ -116,6 +111,46 @@ fn live_adjacency(topology: &Topology, failures: &Failures) -> Csr {
         live.offsets.push(live.neighbours.len() as u32);
     }
     live
+}
+
+/// Hops between servers (crossing a mini-switch is part of one) from some live servers to all, around failures: a sample
+/// where all pairs are too many. `unreachable` counts live servers only.
+pub fn hops_from(topology: &Topology, failures: &Failures, sources: &[NodeId]) -> Distances {
+    let servers = topology.server_count();
+    let csr = between_servers(topology, failures);
+    let live = (0..servers)
+        .filter(|&server| !failures.node_failed(server))
+        .count() as u64;
+    let batches = sources.chunks(64).map(|batch| {
+        let mut found = from_sources(&csr, servers, true, batch);
+        found.unreachable = batch.len() as u64 * (live - 1) - found.pairs();
+        found
+    });
+    batches.fold(Distances::default(), |all, batch| all.merge(&batch))
+}
+
+/// Which live servers are one hop from each other: by a link, or over a switch.
+fn between_servers(topology: &Topology, failures: &Failures) -> Csr {
+    let live = live_adjacency(topology, failures);
+    let servers = topology.server_count();
+    let mut near = Csr {
+        offsets: vec![0],
+        neighbours: Vec::with_capacity(live.neighbours.len()),
+        links: Vec::new(),
+    };
+    for server in 0..servers {
+        for &neighbour in live.neighbours_of(server) {
+            if neighbour < servers {
+                near.neighbours.push(neighbour);
+            } else {
+                let others = live.neighbours_of(neighbour).iter();
+                near.neighbours
+                    .extend(others.filter(|&&other| other < servers && other != server));
+            }
+        }
+        near.offsets.push(near.neighbours.len() as u32);
+    }
+    near
 }
 
 fn from_sources(csr: &Csr, server_count: u32, relays: bool, sources: &[NodeId]) -> Distances {

@@ -1,29 +1,41 @@
-//! What a network carries: workloads as flows, the load they put on links, fair rates, and what
-//! failures leave of them.
+//! What a network carries: workloads as flows, the load they put on links, fair rates, and what failures leave of them.
+//!
+//! Inside: the description of an experiment (`experiment`, `workload`, `faults`), the engines that compute one (`engine`
+//! with `flow/` as the first), and what engines are made of: routing schemes with their load-aware choices (`scheme`,
+//! `greedy`, `widest`, `controllers`), paths and link loads (`paths`, `count`, `hops`), rates (`maxmin`, over given paths `given_paths`, of flows through routers `routed`) and times (`fluid`,
+//! `rack_fluid/`). `figures/` computes the published figures with the same parts.
+//!
+//! Everything is deterministic: each random choice comes from the experiment's seed and the number of what is drawn.
+//!
+//! Not here: real packets. An emulation takes the same description, but runs outside this library.
 
 pub mod controllers;
 pub mod count;
 pub mod degraded;
 pub mod delivery;
+pub mod engine;
 pub mod experiment;
 pub mod faults;
 pub mod figures;
+pub mod flow;
 pub mod flows;
 pub mod fluid;
+pub mod given_paths;
 pub mod greedy;
 pub mod hops;
 pub mod maxmin;
 pub mod network;
-pub mod outline;
+pub mod packet;
 pub mod paths;
-pub mod predict;
 pub mod rack_fluid;
+pub mod routed;
 pub mod scheme;
 pub mod widest;
 pub mod workload;
 
 pub use count::{Cancelled, Progress};
+pub use engine::{ENGINES, Engine, EngineKind, Frame, PredictError, engines_json};
 pub use experiment::Experiment;
+pub use flow::outline::outline;
+pub use flow::predict;
 pub use network::Network;
-pub use outline::outline;
-pub use predict::{PredictError, predict};

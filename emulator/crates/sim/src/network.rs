@@ -1,4 +1,4 @@
-//! The network that an experiment runs on: a topology, and where its servers stand when somebody asks.
+//! The network that an experiment runs on: a topology, and on first use the racks of its plan.
 
 use std::sync::OnceLock;
 
@@ -57,6 +57,15 @@ impl Network {
         (0..links.len() * 2)
             .map(|directed| asked.unwrap_or_else(|| links.rate_bits_per_sec(directed / 2) / 1e9))
             .collect()
+    }
+
+    /// The capacity of every directed link in Gb/s where the slowest has so much, and the others are as many times faster
+    /// as they are planned.
+    pub fn scaled_gbps(&self, slowest_gbps: f64) -> Vec<f64> {
+        let links = self.topology.links();
+        let slowest = links.slowest_bits_per_sec();
+        let of = |directed: usize| links.rate_bits_per_sec(directed / 2) / slowest * slowest_gbps;
+        (0..links.len() * 2).map(of).collect()
     }
 
     /// The racks of the plan's layout, in the plan's order.

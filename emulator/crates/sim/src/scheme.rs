@@ -1,8 +1,9 @@
 //! Routing schemes by name, and how their paths are chosen: each flow for itself, flow after flow by load, or with weights that
 //! controllers set by the load of all.
 
-use cubeyard_routing::subways::{ADAPTIVE, DETOUR};
-use cubeyard_routing::{Failures, MultipathRouter, Router, default_for, names_for, router};
+use cubeyard_routing::{
+    Failures, MultipathRouter, PathChoice, Router, default_for, names_for, router, scheme,
+};
 use cubeyard_topology::{Finding, Topology, TopologySpec};
 
 use crate::controllers::Controllers;
@@ -11,9 +12,6 @@ use crate::flows::Flows;
 use crate::greedy;
 use crate::paths::Paths;
 use crate::widest::Widest;
-
-/// BSR by itself, and as one that names its good paths to a caller who knows the load.
-const PROBING: [&str; 2] = ["bsr", "bsr-greedy"];
 
 /// The scheme of this name, checked without making it; the family's own when there is none.
 ///
@@ -41,9 +39,10 @@ fn unknown(name: &str, family: &str, valid: &[&str]) -> Vec<Finding> {
 /// A routing scheme on one topology with one set of failures.
 pub struct Scheme<'a> {
     router: Box<dyn Router>,
+    choice: PathChoice,
     /// By directed link, in any one unit.
     capacity: Vec<f64>,
-    /// Who set its weights by the flows' load, where somebody does.
+    /// What sets its weights and detours by the flows' load, for the schemes that have such controllers.
     controllers: Option<Controllers<'a>>,
 }
 
@@ -65,7 +64,7 @@ impl<'a> Scheme<'a> {
     }
 
     /// The same with a capacity for every directed link, in any one unit: schemes that follow the load or probe their
-    /// paths go by them.
+    /// paths use it.
     ///
     /// # Errors
     /// As of [`Scheme::new`].
@@ -75,24 +74,31 @@ impl<'a> Scheme<'a> {
         failures: Failures,
         capacity: Vec<f64>,
     ) -> Result<Scheme<'a>, Vec<Finding>> {
-        let name = name.unwrap_or_else(|| default_for(topology.spec()));
-        let controllers = [ADAPTIVE, DETOUR]
-            .contains(&name)
-            .then(|| Controllers::new(topology, failures.clone(), &capacity))
-            .flatten();
+        let name = known(name, topology.spec())?;
+        let choice = scheme(name, topology.spec()).map_or(PathChoice::Router, |scheme| scheme.choice);
         let make = |name: &str, failures: Failures| {
             router(name, topology, failures).map_err(|error| unknown(name, error.family, &error.valid))
         };
-        let [probing, good] = PROBING;
-        let links_differ = capacity.windows(2).any(|pair| pair[0] != pair[1]);
-        let router: Box<dyn Router> = if name == probing && links_differ {
-            let drawn = make(probing, failures.clone())?;
-            Box::new(Widest::new(drawn, make(good, failures)?, &capacity))
-        } else {
-            make(name, failures)?
+        let (router, controllers): (Box<dyn Router>, _) = match choice {
+            PathChoice::Router | PathChoice::Load => (make(name, failures)?, None),
+            PathChoice::Probes { paths } => {
+                let drawn = make(name, failures.clone())?;
+                let links_differ = capacity.windows(2).any(|pair| pair[0] != pair[1]);
+                let router: Box<dyn Router> = if links_differ {
+                    Box::new(Widest::new(drawn, make(paths, failures)?, &capacity))
+                } else {
+                    drawn
+                };
+                (router, None)
+            }
+            PathChoice::Weights | PathChoice::Detours => (
+                make(name, failures.clone())?,
+                Controllers::new(topology, failures, &capacity),
+            ),
         };
         Ok(Scheme {
             router,
+            choice,
             capacity,
             controllers,
         })
@@ -105,9 +111,12 @@ impl<'a> Scheme<'a> {
 
     /// The scheme as one that chooses by the load of the flows before.
     fn by_load(&self) -> Option<&dyn MultipathRouter> {
-        self.router
-            .multipath()
-            .filter(|_| self.name().ends_with("-greedy"))
+        match self.choice {
+            PathChoice::Load => self.router.multipath(),
+            PathChoice::Router | PathChoice::Probes { .. } | PathChoice::Weights | PathChoice::Detours => {
+                None
+            }
+        }
     }
 
     /// The router for these flows: its own, or one whose weights and detours controllers have set for them.
@@ -120,7 +129,7 @@ impl<'a> Scheme<'a> {
         let Some(controllers) = &self.controllers else {
             return Ok(None);
         };
-        let boxed: Option<Box<dyn Router>> = if self.name() == DETOUR {
+        let boxed: Option<Box<dyn Router>> = if self.choice == PathChoice::Detours {
             let routing = controllers.detours(flows, seed, progress)?;
             routing.map(|routing| Box::new(routing) as Box<dyn Router>)
         } else {

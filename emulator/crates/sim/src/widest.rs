@@ -5,7 +5,7 @@ use cubeyard_routing::{DirectedLink, NoPath, PathSet, Router};
 use cubeyard_topology::NodeId;
 
 /// BSR where some links carry less: a flow keeps the path that it draws, unless another of its good paths has more
-/// bandwidth, which its probes tell it; then it takes one of those with the most. So where all links carry as much,
+/// bandwidth, which its probes measure; then it takes one of those with the most. So where all links carry as much,
 /// paths are those of BSR itself. `[bcube §4.2]`, which flows move `[ours]`
 pub struct Widest {
     drawn: Box<dyn Router>,

@@ -3,9 +3,10 @@
 
 use std::collections::VecDeque;
 
+use cubeyard_routing::shortest::{Choice, Shortest};
 use cubeyard_routing::{FailureKind, Failures};
 use cubeyard_sim::Progress;
-use cubeyard_sim::hops::{Distances, all_pairs_links, relays};
+use cubeyard_sim::hops::{Distances, all_pairs_links, hops_from};
 use cubeyard_topology::{Topology, TopologySpec};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -27,7 +28,7 @@ fn plain(topology: &Topology, failures: &Failures) -> Distances {
         let mut queue = VecDeque::from([source]);
         distance[source as usize] = 0;
         while let Some(node) = queue.pop_front() {
-            if topology.is_server(node) && node != source && !relays(topology) {
+            if topology.is_server(node) && node != source && !topology.servers_relay() {
                 continue;
             }
             for (next, link) in csr.row(node) {
@@ -77,6 +78,42 @@ proptest! {
         let failures = Failures::random(&topology, kind, ratio, seed);
         let found = all_pairs_links(&topology, &failures, &Progress::default()).unwrap();
         prop_assert_eq!(found, plain(&topology, &failures), "{}", spec);
+    }
+
+    /// In a DCell a hop is one or two links, so hops are checked against link state, whose distances count half hops.
+    #[test]
+    fn sampled_hops_are_those_of_link_state(
+        (n, k) in (2u32..5, 0u32..3).prop_filter("small", |&(n, k)| n < 3 || k < 2),
+        kind in prop_oneof![Just(FailureKind::Server), Just(FailureKind::Switch), Just(FailureKind::Link)],
+        ratio in 0.0f64..0.6,
+        seed in any::<u64>(),
+    ) {
+        let topology = build(&json!({"family": "dcell", "n": n, "k": k}));
+        let failures = Failures::random(&topology, kind, ratio, seed);
+        let servers = topology.server_count();
+        let live: Vec<u32> = (0..servers).filter(|&server| !failures.node_failed(server)).collect();
+        let sources: Vec<u32> = live.iter().copied().filter(|&server| !(seed >> (server % 64)).is_multiple_of(2)).collect();
+        let shortest = Shortest::new(&topology, failures.clone(), Choice::First);
+        let (mut pairs_at, mut unreachable) = (vec![0u64], 0);
+        for &source in &sources {
+            let half_hops = shortest.half_hops(source);
+            for &other in live.iter().filter(|&&other| other != source) {
+                match half_hops[other as usize] {
+                    u16::MAX => unreachable += 1,
+                    half => {
+                        let hops = usize::from(half / 2);
+                        if pairs_at.len() <= hops {
+                            pairs_at.resize(hops + 1, 0);
+                        }
+                        pairs_at[hops] += 1;
+                    }
+                }
+            }
+        }
+        let found = hops_from(&topology, &failures, &sources);
+        if !sources.is_empty() {
+            prop_assert_eq!(found, Distances { pairs_at, unreachable });
+        }
     }
 }
 

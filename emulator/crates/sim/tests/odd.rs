@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 use cubeyard_routing::names_for;
-use cubeyard_sim::{Experiment, Network, Progress, predict};
+use cubeyard_sim::{Experiment, Network, PredictError, Progress, predict};
 use serde_json::{Value, json};
 
 /// The least of each family, and one of each that is cut short.
@@ -107,4 +107,86 @@ fn a_zero_matrix_sends_nothing() {
             assert_eq!(answer["abt_gbps"], 0.0, "{case}");
         }
     }
+}
+
+/// Not a number of a document is minus zero: people read it as a rate below nothing.
+fn has_minus_zero(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number
+            .as_f64()
+            .is_some_and(|number| number == 0.0 && number.is_sign_negative()),
+        Value::Array(items) => items.iter().any(has_minus_zero),
+        Value::Object(fields) => fields.values().any(has_minus_zero),
+        _ => false,
+    }
+}
+
+#[test]
+fn no_flow_gives_zero_and_not_minus_zero() {
+    for spec in NETWORKS {
+        let rows = vec![vec![0; servers(spec) as usize]; servers(spec) as usize];
+        let nothing =
+            json!({"workload": {"kind": "matrix", "rows": rows}, "max_min": true, "flow_gigabits": 1});
+        for (case, answer) in answers(spec, &nothing) {
+            assert!(!has_minus_zero(&answer), "{case}: {answer}");
+        }
+    }
+}
+
+#[test]
+fn rates_and_sizes_out_of_range_are_refused() {
+    for (field, value) in [
+        ("link_gbps", 1e308),
+        ("link_gbps", 1.1e6),
+        ("flow_gigabits", 1e300),
+        ("link_gbps", 0.0),
+    ] {
+        let findings = Experiment::from_json(&json!({field: value}).to_string()).unwrap_err();
+        assert_eq!(findings[0].field, field);
+        assert!(
+            findings[0].limit.is_some() && findings[0].value.is_some(),
+            "{findings:?}"
+        );
+    }
+    let network = Network::open(NETWORKS[1]).unwrap();
+    let most = Experiment::from_json(&json!({"link_gbps": 1e6, "flow_gigabits": 1e12}).to_string()).unwrap();
+    let answer = predict(&network, &most, &Progress::default()).unwrap();
+    assert!(answer["maxmin"]["total_gbps"].as_f64().unwrap() >= 1e6);
+    assert!(answer["completion"]["last_secs"].as_f64().unwrap().is_finite());
+}
+
+#[test]
+fn failing_what_a_plan_does_not_have_is_refused() {
+    let torus = r#"{"family":"torus3d","x":3,"y":3,"z":3}"#;
+    let bcube = r#"{"family":"bcube","n":2,"k":1}"#;
+    let cases = [
+        (torus, json!({"kind": "switch", "ratio": 0.5}), "no switches"),
+        (torus, json!({"selector": "50% of switches"}), "no switches"),
+        (torus, json!({"selector": "1 switches"}), "no switches"),
+        (bcube, json!({"selector": "5 servers"}), "has 4 servers"),
+        (bcube, json!({"selector": "3 level-1 switches"}), "has 2 switches"),
+    ];
+    for (spec, target, says) in cases {
+        let network = Network::open(spec).unwrap();
+        let asked = json!({"faults": [{"target": target}]});
+        let refused = predict(
+            &network,
+            &Experiment::from_json(&asked.to_string()).unwrap(),
+            &Progress::default(),
+        );
+        let Err(PredictError::Findings(findings)) = refused else {
+            panic!("{spec} {target} was accepted");
+        };
+        assert!(
+            findings[0].field.starts_with("faults[0].target"),
+            "{}",
+            findings[0].field
+        );
+        assert!(findings[0].message.contains(says), "{}", findings[0].message);
+    }
+    // A ratio of 0 fails nothing anywhere: sweeps begin with it.
+    let network = Network::open(torus).unwrap();
+    let none = json!({"faults": [{"target": {"kind": "switch", "ratio": 0}}]});
+    let read = Experiment::from_json(&none.to_string()).unwrap();
+    assert!(predict(&network, &read, &Progress::default()).is_ok());
 }

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::family;
+use crate::spec::TopologySpec;
 
 /// The kind of value a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -203,6 +204,8 @@ pub(crate) struct Description {
     pub parameters: &'static [Parameter],
     /// Ready-made specifications as JSON text: title and specification. The first is the example.
     pub presets: &'static [(&'static str, &'static str)],
+    /// Reads the parameters; their types and ranges have been checked.
+    pub read: fn(Value) -> Result<TopologySpec, serde_json::Error>,
 }
 
 impl Description {

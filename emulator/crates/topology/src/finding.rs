@@ -15,6 +15,15 @@ pub enum Severity {
     Info,
 }
 
+/// How to keep the plan as it is, by writing down that this excess is accepted: no repair.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Acceptance {
+    /// What the button says, for example `Accept 67 %`.
+    pub label: String,
+    /// JSON merge patch (RFC 7396) that sets the limit in the plan specification, under the limit's own name.
+    pub patch: Value,
+}
+
 /// One remark on a specification: where, what, the limit, how to repair it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
@@ -31,6 +40,9 @@ pub struct Finding {
     pub hint: String,
     /// JSON merge patch (RFC 7396) on the plan specification that repairs it in one click.
     pub fix: Option<Value>,
+    /// How to accept it as it is, for limits that a planner may exceed on purpose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accept: Option<Acceptance>,
     /// The offending value, when there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
@@ -55,6 +67,7 @@ impl Finding {
             message: message.into(),
             hint: hint.into(),
             fix: None,
+            accept: None,
             value: None,
             limit: None,
         }
@@ -94,6 +107,16 @@ impl Finding {
     #[must_use]
     pub fn with_fix(mut self, patch: Value) -> Finding {
         self.fix = Some(patch);
+        self
+    }
+
+    /// Adds the way to accept it as it is.
+    #[must_use]
+    pub fn with_acceptance(mut self, label: impl Into<String>, patch: Value) -> Finding {
+        self.accept = Some(Acceptance {
+            label: label.into(),
+            patch,
+        });
         self
     }
 

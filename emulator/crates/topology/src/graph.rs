@@ -54,6 +54,12 @@ impl Links {
         self.rates_bits_per_sec[usize::from(self.rate_class[link])]
     }
 
+    /// The rate of the slowest link; infinity where there is none.
+    pub fn slowest_bits_per_sec(&self) -> f64 {
+        let rates = (0..self.len()).map(|link| self.rate_bits_per_sec(link));
+        rates.fold(f64::INFINITY, f64::min)
+    }
+
     /// Appends one link between `(node, port)` ends.
     #[inline]
     pub fn push(&mut self, a: (NodeId, u16), b: (NodeId, u16), level: u8, rate_class: u8) {

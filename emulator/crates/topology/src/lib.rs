@@ -1,17 +1,26 @@
 //! Network structures for container data centers: who is wired to whom, on which port.
 //!
-//! A [`TopologySpec`] (the papers' letters) becomes a [`Topology`]: addresses, port numbers, links in
-//! columns, a wiring [`Certificate`] that re-derives every rule, and closed-form [`StructureMetrics`].
-//! Pure and deterministic: no clock, no randomness, no IO.
+//! A [`TopologySpec`] (the papers' letters) becomes a [`Topology`]: names, port numbers, links in columns, a wiring
+//! [`Certificate`] that re-derives every rule, and closed-form [`StructureMetrics`].
+//!
+//! Inside: the specification with its checks (`spec`, `describe`, `finding`), one file or folder for each family
+//! (`family/`), address arithmetic that routing uses too (`address/`), the built structure (`topology`, `graph`, `size`,
+//! `metrics`), its certificate, parts of it (`slice`), and the catalogue of fault kinds (`faults`).
+//!
+//! Pure and deterministic: no clock, no randomness, no IO. Not here: paths, places, prices.
 
+pub mod address;
 mod bfs;
 mod certificate;
 mod describe;
 mod family;
+pub mod faults;
 mod finding;
 mod graph;
+mod host_name;
 mod metrics;
 mod size;
+mod slice;
 mod spec;
 mod topology;
 
@@ -19,9 +28,12 @@ pub use certificate::{Certificate, Check};
 pub use describe::{families, json_schema};
 pub use finding::{Finding, Severity, TopologyError};
 pub use graph::{Csr, Links, NodeId};
-pub use metrics::{Metric, StructureMetrics};
+pub use host_name::HOST_NAME_MAX_CHARACTERS;
+pub use metrics::{Metric, PathMeasure, StructureMetrics};
 pub use size::Size;
+pub use slice::{Part, Slice, SliceOfServers, SliceWithin};
 pub use spec::{
-    BcubeSpec, DcellSpec, FatTreeSpec, GbpsList, MAX_LINKS, SubwaysSpec, TopologySpec, Torus3dSpec, TreeSpec,
+    BcubeSpec, DcellGrowth, DcellSpec, FatTreeSpec, GbpsList, LeafSpineSpec, MAX_LINKS, SubwaysSpec,
+    TopologySpec, Torus3dSpec, TreeSpec,
 };
-pub use topology::{SwitchTier, Topology};
+pub use topology::{Picture, SwitchTier, Topology};

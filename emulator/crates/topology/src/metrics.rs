@@ -84,3 +84,28 @@ pub struct StructureMetrics {
     /// Share of the switch ports that have a link.
     pub switch_ports_used: Option<Metric>,
 }
+
+/// How a family's own paper counts the length of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathMeasure {
+    /// In links: switches forward, servers do not.
+    Links,
+    /// In hops from server to server, each of this many links: 1 where servers are joined directly, 2 where each hop
+    /// crosses a mini-switch. `[bcube §3.2]`
+    Hops {
+        /// Links of every hop.
+        links_each: u32,
+    },
+    /// In hops from server to server, of one or two links: a hop ends wherever a path enters a server. `[dcell §4]`
+    HopsAtServers,
+}
+
+impl PathMeasure {
+    /// The unit in documents.
+    pub fn unit(self) -> &'static str {
+        match self {
+            PathMeasure::Links => "links",
+            PathMeasure::Hops { .. } | PathMeasure::HopsAtServers => "hops",
+        }
+    }
+}

@@ -6,7 +6,7 @@ use crate::certificate::{self, Certificate};
 use crate::family::{Family, Shape};
 use crate::finding::{Finding, TopologyError};
 use crate::graph::{Csr, Links, NodeId};
-use crate::metrics::StructureMetrics;
+use crate::metrics::{PathMeasure, StructureMetrics};
 use crate::spec::TopologySpec;
 
 /// Switches of one level and role; their ids are contiguous.
@@ -14,7 +14,7 @@ use crate::spec::TopologySpec;
 pub struct SwitchTier {
     /// Level of the switches.
     pub level: u8,
-    /// `mini-switch`, `tor`, `aggregation`, `core`, `edge` or `root`.
+    /// `mini-switch`, `tor`, `aggregation`, `core`, `edge`, `root`, `leaf` or `spine`.
     pub role: &'static str,
     /// First id.
     pub first: NodeId,
@@ -28,6 +28,21 @@ pub struct SwitchTier {
     pub uplink_ports: u32,
     /// Rate of the dedicated uplinks; 0 when there are none.
     pub uplink_rate_bits_per_sec: f64,
+}
+
+/// How a diagram of the wiring arranges nodes by their digits. `[ours]`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Picture {
+    /// Servers in one row; switches of level 0 below it, those of higher levels above it.
+    Rows,
+    /// Servers that share all but their last digit around the switch with the shared digits, and such groups in a ring,
+    /// digit by digit.
+    Rings,
+    /// The last digit chooses a plane, the first two the column and the row in it.
+    Planes,
+    /// Servers in one row, switches in rows above it by level.
+    Tiers,
 }
 
 /// A structure with its addresses and links.
@@ -108,6 +123,16 @@ impl Topology {
             .filter(|tier| node - tier.first < tier.count)
     }
 
+    /// Whether servers forward for others.
+    pub fn servers_relay(&self) -> bool {
+        self.family().relays()
+    }
+
+    /// How the family's own paper counts the length of a path.
+    pub fn path_measure(&self) -> PathMeasure {
+        self.family().path_measure()
+    }
+
     /// Network ports a server has.
     pub fn server_ports(&self) -> u32 {
         self.family().server_ports()
@@ -139,7 +164,7 @@ impl Topology {
         self.links.len()
     }
 
-    /// Adjacency, built anew at each call.
+    /// Adjacency; built at each call.
     pub fn adjacency(&self) -> Csr {
         Csr::new(self.node_count(), &self.links)
     }
@@ -156,9 +181,11 @@ impl Topology {
         self.family().write_name(node, out);
     }
 
-    /// The node with this exact name.
+    /// The node with exactly this name or host name.
     pub fn node_by_name(&self, name: &str) -> Option<NodeId> {
-        let node = self.family().node_by_name(name)?;
+        let Some(node) = self.family().node_by_name(name) else {
+            return self.node_by_host_name(name);
+        };
         // Only the canonical spelling is a name: "<3,01>" or "[02]" must not find a node.
         (node < self.node_count() && self.node_name(node) == name).then_some(node)
     }
@@ -175,6 +202,11 @@ impl Topology {
     /// The address of a node, most significant digit first. Switches carry the digits of their name.
     pub fn digits(&self, node: NodeId) -> Vec<u32> {
         self.family().digits(node)
+    }
+
+    /// How a diagram arranges the nodes by their digits.
+    pub fn picture(&self) -> Picture {
+        self.family().picture()
     }
 
     /// Re-derives every rule from names, ports and closed forms, and says what was checked.

@@ -217,6 +217,16 @@ fn one_click_fixes_give_the_nearest_valid_values() {
             json!({"server_gbps":10.0}),
         ),
         (
+            json!({"family":"leaf_spine","leaves":4,"spines":0,"servers_per_leaf":2}),
+            "out-of-range",
+            json!({"spines":1}),
+        ),
+        (
+            json!({"family":"leaf_spine","leaves":4,"spines":2,"servers_per_leaf":2.5}),
+            "wrong-type",
+            json!({"servers_per_leaf":3}),
+        ),
+        (
             json!({"family":"torus3d","x":4000,"y":4000,"z":4}),
             "topology-too-large",
             json!({"x":256,"y":256,"z":4}),
@@ -290,6 +300,18 @@ fn odd_but_valid_specifications_carry_remarks() {
             "tree-more-levels",
         ),
         (
+            json!({"family":"leaf_spine","leaves":1,"spines":2,"servers_per_leaf":2}),
+            "leaf-spine-one-leaf",
+        ),
+        (
+            json!({"family":"leaf_spine","leaves":2,"spines":1,"servers_per_leaf":2}),
+            "leaf-spine-one-spine",
+        ),
+        (
+            json!({"family":"leaf_spine","leaves":4,"spines":4,"servers_per_leaf":48}),
+            "leaf-spine-oversubscribed",
+        ),
+        (
             json!({"family":"subways","type":1,"p":3,"q":30,"l":3}),
             "subways-multihoming",
         ),
@@ -311,11 +333,51 @@ fn odd_but_valid_specifications_carry_remarks() {
 }
 
 #[test]
+fn the_oversubscription_of_leaves_is_told() {
+    for (uplinks, server_gbps, ratio, sentence) in [
+        (
+            1,
+            10.0,
+            "3:1",
+            Some(
+                "Oversubscription 3:1: the servers of a leaf can send 480 Gb/s, its uplinks carry 160 Gb/s.",
+            ),
+        ),
+        (
+            1,
+            12.5,
+            "3.75:1",
+            Some(
+                "Oversubscription 3.75:1: the servers of a leaf can send 600 Gb/s, its uplinks carry 160 Gb/s.",
+            ),
+        ),
+        (3, 10.0, "1:1", None),
+        (6, 10.0, "0.5:1", None),
+    ] {
+        let topology = json!({
+            "family": "leaf_spine", "leaves": 16, "spines": 4, "servers_per_leaf": 48,
+            "uplinks_per_spine": uplinks, "server_gbps": server_gbps,
+        });
+        let spec = TopologySpec::from_json(&topology).unwrap();
+        assert_eq!(
+            spec.title(),
+            format!("Leaf-spine, 16 leaves and 4 spines, {ratio}")
+        );
+        let messages: Vec<String> = spec
+            .validate()
+            .into_iter()
+            .map(|finding| finding.message)
+            .collect();
+        assert_eq!(messages, Vec::from_iter(sentence.map(str::to_owned)));
+    }
+}
+
+#[test]
 fn descriptions_are_complete_and_presets_are_valid() {
     let Value::Array(families) = families() else {
         panic!("a list")
     };
-    assert_eq!(families.len(), 6);
+    assert_eq!(families.len(), 7);
     for family in &families {
         for key in ["family", "title", "summary", "source", "names"] {
             assert!(!family[key].as_str().unwrap().is_empty(), "{key} of {family}");
@@ -331,6 +393,18 @@ fn descriptions_are_complete_and_presets_are_valid() {
             let required = parameter["required"].as_bool().unwrap();
             let has_default = !parameter["default"].is_null() || !parameter["default_doc"].is_null();
             assert_eq!(required, !has_default, "{parameter}");
+            if !parameter["default"].is_null() {
+                let name = parameter["name"].as_str().unwrap();
+                let mut left_out = family["example"].clone();
+                left_out.as_object_mut().unwrap().remove(name);
+                let mut stated = left_out.clone();
+                stated[name] = parameter["default"].clone();
+                assert_eq!(
+                    TopologySpec::from_json(&left_out).unwrap(),
+                    TopologySpec::from_json(&stated).unwrap(),
+                    "{name} left out is its default"
+                );
+            }
         }
         assert_eq!(family["presets"][0]["spec"], family["example"]);
         for preset in family["presets"].as_array().unwrap() {
@@ -339,5 +413,5 @@ fn descriptions_are_complete_and_presets_are_valid() {
             assert_eq!(preset["spec"]["family"], family["family"]);
         }
     }
-    assert_eq!(json_schema()["oneOf"].as_array().unwrap().len(), 6);
+    assert_eq!(json_schema()["oneOf"].as_array().unwrap().len(), 7);
 }

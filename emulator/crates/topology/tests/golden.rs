@@ -35,6 +35,8 @@ const SPECS: &[&str] = &[
     r#"{"family":"fat_tree","ports":8,"layers":4,"servers":100}"#,
     r#"{"family":"tree","edge_ports":48,"servers":2048}"#,
     r#"{"family":"tree","edge_ports":4,"root_ports":4,"servers":64}"#,
+    r#"{"family":"leaf_spine","leaves":64,"spines":4,"servers_per_leaf":32}"#,
+    r#"{"family":"leaf_spine","leaves":5,"spines":2,"servers_per_leaf":3,"uplinks_per_spine":2,"server_gbps":25,"uplink_gbps":25}"#,
 ];
 
 fn shown(metric: &Metric) -> String {
@@ -191,6 +193,12 @@ fn wires_the_papers_name() {
         ),
         "<1,0> P42"
     );
+    // Two links to each spine: the second one of leaf 2 to spine 1 is its last port.
+    let leaf_spine =
+        r#"{"family":"leaf_spine","leaves":4,"spines":2,"servers_per_leaf":3,"uplinks_per_spine":2}"#;
+    assert_eq!(across(leaf_spine, "2.1", 0), "<0,2> P1");
+    assert_eq!(across(leaf_spine, "<0,2>", 6), "<1,1> P5");
+    assert_eq!(across(leaf_spine, "<1,0>", 4), "<0,2> P3");
     // p = 3: own ToR, one to the left, one to the right, around the loop.
     let subways = r#"{"family":"subways","type":1,"p":3,"q":30,"l":9}"#;
     assert_eq!(across(subways, "0.0.4", 0), "<0,0.0> P4");

@@ -6,7 +6,7 @@ mod common;
 use std::collections::HashSet;
 
 use common::any_spec;
-use cubeyard_topology::{Topology, TopologySpec};
+use cubeyard_topology::{HOST_NAME_MAX_CHARACTERS, Topology, TopologySpec};
 use proptest::prelude::*;
 
 proptest! {
@@ -41,6 +41,25 @@ proptest! {
         let mut servers = HashSet::new();
         for node in 0..topology.server_count() {
             prop_assert!(servers.insert(topology.digits(node)));
+        }
+    }
+
+    #[test]
+    fn host_names_and_ids_are_one_to_one_and_every_tool_takes_them(spec in any_spec(600)) {
+        let topology = Topology::build(&spec).unwrap();
+        let mut seen = HashSet::new();
+        for node in 0..topology.node_count() {
+            let host = topology.host_name(node);
+            prop_assert_eq!(topology.node_by_name(&host), Some(node), "{}", host);
+            prop_assert!(host.len() <= HOST_NAME_MAX_CHARACTERS, "{}", host);
+            prop_assert!(host.starts_with(if topology.is_server(node) { 'h' } else { 's' }), "{}", host);
+            prop_assert!(host.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'), "{}", host);
+            prop_assert!(!host.ends_with('-') && !host.contains("--"), "{}", host);
+            prop_assert!(topology.node_by_name(&format!("{host}-0-0-0-0-0")).is_none(), "{}", host);
+            prop_assert!(seen.insert(host));
+        }
+        for stranger in ["h", "s", "h-", "s-", "h--1", "H0", "x0", "s0-0-0-0-0-0-0-0"] {
+            prop_assert!(topology.node_by_name(stranger).is_none(), "{}", stranger);
         }
     }
 

@@ -3,6 +3,7 @@ import { Skeleton } from "@/ui/marks";
 import { formatDate } from "../shared/dates";
 import styles from "./catalog-page.module.css";
 import { CopyBook } from "./copy-book";
+import { ImportPrices } from "./import-prices";
 import type { CatalogSearch } from "./search";
 
 /** The price books, the versions of the one that is open, and how to begin another. */
@@ -64,11 +65,19 @@ export function BookList({
       ))}
       {!books && <Skeleton height={80} />}
       {current && (
-        <CopyBook
-          from={current}
-          version={version!}
-          onMade={(made) => onChoose({ book: made, version: undefined, part: undefined })}
-        />
+        <>
+          <CopyBook
+            from={current}
+            version={version!}
+            onMade={(made) => onChoose({ book: made, version: undefined, part: undefined })}
+          />
+          <ImportPrices
+            key={`${current.book} ${version}`}
+            book={current}
+            version={version!}
+            onMade={() => onChoose({ version: undefined, part: undefined })}
+          />
+        </>
       )}
     </nav>
   );

@@ -1,12 +1,8 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useMemo } from "react";
-import { api, take } from "@/api/client";
-import type { Part } from "@/api/types";
 import { Button } from "@/ui/button";
 import { saveFile } from "@/ui/clipboard";
 import { Empty } from "@/ui/marks";
-import { toast } from "@/ui/toast";
 import { plural } from "@/units";
 import { type ScreenRequest, useScreen } from "../shared/curl";
 import { ProblemView } from "../shared/problem";
@@ -16,76 +12,24 @@ import styles from "./catalog-page.module.css";
 import { PartDetail } from "./part-detail";
 import { PartsTable } from "./parts-table";
 import type { CatalogSearch } from "./search";
+import { useBook, useSaveVersion } from "./use-book";
 
 export default function CatalogPage() {
   const search = useSearch({ strict: false }) as CatalogSearch;
   const navigate = useNavigate();
-  const client = useQueryClient();
   const set = (change: CatalogSearch) =>
     void navigate({ to: "/catalog", search: (old: CatalogSearch) => ({ ...old, ...change }), replace: true });
 
-  const books = useQuery({
-    queryKey: ["books"],
-    queryFn: ({ signal }) => take(api.GET("/api/v1/catalog/books", { signal })),
-  });
-  const book = books.data?.items.find((b) => b.book === search.book) ?? books.data?.items[0];
-  const number = search.version ?? book?.latest_version;
-  const version = useQuery({
-    queryKey: ["book", book?.book, number],
-    enabled: book !== undefined && number !== undefined,
-    staleTime: Number.POSITIVE_INFINITY,
-    queryFn: ({ signal }) =>
-      take(
-        api.GET("/api/v1/catalog/books/{book}/versions/{version}", {
-          params: { path: { book: book!.book, version: number! } },
-          signal,
-        }),
-      ),
-  });
+  const { books, book, number, version } = useBook(search);
   useEffect(() => {
     document.title = "Catalog · Cubeyard";
   }, []);
 
-  const requests = useMemo<ScreenRequest[]>(
-    () =>
-      book
-        ? [
-            { title: "All price books", method: "GET", path: "/api/v1/catalog/books" },
-            {
-              title: "This version",
-              method: "GET",
-              path: `/api/v1/catalog/books/${book.book}/versions/${number}`,
-            },
-            {
-              title: "Parts by kind and text",
-              method: "GET",
-              path: `/api/v1/catalog/parts?book=${book.book}${search.kind ? `&kind=${search.kind}` : ""}${search.q ? `&q=${encodeURIComponent(search.q)}` : ""}`,
-            },
-          ]
-        : [],
-    [book, number, search.kind, search.q],
-  );
-  useScreen(requests);
-
+  useRequests(book?.book, number, search);
   const parts = useMemo(() => version.data?.parts ?? [], [version.data]);
   const chosen = parts.find((part) => part.sku === search.part);
 
-  const save = async (part: Part, note: string) => {
-    if (!book) return;
-    const made = await take(
-      api.POST("/api/v1/catalog/books/{book}/versions", {
-        params: { path: { book: book.book } },
-        body: { from_version: number, set: [part], remove: [], note },
-      }),
-    );
-    await client.invalidateQueries({ queryKey: ["books"] });
-    client.setQueryData(["book", made.book, made.version], made);
-    set({ version: undefined, part: part.sku });
-    toast(
-      `Saved as version ${made.version} of ${made.title}. Saved plans keep the version they were made with.`,
-    );
-  };
-
+  const save = useSaveVersion(book, number, (part) => set({ version: undefined, part: part.sku }));
   return (
     <Shell
       actions={
@@ -128,7 +72,7 @@ export default function CatalogPage() {
               />
             ) : (
               <Empty title="Every value has a source">
-                <p>Choose a part to see where its numbers come from, or to correct them in a new version.</p>
+                <p>Select a part to see the source of each value, or to correct it in a new version.</p>
               </Empty>
             )}
           </aside>
@@ -136,4 +80,28 @@ export default function CatalogPage() {
       )}
     </Shell>
   );
+}
+
+/** The calls that this page makes. */
+function useRequests(book: string | undefined, version: number | undefined, { kind, q }: CatalogSearch) {
+  const requests = useMemo<ScreenRequest[]>(
+    () =>
+      book
+        ? [
+            { title: "All price books", method: "GET", path: "/api/v1/catalog/books" },
+            {
+              title: "This version",
+              method: "GET",
+              path: `/api/v1/catalog/books/${book}/versions/${version}`,
+            },
+            {
+              title: "Parts by kind and text",
+              method: "GET",
+              path: `/api/v1/catalog/parts?book=${book}${kind ? `&kind=${kind}` : ""}${q ? `&q=${encodeURIComponent(q)}` : ""}`,
+            },
+          ]
+        : [],
+    [book, version, kind, q],
+  );
+  useScreen(requests);
 }

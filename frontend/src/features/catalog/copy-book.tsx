@@ -48,7 +48,7 @@ export function CopyBook({
               setOpen(false);
               setTitle("");
               setError(null);
-              toast(`Made the book ${id}`);
+              toast(`Created price book ${id}`);
               onMade(id);
             } catch (caught) {
               setError(caught instanceof ApiError ? caught.message : String(caught));
@@ -65,7 +65,7 @@ export function CopyBook({
               />
             )}
           </Stacked>
-          <p className={styles.muted}>Plans call it “{id || "…"}”.</p>
+          <p className={styles.muted}>Id in plans: “{id || "…"}”.</p>
           {error && (
             <p className={styles.wrong} role="alert">
               {error}

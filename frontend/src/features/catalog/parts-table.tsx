@@ -17,13 +17,23 @@ const KINDS = [
   "transceiver",
   "rack",
   "container",
+  "room",
   "tray",
+  "shelf",
+  "rail",
+  "pdu",
+  "cord",
+  "tie",
   "label",
   "labour",
 ] as const;
 const KIND_TITLES: Record<string, string> = {
   nic: "NICs",
   switch: "Switches",
+  shelf: "Shelves",
+  pdu: "PDUs",
+  cord: "Power cords",
+  tie: "Cable ties",
   labour: "Labour",
   label: "Labels",
 };
@@ -86,7 +96,7 @@ export function PartsTable({
           onSort={setSort}
           isSelected={(row) => parts[row]?.sku === search.part}
           onActivate={(row) => onSearch({ part: parts[row]?.sku })}
-          empty="No part answers to that."
+          empty="No matching parts."
         />
       ) : (
         <div className={styles.loading}>

@@ -1,6 +1,15 @@
 import { expect, test } from "vitest";
 import type { Part } from "@/api/types";
-import { editText, parseValue, priceText, titleOf, valueRows, weightText, withEdits } from "./values";
+import {
+  editsOf,
+  editText,
+  parseValue,
+  priceText,
+  titleOf,
+  valueRows,
+  weightText,
+  withEdits,
+} from "./values";
 
 const part: Part = {
   sku: "X",
@@ -35,6 +44,17 @@ test("what cannot be read is refused, not guessed", () => {
   expect(parseValue("maybe", true)).toBeUndefined();
 });
 
+test("edits are the fields whose text says something else than before", () => {
+  const rows = valueRows(part);
+  expect(editsOf(rows, {})).toEqual({ edits: {}, wrong: [] });
+  const unchanged = Object.fromEntries(rows.map(({ field, value }) => [field, editText(value)]));
+  expect(editsOf(rows, unchanged)).toEqual({ edits: {}, wrong: [] });
+  expect(editsOf(rows, { ...unchanged, ports: "16", price_usd: "cheap", power_watts: "7" })).toEqual({
+    edits: { ports: 16, power_watts: 7 },
+    wrong: ["price_usd"],
+  });
+});
+
 test("an edit names its own source and leaves the others and the original alone", () => {
   const source = { source: "quote 17", date: "2026-01-02", basis: "vendor" as const };
   const next = withEdits(part, { price_usd: 41, ports: 16 }, source);
@@ -56,4 +76,14 @@ test("field names read as words, without their unit", () => {
   expect(titleOf("length_prices_usd")).toBe("Length prices");
   expect(titleOf("bulk_price_usd_per_metre")).toBe("Bulk price");
   expect(titleOf("kg_per_metre")).toBe("Kg per metre");
+});
+
+test("a list of prices may lack some, and is edited as it is shown", () => {
+  expect(editText([1.5, null, 3])).toBe("1.5, none, 3");
+  expect(parseValue("1.5, none, 4", [1.5, null, 3])).toEqual([1.5, null, 4]);
+  expect(parseValue("1.5, what, 4", [1.5, null, 3])).toBeUndefined();
+  const row = valueRows({ ...part, attributes: { length_prices_usd: [2, null] } }).find(
+    ({ field }) => field === "length_prices_usd",
+  );
+  expect(row?.text).toBe("2 · none");
 });

@@ -26,6 +26,9 @@ const UNITS: [suffix: string, unit: string][] = [
   ["_minutes", "min"],
 ];
 
+/** A length without a price, in a list of prices. */
+const NONE = "none";
+
 export function unitOf(field: string): string {
   return UNITS.find(([suffix]) => field.endsWith(suffix))?.[1] ?? "";
 }
@@ -40,7 +43,7 @@ export function titleOf(field: string): string {
 function textOf(field: string, value: unknown): string {
   if (value === null || value === undefined) return "unknown";
   if (Array.isArray(value))
-    return value.map((v) => (typeof v === "number" ? formatShort(v, 2) : String(v))).join(" · ");
+    return value.map((v) => (typeof v === "number" ? formatShort(v, 2) : String(v ?? NONE))).join(" · ");
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value !== "number") return typeof value === "object" ? JSON.stringify(value) : String(value);
   if (field === "power_watts") return formatWatts(value);
@@ -94,9 +97,10 @@ export function parseValue(text: string, before: unknown): unknown {
   const trimmed = text.trim();
   if (Array.isArray(before)) {
     const parts = trimmed.split(/[\s,·;]+/).filter(Boolean);
-    const numbers = parts.map(Number);
-    if (before.every((v) => typeof v === "number"))
-      return numbers.every(Number.isFinite) ? numbers : undefined;
+    if (before.every((v) => typeof v === "number" || v === null)) {
+      const values = parts.map((part) => (part === NONE ? null : Number(part)));
+      return values.every((value) => value === null || Number.isFinite(value)) ? values : undefined;
+    }
     return parts;
   }
   if (typeof before === "boolean") return trimmed === "yes" ? true : trimmed === "no" ? false : undefined;
@@ -110,9 +114,26 @@ export function parseValue(text: string, before: unknown): unknown {
 
 export function editText(value: unknown): string {
   if (value === null || value === undefined) return "";
-  if (Array.isArray(value)) return value.join(", ");
+  if (Array.isArray(value)) return value.map((v) => v ?? NONE).join(", ");
   if (typeof value === "boolean") return value ? "yes" : "no";
   return String(value);
+}
+
+/** What typed texts, by field, change of the rows: values of the changed fields, and the fields that cannot be read. */
+export function editsOf(
+  rows: readonly Pick<ValueRow, "field" | "value">[],
+  texts: Readonly<Record<string, string>>,
+): { edits: Record<string, unknown>; wrong: string[] } {
+  const edits: Record<string, unknown> = {};
+  const wrong: string[] = [];
+  for (const { field, value: before } of rows) {
+    const text = texts[field];
+    if (text === undefined || text === editText(before)) continue;
+    const value = parseValue(text, before);
+    if (value === undefined) wrong.push(field);
+    else edits[field] = value;
+  }
+  return { edits, wrong };
 }
 
 /** The part with its edits, each edited field with the new source. */

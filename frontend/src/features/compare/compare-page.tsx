@@ -23,6 +23,69 @@ const DegradationSection = lazy(() => import("./degradation-section"));
 const WorkOrderDialog = lazy(() => import("./work-order"));
 
 export default function ComparePage() {
+  const chosen = useChosen();
+  const { refs, base, go } = chosen;
+  const [orderOf, setOrderOf] = useState<number | null>(null);
+  const comparison = useComparison(refs, base);
+  const { resolved, query, data, add } = comparison;
+  useEffect(() => {
+    document.title = "Compare · Cubeyard";
+  }, []);
+  useCompareScreen(chosen, comparison);
+
+  return (
+    <Shell
+      actions={
+        <>
+          <CopyButton small={false} icon="share" text={() => location.href}>
+            Share
+          </CopyButton>
+          {data && (
+            <Button
+              icon="export"
+              onClick={() => saveFile(new Blob([compareCsv(data)], { type: "text/csv" }), "comparison.csv")}
+            >
+              CSV
+            </Button>
+          )}
+        </>
+      }
+      status={
+        <span>
+          {data
+            ? `${plural(data.plans.length, "plan")} against ${data.plans[base]?.name}`
+            : query.isFetching
+              ? "Planning…"
+              : ""}
+        </span>
+      }
+    >
+      <div className={styles.page}>
+        <CompareHead chosen={chosen} add={add} />
+        <Compared chosen={chosen} comparison={comparison} onWorkOrder={setOrderOf} />
+      </div>
+      <Suspense>
+        {orderOf !== null && data && resolved.data && (
+          <WorkOrderDialog
+            before={resolved.data[base]!}
+            after={resolved.data[orderOf]!}
+            names={[data.plans[base]!.name, data.plans[orderOf]!.name]}
+            onClose={() => setOrderOf(null)}
+            onSaved={(ids) =>
+              go(
+                refs.map((ref) => ids.get(ref) ?? ref),
+                base,
+              )
+            }
+          />
+        )}
+      </Suspense>
+    </Shell>
+  );
+}
+
+/** The plans that the address names, which of them is the base, and going to others. */
+function useChosen() {
   const search = useSearch({ strict: false }) as { plans?: string; base?: number; as?: "charts" };
   const navigate = useNavigate();
   const refs = useMemo(() => {
@@ -30,24 +93,26 @@ export default function ComparePage() {
     return search.plans === undefined ? DEFAULT_REFS : read;
   }, [search.plans]);
   const base = Math.min(search.base ?? 0, Math.max(0, refs.length - 1));
-  const [orderOf, setOrderOf] = useState<number | null>(null);
   const go = (next: string[], nextBase: number) =>
     void navigate({
       to: "/compare",
       search: { plans: next.join(","), base: nextBase || undefined, as: search.as },
     });
+  return { search, refs, base, go };
+}
 
-  const { resolved, query, data, degradation, add } = useComparison(refs, base);
-  useEffect(() => {
-    document.title = "Compare · Cubeyard";
-  }, []);
+type Chosen = ReturnType<typeof useChosen>;
+type Comparison = ReturnType<typeof useComparison>;
 
+/** The comparison as REST calls, and its commands in the palette. */
+function useCompareScreen({ refs, base }: Chosen, { resolved, add }: Comparison): void {
+  const navigate = useNavigate();
   const requests = useMemo<ScreenRequest[]>(
     () =>
       resolved.data && refs.length >= 2
         ? [
             {
-              title: "Write down the prediction of them all",
+              title: "Create a prediction of all plans",
               method: "POST",
               path: "/api/v1/experiments",
               body: sweepOf(resolved.data),
@@ -84,118 +149,100 @@ export default function ComparePage() {
     [add, refs, base, navigate],
   );
   useCommands("compare", commands);
+}
 
-  const predicted = data && (
-    <Suspense fallback={<Skeleton height={40} />}>
-      <DegradationSection degradation={degradation} names={data.plans.map(({ name }) => name)} />
-    </Suspense>
-  );
+function CompareHead({ chosen, add }: { chosen: Chosen; add: Comparison["add"] }) {
+  const { search, refs, base, go } = chosen;
+  const navigate = useNavigate();
   return (
-    <Shell
-      actions={
-        <>
-          <CopyButton small={false} icon="share" text={() => location.href}>
-            Share
-          </CopyButton>
-          {data && (
-            <Button
-              icon="export"
-              onClick={() => saveFile(new Blob([compareCsv(data)], { type: "text/csv" }), "comparison.csv")}
-            >
-              CSV
-            </Button>
-          )}
-        </>
-      }
-      status={
-        <span>
-          {data
-            ? `${plural(data.plans.length, "plan")} against ${data.plans[base]?.name}`
-            : query.isFetching
-              ? "Planning…"
-              : ""}
-        </span>
-      }
-    >
-      <div className={styles.page}>
-        <div className={styles.head}>
-          <h1>Compare</h1>
-          <p>
-            Each number beside the base’s, bars on one scale a row. <BasisBadge basis="modelled" />
-          </p>
-          <span className={styles.space} />
-          <Segmented
-            label="Show as"
-            value={search.as ?? "table"}
-            onChange={(as) =>
-              void navigate({
-                to: "/compare",
-                search: { ...search, as: as === "charts" ? as : undefined },
-                replace: true,
-              })
-            }
-            items={[
-              { id: "table", label: "Table" },
-              { id: "charts", label: "Charts" },
-            ]}
-          />
-          {refs.length < MAX_PLANS && <AddPlan groups={add} onAdd={(id) => go([...refs, id], base)} />}
-        </div>
-        {resolved.isError || query.isError ? (
-          <ProblemView
-            error={resolved.error ?? query.error}
-            onRetry={() => void (resolved.isError ? resolved.refetch() : query.refetch())}
-          />
-        ) : refs.length < 2 ? (
-          <Empty title="Two plans make a comparison">
-            <p>Add an example or a saved plan.</p>
-            <Button onClick={() => go(DEFAULT_REFS, 0)}>Compare the examples</Button>
-          </Empty>
-        ) : !data ? (
-          <div className={styles.loading}>
-            {Array.from({ length: 14 }, (_, at) => (
-              <Skeleton key={at} height={28} />
-            ))}
-          </div>
-        ) : search.as === "charts" ? (
-          <Suspense fallback={<Skeleton height={320} />}>
-            <CompareCharts data={data} base={base}>
-              {predicted}
-            </CompareCharts>
-          </Suspense>
-        ) : (
-          <CompareTable
-            data={data}
-            refs={resolved.data ?? []}
-            base={base}
-            stale={query.isPlaceholderData}
-            onBase={(at) => go(refs, at)}
-            onRemove={(at) => {
-              const next = without(refs, base, at);
-              go(next.refs, next.base);
-            }}
-            onWorkOrder={setOrderOf}
-          >
-            {predicted}
-          </CompareTable>
-        )}
+    <div className={styles.head}>
+      <h1>Compare</h1>
+      <p>
+        Differences from the base plan; bars share a scale in each row. <BasisBadge basis="modelled" />
+      </p>
+      <span className={styles.space} />
+      <Segmented
+        label="Show as"
+        value={search.as ?? "table"}
+        onChange={(as) =>
+          void navigate({
+            to: "/compare",
+            search: { ...search, as: as === "charts" ? as : undefined },
+            replace: true,
+          })
+        }
+        items={[
+          { id: "table", label: "Table" },
+          { id: "charts", label: "Charts" },
+        ]}
+      />
+      {refs.length < MAX_PLANS && <AddPlan groups={add} onAdd={(id) => go([...refs, id], base)} />}
+    </div>
+  );
+}
+
+/** The comparison as a table or as charts; before there is one, why not. */
+function Compared({
+  chosen,
+  comparison,
+  onWorkOrder,
+}: {
+  chosen: Chosen;
+  comparison: Comparison;
+  onWorkOrder: (plan: number) => void;
+}) {
+  const { search, refs, base, go } = chosen;
+  const { resolved, query, data, degradation, quickError } = comparison;
+  if (resolved.isError || query.isError)
+    return (
+      <ProblemView
+        error={resolved.error ?? query.error}
+        onRetry={() => void (resolved.isError ? resolved.refetch() : query.refetch())}
+      />
+    );
+  if (refs.length < 2)
+    return (
+      <Empty title="Select at least two plans">
+        <p>Add an example or a saved plan.</p>
+        <Button onClick={() => go(DEFAULT_REFS, 0)}>Compare the examples</Button>
+      </Empty>
+    );
+  if (!data)
+    return (
+      <div className={styles.loading}>
+        {Array.from({ length: 14 }, (_, at) => (
+          <Skeleton key={at} height={28} />
+        ))}
       </div>
-      <Suspense>
-        {orderOf !== null && data && resolved.data && (
-          <WorkOrderDialog
-            before={resolved.data[base]!}
-            after={resolved.data[orderOf]!}
-            names={[data.plans[base]!.name, data.plans[orderOf]!.name]}
-            onClose={() => setOrderOf(null)}
-            onSaved={(ids) =>
-              go(
-                refs.map((ref) => ids.get(ref) ?? ref),
-                base,
-              )
-            }
-          />
-        )}
+    );
+  const predicted = (
+    <>
+      {quickError !== null && <ProblemView error={quickError} />}
+      <Suspense fallback={<Skeleton height={40} />}>
+        <DegradationSection degradation={degradation} names={data.plans.map(({ name }) => name)} />
       </Suspense>
-    </Shell>
+    </>
+  );
+  return search.as === "charts" ? (
+    <Suspense fallback={<Skeleton height={320} />}>
+      <CompareCharts data={data} base={base}>
+        {predicted}
+      </CompareCharts>
+    </Suspense>
+  ) : (
+    <CompareTable
+      data={data}
+      refs={resolved.data ?? []}
+      base={base}
+      stale={query.isPlaceholderData}
+      onBase={(at) => go(refs, at)}
+      onRemove={(at) => {
+        const next = without(refs, base, at);
+        go(next.refs, next.base);
+      }}
+      onWorkOrder={onWorkOrder}
+    >
+      {predicted}
+    </CompareTable>
   );
 }

@@ -4,11 +4,11 @@ import type { CompareResponse, CompareRow } from "@/api/types";
 import { Button, IconButton } from "@/ui/button";
 import { Icon } from "@/ui/icon";
 import { Badge, Delta } from "@/ui/marks";
-import { formatDelta, formatPercent, plural } from "@/units";
+import { plural } from "@/units";
 import type { ComparedRef } from "../shared/refs";
 import { encodeSpec } from "../shared/share";
 import styles from "./compare-page.module.css";
-import { formatterOf } from "./format";
+import { differenceText, formatterOf } from "./format";
 
 /** `lower` and `higher` of the API in the page's words. */
 const BETTER = { lower: "less", higher: "more", neither: "neither" } as const;
@@ -67,12 +67,12 @@ export function CompareTable({
                         Make base
                       </Button>
                       <Button small look="quiet" onClick={() => onWorkOrder(at)}>
-                        Work order
+                        Migration work order
                       </Button>
                     </>
                   )}
                   {!plan.certificate_passed && (
-                    <Badge title="The wiring certificate fails">certificate fails</Badge>
+                    <Badge title="Wiring certificate: failed">certificate fails</Badge>
                   )}
                   {plan.findings > 0 && (
                     <span className={styles.planDetail}>{plural(plan.findings, "finding")}</span>
@@ -114,19 +114,18 @@ function MetricRow({ row, base, atLeast }: { row: CompareRow; base: number; atLe
       </th>
       {row.values.map((value, at) => {
         const delta = row.deltas[at];
-        const ratio = row.ratios[at];
         const best = row.best.includes(at);
         return (
           <td key={at} className={at === base ? styles.base : undefined}>
             <div className={styles.cell}>
               <span className={best ? styles.best : undefined}>
                 {row.unit === "USD" && atLeast[at] && (
-                  <abbr title="at least: some parts have no price">≥</abbr>
+                  <abbr title="lower bound: some parts have no price">≥</abbr>
                 )}
                 {format(value)}
                 <Exactness exact={row.exact[at] ?? null} note={row.notes[at] ?? ""} />
                 {best && (
-                  <span className={styles.bestMark} title="Best of these">
+                  <span className={styles.bestMark} title="Best value">
                     <Icon name="check" size={12} />
                     <span className="visually-hidden">best</span>
                   </span>
@@ -136,7 +135,7 @@ function MetricRow({ row, base, atLeast }: { row: CompareRow; base: number; atLe
                 <Delta
                   value={delta}
                   better={better}
-                  text={`${formatDelta(delta, format)}${ratio ? ` (${formatDelta(ratio - 1, (share) => formatPercent(share))})` : ""}`}
+                  text={differenceText(row.metric, row.unit, value, row.values[base])}
                 />
               )}
             </div>

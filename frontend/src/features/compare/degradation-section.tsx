@@ -9,7 +9,7 @@ import { RatioCharts, SMALL_CHART_PX } from "../shared/ratio-charts";
 import { curvesOf } from "../shared/run-points";
 import { durationText, isOver, remainingText } from "../shared/runs";
 import styles from "./compare-page.module.css";
-import { ABT, DROPPED, KINDS, RATIOS } from "./degradation";
+import { ABT, CUT_OFF, KINDS, RATIOS } from "./degradation";
 import type { useDegradation } from "./use-degradation";
 
 export default function DegradationSection({
@@ -22,7 +22,7 @@ export default function DegradationSection({
   const { estimate, run, log, feed, error, start, starting } = degradation;
   const points = log?.points;
   const curves = useMemo(
-    () => points && { abt: curvesOf(points, ABT.of), dropped: curvesOf(points, DROPPED.of) },
+    () => points && { abt: curvesOf(points, ABT.of), cut: curvesOf(points, CUT_OFF.of) },
     [points],
   );
   const live = log?.live ?? run;
@@ -30,7 +30,7 @@ export default function DegradationSection({
   const provenance = [
     "modelled",
     run && `engine flow ${run.engine_version}`.trim(),
-    "all to all, each paper’s own routing",
+    "all to all, default routing for each topology",
     points && plural(new Set(points.map(({ seed }) => seed)).size, "seed"),
     run && `run ${run.id}`,
   ]
@@ -39,12 +39,12 @@ export default function DegradationSection({
   return (
     <section className={styles.degradation} aria-label="Throughput and degradation">
       <div className={styles.degradationHead}>
-        <h2>Throughput, and what failures leave of it</h2>
+        <h2>Throughput under failures</h2>
         <BasisBadge basis="modelled" />
         {run && live && (
           <span role="status" className={styles.planDetail}>
             {feed === "lost"
-              ? "Connection lost: what you see may be old. Trying again."
+              ? "Connection lost. Data may be out of date. Reconnecting…"
               : isOver(live.state)
                 ? live.state === "succeeded"
                   ? ""
@@ -54,7 +54,7 @@ export default function DegradationSection({
         )}
         {run && (
           <Link to="/runs/$id" params={{ id: run.id }}>
-            All of its points
+            Open the run
           </Link>
         )}
       </div>
@@ -63,7 +63,7 @@ export default function DegradationSection({
       ) : !run ? (
         estimate ? (
           <p className={styles.offer}>
-            All to all over each plan, whole and with up to 20 % of its servers or switches failed:{" "}
+            All-to-all traffic on each plan, with up to 20 % of its servers or switches failed:{" "}
             {plural(estimate.points, "point")}, {estimate.secs.expected < 1 ? "" : "about "}
             {durationText(estimate.secs.expected)} here.
             <Button look="primary" icon="play" disabled={starting} onClick={start}>
@@ -78,9 +78,9 @@ export default function DegradationSection({
           <RatioCharts axes={axes} curves={curves.abt} names={names} metric={ABT} provenance={provenance} />
           <RatioCharts
             axes={axes}
-            curves={curves.dropped}
+            curves={curves.cut}
             names={names}
-            metric={DROPPED}
+            metric={CUT_OFF}
             provenance={provenance}
             heightPx={SMALL_CHART_PX}
           />

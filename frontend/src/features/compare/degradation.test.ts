@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Point } from "../shared/run-points";
-import { predictedRows, rowOf, sweepOf } from "./degradation";
+import { predictedRows, questionsOf, rowOf, sweepOf, withQuick } from "./degradation";
 
 const point = (
   topology: number,
@@ -15,7 +15,13 @@ const point = (
     seed,
     kind,
     ratio,
-    result: { abt_gbps: abt, flows: 90, dropped_flows: ratio * 100, max_link_flows: 10 + topology },
+    result: {
+      abt_gbps: abt,
+      flows: 90,
+      dropped_flows: ratio * 100,
+      dropped: { end_failed: ratio * 80, no_path: ratio * 20 },
+      max_link_flows: 10 + topology,
+    },
   }) as unknown as Point;
 
 test("the question is the same whichever plan is the base", () => {
@@ -44,8 +50,26 @@ test("rows are means over the seeds so far, against the base", () => {
   expect(row("bottleneck_degree")).toMatchObject({ values: [10, 11], best: [0] });
   // The other plan's point is still to come: nobody is best yet.
   expect(row("abt_server")).toMatchObject({ values: [90, null], deltas: [0, null], best: [] });
-  expect(row("dropped_server").values[0]).toBeCloseTo(0.1);
+  // A dead server's own flows are apart from those that the network cut off.
+  expect(row("cut_off_server").values[0]).toBeCloseTo(0.02);
+  expect(row("end_failed_server").values[0]).toBeCloseTo(0.08);
+  expect(row("end_failed_server")).toMatchObject({ better: "neither", best: [] });
   expect(row("abt_switch").values).toEqual([null, null]);
+});
+
+test("quick points stand until the run has the same ones", () => {
+  const quick = questionsOf(2).map((question) => ({
+    ...point(question.topology, question.kind as "server", question.ratio, 7, 40),
+    ...question,
+  }));
+  expect(quick.map(({ topology, ratio }) => [topology, ratio]).slice(0, 2)).toEqual([
+    [0, 0],
+    [1, 0],
+  ]);
+  const alone = predictedRows(withQuick([], quick), 2, 0);
+  expect(alone.every(({ values }) => values.every((value) => value !== null))).toBe(true);
+  const refined = predictedRows(withQuick([point(0, "server", 0, 8, 100)], quick), 2, 0);
+  expect(refined.find(({ metric }) => metric === "abt")!.values).toEqual([100, 40]);
 });
 
 test("equal plans have no best, and a base of nothing has no ratio", () => {

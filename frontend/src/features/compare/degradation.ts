@@ -2,6 +2,7 @@
 import type { CompareRow } from "@/api/types";
 import type { ComparedRef } from "../shared/refs";
 import {
+  type Answer,
   type Curve,
   curvesOf,
   type FailureKind,
@@ -21,7 +22,50 @@ const GROUP = "All to all, predicted";
 
 const metricOf = (id: Metric["id"]): Metric => METRICS.find((metric) => metric.id === id)!;
 export const ABT = metricOf("abt");
-export const DROPPED = metricOf("dropped");
+
+const shareOf = (flows: (result: Answer) => number): Metric["of"] => {
+  return (result) => {
+    const all = result.flows + result.dropped_flows;
+    return all > 0 ? flows(result) / all : 0;
+  };
+};
+
+/** Flows that die with one of their servers: whatever the topology, they are as many as the draw decides. */
+export const OF_DEAD: Metric = {
+  ...metricOf("dropped"),
+  title: "Flows of failed servers",
+  subject: "Flows of failed servers",
+  of: shareOf(({ dropped }) => dropped.end_failed),
+};
+/** Flows that the topology and its routing lost: both servers are alive. */
+export const CUT_OFF: Metric = {
+  ...metricOf("dropped"),
+  title: "Flows cut off between live servers",
+  subject: "Flows cut off between live servers",
+  of: shareOf(({ dropped }) => dropped.no_path),
+};
+
+/** A point of one plan: what the quick prediction computes and the long run may have as well. */
+export interface Question {
+  topology: number;
+  kind: FailureKind;
+  ratio: number;
+}
+
+/** What the rows speak of, the plans without failures first: those are what is looked for. */
+export function questionsOf(plans: number): Question[] {
+  const each = (kind: FailureKind, ratio: number) =>
+    Array.from({ length: plans }, (_, topology) => ({ topology, kind, ratio }));
+  return [...each("server", 0), ...KINDS.flatMap((kind) => each(kind, ROW_RATIO))];
+}
+
+const sameQuestion = (a: Question, b: Pick<Point, "topology" | "kind" | "ratio">) =>
+  a.topology === b.topology && a.kind === b.kind && Math.abs(a.ratio - (b.ratio ?? 0)) < 1e-9;
+
+/** The run's points, and the quick prediction's where the run has none yet. */
+export function withQuick(run: readonly Point[], quick: readonly (Question & Point)[]): Point[] {
+  return [...run, ...quick.filter((one) => !run.some((point) => sameQuestion(one, point)))];
+}
 
 /** One sweep over all the plans. It does not say which is the base, so that another base is the same question. */
 export function sweepOf(refs: readonly ComparedRef[]): JsonObject {
@@ -76,9 +120,9 @@ export function rowOf(
 }
 
 export function predictedRows(points: readonly Point[], plans: number, base: number): CompareRow[] {
-  const [abt, dropped, most] = [ABT, DROPPED, metricOf("most")].map((metric) =>
+  const [abt, dead, cut, most] = [ABT, OF_DEAD, CUT_OFF, metricOf("most")].map((metric) =>
     curvesOf(points, metric.of),
-  ) as [Curve[], Curve[], Curve[]];
+  ) as [Curve[], Curve[], Curve[], Curve[]];
   const percent = `${ROW_RATIO * 100}\u00a0%`;
   return [
     rowOf(
@@ -89,7 +133,7 @@ export function predictedRows(points: readonly Point[], plans: number, base: num
     rowOf(
       {
         metric: "bottleneck_degree",
-        title: "Bottleneck degree, flows on the fullest link",
+        title: "Bottleneck degree, flows on the most loaded link",
         unit: "",
         better: "lower",
       },
@@ -105,10 +149,25 @@ export function predictedRows(points: readonly Point[], plans: number, base: num
           base,
         ),
         rowOf(
-          { metric: `dropped_${kind}`, title: `Flows dropped, ${failed}`, unit: "share", better: "lower" },
-          valuesAt(dropped, kind, ROW_RATIO, plans),
+          { metric: `cut_off_${kind}`, title: `${CUT_OFF.title}, ${failed}`, unit: "share", better: "lower" },
+          valuesAt(cut, kind, ROW_RATIO, plans),
           base,
         ),
+        // Switches take no flow's end with them.
+        ...(kind === "server"
+          ? [
+              rowOf(
+                {
+                  metric: "end_failed_server",
+                  title: `${OF_DEAD.title}, ${failed}`,
+                  unit: "share",
+                  better: "neither",
+                },
+                valuesAt(dead, kind, ROW_RATIO, plans),
+                base,
+              ),
+            ]
+          : []),
       ];
     }),
   ];

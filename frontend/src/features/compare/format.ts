@@ -1,16 +1,41 @@
-/** A compared number in its own unit. */
+/** A compared number in its own unit, and the difference of two. */
 import {
   formatCount,
+  formatDelta,
   formatGbps,
   formatKilograms,
   formatMetres,
   formatMinutes,
   formatPercent,
+  formatPoints,
   formatShort,
   formatUsd,
   formatWatts,
+  gbpsLike,
+  kilogramsLike,
   type Maybe,
 } from "@/units";
+
+/** Whether the number is a share of something, shown in per cent. */
+export const isShare = (metric: string, unit: string): boolean =>
+  unit === "share" || metric.endsWith("_fill");
+
+/**
+ * A value's difference from the base's: of shares in percentage points, of other quantities in their own unit and relative
+ * to the base. Points are the difference of the shares as they are shown. Empty where nothing is to be said.
+ */
+export function differenceText(metric: string, unit: string, value: Maybe, base: Maybe): string {
+  if (typeof value !== "number" || typeof base !== "number") return "";
+  if (isShare(metric, unit)) return formatPoints(value, base, 1);
+  if (value === base) return "";
+  const like = Math.max(Math.abs(value), Math.abs(base));
+  const own = formatDelta(
+    value - base,
+    unit === "kg" ? kilogramsLike(like) : unit === "Gbit/s" ? gbpsLike(like) : formatterOf(metric, unit),
+  );
+  if (base === 0) return own;
+  return `${own} (${formatDelta(value / base - 1, (share) => formatPercent(share))})`;
+}
 
 export function formatterOf(metric: string, unit: string): (value: Maybe) => string {
   switch (unit) {
@@ -24,12 +49,10 @@ export function formatterOf(metric: string, unit: string): (value: Maybe) => str
       return formatMetres;
     case "min":
       return formatMinutes;
-    case "share":
-      return (share) => formatPercent(share, 1);
     case "Gbit/s":
       return formatGbps;
     default:
-      if (metric.endsWith("_fill")) return formatPercent;
+      if (isShare(metric, unit)) return (share) => formatPercent(share, 1);
       return (value) =>
         typeof value === "number" && !Number.isInteger(value) ? formatShort(value, 2) : formatCount(value);
   }

@@ -5,8 +5,9 @@ import { api, take } from "@/api/client";
 import type { CompareResponse } from "@/api/types";
 import { EXAMPLES } from "../shared/examples";
 import { type ComparedRef, resolveRef } from "../shared/refs";
-import { predictedRows } from "./degradation";
+import { predictedRows, withQuick } from "./degradation";
 import { useDegradation } from "./use-degradation";
+import { useQuickPoints } from "./use-quick-points";
 
 /** A plan as the comparison is asked for it. */
 export const bodyOf = ({ id, revision, spec, name }: ComparedRef) =>
@@ -38,18 +39,18 @@ export function useComparison(refs: string[], base: number) {
     queryFn: ({ signal }) => take(api.GET("/api/v1/plans", { params: { query: { limit: 12 } }, signal })),
   });
   const degradation = useDegradation(resolved.data);
+  const quick = useQuickPoints(resolved.data);
   const points = degradation.log?.points;
   const compared = query.data?.plans.length === refs.length ? query.data : undefined;
-  const data =
-    useMemo(
-      () =>
-        compared &&
-        points?.length && {
-          ...compared,
-          rows: [...compared.rows, ...predictedRows(points, refs.length, base)],
-        },
-      [compared, points, refs.length, base],
-    ) || compared;
+  const data = useMemo(
+    () =>
+      compared && {
+        ...compared,
+        // First what a network is built for: its throughput.
+        rows: [...predictedRows(withQuick(points ?? [], quick.points), refs.length, base), ...compared.rows],
+      },
+    [compared, points, quick.points, refs.length, base],
+  );
   const add = useMemo<PlanGroup[]>(
     () => [
       {
@@ -69,5 +70,5 @@ export function useComparison(refs: string[], base: number) {
     ],
     [refs, recent.data],
   );
-  return { resolved, query, data, degradation, add };
+  return { resolved, query, data, degradation, quickError: quick.error, add };
 }

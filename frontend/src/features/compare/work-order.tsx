@@ -47,7 +47,12 @@ export default function WorkOrderDialog({
       ),
   });
   return (
-    <ModalDialog title={`Work order: ${names[0]} to ${names[1]}`} isOpen onClose={onClose} width={1000}>
+    <ModalDialog
+      title={`Migration work order: ${names[0]} to ${names[1]}`}
+      isOpen
+      onClose={onClose}
+      width={1000}
+    >
       {!saved ? (
         <SaveFirst plans={[before, after]} names={names} onSaved={onSaved} />
       ) : query.isError ? (
@@ -93,7 +98,7 @@ function SaveFirst({
   return (
     <div className={styles.save}>
       <p>
-        A work order is between two saved plans. {missing.map(({ name }) => `“${name}”`).join(" and ")}{" "}
+        A migration work order needs two saved plans. {missing.map(({ name }) => `“${name}”`).join(" and ")}{" "}
         {missing.length === 1 ? "is" : "are"} not saved yet.
       </p>
       <Button look="primary" disabled={busy} onClick={() => void save()}>
@@ -171,12 +176,12 @@ function Order({ order }: { order: WorkOrder }) {
       </div>
       <div id="work-order-table" role="tabpanel" className={styles.table}>
         <DataTable
-          label="Work order"
+          label="Migration work order"
           columns={columns}
           rows={rows}
           sort={sort}
           onSort={setSort}
-          empty="No cable of this kind."
+          empty="No cables of this kind."
         />
       </div>
     </div>
@@ -188,8 +193,8 @@ const TITLES: Record<string, [title: string, width: number]> = {
   reason: ["Reason", 130],
   end_a: ["End A", 120],
   end_b: ["End B", 120],
-  from: ["Label now", 190],
-  to: ["Label then", 190],
+  from: ["Current label", 190],
+  to: ["New label", 190],
   label: ["Label", 190],
   length_mm: ["Length", 72],
 };

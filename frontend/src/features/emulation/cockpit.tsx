@@ -6,24 +6,24 @@ import type { RunViewProps } from "../shared/run-frame";
 import type { RunSearch } from "../shared/run-url";
 import { isOver } from "../shared/runs";
 import { useTheme } from "../shared/theme";
-import { timeDomain } from "./axis";
-import { withTarget } from "./break-draft";
-import { ChartsPanel } from "./charts-panel";
-import styles from "./emulation.module.css";
-import { LivePicture } from "./live-picture";
-import { brokenItems, type Item, itemName, type Network, readItem, writeItem } from "./network";
-import { PictureBar } from "./picture-bar";
-import { ReportPanel, Verdict } from "./report-panel";
-import { brokenAt, type Session } from "./session";
+import { timeDomain } from "./charts/axis";
+import { ChartsPanel } from "./charts/charts-panel";
+import styles from "./cockpit.module.css";
+import { withTarget } from "./faults/break-draft";
+import { useInjecting } from "./faults/use-injecting";
+import { LivePicture } from "./picture/live-picture";
+import { PictureBar } from "./picture/picture-bar";
+import type { TopologyHandle } from "./picture/topology-view";
+import { ReportPanel, Verdict } from "./report/report-panel";
+import { Numbers } from "./report/summary";
+import { brokenItems, type Item, itemName, type Network, readItem, writeItem } from "./session/network";
+import { brokenAt, type Session, scheduledFaults } from "./session/session";
+import { useRunSearch } from "./session/use-run-search";
+import { useSessionCommands } from "./session/use-session-commands";
+import { tickAt, useWindow } from "./session/use-window";
 import { type Side, SidePanel } from "./side-panel";
-import { Numbers } from "./summary";
-import { Timeline } from "./timeline";
-import type { TopologyHandle } from "./topology-view";
-import { useInjecting } from "./use-injecting";
-import { usePlayback } from "./use-playback";
-import { useRunSearch } from "./use-run-search";
-import { useSessionCommands } from "./use-session-commands";
-import { tickAt, useWindow } from "./use-window";
+import { Timeline } from "./timeline/timeline";
+import { usePlayback } from "./timeline/use-playback";
 
 export interface CockpitProps {
   run: RunViewProps["run"];
@@ -44,51 +44,14 @@ export function Cockpit({
   const search = useSearch({ strict: false }) as RunSearch;
   const setSearch = useRunSearch();
   const over = isOver(session.live.state);
-  const { history: ticks } = session;
-  const [begin] = timeDomain(session);
-  const end = ticks.at(-1)?.at ?? begin;
-
-  const [playback, setPlayback] = usePlayback(
-    search.mode === "replay" ? (search.at ?? null) : null,
-    end,
-    useCallback(
-      (at: number | null) =>
-        setSearch({ mode: at === null ? undefined : "replay", at: at === null ? undefined : round(at) }),
-      [setSearch],
-    ),
+  const { playback, setPlayback, following, at, begin, window, tick, shownAt, broken } = useShown(
+    session,
+    network,
+    run.events_url,
   );
-  const following = playback.at === null;
-  const at = playback.at ?? end;
-  const window = useWindow(run.events_url, session, playback.at);
-  const tick = (following ? ticks.at(-1) : tickAt(ticks, window, at)) ?? null;
-  const shownAt = following ? Number.POSITIVE_INFINITY : at;
-  const broken = useMemo(
-    () => brokenItems(network, brokenAt(session.faults, shownAt)),
-    [network, session.faults, shownAt],
-  );
-
-  const selection = useMemo(() => readItem(network, search.sel), [network, search.sel]);
-  const select = useCallback(
-    (item: Item | null) => setSearch({ sel: writeItem(network, item) }),
-    [network, setSearch],
-  );
-  const [side, setSide] = useState<Side>(selection ? "inspect" : "events");
-  const injecting = useInjecting(
-    over,
-    useCallback(() => setSide("break"), []),
-  );
-  const flowing = !over && following && ticks.length > 0 && session.phases.at(-1)?.phase !== "removing";
-  const { on: choosing, setDraft } = injecting;
-  const choose = useCallback(
-    (item: Item | null) => {
-      if (choosing) setDraft((before) => withTarget(before, item));
-      else {
-        select(item);
-        if (item) setSide("inspect");
-      }
-    },
-    [choosing, setDraft, select],
-  );
+  const { selection, select, side, setSide, injecting, choose } = useChoice(network, over);
+  const flowing =
+    !over && following && session.history.length > 0 && session.phases.at(-1)?.phase !== "removing";
   const handle = useRef<TopologyHandle | null>(null);
   const view = search.view ?? "logical";
   const replay = useCallback(() => setPlayback({ at: begin, playing: true }), [begin, setPlayback]);
@@ -116,7 +79,12 @@ export function Cockpit({
             handle={handle}
             fileName={`run-${run.id}.png`}
           />
-          <div id={`${id}-view`} role="tabpanel" aria-label={view === "floor" ? "Floor" : "Logical"}>
+          <div
+            id={`${id}-view`}
+            role="tabpanel"
+            aria-label={view === "floor" ? "Floor" : "Logical"}
+            data-guide={injecting.on ? "inject-pick" : undefined}
+          >
             <LivePicture
               view={view}
               network={network}
@@ -154,7 +122,7 @@ export function Cockpit({
           flowing={flowing}
           over={over}
         />
-        {session.report && <ReportPanel report={session.report} />}
+        {session.report && <ReportPanel report={session.report} scheduled={scheduledFaults(session)} />}
         <ChartsPanel session={session} run={run} at={following ? null : at} />
       </div>
       <output className="visually-hidden" aria-live="polite">
@@ -162,6 +130,63 @@ export function Cockpit({
       </output>
     </>
   );
+}
+
+/** The shown time, and what there was then. */
+function useShown(session: Session, network: Network, eventsUrl: string) {
+  const search = useSearch({ strict: false }) as RunSearch;
+  const setSearch = useRunSearch();
+  const { history: ticks } = session;
+  const [begin] = timeDomain(session);
+  const end = ticks.at(-1)?.at ?? begin;
+
+  const [playback, setPlayback] = usePlayback(
+    search.mode === "replay" ? (search.at ?? null) : null,
+    end,
+    useCallback(
+      (at: number | null) =>
+        setSearch({ mode: at === null ? undefined : "replay", at: at === null ? undefined : round(at) }),
+      [setSearch],
+    ),
+  );
+  const following = playback.at === null;
+  const at = playback.at ?? end;
+  const window = useWindow(eventsUrl, session, playback.at);
+  const tick = (following ? ticks.at(-1) : tickAt(ticks, window, at)) ?? null;
+  const shownAt = following ? Number.POSITIVE_INFINITY : at;
+  const broken = useMemo(
+    () => brokenItems(network, brokenAt(session.faults, shownAt)),
+    [network, session.faults, shownAt],
+  );
+  return { playback, setPlayback, following, at, begin, window, tick, shownAt, broken };
+}
+
+/** What is selected, which side panel is open, and what is about to be broken. */
+function useChoice(network: Network, over: boolean) {
+  const search = useSearch({ strict: false }) as RunSearch;
+  const setSearch = useRunSearch();
+  const selection = useMemo(() => readItem(network, search.sel), [network, search.sel]);
+  const select = useCallback(
+    (item: Item | null) => setSearch({ sel: writeItem(network, item) }),
+    [network, setSearch],
+  );
+  const [side, setSide] = useState<Side>(selection ? "inspect" : "events");
+  const injecting = useInjecting(
+    over,
+    useCallback(() => setSide("break"), []),
+  );
+  const { on: choosing, setDraft } = injecting;
+  const choose = useCallback(
+    (item: Item | null) => {
+      if (choosing) setDraft((before) => withTarget(before, item));
+      else {
+        select(item);
+        if (item) setSide("inspect");
+      }
+    },
+    [choosing, setDraft, select],
+  );
+  return { selection, select, side, setSide, injecting, choose };
 }
 
 const round = (secs: number) => Math.round(secs * 10) / 10;

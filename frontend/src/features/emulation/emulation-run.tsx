@@ -1,17 +1,19 @@
 /** A run of real packets: live and replay are one screen, which shows the session as it was at one time. */
-import { memo, useMemo } from "react";
+import { memo, useEffect, useMemo } from "react";
 import { Empty, Skeleton } from "@/ui/marks";
+import { useGuide } from "../shared/guide/guide-state";
+import { QueuePlace } from "../shared/queue-place";
 import { Downloads } from "../shared/run-downloads";
 import { useRunFeed } from "../shared/run-feed";
 import { RunFrame, type RunViewProps } from "../shared/run-frame";
 import { isOver } from "../shared/runs";
 import { Cockpit, type CockpitProps } from "./cockpit";
-import styles from "./emulation.module.css";
-import { CALM_MS, CalmSession, LiveSession, useCalmSession } from "./live-session";
-import { emptySession, reduceSession } from "./session";
-import { StopAll, useStopAll } from "./stop-all";
-import { Phases } from "./summary";
-import { useThrottled } from "./use-throttled";
+import styles from "./emulation-run.module.css";
+import { StopAll, useStopAll } from "./faults/stop-all";
+import { Phases } from "./report/summary";
+import { CALM_MS, CalmSession, LiveSession, useCalmSession } from "./session/live-session";
+import { emptySession, reduceSession } from "./session/session";
+import { useThrottled } from "./session/use-throttled";
 
 export default function EmulationRun({ run, experiment }: RunViewProps) {
   const {
@@ -21,6 +23,7 @@ export default function EmulationRun({ run, experiment }: RunViewProps) {
   } = useRunFeed(`${run.events_url}?older=seconds`, emptySession(run), reduceSession);
   const calm = useThrottled(session, CALM_MS);
   const stop = useStopAll(run.id);
+  useEffect(() => useGuide.getState().reach("emulate"), []);
   const { mutate: stopAll, isPending: stopping, isSuccess: stopped } = stop;
   // Made once: what a tick changes is told to the parts that show it, not to the whole page.
   const body = useMemo(
@@ -64,15 +67,13 @@ function Body(props: CockpitProps) {
       {session.network ? (
         <Cockpit {...props} session={session} network={session.network} />
       ) : isOver(session.live.state) ? (
-        <Empty title="Nothing was measured">
-          <p>{session.live.reason || "The run ended before its network was up."} Run it again.</p>
+        <Empty title="No measurements">
+          <p>{session.live.reason || "The run ended before its network was ready."} Run it again.</p>
         </Empty>
       ) : (
         <div className={styles.waiting} role="status">
           <Skeleton height={360} />
-          <p>
-            {session.live.state === "queued" ? "Waiting for a worker…" : "The servers are being started…"}
-          </p>
+          <p>{session.live.state === "queued" ? <QueuePlace run={props.run.id} /> : "Starting servers…"}</p>
         </div>
       )}
     </>

@@ -2,20 +2,19 @@
 import { useId } from "react";
 import { Icon } from "@/ui/icon";
 import { Tabs } from "@/ui/tabs";
-import { BreakPanel } from "./break-panel";
-import styles from "./emulation.module.css";
-import { EventLog } from "./event-log";
-import { FaultsList } from "./faults-list";
-import type { Tick } from "./frames";
-import { Inspector } from "./inspector";
-import { type Broken, breakOf, type Item, type Network } from "./network";
-import type { Session } from "./session";
-import panel from "./side.module.css";
-import type { Injecting } from "./use-injecting";
+import { EventLog } from "./events/event-log";
+import { BreakPanel } from "./faults/break-panel";
+import { FaultsList } from "./faults/faults-list";
+import type { Injecting } from "./faults/use-injecting";
+import { Inspector } from "./inspect/inspector";
+import type { Tick } from "./session/frames";
+import { type Broken, breakOf, type Item, type Network } from "./session/network";
+import type { Session } from "./session/session";
+import styles from "./side-panel.module.css";
 
 const SIDES = [
   { id: "inspect", label: "Inspect" },
-  { id: "break", label: "Break" },
+  { id: "break", label: "Faults" },
   { id: "events", label: "Events" },
 ] as const;
 export type Side = (typeof SIDES)[number]["id"];
@@ -85,27 +84,14 @@ export function SidePanel({
           />
         )}
         {side === "break" && (
-          <>
-            {!over && (
-              <div className={panel.breakHead}>
-                <Icon name={injecting.on ? "warning" : "info"} size={14} />
-                {injecting.on
-                  ? "Inject mode: a click in the picture chooses what to break. Nothing breaks before you confirm."
-                  : "Switch inject mode on to break something. Scheduled faults strike by themselves."}
-              </div>
-            )}
-            {injecting.on && (
-              <BreakPanel
-                runId={runId}
-                network={network}
-                draft={injecting.draft}
-                onDraft={injecting.setDraft}
-                enabled={flowing}
-                onTargets={injecting.setTargets}
-              />
-            )}
-            <FaultsList session={session} runId={runId} over={over} />
-          </>
+          <Breaking
+            runId={runId}
+            session={session}
+            network={network}
+            injecting={injecting}
+            flowing={flowing}
+            over={over}
+          />
         )}
         {side === "events" && (
           <EventLog
@@ -120,5 +106,46 @@ export function SidePanel({
         )}
       </div>
     </aside>
+  );
+}
+
+/** Injecting faults, and the faults of the run. */
+function Breaking({
+  runId,
+  session,
+  network,
+  injecting,
+  flowing,
+  over,
+}: {
+  runId: string;
+  session: Session;
+  network: Network;
+  injecting: Injecting;
+  flowing: boolean;
+  over: boolean;
+}) {
+  return (
+    <>
+      {!over && (
+        <div className={styles.breakHead}>
+          <Icon name={injecting.on ? "warning" : "info"} size={14} />
+          {injecting.on
+            ? "Inject mode: click in the picture to choose a target. The fault starts when you confirm it."
+            : "Turn on “Inject faults” to inject a fault. Scheduled faults start by themselves."}
+        </div>
+      )}
+      {injecting.on && (
+        <BreakPanel
+          runId={runId}
+          network={network}
+          draft={injecting.draft}
+          onDraft={injecting.setDraft}
+          enabled={flowing}
+          onTargets={injecting.setTargets}
+        />
+      )}
+      <FaultsList session={session} runId={runId} over={over} />
+    </>
   );
 }

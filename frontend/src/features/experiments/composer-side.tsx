@@ -86,7 +86,7 @@ export function ComposerSide({
       ) : error && !(error instanceof ApiError && error.status === 422) ? (
         <ProblemView error={error} onRetry={onRetry} />
       ) : error ? (
-        <p className={styles.doc}>Once the marked fields are right, this says how long the run takes.</p>
+        <p className={styles.doc}>Correct the marked fields to see the estimate.</p>
       ) : (
         <Skeleton height={96} />
       )}

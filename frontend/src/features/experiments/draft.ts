@@ -56,6 +56,7 @@ export function draftOf(experiment: Experiment): Draft {
     routing: experiment.routing,
     faults: experiment.faults.length > 0 ? experiment.faults : null,
     ...(experiment.engine === "emulation" && { engine: "emulation", emulation: experiment.emulation }),
+    ...(experiment.engine === "packet" && { engine: "packet", packet: experiment.packet ?? {} }),
     link_gbps: experiment.link_gbps,
     max_min: experiment.max_min,
     flow_gigabits: experiment.flow_gigabits,
@@ -223,10 +224,10 @@ export function readMatrix(text: string): [string, string, number][] {
         )
         .filter((cell, place) => place < 3 || cell !== "");
       const [from, to, weight = "1"] = cells;
-      if (!from || !to) throw new Error(`Line ${at} has no sender and receiver: “${line.slice(0, 60)}”.`);
+      if (!from || !to) throw new Error(`Line ${at} needs a sender and a receiver: “${line.slice(0, 60)}”.`);
       const value = Number(weight === "" ? "1" : weight);
       if (!Number.isFinite(value) || value < 0)
-        throw new Error(`Line ${at} has the weight “${weight}”: it must be a number of 0 or more.`);
+        throw new Error(`Line ${at} has the weight “${weight}”. Type a number, 0 or more.`);
       return [from, to, value];
     });
 }

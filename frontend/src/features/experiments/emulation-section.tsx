@@ -2,8 +2,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { api, take } from "@/api/client";
+import type { components } from "@/api/schema";
 import { Field, NumberInput, Section, Select } from "@/ui/form";
-import { isObject, type Json } from "../shared/spec";
+import { isObject, type Json, type JsonObject } from "../shared/spec";
 import type { Draft } from "./draft";
 import styles from "./emulation-section.module.css";
 import { DEFAULT_LINK_GBPS, emulationOf, withEmulation } from "./engine";
@@ -11,6 +12,9 @@ import { HypothesisSection } from "./hypothesis-section";
 import { MachineBanner } from "./machine-banner";
 import { type Messages, messageAt } from "./messages";
 import { SliceFields } from "./slice-fields";
+import { useProfile } from "./use-profile";
+
+type ProtocolOption = components["schemas"]["ProtocolOption"];
 
 interface NumberField {
   path: string;
@@ -20,27 +24,56 @@ interface NumberField {
   /** What is typed times this is what is sent. */
   factor?: number;
   integer?: boolean;
+  /** Least and greatest value; without them any that is not negative. */
+  range?: readonly [least: number, most?: number];
+  help?: string;
 }
 
+/** The settings of a protocol as fields, from the engine's schema. */
+export const fieldsOf = (protocol: ProtocolOption | undefined): NumberField[] =>
+  (protocol?.settings ?? []).map(
+    ({ name, title, unit, type, minimum, maximum, description, ...setting }) => ({
+      path: `timers.${name}`,
+      label: title,
+      ...(unit && { unit }),
+      otherwise: String(setting.default),
+      integer: type === "integer",
+      range: [minimum, maximum],
+      help: description,
+    }),
+  );
+
+/** How routers can spread flows, as a choice; none where switches are bridges. */
+export const balancesOf = (protocol: ProtocolOption | undefined): Choice[] =>
+  protocol?.balances.length
+    ? [
+        {
+          path: "balance",
+          label: "Spread flows",
+          title:
+            "Over next hops of equal distance. By link rate, faster links get more flows. By load, a controller in each loop moves flows to ToRs with room.",
+          widthPx: 180,
+          options: protocol.balances.map(({ name, title }) => ({ value: name, label: title })),
+        },
+      ]
+    : [];
+
 const TIMES: readonly NumberField[] = [
-  { path: "seconds", label: "Measured for", unit: "s", otherwise: "30" },
-  { path: "settle_secs", label: "After settling for", unit: "s", otherwise: "3" },
+  { path: "seconds", label: "Measure for", unit: "s", otherwise: "30" },
+  { path: "settle_secs", label: "Settle for", unit: "s", otherwise: "3" },
 ];
 
 const FINE: readonly NumberField[] = [
-  { path: "mtu", label: "MTU of the ports", unit: "B", otherwise: "by the rate", integer: true },
-  { path: "calibrate_secs", label: "A pair alone, first, for", unit: "s", otherwise: "2" },
-  { path: "connections", label: "Connections a flow", otherwise: "1", integer: true },
+  { path: "mtu", label: "MTU of the ports", unit: "B", otherwise: "automatic", integer: true },
+  { path: "calibrate_secs", label: "Calibrate for", unit: "s", otherwise: "2" },
+  { path: "connections", label: "Connections per flow", otherwise: "1", integer: true },
   {
     path: "flow_bits_per_sec",
-    label: "A flow sends at most",
+    label: "Rate limit per flow",
     unit: "Mb/s",
-    otherwise: "all it can",
+    otherwise: "unlimited",
     factor: 1e6,
   },
-  { path: "timers.hello_secs", label: "Hello every", unit: "s", otherwise: "1" },
-  { path: "timers.dead_after", label: "Dead after lost hellos", otherwise: "3", integer: true },
-  { path: "timers.adapt_secs", label: "Look for better paths every", unit: "s", otherwise: "10" },
 ];
 
 export function EmulationSection({
@@ -62,6 +95,9 @@ export function EmulationSection({
     queryFn: ({ signal }) => take(api.GET("/api/v1/emulation", { signal })),
     staleTime: 10_000,
   });
+  const profile = useProfile(draft.plan);
+  const protocol = profile?.protocols.find(({ name }) => name === profile.default_protocol);
+  const forwardings = protocol?.forwardings ?? [];
   const settings = emulationOf(draft);
   const change = (path: string, value: Json | undefined) => onChange(withEmulation(draft, path, value));
   const { modes } = machine.data ?? {};
@@ -71,32 +107,11 @@ export function EmulationSection({
   useEffect(() => {
     if (only && settings.mode === undefined && only !== "containers") change("mode", only);
   }, [only, settings.mode]);
-  const number = ({ path, label, unit, otherwise, factor = 1, integer }: NumberField) => {
-    const value = path
-      .split(".")
-      .reduce<Json | undefined>((at, key) => (isObject(at) ? at[key] : undefined), settings);
-    return (
-      <Field key={path} label={label} controlWidth={120} message={messageAt(messages, `emulation.${path}`)}>
-        {({ id, describedBy }) => (
-          <NumberInput
-            id={id}
-            describedBy={describedBy}
-            value={typeof value === "number" ? value / factor : null}
-            onChange={(typed) => change(path, typed === null ? undefined : typed * factor)}
-            optional
-            min={0}
-            integer={integer}
-            unit={unit}
-            placeholder={otherwise}
-          />
-        )}
-      </Field>
-    );
-  };
+  const fields = { settings, messages, change };
   const link = typeof draft.link_gbps === "number" ? Number((draft.link_gbps * 1000).toPrecision(9)) : null;
   return (
     <>
-      <Section title="Real packets">
+      <Section title="Emulation">
         {machine.data && (
           <MachineBanner
             machine={machine.data}
@@ -104,7 +119,7 @@ export function EmulationSection({
             onMode={(mode) => change("mode", mode)}
           />
         )}
-        <Field label="Servers are" controlWidth={180} message={messageAt(messages, "emulation.mode")}>
+        <Field label="Run servers as" controlWidth={180} message={messageAt(messages, "emulation.mode")}>
           {({ id, describedBy }) => (
             <Select
               id={id}
@@ -118,21 +133,16 @@ export function EmulationSection({
             />
           )}
         </Field>
-        <Field label="They forward" controlWidth={180} message={messageAt(messages, "emulation.dataplane")}>
-          {({ id, describedBy }) => (
-            <Select
-              id={id}
-              aria-describedby={describedBy}
-              value={String(settings.dataplane ?? "kernel")}
-              options={[
-                { value: "kernel", label: "in the kernel (eBPF)" },
-                { value: "software", label: "in user space" },
-              ]}
-              onChange={(dataplane) => change("dataplane", dataplane === "kernel" ? undefined : dataplane)}
-            />
-          )}
-        </Field>
-        <Field label="Every link’s rate" controlWidth={120} message={messageAt(messages, "link_gbps")}>
+        {forwardings.length > 0 && (
+          <ChoiceField
+            path="dataplane"
+            label="Forwarding"
+            widthPx={180}
+            options={forwardings.map(({ name, title }) => ({ value: name, label: title }))}
+            {...fields}
+          />
+        )}
+        <Field label="Link rate" controlWidth={120} message={messageAt(messages, "link_gbps")}>
           {({ id, describedBy }) => (
             <NumberInput
               id={id}
@@ -146,44 +156,137 @@ export function EmulationSection({
             />
           )}
         </Field>
-        {TIMES.map(number)}
+        {TIMES.map((field) => (
+          <SettingField key={field.path} {...field} {...fields} />
+        ))}
         <SliceFields draft={draft} messages={messages} error={error} onChange={onChange} />
         <details className={styles.fine}>
           <summary>Protocol, MTU and timers</summary>
-          <Field label="Flows are" controlWidth={120} message={messageAt(messages, "emulation.protocol")}>
-            {({ id, describedBy }) => (
-              <Select
-                id={id}
-                aria-describedby={describedBy}
-                value={String(settings.protocol ?? "tcp")}
-                options={[
-                  { value: "tcp", label: "TCP" },
-                  { value: "udp", label: "UDP" },
-                ]}
-                onChange={(protocol) => change("protocol", protocol === "tcp" ? undefined : protocol)}
-              />
-            )}
-          </Field>
-          <Field label="To several" controlWidth={180} message={messageAt(messages, "emulation.delivery")}>
-            {({ id, describedBy }) => (
-              <Select
-                id={id}
-                aria-describedby={describedBy}
-                value={String(settings.delivery ?? "unicast")}
-                options={[
-                  { value: "unicast", label: "one flow each" },
-                  { value: "complete-graph", label: "over a complete graph" },
-                  { value: "spanning-trees", label: "over spanning trees" },
-                  { value: "pipeline", label: "in a pipeline" },
-                ]}
-                onChange={(delivery) => change("delivery", delivery === "unicast" ? undefined : delivery)}
-              />
-            )}
-          </Field>
-          {FINE.map(number)}
+          {[...CHOICES, ...balancesOf(protocol)].map((choice) => (
+            <ChoiceField key={choice.path} {...choice} {...fields} />
+          ))}
+          {[...FINE, ...fieldsOf(protocol)].map((field) => (
+            <SettingField key={field.path} {...field} {...fields} />
+          ))}
         </details>
       </Section>
       <HypothesisSection draft={draft} messages={messages} onChange={onChange} />
     </>
+  );
+}
+
+/** What every field of the emulation's settings reads and changes. */
+interface SettingsProps {
+  settings: JsonObject;
+  messages: Messages;
+  change: (path: string, value: Json | undefined) => void;
+}
+
+interface Choice {
+  path: string;
+  label: string;
+  title?: string;
+  widthPx: number;
+  /** The first one is what holds when nothing is chosen. */
+  options: { value: string; label: string }[];
+}
+
+const CHOICES: readonly Choice[] = [
+  {
+    path: "protocol",
+    label: "Transport",
+    widthPx: 120,
+    options: [
+      { value: "tcp", label: "TCP" },
+      { value: "udp", label: "UDP" },
+    ],
+  },
+  {
+    path: "delivery",
+    label: "One-to-many",
+    widthPx: 180,
+    options: [
+      { value: "unicast", label: "separate flows" },
+      { value: "complete-graph", label: "over a complete graph" },
+      { value: "spanning-trees", label: "over spanning trees" },
+      { value: "pipeline", label: "in a pipeline" },
+    ],
+  },
+  {
+    path: "queues",
+    label: "Queues at link ends",
+    title: "Fair queues give the slowest flow its share; switches usually have one queue for all.",
+    widthPx: 180,
+    options: [
+      { value: "shared", label: "one for all flows" },
+      { value: "fair", label: "one per flow (fair)" },
+    ],
+  },
+];
+
+function ChoiceField({
+  path,
+  label,
+  title,
+  widthPx,
+  options,
+  settings,
+  messages,
+  change,
+}: Choice & SettingsProps) {
+  const otherwise = options[0]!.value;
+  return (
+    <Field
+      label={label}
+      title={title}
+      controlWidth={widthPx}
+      message={messageAt(messages, `emulation.${path}`)}
+    >
+      {({ id, describedBy }) => (
+        <Select
+          id={id}
+          aria-describedby={describedBy}
+          value={String(settings[path] ?? otherwise)}
+          options={options}
+          onChange={(value) => change(path, value === otherwise ? undefined : value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+function SettingField({
+  path,
+  label,
+  unit,
+  otherwise,
+  factor = 1,
+  integer,
+  range = [0],
+  help,
+  settings,
+  messages,
+  change,
+}: NumberField & SettingsProps) {
+  const value = path
+    .split(".")
+    .reduce<Json | undefined>((at, key) => (isObject(at) ? at[key] : undefined), settings);
+  return (
+    <Field label={label} controlWidth={120} title={help} message={messageAt(messages, `emulation.${path}`)}>
+      {({ id, describedBy }) => (
+        <NumberInput
+          id={id}
+          describedBy={describedBy}
+          value={typeof value === "number" ? value / factor : null}
+          onChange={(typed) => change(path, typed === null ? undefined : typed * factor)}
+          optional
+          min={range[0]}
+          max={range[1]}
+          integer={integer}
+          unit={unit}
+          placeholder={otherwise}
+        />
+      )}
+    </Field>
   );
 }

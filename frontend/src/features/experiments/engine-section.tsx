@@ -5,22 +5,24 @@ import { type Engine, engineOf, withEngine } from "./engine";
 import styles from "./experiments.module.css";
 
 const TEXTS: Record<Engine, string> = {
-  flow: "Computed in milliseconds, for any size, as a sweep if you like. Modelled.",
-  emulation: "Servers are started on this machine and send real packets while things break. Measured.",
+  flow: "Modelled. Any size, seconds to minutes.",
+  packet: "Modelled, packet by packet: queues, drops, timeouts and completion times. Seconds to hours.",
+  emulation: "Measured. Servers run on this machine and send real packets while faults are injected.",
 };
 
-/** Who answers: the flow engine, or packets. */
+/** Who answers: the flow engine, simulated packets, or real ones. */
 export function EngineSection({ draft, onChange }: { draft: Draft; onChange: (draft: Draft) => void }) {
   const engine = engineOf(draft);
   return (
-    <Section title="Answered by">
+    <Section title="Method">
       <Segmented
-        label="Answered by"
+        label="Method"
         value={engine}
         onChange={(next) => onChange(withEngine(draft, next))}
         items={[
-          { id: "flow", label: "Flow engine" },
-          { id: "emulation", label: "Real packets" },
+          { id: "flow", label: "Prediction" },
+          { id: "packet", label: "Simulation" },
+          { id: "emulation", label: "Emulation" },
         ]}
       />
       <p className={styles.doc}>{TEXTS[engine]}</p>

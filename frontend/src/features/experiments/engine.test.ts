@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
+import "../shared/testing/with-fault-kinds";
 import type { JsonObject } from "../shared/spec";
 import { newDraft, withFailures, withFaults, withSeeds } from "./draft";
+import { fieldsOf } from "./emulation-section";
 import { engineOf, SMALL_PLAN, withEmulation, withEngine } from "./engine";
 
 const plan = { topology: { family: "bcube", n: 8, k: 3 } };
@@ -43,4 +45,37 @@ test("a setting that goes back to its default leaves the draft one of real packe
   const back = withEmulation(draft, "timers.hello_secs", undefined);
   expect(back.emulation).toEqual({});
   expect(engineOf(back)).toBe("emulation");
+});
+
+test("a protocol's settings become fields with its own limits and defaults", () => {
+  const setting = { title: "Hello interval", description: "Time between hellos.", source: "[bcube §7.5]" };
+  const protocol = {
+    settings: [
+      { ...setting, name: "hello_secs", type: "number", unit: "s", minimum: 0.02, maximum: 60, default: 1 },
+      { ...setting, name: "dead_after", type: "integer", unit: "", minimum: 1, maximum: 100, default: 3 },
+    ],
+  } as Parameters<typeof fieldsOf>[0];
+  const [hello, dead] = fieldsOf(protocol);
+  expect(hello).toMatchObject({ path: "timers.hello_secs", unit: "s", otherwise: "1", range: [0.02, 60] });
+  expect(dead).toMatchObject({ integer: true, range: [1, 100] });
+  expect(dead).not.toHaveProperty("unit");
+  expect(fieldsOf(undefined)).toEqual([]);
+});
+
+test("a simulation keeps the question of a prediction, and only the links go", () => {
+  const asked = { ...withSeeds(newDraft(plan), [3, 4]), link_gbps: 10, flow_gigabits: 1 };
+  const packets = withEngine(asked, "packet");
+  expect(packets).toEqual({
+    plan,
+    workload: { kind: "all-to-all" },
+    seeds: [3, 4],
+    link_gbps: 10,
+    flow_gigabits: 1,
+    engine: "packet",
+    packet: {},
+  });
+  expect(withEngine({ ...packets, packet: { subflows: 8 } }, "flow")).toEqual({ ...asked, link_load: true });
+  const real = withEngine(packets, "emulation");
+  expect(real).not.toHaveProperty("packet");
+  expect(engineOf(withEngine(real, "packet"))).toBe("packet");
 });

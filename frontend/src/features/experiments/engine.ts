@@ -3,23 +3,37 @@ import { faultKind } from "../shared/fault-kinds";
 import { isObject, type JsonObject, setIn } from "../shared/spec";
 import { type Draft, faultsOf, plansOf, seedsOf, withFaults } from "./draft";
 
-export type Engine = "flow" | "emulation";
+export type Engine = "flow" | "packet" | "emulation";
 
 /** Sixteen servers: what any machine carries with real packets. */
 export const SMALL_PLAN: JsonObject = { topology: { family: "bcube", n: 4, k: 1 } };
 /** What the server takes for the rate of a link when none is given. */
 export const DEFAULT_LINK_GBPS = 0.1;
 
-export const engineOf = (draft: Draft): Engine => (draft.engine === "emulation" ? "emulation" : "flow");
+export const engineOf = (draft: Draft): Engine =>
+  draft.engine === "emulation" || draft.engine === "packet" ? draft.engine : "flow";
 
 /**
  * The same question to the other engine. Real packets are sent once, over one plan and with one seed; of ways to break
- * predictions know that things are down, or that links carry less. A rate that suits one engine is none for the other, so
- * it goes.
+ * predictions know that things are down, or that links carry less. A rate that suits real packets is none for the engines that
+ * compute, so it goes; a simulation and a prediction share theirs.
  */
 export function withEngine(draft: Draft, engine: Engine): Draft {
-  if (engine === engineOf(draft)) return draft;
-  const { axes: _, link_gbps: __, link_load: ___, max_min: ____, flow_gigabits: _____, ...kept } = draft;
+  const from = engineOf(draft);
+  if (engine === from) return draft;
+  if (from !== "emulation" && engine !== "emulation") {
+    const { engine: _, packet: __, link_load: ___, ...same } = draft;
+    return (engine === "packet" ? { ...same, engine, packet: {} } : { ...same, link_load: true }) as Draft;
+  }
+  const {
+    axes: _,
+    link_gbps: __,
+    link_load: ___,
+    max_min: ____,
+    flow_gigabits: _____,
+    packet: ______,
+    ...kept
+  } = draft;
   if (engine === "emulation")
     return {
       ...kept,
@@ -28,7 +42,7 @@ export function withEngine(draft: Draft, engine: Engine): Draft {
       emulation: {},
       seeds: seedsOf(draft).slice(0, 1),
     } as Draft;
-  const { engine: ______, emulation: _______, ...flow } = kept;
+  const { engine: _______, emulation: ________, ...flow } = kept;
   const plain = faultsOf(draft).map(({ target, at_secs, until_secs, kind, ...numbers }) => {
     const { predicted, parameter } = faultKind(kind);
     return {
@@ -38,7 +52,10 @@ export function withEngine(draft: Draft, engine: Engine): Draft {
       ...(predicted && parameter && { kind: kind!, [parameter.name]: numbers[parameter.name]! }),
     };
   });
-  return { ...withFaults(flow as Draft, plain), link_load: true } as Draft;
+  const computed = withFaults(flow as Draft, plain);
+  return (
+    engine === "packet" ? { ...computed, engine, packet: {} } : { ...computed, link_load: true }
+  ) as Draft;
 }
 
 export const emulationOf = (draft: Draft): JsonObject => (isObject(draft.emulation) ? draft.emulation : {});

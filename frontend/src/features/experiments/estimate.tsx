@@ -2,9 +2,9 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import type { components } from "@/api/schema";
 import { BasisBadge } from "@/ui/marks";
-import { formatCount, plural } from "@/units";
+import { formatCount, formatShort, plural } from "@/units";
 import { FAILURE_WORDS } from "../shared/run-points";
-import { durationText } from "../shared/runs";
+import { aboutText, durationText } from "../shared/runs";
 import { canonical } from "../shared/spec";
 import { useSettled } from "../shared/use-settled";
 import { type Draft, failuresOf, plansOf, seedsOf } from "./draft";
@@ -38,7 +38,7 @@ export function useEstimate(draft: Draft | null) {
 
 export function secsText({ secs }: Estimate): string {
   const { low, expected, high } = secs;
-  const about = expected < 1 ? durationText(expected) : `about ${durationText(expected)}`;
+  const about = aboutText(expected);
   if (high === null || high === undefined) return `${about}, at least ${durationText(low)}`;
   if (durationText(low) === durationText(high)) return about;
   return `${about}, at most ${durationText(high)}`;
@@ -52,7 +52,9 @@ export function EstimateView({ draft, estimate }: { draft: Draft; estimate: Esti
     ...(failures.length > 0
       ? [
           failures
-            .map(({ kind, ratios }) => `${plural(ratios.length, "share")} of ${FAILURE_WORDS[kind].many}`)
+            .map(
+              ({ kind, ratios }) => `${plural(ratios.length, "failure rate")} of ${FAILURE_WORDS[kind].many}`,
+            )
             .join(" + "),
         ]
       : []),
@@ -64,13 +66,18 @@ export function EstimateView({ draft, estimate }: { draft: Draft; estimate: Esti
         {plural(estimate.points, "point")}, {secsText(estimate)}
       </p>
       <p className={styles.doc}>
-        {factors.join(" × ")} · {plural(estimate.flows, "flow")} in all ·{" "}
+        {factors.join(" × ")} · {plural(estimate.flows, "flow")} total ·{" "}
         <BasisBadge basis={estimate.basis === "measured" ? "measured" : "modelled"}>
-          {estimate.basis === "measured" ? "time measured here" : "time estimated"}
+          {estimate.basis === "measured" ? "from times measured on this machine" : "estimated"}
         </BasisBadge>
       </p>
+      {estimate.simulation && (
+        <p className={styles.doc}>
+          {`${formatShort(estimate.simulation.packet_hops, 2)} packet-hops, ${formatShort(estimate.simulation.bytes / 1e6, 2)}\u00a0MB of payload, at most ${formatShort(estimate.simulation.memory_bytes / 2 ** 20, 1)}\u00a0MiB of memory`}
+        </p>
+      )}
       <table className={styles.topologies}>
-        <caption className="visually-hidden">What each plan is asked</caption>
+        <caption className="visually-hidden">Estimate for each plan</caption>
         <thead>
           <tr>
             <th scope="col">Plan</th>
@@ -81,10 +88,10 @@ export function EstimateView({ draft, estimate }: { draft: Draft; estimate: Esti
               Links
             </th>
             <th scope="col" className={styles.number}>
-              Flows a point
+              Flows per point
             </th>
             <th scope="col">Routing</th>
-            <th scope="col">Failed by the faults</th>
+            <th scope="col">Initial failures</th>
           </tr>
         </thead>
         <tbody>
@@ -110,7 +117,7 @@ function failedText(failed: Estimate["topologies"][number]["failed"]): string {
     servers > 0 && plural(servers, "server"),
     switches > 0 && plural(switches, "switch", "switches"),
     links > 0 && plural(links, "link"),
-    degraded_links > 0 && `${plural(degraded_links, "link")} in part`,
+    degraded_links > 0 && `${plural(degraded_links, "link")} degraded`,
   ].filter(Boolean);
-  return parts.length > 0 ? parts.join(", ") : "nothing";
+  return parts.length > 0 ? parts.join(", ") : "none";
 }

@@ -11,7 +11,7 @@ import { formatCount } from "@/units";
 import { formatDate } from "../shared/dates";
 import list from "../shared/list.module.css";
 import { ProblemView } from "../shared/problem";
-import { useSettledText } from "../shared/use-settled";
+import { TYPING_MS, useSettled, useTypedText } from "../shared/use-settled";
 import styles from "./experiments.module.css";
 
 const PAGE = 30;
@@ -20,21 +20,8 @@ const PAGE = 30;
 export function ExperimentsList({ q, onQ }: { q: string | undefined; onQ: (q: string | undefined) => void }) {
   const client = useQueryClient();
   const navigate = useNavigate();
-  const [words, setWords] = useSettledText(q ?? "", (next) => onQ(next || undefined));
-  const query = useInfiniteQuery({
-    queryKey: ["experiments", q ?? ""],
-    initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam, signal }) =>
-      take(
-        api.GET("/api/v1/experiments", {
-          params: { query: { ...(q && { q }), limit: PAGE, cursor: pageParam } },
-          signal,
-        }),
-      ),
-    getNextPageParam: (page) => page.next ?? undefined,
-    refetchOnMount: "always",
-    placeholderData: (old) => old,
-  });
+  const [words, setWords] = useTypedText(q ?? "", (next) => onQ(next || undefined));
+  const query = useExperiments(useSettled(q, TYPING_MS));
   const failed = (error: unknown) => toast(error instanceof Error ? error.message : String(error), "error");
   const run = useMutation({
     mutationFn: (id: string) => take(api.POST("/api/v1/experiments/{id}/runs", { params: { path: { id } } })),
@@ -48,14 +35,14 @@ export function ExperimentsList({ q, onQ }: { q: string | undefined; onQ: (q: st
   });
   const items = query.data?.pages.flatMap((page) => page.items) ?? [];
   return (
-    <section aria-label="Experiments asked before">
+    <section aria-label="Saved experiments">
       <div className={styles.bar}>
-        <h2>Asked before</h2>
+        <h2>Saved experiments</h2>
         <span className={styles.space} />
         <TextInput
           type="search"
           aria-label="Filter experiments by name"
-          placeholder="Words of the name"
+          placeholder="Search by name"
           className={styles.filter}
           value={words}
           onChange={(event) => setWords(event.target.value)}
@@ -66,8 +53,12 @@ export function ExperimentsList({ q, onQ }: { q: string | undefined; onQ: (q: st
       ) : !query.data ? (
         <Skeleton height={160} />
       ) : items.length === 0 ? (
-        <Empty title={q ? "No experiment has these words" : "Nothing was asked yet"}>
-          <p>{q ? "Try fewer words." : "Write one at the left and run it: it stays here, with its runs."}</p>
+        <Empty title={q ? "No matching experiments" : "No experiments yet"}>
+          <p>
+            {q
+              ? "Try a shorter name."
+              : "Create one on the left and run it. It is listed here with its runs."}
+          </p>
         </Empty>
       ) : (
         <>
@@ -82,7 +73,7 @@ export function ExperimentsList({ q, onQ }: { q: string | undefined; onQ: (q: st
                   Points
                 </th>
                 <th scope="col" className={styles.date}>
-                  Written
+                  Created
                 </th>
                 <th scope="col" className={styles.tools}>
                   <span className="visually-hidden">Actions</span>
@@ -113,6 +104,24 @@ export function ExperimentsList({ q, onQ }: { q: string | undefined; onQ: (q: st
       )}
     </section>
   );
+}
+
+/** Saved experiments whose names have these words, page by page. */
+function useExperiments(words: string | undefined) {
+  return useInfiniteQuery({
+    queryKey: ["experiments", words ?? ""],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      take(
+        api.GET("/api/v1/experiments", {
+          params: { query: { ...(words && { q: words }), limit: PAGE, cursor: pageParam } },
+          signal,
+        }),
+      ),
+    getNextPageParam: (page) => page.next ?? undefined,
+    refetchOnMount: "always",
+    placeholderData: (old) => old,
+  });
 }
 
 function Row({

@@ -21,7 +21,7 @@ export default function ExperimentsPage() {
             <ProblemView title="This experiment cannot be opened" error={unreadable} />
             <p style={{ padding: "0 16px" }}>
               <Link to="/experiments" search={{}} className={buttonClass()}>
-                Begin a new one
+                Create a new experiment
               </Link>
             </p>
           </>

@@ -1,5 +1,5 @@
 import { NumberInput, Select } from "@/ui/form";
-import { faultKind, kindsOf } from "../shared/fault-kinds";
+import { faultKind, kindsOf, parameterNames } from "../shared/fault-kinds";
 import { type JsonObject, setIn } from "../shared/spec";
 import own from "./emulation-section.module.css";
 import styles from "./experiments.module.css";
@@ -22,7 +22,8 @@ export function FaultKindFields({
   const label = (what: string) => `Fault ${number}, ${what}`;
   const amount = parameter ? fault[parameter.name] : undefined;
   const changeKind = (kind: string) => {
-    const { rate_bits_per_sec: _, loss_ratio: __, delay_secs: ___, ...rest } = fault;
+    const numbers = parameterNames();
+    const rest = Object.fromEntries(Object.entries(fault).filter(([name]) => !numbers.has(name)));
     const needs = faultKind(kind).parameter;
     onChange({
       ...rest,
@@ -36,7 +37,7 @@ export function FaultKindFields({
         <span>by</span>
         <span className={own.wide}>
           <Select
-            aria-label={label("how it breaks")}
+            aria-label={label("type")}
             value={form.kind}
             options={kindsOf(realPackets).map(({ kind, title }) => ({ value: kind, label: title }))}
             onChange={changeKind}
@@ -56,7 +57,8 @@ export function FaultKindFields({
                   ),
                 )
               }
-              min={0}
+              min={parameter.minimum}
+              max={parameter.maximum}
               unit={parameter.unit}
             />
           </span>
@@ -64,15 +66,15 @@ export function FaultKindFields({
       </div>
       {realPackets && (
         <div className={styles.faultRow}>
-          <span>on and off every</span>
+          <span>repeat every</span>
           <NumberInput
-            aria-label={label("on and off every so many seconds")}
+            aria-label={label("repeat interval in seconds")}
             value={typeof fault.flap_secs === "number" ? fault.flap_secs : null}
             onChange={(secs) => onChange(setIn(fault, "flap_secs", secs ?? undefined))}
             optional
             min={0}
             unit="s"
-            placeholder="does not flap"
+            placeholder="never"
           />
         </div>
       )}

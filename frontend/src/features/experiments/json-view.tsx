@@ -22,7 +22,7 @@ export function JsonView({ draft, onChange }: { draft: Draft; onChange: (draft: 
     <section className={styles.json} aria-label="JSON">
       <div className={styles.bar}>
         <span className={styles.doc}>
-          The body of <code>POST /api/v1/experiments</code>. Edit it here: the form follows.
+          The body of <code>POST /api/v1/experiments</code>. Edits here update the form.
         </span>
         <span className={styles.space} />
         <CopyButton text={written}>Copy JSON</CopyButton>
@@ -53,6 +53,6 @@ function problemOf(text: string): string | null {
       ? null
       : "An experiment needs a plan: an object with an id or a topology.";
   } catch (error) {
-    return `This is no JSON yet: ${error instanceof Error ? error.message : String(error)}`;
+    return `Not valid JSON: ${error instanceof Error ? error.message : String(error)}`;
   }
 }

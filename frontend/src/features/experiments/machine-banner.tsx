@@ -28,7 +28,7 @@ export function MachineBanner({
           ? `${hosts.length > 1 ? `${who} run` : `${who} runs`} up to ${plural(machine.max_servers, "server")}: ${plural(machine.cores, "core")}, ${formatBytes(machine.memory_free_bytes)} free.`
           : machine.ready
             ? `${who} cannot run servers as ${mode}.`
-            : `${who} cannot send real packets yet.`}
+            : `${who} cannot run emulations yet.`}
       </p>
       {hosts.length > 0 && <HostList hosts={hosts} />}
       {!usable && machine.modes[0] && (
@@ -38,7 +38,7 @@ export function MachineBanner({
       )}
       {lacking.length > 0 && (
         <details open={!usable}>
-          <summary>{`${plural(lacking.length, "part")} missing${lacking.some(({ needed }) => needed) ? "" : ", none of them needed"}`}</summary>
+          <summary>{`${plural(lacking.length, "part")} missing${lacking.some(({ needed }) => needed) ? "" : ", all optional"}`}</summary>
           <ul>
             {lacking.map(({ name, title, reason, fix, needed }) => (
               <li key={name}>
@@ -64,7 +64,7 @@ function HostList({ hosts }: { hosts: Machine["hosts"] }) {
           {ready
             ? `: ${plural(cores, "core")}, ${formatBytes(memory_free_bytes)} free. ${docker_reason}`
             : ` is not ready: ${reason}`}
-          {ready && underlay_mtu !== null && ` Its way to the others carries ${underlay_mtu} bytes.`}
+          {ready && underlay_mtu !== null && ` Packets between hosts can have ${underlay_mtu} bytes.`}
         </li>
       ))}
     </ul>

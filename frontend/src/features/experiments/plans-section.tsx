@@ -46,7 +46,7 @@ export function PlansSection({
       .filter((group) => group.entries.length > 0);
   const general = messageAt(messages, "plan") ?? messages.get("axes.topologies");
   return (
-    <Section title={plans.length === 1 ? "Plan" : `Plans, overlaid`}>
+    <Section title={plans.length === 1 ? "Plan" : `Plans to compare`}>
       <ul className={styles.plans}>
         {plans.map((plan, at) => {
           const known = told.get(planKey(plan));
@@ -89,11 +89,11 @@ export function PlansSection({
       {general && <p className={styles.message}>{general}</p>}
       {plans.length < most && (
         <Menu
-          label="Overlay another plan"
+          label="Add a plan to compare"
           trigger={
             <TriggerButton className={buttonClass("quiet", true)}>
               <Icon name="plus" size={14} />
-              Overlay another plan
+              Add a plan to compare
             </TriggerButton>
           }
           groups={entries((plan) => onChange([...plans, plan]))}

@@ -30,13 +30,13 @@ export function SliceFields({
       <div className={styles.offer} role="status">
         <p>{message ?? "The plan is too large for this machine."}</p>
         <Button small icon="wand" onClick={() => onChange(mergePatch(draft, offer as Json) as Draft)}>
-          Take a slice of it
+          Use a slice
         </Button>
       </div>
     ) : null;
   return (
     <fieldset className={styles.slice}>
-      <legend>A slice of the plan</legend>
+      <legend>Slice of the plan</legend>
       <Field label="Around server" controlWidth={120} message={message}>
         {({ id, describedBy }) => (
           <TextInput
@@ -49,7 +49,7 @@ export function SliceFields({
           />
         )}
       </Field>
-      <Field label="The smaller BCube’s k" controlWidth={120}>
+      <Field label="Slice size (k)" controlWidth={120}>
         {({ id }) => (
           <NumberInput
             id={id}

@@ -13,8 +13,10 @@ import {
   withFailures,
   withSeeds,
 } from "./draft";
+import { engineOf } from "./engine";
 import styles from "./experiments.module.css";
 import { type Messages, messageAt } from "./messages";
+import { SimulationSection } from "./simulation-section";
 import { ReadInput } from "./texts";
 
 /** What is varied: failing kinds and ratios, and the seeds that all random choices come from. */
@@ -30,74 +32,82 @@ export function SweepSection({
   const failures = failuresOf(draft);
   const kinds = failures.map(({ kind }) => kind);
   const ratios = failures[0]?.ratios ?? DEFAULT_RATIOS;
+  const simulated = engineOf(draft) === "packet";
   return (
-    <Section title="Sweep">
-      <fieldset className={styles.kinds}>
-        <legend>More and more of these fail</legend>
-        {FAILURE_KINDS.map((kind) => (
-          <label key={kind}>
-            <input
-              type="checkbox"
-              checked={kinds.includes(kind)}
-              onChange={(event) =>
-                onChange(
-                  withFailures(
-                    draft,
-                    event.target.checked ? [...kinds, kind] : kinds.filter((other) => other !== kind),
-                    ratios,
-                  ),
-                )
-              }
-            />
-            {FAILURE_WORDS[kind].many}
-          </label>
-        ))}
-      </fieldset>
-      {kinds.length > 0 && (
-        <Field label="Shares, %" controlWidth={220} message={messageAt(messages, "axes.failure")}>
+    <>
+      {simulated && <SimulationSection draft={draft} messages={messages} onChange={onChange} />}
+      <Section title="Sweep">
+        <fieldset className={styles.kinds}>
+          <legend>Increase failures of</legend>
+          {FAILURE_KINDS.map((kind) => (
+            <label key={kind}>
+              <input
+                type="checkbox"
+                checked={kinds.includes(kind)}
+                onChange={(event) =>
+                  onChange(
+                    withFailures(
+                      draft,
+                      event.target.checked ? [...kinds, kind] : kinds.filter((other) => other !== kind),
+                      ratios,
+                    ),
+                  )
+                }
+              />
+              {FAILURE_WORDS[kind].many}
+            </label>
+          ))}
+        </fieldset>
+        {kinds.length > 0 && (
+          <Field label="Failure rates (%)" controlWidth={220} message={messageAt(messages, "axes.failure")}>
+            {({ id, describedBy }) => (
+              <ReadInput<readonly number[]>
+                id={id}
+                aria-describedby={describedBy}
+                invalid={messageAt(messages, "axes.failure") !== undefined}
+                value={ratios}
+                text={ratiosText}
+                read={readRatios}
+                hint="Type percentages from 0 to 100, as in 0, 5, 10 or 0-20/5."
+                placeholder="0, 5, 10 or 0-20/5"
+                onChange={(next) => onChange(withFailures(draft, kinds, next))}
+              />
+            )}
+          </Field>
+        )}
+        <Field
+          label="Seeds"
+          controlWidth={220}
+          message={messageAt(messages, "seeds") ?? messageAt(messages, "axes.seeds")}
+        >
           {({ id, describedBy }) => (
             <ReadInput<readonly number[]>
               id={id}
               aria-describedby={describedBy}
-              invalid={messageAt(messages, "axes.failure") !== undefined}
-              value={ratios}
-              text={ratiosText}
-              read={readRatios}
-              placeholder="0, 5, 10 or 0-20/5"
-              onChange={(next) => onChange(withFailures(draft, kinds, next))}
+              invalid={messageAt(messages, "seeds") !== undefined}
+              value={seedsOf(draft)}
+              text={seedsText}
+              read={readSeeds}
+              hint="Type up to 1,000 whole numbers, as in 7, 9 or 7-26."
+              placeholder="7 or 7-26"
+              onChange={(next) => onChange(withSeeds(draft, next))}
             />
           )}
         </Field>
-      )}
-      <Field
-        label="Seeds"
-        controlWidth={220}
-        message={messageAt(messages, "seeds") ?? messageAt(messages, "axes.seeds")}
-      >
-        {({ id, describedBy }) => (
-          <ReadInput<readonly number[]>
-            id={id}
-            aria-describedby={describedBy}
-            invalid={messageAt(messages, "seeds") !== undefined}
-            value={seedsOf(draft)}
-            text={seedsText}
-            read={readSeeds}
-            placeholder="7 or 7-26"
-            onChange={(next) => onChange(withSeeds(draft, next))}
-          />
+        {!simulated && (
+          <label className={styles.check}>
+            <input
+              type="checkbox"
+              checked={draft.link_load === true}
+              onChange={(event) => {
+                const { link_load: _, ...rest } = draft;
+                onChange((event.target.checked ? { ...rest, link_load: true } : rest) as Draft);
+              }}
+            />
+            Save per-link loads
+          </label>
         )}
-      </Field>
-      <label className={styles.check}>
-        <input
-          type="checkbox"
-          checked={draft.link_load === true}
-          onChange={(event) => {
-            const { link_load: _, ...rest } = draft;
-            onChange((event.target.checked ? { ...rest, link_load: true } : rest) as Draft);
-          }}
-        />
-        Keep what every link carries
-      </label>
-    </Section>
+      </Section>
+    </>
   );
 }

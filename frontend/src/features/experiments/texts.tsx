@@ -1,16 +1,15 @@
 /** Inputs for what is typed as text and kept as something else. */
 import { useEffect, useState } from "react";
 import { TextInput } from "@/ui/form";
+import { useUnreadable } from "@/ui/unreadable";
 
-/**
- * A text that `read` turns into a value. What cannot be read stays in the field, marked, and changes nothing; the value
- * of the draft comes back when the field is left.
- */
+/** A text that `read` turns into a value. What cannot be read stays in the field, marked, with `hint` beside it. */
 export function ReadInput<T>({
   value,
   text,
   read,
   onChange,
+  hint = "This text cannot be read.",
   ...rest
 }: {
   id?: string;
@@ -19,6 +18,8 @@ export function ReadInput<T>({
   /** Null for a text that means nothing. */
   read: (text: string) => T | null;
   onChange: (value: T) => void;
+  /** What to type. */
+  hint?: string;
   invalid?: boolean;
   placeholder?: string;
   "aria-label"?: string;
@@ -26,8 +27,9 @@ export function ReadInput<T>({
 }) {
   const shown = text(value);
   const [typed, setTyped] = useState<string | null>(null);
-  const [unreadable, setUnreadable] = useState(false);
   const { invalid, ...input } = rest;
+  const unreadable = typed !== null && read(typed) === null;
+  useUnreadable(unreadable ? hint : null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a value from elsewhere replaces what was typed
   useEffect(() => {
     if (typed !== null && text(read(typed) ?? value) !== shown) setTyped(null);
@@ -40,12 +42,11 @@ export function ReadInput<T>({
       onChange={(event) => {
         const next = read(event.target.value);
         setTyped(event.target.value);
-        setUnreadable(next === null);
         if (next !== null) onChange(next);
       }}
+      title={unreadable ? hint : undefined}
       onBlur={() => {
-        setTyped(null);
-        setUnreadable(false);
+        if (!unreadable) setTyped(null);
       }}
     />
   );

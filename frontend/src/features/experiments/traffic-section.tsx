@@ -1,5 +1,6 @@
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { Field, NumberInput, Section, Select, TextInput, textAreaClass } from "@/ui/form";
+import { useFileDrop } from "@/ui/use-file-drop";
 import { getIn, type Json, type JsonObject } from "../shared/spec";
 import { type Draft, readMatrix, readNames } from "./draft";
 import styles from "./experiments.module.css";
@@ -31,7 +32,7 @@ export function TrafficSection({
   const form = workloadForm(draft.workload.kind);
   const routing = typeof draft.routing === "string" ? draft.routing : "";
   const described = routings.find(({ name }) => name === routing)?.summary;
-  const own = messages.get("workload") ?? messages.get("workload.kind");
+  const own = ["workload", "workload.kind", "workload.bytes"].map((at) => messages.get(at)).find(Boolean);
   return (
     <>
       <Section title="Traffic">
@@ -58,7 +59,7 @@ export function TrafficSection({
           />
         ))}
         {!realPackets && (
-          <Field label="A flow sends" controlWidth={120} message={messageAt(messages, "flow_gigabits")}>
+          <Field label="Flow size" controlWidth={120} message={messageAt(messages, "flow_gigabits")}>
             {({ id, describedBy }) => (
               <NumberInput
                 id={id}
@@ -68,7 +69,7 @@ export function TrafficSection({
                 optional
                 min={0}
                 unit="Gb"
-                placeholder="without end"
+                placeholder={draft.engine === "packet" ? "0.008" : "unlimited"}
               />
             )}
           </Field>
@@ -82,10 +83,10 @@ export function TrafficSection({
               aria-describedby={describedBy}
               value={routing}
               options={[
-                { value: "", label: "Each paper’s own" },
+                { value: "", label: "Default for each topology" },
                 ...routings.map(({ name }) => ({ value: name, label: name })),
                 ...(routing && !routings.some(({ name }) => name === routing)
-                  ? [{ value: routing, label: `${routing} (not for every plan)` }]
+                  ? [{ value: routing, label: `${routing} (not available for every plan)` }]
                   : []),
               ]}
               onChange={(name) => set("routing", name || undefined)}
@@ -94,7 +95,7 @@ export function TrafficSection({
         </Field>
         {described && <p className={styles.doc}>{described}</p>}
         {!realPackets && (
-          <Field label="Every link’s rate" controlWidth={120} message={messageAt(messages, "link_gbps")}>
+          <Field label="Link rate" controlWidth={120} message={messageAt(messages, "link_gbps")}>
             {({ id, describedBy }) => (
               <NumberInput
                 id={id}
@@ -104,7 +105,7 @@ export function TrafficSection({
                 optional
                 min={0}
                 unit="Gb/s"
-                placeholder="the plan’s"
+                placeholder="as planned"
               />
             )}
           </Field>
@@ -132,7 +133,7 @@ function WorkloadInput({
   return (
     <Field label={field.label} controlWidth={180} message={message}>
       {({ id, describedBy }) =>
-        field.kind === "count" ? (
+        field.kind === "count" || field.kind === "number" ? (
           <NumberInput
             id={id}
             describedBy={describedBy}
@@ -140,8 +141,8 @@ function WorkloadInput({
             value={numberOf(value)}
             onChange={(next) => onChange(next ?? undefined)}
             optional
-            integer
-            min={1}
+            integer={field.kind === "count"}
+            min={field.kind === "count" ? 1 : 0}
             placeholder={field.otherwise}
           />
         ) : field.kind === "name" ? (
@@ -196,9 +197,11 @@ function MatrixInput({
       setProblem(error instanceof Error ? error.message : String(error));
     }
   };
+  const field = useRef<HTMLDivElement>(null);
+  const over = useFileDrop(field, ([file]) => void file?.text().then(take));
   const shown = problem ?? message;
   return (
-    <div className={styles.matrix}>
+    <div ref={field} className={styles.matrix} data-over={over || undefined}>
       <label>
         Lines of sender, receiver, weight
         <textarea
@@ -212,7 +215,7 @@ function MatrixInput({
       </label>
       {shown && <p className={styles.message}>{shown}</p>}
       <label className={styles.file}>
-        From a CSV file
+        Load a CSV file, or drop it here
         <input
           type="file"
           accept=".csv,.tsv,.txt,text/csv,text/plain"

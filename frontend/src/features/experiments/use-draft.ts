@@ -28,7 +28,7 @@ export function useDraft() {
     const load = async (): Promise<Draft> => {
       if (code !== undefined) {
         const read = readDraft(JSON.parse(await unpack(code)));
-        if (!read) throw new Error("The link holds no experiment: its plan is missing.");
+        if (!read) throw new Error("This link is damaged or incomplete: it has no plan.");
         return read;
       }
       if (from !== undefined)

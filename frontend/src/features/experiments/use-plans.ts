@@ -47,7 +47,7 @@ export function usePlanChoices() {
       if (known) return known.label;
       if (title) return title;
       if (typeof plan.id === "string") return `Plan ${plan.id}`;
-      return `A ${String(readSpec(plan)?.topology.family ?? "plan").replaceAll("_", "-")} of its own`;
+      return `Unsaved ${String(readSpec(plan)?.topology.family ?? "plan").replaceAll("_", "-")}`;
     },
     [groups],
   );

@@ -3,7 +3,7 @@
 export interface WorkloadField {
   name: string;
   label: string;
-  kind: "name" | "names" | "count" | "matrix";
+  kind: "name" | "names" | "count" | "number" | "matrix";
   /** What is taken when it is left out. */
   otherwise: string;
 }
@@ -26,69 +26,89 @@ export const WORKLOADS: readonly WorkloadForm[] = [
   {
     kind: "all-to-all",
     title: "All to all",
-    detail: "Every server to every other: what the aggregate bottleneck throughput is defined by.",
+    detail: "Every server sends to every other server. Defines aggregate bottleneck throughput (ABT).",
     fields: [],
   },
   {
     kind: "one-to-one",
     title: "One to one",
-    detail: "A single flow.",
+    detail: "One flow.",
     fields: [source, { name: "destination", label: "Receiver", kind: "name", otherwise: "the last server" }],
   },
   {
     kind: "one-to-several",
-    title: "One to several",
-    detail: "One server to a few, as to the replicas of a chunk.",
+    title: "One to many",
+    detail: "One server sends to several, for example to the replicas of a chunk.",
     fields: [
       source,
-      { name: "destinations", label: "Receivers", kind: "names", otherwise: "drawn by the seed" },
-      { name: "count", label: "How many to draw", kind: "count", otherwise: "3" },
+      { name: "destinations", label: "Receivers", kind: "names", otherwise: "random (by seed)" },
+      { name: "count", label: "Random count", kind: "count", otherwise: "3" },
     ],
   },
   {
     kind: "one-to-all",
     title: "One to all",
-    detail: "One server to every other, as when an image is rolled out.",
+    detail: "One server sends to all others, for example to distribute an image.",
     fields: [source],
   },
   {
     kind: "permutation",
     title: "Permutation",
-    detail: "Every server to one other and from one other, drawn by the seed.",
+    detail: "Each server sends to one server and receives from one, chosen at random (by seed).",
     fields: [],
   },
   {
     kind: "random-pairs",
     title: "Random pairs",
-    detail: "Independent pairs, drawn by the seed.",
-    fields: [{ name: "count", label: "Pairs", kind: "count", otherwise: "as many as servers" }],
+    detail: "Independent random pairs (by seed).",
+    fields: [{ name: "count", label: "Pairs", kind: "count", otherwise: "one per server" }],
   },
   {
     kind: "incast",
     title: "Incast",
-    detail: "Many servers to one.",
+    detail: "Many servers send to one.",
     fields: [
       { name: "destination", label: "Receiver", kind: "name", otherwise: "the first server" },
-      { name: "sources", label: "Senders", kind: "names", otherwise: "drawn by the seed" },
-      { name: "count", label: "How many to draw", kind: "count", otherwise: "all others" },
+      { name: "sources", label: "Senders", kind: "names", otherwise: "random (by seed)" },
+      { name: "count", label: "Random count", kind: "count", otherwise: "all others" },
     ],
   },
   {
     kind: "shuffle",
     title: "Shuffle",
-    detail: "All to all among the chosen racks and servers.",
+    detail: "All to all among the selected racks and servers.",
     fields: [
       { name: "racks", label: "Racks", kind: "names", otherwise: "all" },
-      { name: "servers", label: "Servers", kind: "names", otherwise: "none beside the racks’" },
+      { name: "servers", label: "Servers", kind: "names", otherwise: "only those in the racks" },
     ],
   },
   {
     kind: "hot-racks",
     title: "Hot racks",
-    detail: "Every server of the hot racks to every server outside them.",
+    detail: "Every server in the hot racks sends to every server outside them.",
     fields: [
-      { name: "racks", label: "Hot racks", kind: "names", otherwise: "drawn by the seed" },
-      { name: "count", label: "How many to draw", kind: "count", otherwise: "1" },
+      { name: "racks", label: "Hot racks", kind: "names", otherwise: "random (by seed)" },
+      { name: "count", label: "Random count", kind: "count", otherwise: "1" },
+    ],
+  },
+  {
+    kind: "requests",
+    title: "Requests and responses",
+    detail: "Clients ask servers and wait for responses. Simulation only.",
+    fields: [
+      { name: "servers", label: "Servers", kind: "names", otherwise: "the first server" },
+      { name: "clients", label: "Clients", kind: "names", otherwise: "all others" },
+      { name: "count", label: "Requests per client", kind: "count", otherwise: "100" },
+      { name: "request_bytes", label: "Request, bytes", kind: "count", otherwise: "100" },
+      { name: "response_bytes", label: "Response, bytes", kind: "count", otherwise: "1000" },
+      {
+        name: "rate_per_sec",
+        label: "Requests per second and client",
+        kind: "number",
+        otherwise: "one at a time",
+      },
+      { name: "think_secs", label: "Think time, s", kind: "number", otherwise: "0" },
+      { name: "latency_bound_secs", label: "Latency bound, s", kind: "number", otherwise: "none" },
     ],
   },
   {

@@ -7,14 +7,15 @@ import { Button } from "@/ui/button";
 import { saveFile } from "@/ui/clipboard";
 import { NumberInput } from "@/ui/form";
 import { BasisBadge, Empty, Skeleton } from "@/ui/marks";
+import { UnreadableInputs } from "@/ui/unreadable";
 import { type Command, useCommands } from "../shared/commands";
 import { type ScreenRequest, useScreen } from "../shared/curl";
 import { ProblemView } from "../shared/problem";
-import { isOver, type LiveRun } from "../shared/runs";
+import { aboutText, isOver, type LiveRun } from "../shared/runs";
 import { Shell } from "../shared/shell";
 import type { Json } from "../shared/spec";
 import { ResultView, rowsCsv } from "./figure-result";
-import { seedsOf, summaryText } from "./figures";
+import { originText, seedsOf, summaryText } from "./figures";
 import styles from "./figures.module.css";
 import { FidelityNote, HostNote } from "./measured";
 import { RunLine } from "./run-line";
@@ -30,9 +31,76 @@ export default function FigurePage() {
 }
 
 function FigureView({ id }: { id: string }) {
-  const client = useQueryClient();
   const [seeds, setSeeds] = useState<number | null>(null);
-  const seedsId = useId();
+  const run = useFigureRun(id, seeds);
+  const { query, figure, shown, now, busy, problem } = run;
+  useEffect(() => {
+    document.title = `${figure?.title ?? "Figure"} · Cubeyard`;
+  }, [figure?.title]);
+  useFigureScreen(id, seeds, run);
+
+  return (
+    <Shell
+      actions={
+        figure?.result && (
+          <Button
+            icon="export"
+            onClick={() =>
+              saveFile(new Blob([rowsCsv(figure.result!)], { type: "text/csv" }), `${figure.id}.csv`)
+            }
+          >
+            CSV
+          </Button>
+        )
+      }
+      status={figure && <span>{`${figure.title}: ${summaryText(figure)}`}</span>}
+    >
+      <div className={styles.page}>
+        {query.isError && !figure ? (
+          <>
+            <h1 className="visually-hidden">Figure</h1>
+            <ProblemView
+              title="This figure cannot be shown"
+              error={query.error}
+              onRetry={() => void query.refetch()}
+            >
+              <Link to="/figures">All figures</Link>
+            </ProblemView>
+          </>
+        ) : !figure ? (
+          <div className={styles.loading}>
+            {Array.from({ length: 10 }, (_, at) => (
+              <Skeleton key={at} height={28} />
+            ))}
+          </div>
+        ) : (
+          <>
+            <FigureHead figure={figure} run={run} seeds={seeds} onSeeds={setSeeds} />
+            <p className={styles.origin} data-testid="origin">
+              {originText(figure)}
+            </p>
+            {figure.basis === "measured" && <HostNote />}
+            <RunLine id={run.latest?.id ?? null} run={now} busy={busy} />
+            {problem !== null && problem !== undefined && <ProblemView error={problem} />}
+            {shown?.result ? (
+              <ResultView figure={shown} result={shown.result} />
+            ) : (
+              <Empty
+                title={busy ? (figure.basis === "measured" ? "Measuring…" : "Computing…") : "Not run yet"}
+              >
+                <p>{busy ? "You can leave this page." : "Run it to see the paper’s numbers beside ours."}</p>
+              </Empty>
+            )}
+          </>
+        )}
+      </div>
+    </Shell>
+  );
+}
+
+/** The figure with its latest run: what starts and cancels it, and what there is to show meanwhile. */
+function useFigureRun(id: string, seeds: number | null) {
+  const client = useQueryClient();
   const query = useQuery({
     queryKey: ["figure", id],
     refetchOnMount: "always",
@@ -77,23 +145,26 @@ function FigureView({ id }: { id: string }) {
     [figure, busy, partial, latest?.id],
   );
   const problem = start.error ?? cancel.error ?? lost;
+  return { query, figure, latest, shown, now, busy, start, cancel, problem };
+}
 
-  useEffect(() => {
-    document.title = `${figure?.title ?? "Figure"} · Cubeyard`;
-  }, [figure?.title]);
+type FigureRun = ReturnType<typeof useFigureRun>;
+
+/** The figure as REST calls, and its command in the palette. */
+function useFigureScreen(id: string, seeds: number | null, { latest, busy, start }: FigureRun): void {
   const requests = useMemo<ScreenRequest[]>(
     () => [
       { title: "This figure", method: "GET", path: `/api/v1/figures/${id}` },
       {
-        title: "Compute it again",
+        title: "Run this figure again",
         method: "POST",
         path: `/api/v1/figures/${id}/runs`,
         body: (seeds === null ? {} : { seeds }) as Json,
       },
       ...(latest
         ? ([
-            { title: "Follow the latest run", method: "GET", path: latest.events_url },
-            { title: "Cancel it", method: "POST", path: `/api/v1/runs/${latest.id}/cancel` },
+            { title: "Stream of the latest run", method: "GET", path: latest.events_url },
+            { title: "Cancel the run", method: "POST", path: `/api/v1/runs/${latest.id}/cancel` },
           ] as const)
         : []),
     ],
@@ -109,109 +180,74 @@ function FigureView({ id }: { id: string }) {
     [busy, run],
   );
   useCommands("figure", commands);
+}
 
+function FigureHead({ figure, run, seeds, onSeeds }: { figure: Figure; run: FigureRun } & SeedsProps) {
   return (
-    <Shell
-      actions={
-        figure?.result && (
-          <Button
-            icon="export"
-            onClick={() =>
-              saveFile(new Blob([rowsCsv(figure.result!)], { type: "text/csv" }), `${figure.id}.csv`)
-            }
-          >
-            CSV
-          </Button>
-        )
-      }
-      status={figure && <span>{`${figure.title}: ${summaryText(figure)}`}</span>}
-    >
-      <div className={styles.page}>
-        {query.isError && !figure ? (
+    <div className={styles.head}>
+      <div>
+        <p>
+          <Link to="/figures">Figures</Link> / {figure.source}
+        </p>
+        <h1>{figure.title}</h1>
+      </div>
+      <BasisBadge basis={figure.basis} />
+      {figure.result && <FidelityNote result={figure.result} />}
+      <VerdictSummary figure={figure} />
+      <span className={styles.space} />
+      <RunForm figure={figure} run={run} seeds={seeds} onSeeds={onSeeds} />
+    </div>
+  );
+}
+
+interface SeedsProps {
+  /** Null for as many as the last result had. */
+  seeds: number | null;
+  onSeeds: (seeds: number | null) => void;
+}
+
+function RunForm({ figure, run, seeds, onSeeds }: { figure: Figure; run: FigureRun } & SeedsProps) {
+  const { latest, busy, start, cancel } = run;
+  const [unreadable, setUnreadable] = useState(0);
+  const seedsId = useId();
+  return (
+    <UnreadableInputs onCount={setUnreadable}>
+      <form
+        className={styles.run}
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!busy && unreadable === 0) start.mutate();
+        }}
+      >
+        {figure.basis === "modelled" && (
           <>
-            <h1 className="visually-hidden">Figure</h1>
-            <ProblemView
-              title="This figure cannot be shown"
-              error={query.error}
-              onRetry={() => void query.refetch()}
-            >
-              <Link to="/figures">All figures</Link>
-            </ProblemView>
-          </>
-        ) : !figure ? (
-          <div className={styles.loading}>
-            {Array.from({ length: 10 }, (_, at) => (
-              <Skeleton key={at} height={28} />
-            ))}
-          </div>
-        ) : (
-          <>
-            <div className={styles.head}>
-              <div>
-                <p>
-                  <Link to="/figures">Figures</Link> / {figure.source}
-                </p>
-                <h1>{figure.title}</h1>
-              </div>
-              <BasisBadge basis={figure.basis} />
-              {figure.result && <FidelityNote result={figure.result} />}
-              <VerdictSummary figure={figure} />
-              <span className={styles.space} />
-              <form
-                className={styles.run}
-                onSubmit={(event) => {
-                  event.preventDefault();
-                  if (!busy) start.mutate();
-                }}
-              >
-                {figure.basis === "modelled" && (
-                  <>
-                    <label htmlFor={seedsId}>Seeds</label>
-                    <span className={styles.seeds}>
-                      <NumberInput
-                        id={seedsId}
-                        value={seeds}
-                        onChange={setSeeds}
-                        integer
-                        optional
-                        min={1}
-                        max={1000}
-                        placeholder={String(seedsOf(figure.result) ?? DEFAULT_SEEDS)}
-                      />
-                    </span>
-                  </>
-                )}
-                <Button type="submit" look="primary" icon="play" disabled={busy}>
-                  {figure.result ? "Re-run" : "Run"}
-                </Button>
-                {busy && latest && !isOver(latest.state) && (
-                  <Button icon="close" disabled={cancel.isPending} onClick={() => cancel.mutate(latest.id)}>
-                    Cancel
-                  </Button>
-                )}
-              </form>
-            </div>
-            {figure.basis === "measured" && <HostNote />}
-            <RunLine run={now} busy={busy} />
-            {problem !== null && problem !== undefined && <ProblemView error={problem} />}
-            {shown?.result ? (
-              <ResultView figure={shown} result={shown.result} />
-            ) : (
-              <Empty
-                title={
-                  busy ? `Being ${figure.basis === "measured" ? "measured" : "computed"}` : "Not run yet"
-                }
-              >
-                <p>
-                  {busy
-                    ? "The paper’s numbers stand here beside ours once it is done; you may leave the page meanwhile."
-                    : "Run it to see the paper’s numbers beside ours."}
-                </p>
-              </Empty>
-            )}
+            <label htmlFor={seedsId}>Seeds</label>
+            <span className={styles.seeds}>
+              <NumberInput
+                id={seedsId}
+                value={seeds}
+                onChange={onSeeds}
+                integer
+                optional
+                min={1}
+                max={1000}
+                placeholder={String(seedsOf(figure.result) ?? DEFAULT_SEEDS)}
+              />
+            </span>
           </>
         )}
-      </div>
-    </Shell>
+        <Button type="submit" look="primary" icon="play" disabled={busy || unreadable > 0}>
+          {figure.result_from === "run" ? "Run again" : "Run"}
+        </Button>
+        {!busy && figure.expected_secs !== null && seeds === null && (
+          <span className={styles.muted}>{aboutText(figure.expected_secs)}</span>
+        )}
+        {busy && latest && !isOver(latest.state) && (
+          <Button icon="close" disabled={cancel.isPending} onClick={() => cancel.mutate(latest.id)}>
+            Cancel
+          </Button>
+        )}
+      </form>
+    </UnreadableInputs>
   );
 }

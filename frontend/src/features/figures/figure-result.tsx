@@ -4,7 +4,16 @@ import type { Figure, FigureResult } from "@/api/types";
 import { LineChart } from "@/charts";
 import { csvOf } from "@/ui/table-order";
 import { useTheme } from "../shared/theme";
-import { axesOf, bandText, choicesOf, linesOf, provenanceText, unitText, valueText } from "./figures";
+import {
+  axesOf,
+  axisFormat,
+  bandText,
+  choicesOf,
+  linesOf,
+  provenanceText,
+  unitText,
+  valueText,
+} from "./figures";
 import styles from "./figures.module.css";
 import { VerdictMark } from "./verdict-mark";
 
@@ -26,16 +35,24 @@ export function ResultView({ figure, result }: { figure: Figure; result: FigureR
             series={lines}
             xLabel={axes.x}
             yLabel={axes.y}
+            xFormat={axisFormat(
+              axes.x,
+              lines.flatMap(({ points }) => points.map(({ x }) => x)),
+            )}
+            yFormat={axisFormat(
+              axes.y,
+              lines.flatMap(({ points }) => points.map(({ y }) => y)),
+            )}
             height={300}
           />
         </section>
       )}
       <section className={styles.block} aria-label="Numbers">
         <table className={styles.table}>
-          <caption className="visually-hidden">The paper’s numbers beside ours</caption>
+          <caption className="visually-hidden">Paper and Cubeyard</caption>
           <thead>
             <tr>
-              <th scope="col">Number</th>
+              <th scope="col">Value</th>
               <th scope="col" className={styles.number}>
                 Paper
               </th>
@@ -46,7 +63,7 @@ export function ResultView({ figure, result }: { figure: Figure; result: FigureR
                 Unit
               </th>
               <th scope="col" className={styles.band}>
-                Band
+                Tolerance
               </th>
               <th scope="col" className={styles.reasoned}>
                 Verdict
@@ -79,7 +96,7 @@ export function ResultView({ figure, result }: { figure: Figure; result: FigureR
       </section>
       {choices.length > 0 && (
         <section className={styles.block} aria-labelledby="choices">
-          <h2 id="choices">What the paper leaves open, and our choice</h2>
+          <h2 id="choices">Assumptions where the paper is silent</h2>
           <ul className={styles.choices}>
             {choices.map((choice) => (
               <li key={choice}>{choice}</li>
@@ -96,7 +113,17 @@ export function rowsCsv(result: FigureResult): string {
   const text = (value: number | null | undefined) =>
     value === null || value === undefined ? "" : String(value);
   return csvOf(
-    ["Number", "Paper", "Ours", "Standard deviation", "Unit", "Band from", "Band to", "Verdict", "Reason"],
+    [
+      "Value",
+      "Paper",
+      "Ours",
+      "Standard deviation",
+      "Unit",
+      "Tolerance from",
+      "Tolerance to",
+      "Verdict",
+      "Reason",
+    ],
     result.rows.map((row) => [
       row.name,
       text(row.paper),

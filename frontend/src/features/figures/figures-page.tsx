@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useEffect, useMemo } from "react";
 import { api, take } from "@/api/client";
+import type { FigureSummary } from "@/api/types";
 import { BasisBadge, Skeleton } from "@/ui/marks";
 import { formatShare } from "@/units";
 import { type Command, useCommands } from "../shared/commands";
@@ -10,7 +11,7 @@ import { formatDate } from "../shared/dates";
 import { ProblemView } from "../shared/problem";
 import { isOver } from "../shared/runs";
 import { Shell } from "../shared/shell";
-import { groupByPaper, sourceParts } from "./figures";
+import { groupByPaper, paperName, paperText, sourceParts } from "./figures";
 import styles from "./figures.module.css";
 import { VerdictSummary } from "./verdict-mark";
 
@@ -46,16 +47,19 @@ export default function FiguresPage() {
     [items, navigate],
   );
   useCommands("figures", commands);
-  const ran = items.filter((figure) => figure.result_run !== null).length;
+  const papers = figures.data?.papers ?? [];
+  const counts = new Map(papers.map((count) => [count.paper, paperText(count)]));
+  const without = papers.filter((count) => !groups.some((group) => group.paper === count.paper));
+  const ran = items.filter((figure) => figure.result_from === "run").length;
 
   return (
-    <Shell status={figures.data && <span>{`${formatShare(ran, items.length)} figures have a result`}</span>}>
+    <Shell status={figures.data && <span>{`${formatShare(ran, items.length)} figures were run here`}</span>}>
       <div className={styles.page}>
         <div className={styles.head}>
           <h1>Figures</h1>
           <p>
-            What the papers printed beside what the engine computes <BasisBadge basis="modelled" /> and what
-            real packets do on this machine <BasisBadge basis="measured" />
+            Numbers from the papers, compared with the engine’s results <BasisBadge basis="modelled" /> and
+            with emulation on this machine <BasisBadge basis="measured" />
           </p>
         </div>
         {figures.isError ? (
@@ -72,15 +76,16 @@ export default function FiguresPage() {
               <h2 id={`paper-${group.paper}`}>
                 {group.name} <span className={styles.muted}>{group.title}</span>
               </h2>
+              {counts.has(group.paper) && <p className={styles.muted}>{counts.get(group.paper)}</p>}
               <table className={styles.table}>
                 <thead>
                   <tr>
-                    <th scope="col">What it shows</th>
+                    <th scope="col">Title</th>
                     <th scope="col" className={styles.place}>
-                      Published in
+                      Source
                     </th>
                     <th scope="col" className={styles.counts}>
-                      Ours against the paper
+                      Verdict
                     </th>
                     <th scope="col" className={styles.when}>
                       Last run
@@ -89,30 +94,43 @@ export default function FiguresPage() {
                 </thead>
                 <tbody>
                   {group.items.map((figure) => (
-                    <tr key={figure.id}>
-                      <th scope="row">
-                        <Link to="/figures/$id" params={{ id: figure.id }}>
-                          {figure.title}
-                        </Link>{" "}
-                        {figure.basis === "measured" && <BasisBadge basis="measured" />}
-                      </th>
-                      <td>{sourceParts(figure.source).place}</td>
-                      <td>
-                        <VerdictSummary figure={figure} />
-                      </td>
-                      <td className={styles.muted}>
-                        {figure.latest_run
-                          ? `${formatDate(new Date(figure.latest_run.created_at))}${figure.latest_run.state === "succeeded" ? "" : `, ${figure.latest_run.state}`}`
-                          : "–"}
-                      </td>
-                    </tr>
+                    <FigureRow key={figure.id} figure={figure} />
                   ))}
                 </tbody>
               </table>
             </section>
           ))
         )}
+        {without.map((count) => (
+          <p key={count.paper} className={styles.muted}>{`${paperName(count.paper)}: ${paperText(count)}`}</p>
+        ))}
       </div>
     </Shell>
+  );
+}
+
+function FigureRow({ figure }: { figure: FigureSummary }) {
+  const { id, title, basis, source, latest_run, result_from } = figure;
+  const state = latest_run && latest_run.state !== "succeeded" ? `, ${latest_run.state}` : "";
+  return (
+    <tr>
+      <th scope="row">
+        <Link to="/figures/$id" params={{ id }}>
+          {title}
+        </Link>{" "}
+        {basis === "measured" && <BasisBadge basis="measured" />}
+      </th>
+      <td>{sourceParts(source).place}</td>
+      <td>
+        <VerdictSummary figure={figure} />
+      </td>
+      <td className={styles.muted}>
+        {latest_run
+          ? `${formatDate(new Date(latest_run.created_at))}${state}`
+          : result_from === "reference"
+            ? "reference"
+            : "–"}
+      </td>
+    </tr>
   );
 }

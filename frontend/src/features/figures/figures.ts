@@ -1,23 +1,32 @@
 /** What the pages of figures say about a result: verdicts, papers, numbers and lines; no drawing. */
-import type { Figure, FigureResult, FigureSummary } from "@/api/types";
-import type { LineSeries } from "@/charts";
+import type { Figure, FigureResult, FigureSummary, PaperCount } from "@/api/types";
+import type { LineSeries, Point } from "@/charts";
 import { formatShort, plural } from "@/units";
+import { familyLooks } from "../shared/family-looks";
 
-export const VERDICTS = ["matches", "within band", "differs"] as const;
+export const VERDICTS = ["matches", "within band", "bound holds", "differs"] as const;
 export type Verdict = (typeof VERDICTS)[number];
+
+/** As the page prints a verdict. */
+export const VERDICT_TEXT: Record<Verdict, string> = {
+  matches: "match",
+  "within band": "within tolerance",
+  "bound holds": "bound holds",
+  differs: "differs",
+};
 
 export const isVerdict = (text: string): text is Verdict => (VERDICTS as readonly string[]).includes(text);
 
 /** How many numbers have each verdict, or null for a figure that was never computed. */
 export function verdictCounts(
-  figure: Pick<Figure, "verdicts" | "result_run">,
+  figure: Pick<Figure, "verdicts" | "result_from">,
 ): { verdict: Verdict; count: number }[] | null {
-  if (figure.result_run === null) return null;
+  if (figure.result_from === null) return null;
   return VERDICTS.map((verdict) => ({ verdict, count: figure.verdicts[verdict] ?? 0 }));
 }
 
-/** "11 match, 1 within band". */
-export function summaryText(figure: Pick<Figure, "verdicts" | "result_run">): string {
+/** "11 match, 1 within tolerance". */
+export function summaryText(figure: Pick<Figure, "verdicts" | "result_from">): string {
   const counts = verdictCounts(figure);
   if (counts === null) return "not run";
   return (
@@ -29,8 +38,9 @@ export function summaryText(figure: Pick<Figure, "verdicts" | "result_run">): st
 }
 
 export function countText(verdict: Verdict, count: number): string {
-  if (verdict === "within band") return `${count} within band`;
-  if (verdict === "matches") return plural(count, "matches", "match");
+  if (verdict === "within band") return `${count} within tolerance`;
+  if (verdict === "matches") return `${count} match`;
+  if (verdict === "bound holds") return plural(count, "bound holds", "bounds hold");
   return plural(count, "differs", "differ");
 }
 
@@ -44,6 +54,10 @@ const PAPERS: Record<string, { name: string; title: string }> = {
     title: "A Scalable and Fault-Tolerant Network Structure for Data Centers, 2008",
   },
   camcube: { name: "CamCube", title: "Symbiotic Routing in Future Data Centers, 2010" },
+  serverswitch: {
+    name: "ServerSwitch",
+    title: "A Programmable and High Performance Platform for Data Center Networks, 2011",
+  },
   subways: {
     name: "Subways",
     title: "A Case for Redundant, Inexpensive Data Center Edge Links, 2015",
@@ -64,6 +78,8 @@ export interface PaperGroup<T> {
   items: T[];
 }
 
+export const paperName = (paper: string): string => PAPERS[paper]?.name ?? paper;
+
 /** Papers in the order of their first figure, figures in their own order. */
 export function groupByPaper<T extends Pick<FigureSummary, "source">>(items: readonly T[]): PaperGroup<T>[] {
   const groups = new Map<string, PaperGroup<T>>();
@@ -82,6 +98,18 @@ export function groupByPaper<T extends Pick<FigureSummary, "source">>(items: rea
   return [...groups.values()];
 }
 
+/** "20 agree, 2 bounds hold, 3 differ, 4 absent; 5 figures not run". */
+export function paperText(count: PaperCount): string {
+  const rows = [
+    count.agree > 0 && plural(count.agree, "agrees", "agree"),
+    count.bound > 0 && countText("bound holds", count.bound),
+    count.differ > 0 && `${plural(count.differ, "differs", "differ")} with a reason`,
+    count.absent > 0 && `${count.absent} absent`,
+  ].filter(Boolean);
+  const rest = count.not_run > 0 && `${plural(count.not_run, "figure")} not run`;
+  return [rows.join(", "), rest].filter(Boolean).join("; ");
+}
+
 type Maybe = number | null | undefined;
 
 /** A number to `digits` significant digits, whole ones in full. */
@@ -95,6 +123,9 @@ export function valueText(value: Maybe, digits = 4): string {
 export function bandText(low: Maybe, high: Maybe): string {
   if (low === null && high === null) return "–";
   if (low === high) return valueText(low, 7);
+  // A bound of the paper's has one end.
+  if (low === null) return `at most ${valueText(high, 7)}`;
+  if (high === null) return `at least ${valueText(low, 7)}`;
   return `${valueText(low, 7)} to ${valueText(high, 7)}`;
 }
 
@@ -103,7 +134,7 @@ export const unitText = (unit: string): string =>
 
 /** Whether measured numbers are the network's or the machine's. */
 export interface Fidelity {
-  verdict: "faithful" | "emulator-limited" | "unknown";
+  verdict: "faithful" | "host-limited" | "unknown";
   reason: string;
 }
 
@@ -135,7 +166,7 @@ export const fidelityOf = (result: FigureResult): Fidelity | null =>
 
 const FIDELITY_TEXT: Record<Fidelity["verdict"], string> = {
   faithful: "faithful",
-  "emulator-limited": "limited by the machine",
+  "host-limited": "host-limited",
   unknown: "fidelity unknown",
 };
 
@@ -155,6 +186,21 @@ function hostTexts({ host, fidelity }: Provenance): string[] {
   ];
 }
 
+/** Whose result is shown, and whether a run here gave the same. */
+export function originText(figure: Pick<FigureSummary, "result_from" | "reference" | "agrees">): string {
+  if (figure.result_from === null) return "";
+  if (figure.result_from === "reference") {
+    const { machine, engine_version } = figure.reference!;
+    return machine
+      ? `Measured on ${machine}`
+      : `Reference result of engine ${engine_version}. Run it to check.`;
+  }
+  if (figure.agrees === null) return "Result of a run here";
+  return figure.agrees
+    ? "Computed here: the same numbers as the reference, to the last digit"
+    : "Computed here: not the numbers of the reference";
+}
+
 export function provenanceText(figure: Figure): string {
   const from = figure.result ? documentOf(figure.result).provenance : undefined;
   const seeds = from?.seeds ?? [];
@@ -165,7 +211,7 @@ export function provenanceText(figure: Figure): string {
     seeds.length > 1 && `seeds ${seeds.length > 4 ? `${seeds[0]} to ${seeds.at(-1)}` : seeds.join(", ")}`,
     ...(from ? hostTexts(from) : []),
     `paper ${figure.source}`,
-    figure.result_run && `run ${figure.result_run}`,
+    figure.result_from === "reference" ? "reference result" : figure.result_run && `run ${figure.result_run}`,
   ]
     .filter(Boolean)
     .join(" · ");
@@ -178,26 +224,63 @@ interface Line {
   paper?: boolean;
 }
 
+/** Numbers of an axis: shares and ratios in per cent, as the other charts write them. */
+export function axisFormat(
+  label: string,
+  values: readonly number[],
+): ((value: number) => string) | undefined {
+  const isShare = /\b(share|ratio)\b/.test(label) && values.every((value) => Math.abs(value) <= 1);
+  return isShare ? (value) => `${formatShort(value * 100, 2)}\u00a0%` : undefined;
+}
+
+const PAPER = /^paper:\s*(the )?/i;
+
+/**
+ * Looks of lines by their names: the paper's values have the look of our line that they belong to, "paper: BCube" and
+ * "paper: BCube is over" that of "BCube". Others have looks of their own.
+ */
+export function looksOf(names: readonly string[]): number[] {
+  const ours = names.filter((name) => !PAPER.test(name));
+  const looks = familyLooks(ours);
+  let free = Math.max(0, ...looks.map((look) => look + 1));
+  return names.map((name) => {
+    if (!PAPER.test(name)) return looks[ours.indexOf(name)]!;
+    const said = name.replace(PAPER, "").toLowerCase();
+    const of = ours
+      .map((line, at) => ({ line: line.toLowerCase(), at }))
+      .filter(({ line }) => said === line || said.startsWith(`${line} `))
+      .sort((a, b) => b.line.length - a.line.length)[0];
+    return of ? looks[of.at]! : free++;
+  });
+}
+
 /**
  * The lines of the chart; a rate over time holds until it changes, so it is drawn in steps. The paper's numbers are
  * open points beside them.
  */
 export function linesOf(result: FigureResult): LineSeries[] {
   const steps = axesOf(result).x.startsWith("time");
+  const looks = looksOf(result.series.map(({ name }) => name));
   return result.series.map((series, at) => {
     const { deviation = [], paper = false } = series as Line;
-    const points: { x: number; y: number }[] = [];
+    const points: Point[] = [];
+    let gap = false;
     const band: { x: number; low: number; high: number }[] = [];
     series.x.forEach((x, i) => {
       const y = series.y[i];
-      if (x === null || y === null || y === undefined) return;
-      points.push({ x, y });
+      if (x === null || y === null || y === undefined) {
+        gap = points.length > 0;
+        return;
+      }
+      points.push(gap ? { x, y, gap } : { x, y });
+      gap = false;
       const by = deviation[i];
       if (by !== null && by !== undefined) band.push({ x, low: y - by, high: y + by });
     });
     return {
       id: `${at} ${series.name}`,
       label: series.name,
+      look: looks[at]!,
       points,
       ...(band.length > 1 && band.some((b) => b.high > b.low) && { band }),
       ...(paper ? { pointsOnly: true } : steps && { steps }),

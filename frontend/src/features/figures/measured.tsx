@@ -18,7 +18,7 @@ export function FidelityNote({ result }: { result: FigureResult }) {
   );
 }
 
-/** What this machine lacks; nothing where it can measure. */
+/** Missing on this machine; nothing where it can measure. */
 export function HostNote() {
   const machine = useQuery({
     queryKey: ["emulation"],
@@ -26,8 +26,8 @@ export function HostNote() {
   }).data;
   if (machine === undefined || machine.ready) return null;
   return (
-    <section className={styles.block} aria-label="What this machine lacks">
-      <p>Real packets cannot be sent from this machine; earlier results stay.</p>
+    <section className={styles.block} aria-label="Missing on this machine">
+      <p>This machine cannot run emulations. Earlier results stay available.</p>
       <ul className={styles.choices}>
         {machine.capabilities
           .filter(({ needed, available }) => needed && !available)

@@ -1,18 +1,19 @@
 /** How far the run is, and why it ended when it did not go well. */
 import { formatPercent } from "@/units";
+import { QueuePlace } from "../shared/queue-place";
 import { type LiveRun, remainingText } from "../shared/runs";
 import styles from "./figures.module.css";
 
-export function RunLine({ run, busy }: { run: LiveRun | null; busy: boolean }) {
+export function RunLine({ id, run, busy }: { id: string | null; run: LiveRun | null; busy: boolean }) {
   const ended = run !== null && !busy && (run.state === "failed" || run.state === "cancelled");
   const progress = run?.progress ?? 0;
   const left = run?.remaining_secs;
   return (
     <div className={styles.live} data-shown={busy || ended || undefined}>
       <span role="status">
-        {ended && `The last run was ${run.state === "failed" ? "not finished" : "cancelled"}`}
+        {ended && `The last run ${run.state === "failed" ? "failed" : "was cancelled"}`}
         {ended && (run.reason ? `: ${run.reason}` : ".")}
-        {busy && (run?.state === "running" ? "Running" : "Waiting for a worker")}
+        {busy && (run?.state === "running" || id === null ? "Running" : <QueuePlace run={id} />)}
       </span>
       {busy && (
         <>

@@ -1,11 +1,12 @@
 import { cx } from "@/ui/cx";
 import { Icon, type IconName } from "@/ui/icon";
-import { countText, isVerdict, type Verdict, verdictCounts } from "./figures";
+import { countText, isVerdict, VERDICT_TEXT, type Verdict, verdictCounts } from "./figures";
 import styles from "./figures.module.css";
 
 const LOOKS: Record<Verdict, { icon: IconName; look: string | undefined }> = {
   matches: { icon: "check", look: styles.matches },
   "within band": { icon: "compare", look: styles.within },
+  "bound holds": { icon: "check", look: styles.within },
   differs: { icon: "warning", look: styles.differs },
 };
 
@@ -15,7 +16,7 @@ export function VerdictMark({ verdict, children }: { verdict: string; children?:
   return (
     <span className={cx(styles.verdict, known?.look)}>
       <Icon name={known?.icon ?? "info"} size={14} />
-      {children ?? verdict}
+      {children ?? (isVerdict(verdict) ? VERDICT_TEXT[verdict] : verdict)}
     </span>
   );
 }
@@ -23,7 +24,7 @@ export function VerdictMark({ verdict, children }: { verdict: string; children?:
 export function VerdictSummary({
   figure,
 }: {
-  figure: { verdicts: Record<string, number>; result_run: string | null };
+  figure: { verdicts: Record<string, number>; result_from: "run" | "reference" | null };
 }) {
   const counts = verdictCounts(figure);
   if (counts === null)

@@ -1,208 +1,223 @@
-import { Link, useRouterState } from "@tanstack/react-router";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useRouterState } from "@tanstack/react-router";
+import { type RefObject, useEffect, useMemo, useRef, useState } from "react";
 import type { PlanCanvasHandle } from "@/render/plan-canvas";
-import { createModel } from "@/scene/model";
-import { Skeleton } from "@/ui/marks";
+import { createModel, type PlanModel } from "@/scene/model";
 import { useScreen } from "../shared/curl";
-import { useLastPlan } from "../shared/last-plan";
-import { ProblemView } from "../shared/problem";
+import { isPlanPath, useLastPlan } from "../shared/last-plan";
 import { Shell } from "../shared/shell";
 import type { PlanSpec } from "../shared/spec";
-import { CanvasPanel, type Drawn } from "./canvas-panel";
-import { ExportMenu, useExport, useExportFormats } from "./export-menu";
-import { Inspector } from "./inspector";
-import { Lines } from "./lines";
-import { ParametersPanel } from "./parameters-panel";
-import { PlanActions } from "./plan-actions";
-import { usePlanCommands } from "./plan-commands";
-import { useBase, useReadyMs, useRequests } from "./plan-hooks";
-import { PlanMenu } from "./plan-menu";
+import { usePlanCommands } from "./commands/plan-commands";
+import { ConsequencesNote } from "./header/consequences-note";
+import { ExportMenu } from "./header/export-menu";
+import { PlanActions } from "./header/plan-actions";
+import { PlanStatus } from "./header/plan-status";
+import { PlanTitle } from "./header/plan-title";
+import { RefusedBanner } from "./header/refused-banner";
+import { StartStrip } from "./header/start-strip";
+import { useExport, useExportFormats } from "./header/use-export";
+import { ImportNote } from "./import/import-note";
+import { PlanDrop } from "./import/plan-drop";
+import { Lines } from "./layout/lines";
+import { NoPlanYet, Workspace } from "./layout/workspace";
+import { ParametersPanel } from "./parameters/parameters-panel";
+import type { Drawn } from "./picture/canvas-panel";
 import styles from "./plan-page.module.css";
-import { PlanStatus } from "./plan-status";
-import { usePreview } from "./preview";
-import { PrintDrawings, PrintHead, PrintSheet } from "./print-sheet";
-import { RefusedBanner } from "./refused-banner";
-import { RevisionMenu } from "./revision-menu";
-import side from "./side.module.css";
-import { Splitter } from "./splitter";
-import { StartStrip } from "./start-strip";
-import { isDirty, pinOf, UNTITLED, usePlan } from "./store";
-import { TablesPanel } from "./tables-panel";
-import { MoneySection, TotalsSection } from "./totals-section";
-import { useOpenPlan } from "./use-open-plan";
-import { usePlanActions } from "./use-plan-actions";
-import { useSelection, useSelectionInUrl } from "./use-plan-view";
-import { useSave } from "./use-save";
+import { PrintDrawings, PrintHead, PrintSheet } from "./print/print-sheet";
+import { useReadyMs, useRequests } from "./state/plan-hooks";
+import { type Computed, usePreview } from "./state/preview";
+import { isDirty, pinOf, UNTITLED, usePlan } from "./state/store";
+import { useOpenPlan } from "./state/use-open-plan";
+import { usePlanActions } from "./state/use-plan-actions";
+import { useSelection, useSelectionInUrl } from "./state/use-plan-view";
+import { useSave } from "./state/use-save";
+import { Figures } from "./totals/figures";
+import { longestCable } from "./totals/totals";
 
 export default function PlanPage() {
+  const { document, plan, picture, orders } = usePlanPage();
+  const { name, spec, saved, dirty } = document;
+  return (
+    <Shell
+      title={
+        <PlanTitle
+          name={name}
+          dirty={dirty}
+          saved={saved}
+          onRename={orders.rename}
+          onDelete={orders.remove}
+          onCrew={orders.crew}
+          onRevert={orders.revert}
+        />
+      }
+      actions={
+        <PlanActions
+          save={() => void orders.save()}
+          saving={orders.saving}
+          canSave={plan.computed !== undefined && (saved === null || dirty)}
+          predict={orders.predict}
+          emulate={orders.emulate}
+          share={orders.share}
+        >
+          <ExportMenu spec={spec} name={name} exporter={orders.exporter} />
+        </PlanActions>
+      }
+      status={
+        <PlanStatus
+          summary={plan.computed?.summary}
+          planning={plan.pending && !plan.error}
+          readyMs={picture.readyMs}
+          zoomPercent={picture.drawn?.zoomPercent}
+          running={orders.exporter.running}
+        />
+      }
+    >
+      {plan.computed && <PrintHead computed={plan.computed} name={name} />}
+      <PlanColumns document={document} plan={plan} picture={picture} />
+      <PlanDrop />
+      <PrintDrawings handles={picture.handles} />
+      {plan.computed && <PrintSheet computed={plan.computed} />}
+    </Shell>
+  );
+}
+
+type Page = ReturnType<typeof usePlanPage>;
+
+/** Parameters, drawing with tables, totals with the selection. */
+function PlanColumns({ document, plan, picture }: Pick<Page, "document" | "plan" | "picture">) {
+  const { opened, spec } = document;
+  const { computed, error, findings, retry } = plan;
+  const { model, marked } = picture;
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  return (
+    <div className={styles.page}>
+      <h1 className="visually-hidden no-print">{document.name}</h1>
+      <div className={styles.left} data-plan-fields inert={opened.error !== null}>
+        <ParametersPanel
+          spec={spec}
+          resolved={plan.resolved}
+          findings={findings}
+          summary={error ? undefined : computed?.summary}
+          onLongest={() => model && marked.select({ kind: "cable", ids: [longestCable(model)] })}
+        />
+      </div>
+      <div className={styles.centre}>
+        {/^\/(plans\/new)?$/.test(path) && <StartStrip spec={spec} />}
+        {error !== null && computed && (
+          <RefusedBanner error={error} valid={computed.spec} findings={findings} onRetry={retry} />
+        )}
+        {error === null && computed && <ImportNote computed={computed} />}
+        {error === null && computed && <ConsequencesNote computed={computed} past={document.past} />}
+        <div className={styles.work}>
+          {computed && model ? (
+            <Workspace
+              computed={computed}
+              model={model}
+              marked={marked}
+              stale={plan.pending || error !== null}
+              canvas={picture.canvas}
+              elevations={picture.elevations}
+              onDrawn={picture.setDrawn}
+            />
+          ) : (
+            <NoPlanYet opened={opened} error={error} retry={retry} />
+          )}
+        </div>
+      </div>
+      <aside className={styles.right} aria-label="Totals and selection">
+        <div className={styles.panel}>
+          {computed && model ? (
+            <Figures
+              computed={computed}
+              model={model}
+              marked={marked}
+              past={document.past}
+              saved={document.saved?.summary}
+              dirty={document.dirty}
+            />
+          ) : (
+            !error && !opened.error && <Lines count={12} />
+          )}
+        </div>
+      </aside>
+    </div>
+  );
+}
+
+/** The plan that is open: what is edited, what was computed of it, how it is drawn, and what can be done with it. */
+function usePlanPage() {
+  const document = usePlanDocument();
+  const { opened, spec, saved, dirty } = document;
+  const plan = usePreview(spec, usePlan(pinOf), opened.ready);
+  const { computed } = plan;
+  const model = useModel(computed);
+  useSelectionInUrl();
+  const marked = useSelection(model);
+  const actions = usePlanActions(computed?.summary.plan_hash.slice(0, 12));
+  const { canvas, share, compare, predict, emulate, crew } = actions;
+  const picture = { ...usePictures(computed, canvas), model, marked };
+  const saving = useSave(computed?.summary, opened.adopt);
+  const name = document.name ?? computed?.summary.title ?? UNTITLED;
+  const exporter = useExport(spec, name, saved && !dirty ? { id: saved.id, revision: saved.revision } : null);
+  const formats = useExportFormats();
+  usePlanCommands(model, marked.select, {
+    save: saving.save,
+    share,
+    compare,
+    predict,
+    emulate,
+    crew,
+    fit: actions.fit,
+    picture: actions.picture,
+    exportAs: exporter.start,
+    formats: formats.data?.items,
+  });
+  useScreen(useRequests(spec, saved?.id, saved?.revision));
+  usePageTitle(name);
+  return {
+    document: { ...document, name },
+    plan: { ...plan, resolved: computed?.summary.spec as PlanSpec | undefined },
+    picture,
+    orders: { ...saving, share, predict, emulate, crew, exporter },
+  };
+}
+
+/** What is edited and saved. The name is null for a plan that goes by the title that the engine gives it. */
+function usePlanDocument() {
   const opened = useOpenPlan();
   const spec = usePlan((state) => state.history.present);
   const past = usePlan((state) => state.history.past);
   const saved = usePlan((state) => state.saved);
   const draftName = usePlan((state) => state.draftName);
   const dirty = usePlan(isDirty);
-  const pin = usePlan(pinOf);
-  const path = useRouterState({ select: (state) => state.location.pathname });
-  const href = useRouterState({ select: (state) => state.location.href });
+  const name = saved?.name ?? (draftName === UNTITLED ? null : draftName);
+  return { opened, spec, past, saved, dirty, name };
+}
 
-  const { computed, pending, error, findings, retry } = usePreview(spec, pin, opened.ready);
-  const resolved = computed?.summary.spec as PlanSpec | undefined;
-  const model = useMemo(
+/** The handles of the drawings, which printing needs too, and what was drawn last. */
+function usePictures(computed: Computed | undefined, canvas: RefObject<PlanCanvasHandle | null>) {
+  const elevations = useRef<PlanCanvasHandle | null>(null);
+  const handles = useMemo(() => [canvas, elevations], [canvas]);
+  const [drawn, setDrawn] = useState<Drawn | null>(null);
+  return { canvas, elevations, handles, drawn, setDrawn, readyMs: useReadyMs(computed) };
+}
+
+/** The tab's title; and other pages lead back here. */
+function usePageTitle(name: string): void {
+  const href = useRouterState({ select: (state) => state.location.href });
+  useEffect(() => {
+    if (isPlanPath(new URL(href, location.origin).pathname)) useLastPlan.setState({ href });
+  }, [href]);
+  useEffect(() => {
+    document.title = `${name} · Cubeyard`;
+  }, [name]);
+}
+
+function useModel(computed: Computed | undefined): PlanModel | null {
+  return useMemo(
     () =>
       computed
         ? createModel(computed.scene, computed.cables, (computed.summary.spec as PlanSpec).topology)
         : null,
     [computed],
-  );
-  useSelectionInUrl();
-  const { selection, highlight, select } = useSelection(model);
-  const hash = computed?.summary.plan_hash.slice(0, 12);
-  const { canvas, share, compare, predict, emulate, fit, picture } = usePlanActions(hash);
-  const elevations = useRef<PlanCanvasHandle | null>(null);
-  const handles = useMemo(() => [canvas, elevations], [canvas]);
-  const [drawn, setDrawn] = useState<Drawn | null>(null);
-  const readyMs = useReadyMs(computed);
-  const { saving, save, rename, revert, remove } = useSave(computed?.summary, opened.adopt);
-  const name = saved?.name ?? (draftName === UNTITLED ? (computed?.summary.title ?? UNTITLED) : draftName);
-  const exporter = useExport(spec, name, saved && !dirty ? { id: saved.id, revision: saved.revision } : null);
-  const formats = useExportFormats();
-  usePlanCommands(model, select, {
-    save,
-    share,
-    compare,
-    predict,
-    emulate,
-    fit,
-    picture,
-    exportAs: exporter.start,
-    formats: formats.data?.items,
-  });
-  useScreen(useRequests(spec, saved?.id, saved?.revision));
-  useEffect(() => {
-    useLastPlan.setState({ href });
-  }, [href]);
-  useEffect(() => {
-    document.title = `${name} · Cubeyard`;
-  }, [name]);
-
-  const { against, base, choices, setAgainst } = useBase(computed, past, saved?.summary, dirty);
-
-  return (
-    <Shell
-      title={
-        <>
-          <PlanMenu name={name} dirty={dirty} saved={saved !== null} onRename={rename} onDelete={remove} />
-          {saved && <RevisionMenu id={saved.id} revision={saved.revision} onRevert={revert} />}
-        </>
-      }
-      actions={
-        <PlanActions
-          save={() => void save()}
-          saving={saving}
-          canSave={computed !== undefined && (saved === null || dirty)}
-          predict={predict}
-          emulate={emulate}
-          share={share}
-        >
-          <ExportMenu spec={spec} name={name} exporter={exporter} />
-        </PlanActions>
-      }
-      status={
-        <PlanStatus
-          summary={computed?.summary}
-          planning={pending && !error}
-          readyMs={readyMs}
-          zoomPercent={drawn?.zoomPercent}
-        />
-      }
-    >
-      {computed && <PrintHead computed={computed} name={name} />}
-      <div className={styles.page}>
-        <h1 className="visually-hidden no-print">{name}</h1>
-        <div className={styles.left} data-plan-fields inert={opened.error !== null}>
-          <ParametersPanel
-            spec={spec}
-            resolved={resolved}
-            findings={findings}
-            summary={error ? undefined : computed?.summary}
-          />
-        </div>
-        <div className={styles.centre}>
-          {/^\/(plans\/new)?$/.test(path) && <StartStrip spec={spec} />}
-          {error !== null && computed && <RefusedBanner error={error} findings={findings} onRetry={retry} />}
-          <div className={styles.work}>
-            {computed && model ? (
-              <Splitter
-                label="Height of the tables"
-                top={
-                  <CanvasPanel
-                    model={model}
-                    selection={selection}
-                    select={select}
-                    stale={pending || error !== null}
-                    handle={canvas}
-                    elevationsHandle={elevations}
-                    onDrawn={setDrawn}
-                  />
-                }
-                bottom={
-                  <TablesPanel
-                    computed={computed}
-                    model={model}
-                    selection={selection}
-                    highlight={highlight}
-                    select={select}
-                  />
-                }
-              />
-            ) : opened.error || error ? (
-              <ProblemView
-                title={opened.error ? "This plan cannot be opened" : undefined}
-                error={opened.error ?? error}
-                onRetry={opened.error ? opened.retry : retry}
-              >
-                {opened.error !== null && <Link to="/">Begin with the example plan</Link>}
-              </ProblemView>
-            ) : (
-              <div className={styles.loading}>
-                <Skeleton height="34%" />
-                <Skeleton height="38%" />
-                <Skeleton height="22%" />
-                <span className="visually-hidden" role="status">
-                  Planning…
-                </span>
-              </div>
-            )}
-          </div>
-        </div>
-        <aside className={styles.right} aria-label="Totals and selection">
-          <div className={side.panel}>
-            {computed && model ? (
-              <>
-                <TotalsSection
-                  summary={computed.summary}
-                  base={base}
-                  against={against}
-                  choices={choices}
-                  onAgainst={setAgainst}
-                />
-                <Inspector
-                  model={model}
-                  bom={computed.bom}
-                  selection={selection}
-                  highlight={highlight}
-                  select={select}
-                />
-                <MoneySection summary={computed.summary} bom={computed.bom} />
-              </>
-            ) : (
-              !error && !opened.error && <Lines count={12} />
-            )}
-          </div>
-        </aside>
-      </div>
-      <PrintDrawings handles={handles} />
-      {computed && <PrintSheet computed={computed} />}
-    </Shell>
   );
 }

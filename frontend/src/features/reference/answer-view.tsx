@@ -10,7 +10,7 @@ const SHOWN_CHARACTERS = 20_000;
 /** What came back: state, time, size, and its text as far as it is one. */
 export function AnswerView({ answer, fileName }: { answer: Answer; fileName: string }) {
   return (
-    <section aria-label="Answer" aria-live="polite">
+    <section aria-label="Response" aria-live="polite">
       <div className={styles.tryBar}>
         <strong data-ok={answer.status < 400}>
           {answer.status} {answer.statusText}
@@ -26,7 +26,7 @@ export function AnswerView({ answer, fileName }: { answer: Answer; fileName: str
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a long answer scrolls
         <pre className={styles.code} tabIndex={0}>
           {answer.text.slice(0, SHOWN_CHARACTERS)}
-          {answer.text.length > SHOWN_CHARACTERS && "\n… Save shows the rest"}
+          {answer.text.length > SHOWN_CHARACTERS && "\n… truncated. Save the response to see all of it."}
         </pre>
       )}
     </section>

@@ -1,22 +1,17 @@
 import { useMemo, useState } from "react";
-import { Button } from "@/ui/button";
-import { CopyButton } from "@/ui/clipboard";
 import { Stacked, TextInput, textAreaClass } from "@/ui/form";
-import { curlOf, type ScreenRequest } from "../shared/curl";
-import type { Json } from "../shared/spec";
-import { AnswerView } from "./answer-view";
 import {
   type Document,
   deref,
   type Endpoint,
   exampleOf,
-  fillPath,
   type ParameterObject,
+  type Schema,
   typeText,
 } from "./openapi";
 import styles from "./reference-page.module.css";
 import { SchemaTable } from "./schema-table";
-import { useSend } from "./use-send";
+import { type Parsed, parse, TryCall } from "./try-call";
 
 /** One call: what it takes and gives, and a form to make it. */
 export function EndpointView({ document, endpoint }: { document: Document; endpoint: Endpoint }) {
@@ -29,35 +24,15 @@ export function EndpointView({ document, endpoint }: { document: Document; endpo
     [document, operation],
   );
   const content = operation.requestBody?.content["application/json"];
-  const [values, setValues] = useState<Record<string, string>>({});
+  const [values, setValues] = useState<Values>({});
   const [body, setBody] = useState(() =>
     content ? JSON.stringify(content.example ?? exampleOf(document, content.schema), null, 2) : "",
   );
-  const target = fillPath(path, parameters, values);
-  const missing = parameters.filter((p) => p.in === "path" && !values[p.name]);
-  const parsed = useMemo(() => {
-    if (!content) return { ok: true as const, value: undefined };
-    try {
-      return { ok: true as const, value: JSON.parse(body) as Json };
-    } catch (caught) {
-      return { ok: false as const, message: caught instanceof Error ? caught.message : String(caught) };
-    }
-  }, [content, body]);
+  const parsed = useMemo<Parsed>(
+    () => (content ? parse(body) : { ok: true, value: undefined }),
+    [content, body],
+  );
 
-  const { answer, error, busy, send, cancel } = useSend();
-  const submit = () => {
-    const headers: Record<string, string> = content ? { "Content-Type": "application/json" } : {};
-    for (const { in: place, name } of parameters)
-      if (place === "header" && values[name]) headers[name] = values[name];
-    void send(target, { method, headers, body: content ? body : undefined });
-  };
-
-  const request: ScreenRequest = {
-    title: operation.summary ?? endpoint.key,
-    method: method as ScreenRequest["method"],
-    path: target,
-    body: parsed.ok ? parsed.value : undefined,
-  };
   return (
     <article className={styles.endpoint} aria-label={`${method} ${path}`}>
       <header>
@@ -72,103 +47,125 @@ export function EndpointView({ document, endpoint }: { document: Document; endpo
       </header>
       <div className={styles.columns}>
         <div>
-          {parameters.length > 0 && (
-            <>
-              <h3>Parameters</h3>
-              {parameters.map((p) => (
-                <Stacked
-                  key={`${p.in} ${p.name}`}
-                  label={`${p.name} · ${p.in} · ${typeText(document, p.schema)}${p.required ? " · required" : ""}`}
-                >
-                  {(id) => (
-                    <>
-                      <TextInput
-                        id={id}
-                        value={values[p.name] ?? ""}
-                        placeholder={
-                          p.schema?.default !== undefined && p.schema.default !== null
-                            ? String(p.schema.default)
-                            : ""
-                        }
-                        onChange={(event) => setValues((old) => ({ ...old, [p.name]: event.target.value }))}
-                      />
-                      {p.description && <span className={styles.muted}>{p.description}</span>}
-                    </>
-                  )}
-                </Stacked>
-              ))}
-            </>
-          )}
+          <Parameters document={document} parameters={parameters} values={values} onValues={setValues} />
           {content && (
-            <>
-              <h3>Body · {typeText(document, content.schema)}</h3>
-              <Stacked label="JSON">
-                {(id) => (
-                  <textarea
-                    id={id}
-                    className={textAreaClass}
-                    rows={Math.min(18, body.split("\n").length + 1)}
-                    spellCheck={false}
-                    value={body}
-                    aria-invalid={!parsed.ok || undefined}
-                    onChange={(event) => setBody(event.target.value)}
-                  />
-                )}
-              </Stacked>
-              {!parsed.ok && <p className={styles.wrong}>{parsed.message}</p>}
-              <SchemaTable document={document} schema={content.schema} />
-            </>
+            <Body
+              document={document}
+              schema={content.schema}
+              body={body}
+              onBody={setBody}
+              wrong={parsed.ok ? null : parsed.message}
+            />
           )}
-          <h3>Answers</h3>
-          <dl className={styles.answers}>
-            {Object.entries(operation.responses).map(([status, response]) => {
-              const full = deref(document, response);
-              const schema = Object.values(full?.content ?? {})[0]?.schema;
-              return (
-                <div key={status}>
-                  <dt>{status}</dt>
-                  <dd>
-                    {full?.description} {schema && <code>{typeText(document, schema)}</code>}
-                  </dd>
-                </div>
-              );
-            })}
-          </dl>
+          <Responses document={document} operation={operation} />
         </div>
-        <div className={styles.try}>
-          <div className={styles.tryBar}>
-            <Button
-              look="primary"
-              icon="play"
-              disabled={busy || missing.length > 0 || !parsed.ok}
-              onClick={submit}
-            >
-              Send
-            </Button>
-            {busy && (
-              <Button look="quiet" onClick={cancel}>
-                Cancel
-              </Button>
-            )}
-            <CopyButton small={false} text={() => curlOf(request, location.origin)}>
-              Copy as curl
-            </CopyButton>
-            {missing.length > 0 && (
-              <span className={styles.muted}>Give {missing.map((p) => p.name).join(", ")}</span>
-            )}
-          </div>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long call scrolls */}
-          <pre className={styles.code} tabIndex={0}>
-            {curlOf(request, location.origin)}
-          </pre>
-          {error && (
-            <p className={styles.wrong} role="alert">
-              {error}
-            </p>
-          )}
-          {answer && <AnswerView answer={answer} fileName={endpoint.key} />}
-        </div>
+        <TryCall
+          endpoint={endpoint}
+          parameters={parameters}
+          values={values}
+          body={content ? body : undefined}
+          parsed={parsed}
+        />
       </div>
     </article>
+  );
+}
+
+type Values = Record<string, string>;
+
+function Parameters({
+  document,
+  parameters,
+  values,
+  onValues,
+}: {
+  document: Document;
+  parameters: readonly ParameterObject[];
+  values: Values;
+  onValues: (change: (values: Values) => Values) => void;
+}) {
+  if (parameters.length === 0) return null;
+  return (
+    <>
+      <h3>Parameters</h3>
+      {parameters.map((p) => (
+        <Stacked
+          key={`${p.in} ${p.name}`}
+          label={`${p.name} · ${p.in} · ${typeText(document, p.schema)}${p.required ? " · required" : ""}`}
+        >
+          {(id) => (
+            <>
+              <TextInput
+                id={id}
+                value={values[p.name] ?? ""}
+                placeholder={
+                  p.schema?.default !== undefined && p.schema.default !== null ? String(p.schema.default) : ""
+                }
+                onChange={(event) => onValues((old) => ({ ...old, [p.name]: event.target.value }))}
+              />
+              {p.description && <span className={styles.muted}>{p.description}</span>}
+            </>
+          )}
+        </Stacked>
+      ))}
+    </>
+  );
+}
+
+function Body({
+  document,
+  schema,
+  body,
+  onBody,
+  wrong,
+}: {
+  document: Document;
+  schema: Schema | undefined;
+  body: string;
+  onBody: (body: string) => void;
+  /** Why it is no JSON. */
+  wrong: string | null;
+}) {
+  return (
+    <>
+      <h3>Body · {typeText(document, schema)}</h3>
+      <Stacked label="JSON">
+        {(id) => (
+          <textarea
+            id={id}
+            className={textAreaClass}
+            rows={Math.min(18, body.split("\n").length + 1)}
+            spellCheck={false}
+            value={body}
+            aria-invalid={wrong !== null || undefined}
+            onChange={(event) => onBody(event.target.value)}
+          />
+        )}
+      </Stacked>
+      {wrong !== null && <p className={styles.wrong}>{wrong}</p>}
+      <SchemaTable document={document} schema={schema} />
+    </>
+  );
+}
+
+function Responses({ document, operation }: { document: Document; operation: Endpoint["operation"] }) {
+  return (
+    <>
+      <h3>Responses</h3>
+      <dl className={styles.answers}>
+        {Object.entries(operation.responses).map(([status, response]) => {
+          const full = deref(document, response);
+          const schema = Object.values(full?.content ?? {})[0]?.schema;
+          return (
+            <div key={status}>
+              <dt>{status}</dt>
+              <dd>
+                {full?.description} {schema && <code>{typeText(document, schema)}</code>}
+              </dd>
+            </div>
+          );
+        })}
+      </dl>
+    </>
   );
 }

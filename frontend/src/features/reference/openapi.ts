@@ -148,7 +148,7 @@ export function exampleOf(document: Document, schema: Schema | undefined, depth 
 /** The path with its parameters filled in and the query behind it. Empty values are left out. */
 export function fillPath(
   path: string,
-  parameters: ParameterObject[],
+  parameters: readonly ParameterObject[],
   values: Record<string, string>,
 ): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ""));

@@ -15,7 +15,7 @@ import styles from "./reference-page.module.css";
 
 const DESCRIPTION = "/api/v1/openapi.json";
 const REQUESTS: ScreenRequest[] = [
-  { title: "This description", method: "GET", path: DESCRIPTION, output: "openapi.json" },
+  { title: "OpenAPI document", method: "GET", path: DESCRIPTION, output: "openapi.json" },
 ];
 
 export default function ReferencePage() {
@@ -99,9 +99,7 @@ export default function ReferencePage() {
                 </ul>
               </section>
             ))}
-            {description.data && shown.length === 0 && (
-              <p className={styles.muted}>No call answers to that.</p>
-            )}
+            {description.data && shown.length === 0 && <p className={styles.muted}>No matching calls.</p>}
           </nav>
           {description.data && endpoint && (
             <EndpointView key={endpoint.key} document={description.data} endpoint={endpoint} />

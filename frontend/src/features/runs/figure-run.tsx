@@ -12,9 +12,9 @@ export default function FigureRun({ run }: RunViewProps) {
   const { live } = value;
   return (
     <RunFrame run={run} live={live} feed={feed} error={error} actions={<Downloads run={run} />}>
-      <Empty title={isOver(live.state) ? "This run was for a figure" : "The figure is being computed"}>
+      <Empty title={isOver(live.state) ? "This run computed a figure" : "Computing the figure…"}>
         <p>
-          Its numbers stand beside the paper’s on{" "}
+          Compare its numbers with the paper’s on{" "}
           <Link to="/figures/$id" params={{ id: run.figure ?? "" }} style={{ textDecoration: "underline" }}>
             the figure’s page
           </Link>

@@ -1,6 +1,8 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useCallback, useMemo } from "react";
+import { lazy, Suspense, useCallback, useEffect, useMemo } from "react";
 import { Empty, Skeleton } from "@/ui/marks";
+import { useGuide } from "../shared/guide/guide-state";
+import { QueuePlace } from "../shared/queue-place";
 import { Downloads } from "../shared/run-downloads";
 import { useRunFeed } from "../shared/run-feed";
 import { RunFrame, type RunViewProps } from "../shared/run-frame";
@@ -13,6 +15,8 @@ import { NumbersPanel } from "./numbers-panel";
 import { PointsTable } from "./points-table";
 import { provenanceOf, Question } from "./question";
 import styles from "./runs.module.css";
+
+const MethodsPanel = lazy(() => import("./methods-panel"));
 
 /** A run of the flow engine: curves that grow point by point, one point's numbers, and its links on the plan. */
 export default function FlowRun({ run, experiment }: RunViewProps) {
@@ -29,6 +33,7 @@ export default function FlowRun({ run, experiment }: RunViewProps) {
       }),
     [navigate],
   );
+  useEffect(() => useGuide.getState().reach("predict"), []);
   const { live, points, loads } = log;
   const metrics = useMemo(() => metricsOf(points), [points]);
   const metric = metrics.find(({ id }) => id === search.metric) ?? metrics[0];
@@ -41,18 +46,15 @@ export default function FlowRun({ run, experiment }: RunViewProps) {
         <div className={styles.main}>
           {points.length === 0 || !metric || !shown ? (
             isOver(live.state) ? (
-              <Empty title="No point was computed">
+              <Empty title="No results">
                 <p>
-                  {live.reason || "The run ended before its first point."} Run it again, or change the
-                  question.
+                  {live.reason || "The run ended before its first point."} Run it again, or change the setup.
                 </p>
               </Empty>
             ) : (
               <div className={styles.waiting} role="status">
                 <Skeleton height={280} />
-                <p>
-                  {live.state === "queued" ? "Waiting for a worker…" : "The first point is being computed…"}
-                </p>
+                <p>{live.state === "queued" ? <QueuePlace run={run.id} /> : "Computing the first point…"}</p>
               </div>
             )
           ) : (
@@ -72,6 +74,11 @@ export default function FlowRun({ run, experiment }: RunViewProps) {
                 title={experiment!.topologies[shown.topology]?.title ?? ""}
                 provenance={provenance}
               />
+              {live.state === "succeeded" && (
+                <Suspense fallback={<Skeleton height={240} />}>
+                  <MethodsPanel run={run} experiment={experiment} />
+                </Suspense>
+              )}
               <HeatPanel
                 key={shown.topology}
                 experiment={experiment!}

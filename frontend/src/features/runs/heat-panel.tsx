@@ -5,6 +5,7 @@ import { api, take } from "@/api/client";
 import type { Experiment } from "@/api/types";
 import { Button } from "@/ui/button";
 import { Skeleton } from "@/ui/marks";
+import { generalKind } from "../shared/fault-kinds";
 import { ProblemView } from "../shared/problem";
 import { type LinkLoad, specOfTopology } from "../shared/run-points";
 import { LinkPictures, type LinkPicturesProps } from "./link-pictures";
@@ -35,7 +36,7 @@ export function HeatPanel(props: HeatPanelProps) {
             workload,
             routing,
             link_gbps,
-            faults: [...faults, ...failed.map((fault) => ({ ...fault, at_secs: 0, kind: "down" as const }))],
+            faults: [...faults, ...failed.map((fault) => ({ ...fault, at_secs: 0, kind: generalKind() }))],
             engine: "flow",
             max_min: false,
             link_load: true,
@@ -44,7 +45,7 @@ export function HeatPanel(props: HeatPanelProps) {
           signal,
         }),
       );
-      if (!answer.link_load) throw new Error("The prediction came back without its links.");
+      if (!answer.link_load) throw new Error("The prediction has no per-link loads.");
       return answer.link_load;
     },
     staleTime: Number.POSITIVE_INFINITY,
@@ -55,7 +56,7 @@ export function HeatPanel(props: HeatPanelProps) {
     <section className={styles.block} aria-label="Links">
       <div className={styles.blockHead}>
         <h2>Links</h2>
-        <span className={styles.muted}>{`what each carries, ${pointText(point)}`}</span>
+        <span className={styles.muted}>{`load per link, ${pointText(point)}`}</span>
       </div>
       {load ? (
         <LinkPictures {...props} spec={spec} load={load} />
@@ -65,9 +66,9 @@ export function HeatPanel(props: HeatPanelProps) {
         <Skeleton height={320} />
       ) : (
         <p className={styles.offer}>
-          The run kept no link’s load of this point.
+          This run did not save per-link loads for this point.
           <Button small icon="play" onClick={() => setWanted(true)}>
-            Show its links
+            Compute them
           </Button>
         </p>
       )}

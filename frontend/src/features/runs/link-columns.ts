@@ -29,6 +29,6 @@ export function linkColumns(model: PlanModel, { a_to_b, b_to_a }: LinkLoad): Col
     { id: "b", title: "End B", width: 150, text: (row) => end(bDevice[row]!) },
     flows("forth", "A to B", (row) => a_to_b[row] ?? 0),
     flows("back", "B to A", (row) => b_to_a[row] ?? 0),
-    flows("most", "Fuller", (row) => Math.max(a_to_b[row] ?? 0, b_to_a[row] ?? 0)),
+    flows("most", "Busier", (row) => Math.max(a_to_b[row] ?? 0, b_to_a[row] ?? 0)),
   ];
 }

@@ -1,4 +1,4 @@
-/** What links carry, drawn over the plan, with the same as a table below. */
+/** What links carry, drawn over the plan, then their distribution and a table. */
 import { useCallback, useId, useMemo, useRef } from "react";
 import { HeatLegend } from "@/render/heat-legend";
 import { PlanCanvas, type PlanCanvasHandle } from "@/render/plan-canvas";
@@ -16,6 +16,7 @@ import { useTheme } from "../shared/theme";
 import { readSelection, writeSelection } from "../shared/url-state";
 import { usePicture } from "../shared/use-picture";
 import { LinksTable } from "./links-table";
+import { LoadChart } from "./load-chart";
 import { pointText } from "./numbers-panel";
 import styles from "./runs.module.css";
 
@@ -49,7 +50,7 @@ export function LinkPictures({
   const handle = useRef<PlanCanvasHandle | null>(null);
   const heat = useMemo<LinkHeat>(
     () => ({
-      title: "Flows on a link’s fuller direction",
+      title: "Flows per link, busier direction",
       values: fullerDirection(load),
       format: formatCount,
     }),
@@ -109,6 +110,7 @@ export function LinkPictures({
       <div className={styles.legend}>
         <HeatLegend heat={heat} theme={theme} />
       </div>
+      <LoadChart model={model} load={load} levels={point.result.link_flows_by_level} provenance={from} />
       <LinksTable
         id={`${id}-links`}
         model={model}

@@ -68,14 +68,14 @@ export function LinksTable({
       </div>
       <div className={styles.table}>
         <DataTable
-          label="Links and what they carry"
+          label="Load per link"
           columns={columns}
           rows={rows}
           sort={sort}
           onSort={setSort}
           isSelected={(row) => selection?.kind === "cable" && selection.ids.includes(row)}
           onActivate={(row) => select({ kind: "cable", ids: [row] })}
-          empty="No link."
+          empty="No links."
         />
       </div>
     </div>

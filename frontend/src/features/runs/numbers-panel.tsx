@@ -6,6 +6,7 @@ import { useCrosshair } from "../shared/crosshair";
 import { type Answer, FAILURE_WORDS, type Point, ratioText } from "../shared/run-points";
 import { useTheme } from "../shared/theme";
 import styles from "./runs.module.css";
+import { type Tile, Tiles } from "./tiles";
 
 /** "switches 10 %, seed 7": which point of the sweep this is. */
 export function pointText({ kind, ratio, seed }: Pick<Point, "kind" | "ratio" | "seed">): string {
@@ -27,25 +28,15 @@ export function NumbersPanel({
   const levels = Object.values(result.link_flows_by_level);
   const from = `${provenance} · ${title}, ${pointText(point)}`;
   return (
-    <section className={styles.block} aria-label="Numbers of one point">
+    <section className={styles.block} aria-label="Results of one point">
       <div className={styles.blockHead}>
         <h2>{title}</h2>
         <span className={styles.muted}>{`${pointText(point)} · routing ${result.routing}`}</span>
       </div>
-      <dl className={styles.tiles}>
-        {tilesOf(result).map(({ name, value, note }) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>
-              {value}
-              {note && <span className={styles.muted}>{note}</span>}
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <Tiles tiles={tilesOf(result)} />
       <div className={styles.multiples}>
         <BarChart
-          title="Flows on the fullest link of each level"
+          title="Flows on the most loaded link of each level"
           theme={theme}
           provenance={from}
           valueLabel="flows"
@@ -64,7 +55,7 @@ export function NumbersPanel({
   );
 }
 
-function tilesOf(result: Answer): { name: string; value: string; note?: string }[] {
+function tilesOf(result: Answer): Tile[] {
   const { flows, dropped_flows, dropped, maxmin, completion, path_hops, failures } = result;
   const all = flows + dropped_flows;
   return [
@@ -72,7 +63,7 @@ function tilesOf(result: Answer): { name: string; value: string; note?: string }
     {
       name: "Flows carried",
       value: formatCount(flows),
-      note: dropped_flows > 0 ? ` ${formatPercent(flows / all, 1)} of ${formatCount(all)}` : " all of them",
+      note: dropped_flows > 0 ? ` ${formatPercent(flows / all, 1)} of ${formatCount(all)}` : " all",
     },
     ...(dropped_flows > 0
       ? [
@@ -92,15 +83,15 @@ function tilesOf(result: Answer): { name: string; value: string; note?: string }
     ...(maxmin
       ? [
           {
-            name: "Fair rate of a flow",
+            name: "Max-min fair rate per flow",
             value: formatGbps(maxmin.median_gbps),
             note: ` median, ${formatGbps(maxmin.min_gbps)} to ${formatGbps(maxmin.max_gbps)}`,
           },
-          { name: "All fair rates together", value: formatGbps(maxmin.total_gbps) },
+          { name: "Sum of fair rates", value: formatGbps(maxmin.total_gbps) },
         ]
       : []),
     ...(completion
-      ? [{ name: "Last flow ends", value: `after ${formatShort(completion.last_secs, 2)}\u00a0s` }]
+      ? [{ name: "Last flow completes", value: `after ${formatShort(completion.last_secs, 2)}\u00a0s` }]
       : []),
     ...(failures.servers + failures.switches + failures.links > 0
       ? [
@@ -118,7 +109,7 @@ function tilesOf(result: Answer): { name: string; value: string; note?: string }
       : []),
     // Runs of before do not say.
     ...((failures.degraded_links ?? 0) > 0
-      ? [{ name: "Carrying less", value: `${formatCount(failures.degraded_links)} links` }]
+      ? [{ name: "Degraded", value: `${formatCount(failures.degraded_links)} links` }]
       : []),
   ];
 }
@@ -134,7 +125,7 @@ function CompletionChart({ result, provenance }: { result: Answer; provenance: s
         ? [
             {
               id: "total",
-              label: "All flows together",
+              label: "All flows",
               steps: true,
               points: rate.from_secs.map((x, at) => ({ x, y: rate.gbps[at] ?? 0 })),
             },
@@ -145,7 +136,7 @@ function CompletionChart({ result, provenance }: { result: Answer; provenance: s
   if (series.length === 0) return null;
   return (
     <LineChart
-      title="Throughput until the last flow ends"
+      title="Throughput until the last flow completes"
       theme={theme}
       provenance={provenance}
       series={series}

@@ -84,7 +84,7 @@ export function PointsTable({
           onSort={setSort}
           isSelected={(row) => points[row]?.point === shown}
           onActivate={(row) => onShow(points[row]!.point)}
-          empty="No point yet."
+          empty="No results yet."
         />
       </div>
     </section>

@@ -38,7 +38,7 @@ export function faultText(fault: Fault): string {
   const from = fault.at_secs ? `from ${formatShort(fault.at_secs)}\u00a0s` : "from the start";
   const until =
     fault.until_secs === null || fault.until_secs === undefined
-      ? "for good"
+      ? "permanently"
       : `until ${formatShort(fault.until_secs)}\u00a0s`;
   return `${targetText(fault)}: ${from}, ${until}`;
 }
@@ -58,8 +58,8 @@ export function Question({ experiment }: { experiment: Experiment }) {
   const { workload, plan, topologies, axes } = experiment;
   const parameters = parametersText(workload);
   return (
-    <aside className={styles.question} aria-label="The question">
-      <Section title="Asked">
+    <aside className={styles.question} aria-label="Setup">
+      <Section title="Setup">
         <dl className={styles.facts}>
           <dt>{topologies.length === 1 ? "Plan" : "Plans"}</dt>
           <dd>
@@ -78,12 +78,12 @@ export function Question({ experiment }: { experiment: Experiment }) {
             {parameters && <span className={styles.muted}>{` ${parameters}`}</span>}
           </dd>
           <dt>Routing</dt>
-          <dd>{experiment.routing ?? "each paper’s own"}</dd>
+          <dd>{experiment.routing ?? "default for each topology"}</dd>
           <dt>Links</dt>
-          <dd>{experiment.link_gbps ? formatGbps(experiment.link_gbps) : "the plan’s rates"}</dd>
+          <dd>{experiment.link_gbps ? formatGbps(experiment.link_gbps) : "as planned"}</dd>
           {experiment.flow_gigabits && (
             <>
-              <dt>A flow sends</dt>
+              <dt>Flow size</dt>
               <dd>{`${formatShort(experiment.flow_gigabits)}\u00a0Gb`}</dd>
             </>
           )}
@@ -115,12 +115,15 @@ export function Question({ experiment }: { experiment: Experiment }) {
           )}
           <Link to="/experiments" search={{ from: experiment.id }} className={buttonClass("plain", true)}>
             <Icon name="edit" size={14} />
-            Ask another like it
+            Duplicate
           </Link>
         </div>
         <p className={styles.note}>
-          <BasisBadge basis="modelled" /> by the flow engine. Faults that are still there at the end of the
-          schedule hold from the start; every random choice comes from the seed.
+          <BasisBadge basis="modelled" />{" "}
+          {experiment.engine === "packet"
+            ? "by the packet engine. Faults begin and end at their times. "
+            : "by the flow engine. Faults active at the end of the schedule apply from the start. "}
+          All random choices come from the seed.
         </p>
       </Section>
     </aside>

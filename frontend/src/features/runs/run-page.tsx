@@ -59,7 +59,7 @@ export default function RunPage({ views }: { views: RunViews }) {
         <h1 className="visually-hidden">Run</h1>
         <ProblemView
           title="This run cannot be shown"
-          error={new Error(`This page knows no view for the engine “${experiment.data?.engine}”.`)}
+          error={new Error(`There is no view for the engine “${experiment.data?.engine}”.`)}
         />
       </Shell>
     );

@@ -110,3 +110,22 @@ export function matchScore(text: string, query: string): number | null {
   }
   return score;
 }
+
+/** So many results a search shows. */
+const RESULTS_AT_MOST = 60;
+
+/** What the search offers for a query: things by name first, then commands, the best match first. */
+export function commandsFor(
+  sources: readonly { commands: readonly Command[]; search?: CommandSearch }[],
+  query: string,
+): Command[] {
+  const scored: { command: Command; score: number; order: number }[] = [];
+  for (const command of sources.flatMap((source) => source.commands)) {
+    if (command.local || command.id === "palette") continue;
+    const score = matchScore(`${command.title} ${command.group}`, query);
+    if (score !== null) scored.push({ command, score, order: scored.length });
+  }
+  scored.sort((a, b) => b.score - a.score || a.order - b.order);
+  const things = query.trim() === "" ? [] : sources.flatMap((source) => source.search?.(query.trim()) ?? []);
+  return [...things, ...scored.map((s) => s.command)].slice(0, RESULTS_AT_MOST);
+}

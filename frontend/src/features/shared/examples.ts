@@ -43,6 +43,13 @@ export const EXAMPLES: readonly Example[] = [
     spec: of({ family: "tree", edge_ports: 48, servers: 2048 }),
   },
   {
+    slug: "leaf-spine",
+    title: "Leaf-spine, 64 leaves and 4 spines",
+    short: "Leaf-spine",
+    detail: "10 Gb/s servers, 40 Gb/s uplinks, 2:1",
+    spec: of({ family: "leaf_spine", leaves: 64, spines: 4, servers_per_leaf: 32 }),
+  },
+  {
     slug: "camcube",
     title: "CamCube 16×16×8",
     short: "CamCube",

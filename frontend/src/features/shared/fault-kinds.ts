@@ -1,18 +1,22 @@
-/** The ways of breaking things: what each strikes, what it is called, the number it needs, and who knows it. */
+/** Fault kinds as the engine's catalogue lists them, with the numbers of their parameters in units that people type. */
+import { api, take } from "@/api/client";
 import type { components } from "@/api/schema";
 
+type Described = components["schemas"]["FaultKind"];
 export type FaultKind = components["schemas"]["Fault"]["kind"];
 export type FaultClass = "server" | "switch" | "link";
 
 export interface FaultParameter {
   /** As the API names it. */
-  name: "rate_bits_per_sec" | "loss_ratio" | "delay_secs";
+  name: string;
   label: string;
   unit: string;
   /** What is typed times this is what is sent. */
   factor: number;
-  /** As typed. */
+  /** As typed, as are the limits. */
   otherwise: number;
+  minimum: number;
+  maximum: number;
 }
 
 export interface FaultKindForm {
@@ -21,98 +25,89 @@ export interface FaultKindForm {
   title: string;
   detail: string;
   parameter?: FaultParameter;
-  /** The flow engine knows it too; of the others real packets alone. */
-  predicted?: true;
+  /** The flow engine predicts its effect; of other kinds it knows nothing. */
+  predicted: boolean;
+  /** What it affects still carries packets, but worse. */
+  degrades: boolean;
 }
 
-export const FAULT_KINDS: readonly FaultKindForm[] = [
-  {
-    kind: "down",
-    strikes: "any",
-    title: "Down",
-    detail: "Servers and switches off, cables pulled: whatever the target is.",
-    predicted: true,
-  },
-  {
-    kind: "cable-pulled",
-    strikes: "link",
-    title: "Cable pulled",
-    detail: "Both ends lose their carrier and notice at once.",
-  },
-  {
-    kind: "cable-cut-silent",
-    strikes: "link",
-    title: "Cable cut silently",
-    detail: "Nothing passes, but both ends still see a carrier: hellos must find it out.",
-  },
-  {
-    kind: "port-down",
-    strikes: "link",
-    title: "Port down",
-    detail: "The server’s port is shut.",
-  },
-  {
-    kind: "link-rate",
-    strikes: "link",
-    title: "Link slower",
-    detail: "The link goes on at a lower rate.",
-    predicted: true,
-    parameter: { name: "rate_bits_per_sec", label: "Rate left", unit: "Mb/s", factor: 1e6, otherwise: 10 },
-  },
-  {
-    kind: "link-loss",
-    strikes: "link",
-    title: "Link loses packets",
-    detail: "Some packets vanish, drawn by the seed.",
-    predicted: true,
-    parameter: { name: "loss_ratio", label: "Lost", unit: "%", factor: 0.01, otherwise: 5 },
-  },
-  {
-    kind: "link-delay",
-    strikes: "link",
-    title: "Link slower to arrive",
-    detail: "Every packet takes longer, each way.",
-    parameter: { name: "delay_secs", label: "Delay", unit: "ms", factor: 0.001, otherwise: 20 },
-  },
-  {
-    kind: "server-killed",
-    strikes: "server",
-    title: "Server killed",
-    detail: "Its program dies; its ports stay up.",
-  },
-  {
-    kind: "server-frozen",
-    strikes: "server",
-    title: "Server frozen",
-    detail: "It is paused: it relays in the kernel but answers nobody.",
-  },
-  {
-    kind: "server-off",
-    strikes: "server",
-    title: "Server off",
-    detail: "It dies and its ports go down.",
-  },
-  {
-    kind: "switch-silent",
-    strikes: "switch",
-    title: "Switch silent",
-    detail: "It forwards nothing, but its ports keep their carrier.",
-  },
-  {
-    kind: "switch-off",
-    strikes: "switch",
-    title: "Switch off",
-    detail: "All its ports lose their carrier.",
-  },
-];
+/**
+ * How the id of a fault is shown: "F1", "F2", scheduled ones (ids f1, f2) first, then those that were injected by hand (ids
+ * l1, l2) in one count with them. "L1" would be a level.
+ */
+export function faultName(id: string, scheduled: number): string {
+  const [, kind, number] = /^([fl])(\d+)$/.exec(id) ?? [];
+  if (!number) return id;
+  return `F${Number(number) + (kind === "l" ? scheduled : 0)}`;
+}
 
-/** What an engine can be asked to break. */
+/** The unit that is typed for the catalogue's, and how many of the catalogue's one of it is. */
+const TYPED: Readonly<Record<string, { unit: string; factor: number }>> = {
+  "bit/s": { unit: "Mb/s", factor: 1e6 },
+  s: { unit: "ms", factor: 1e-3 },
+  "": { unit: "%", factor: 0.01 },
+};
+
+function parameterOf(given: Described["parameters"][number]): FaultParameter {
+  const { unit, factor } = TYPED[given.unit] ?? { unit: given.unit, factor: 1 };
+  const typed = (value: number) => Number((value / factor).toPrecision(12));
+  return {
+    name: given.name,
+    label: given.title,
+    unit,
+    factor,
+    otherwise: typed(given.default),
+    minimum: typed(given.minimum),
+    maximum: typed(given.maximum),
+  };
+}
+
+let catalogue: readonly FaultKindForm[] = [];
+
+/** Takes the engine's catalogue; the routes that name faults load it before they are shown. */
+export function setFaultKinds(kinds: readonly Described[]): void {
+  catalogue = kinds.map((given) => ({
+    kind: given.name as FaultKind,
+    strikes: given.target,
+    title: given.title,
+    detail: given.effect,
+    ...(given.parameters[0] && { parameter: parameterOf(given.parameters[0]) }),
+    predicted: given.predicted,
+    degrades: given.carries,
+  }));
+}
+
+/** Asks for the catalogue once: it changes with the program only. */
+export async function loadFaultKinds(): Promise<void> {
+  if (catalogue.length === 0) setFaultKinds((await take(api.GET("/api/v1/fault-kinds"))).items);
+}
+
+/** The kinds that an engine offers. */
 export const kindsOf = (realPackets: boolean): FaultKindForm[] =>
-  FAULT_KINDS.filter(({ predicted }) => realPackets || predicted);
+  catalogue.filter(({ predicted }) => realPackets || predicted);
 
-export const faultKind = (kind: unknown): FaultKindForm =>
-  FAULT_KINDS.find((form) => form.kind === kind) ?? FAULT_KINDS[0]!;
+/** The general kind, which hits anything: what a fault is if it names no kind. */
+export const generalKind = (): FaultKind => catalogue.find(({ strikes }) => strikes === "any")!.kind;
 
-/** Kinds that can strike a thing of this class; `down` strikes any. */
+/** The form of a kind, of the general kind if a fault names none; one that the catalogue lacks goes by its name. */
+export function faultKind(kind: unknown): FaultKindForm {
+  const name = kind ?? generalKind();
+  return (
+    catalogue.find((form) => form.kind === name) ?? {
+      kind: name as FaultKind,
+      strikes: "any",
+      title: String(name).replaceAll("-", " "),
+      detail: "",
+      predicted: false,
+      degrades: false,
+    }
+  );
+}
+
+/** Kinds for a target of this class. */
 export const kindsFor = (strikes: FaultClass | null): FaultKindForm[] =>
-  FAULT_KINDS.filter((form) => strikes === null || form.strikes === strikes || form.strikes === "any");
+  catalogue.filter((form) => strikes === null || form.strikes === strikes || form.strikes === "any");
+
+/** The fields of faults that hold numbers of a kind. */
+export const parameterNames = (): ReadonlySet<string> =>
+  new Set(catalogue.flatMap(({ parameter }) => parameter?.name ?? []));

@@ -51,12 +51,15 @@ export function cableLabel(model: PlanModel, cable: number, fromB = false): stri
   return fromB ? `${b}/${a}` : `${a}/${b}`;
 }
 
-/** Device index by name. */
+/** Device index by name and by host name. */
 export function deviceIndex(model: PlanModel): Map<string, number> {
   return memoised(
     model,
     "device-by-name",
-    () => new Map(model.devices.names.map((name, index) => [name, index])),
+    () =>
+      new Map(
+        [...model.devices.hosts, ...model.devices.names].map((name, at) => [name, at % model.devices.count]),
+      ),
   );
 }
 

@@ -2,10 +2,8 @@ import { useId, useMemo, useRef, useState } from "react";
 import { Icon } from "@/ui/icon";
 import { Kbd } from "@/ui/marks";
 import { ModalDialog } from "@/ui/overlay";
-import { type Command, chordKeys, matchScore, useRegistry } from "./commands";
+import { type Command, chordKeys, commandsFor, useRegistry } from "./commands";
 import styles from "./palette.module.css";
-
-const SHOWN = 60;
 
 /** Ctrl/Cmd-K: every command of the page and everything in the plan, by name. */
 export default function Palette() {
@@ -16,19 +14,7 @@ export default function Palette() {
   const id = useId();
   const close = () => useRegistry.setState({ palette: false });
 
-  const found = useMemo(() => {
-    const all = [...sources.values()];
-    const scored: { command: Command; score: number; order: number }[] = [];
-    for (const command of all.flatMap((source) => source.commands)) {
-      if (command.local || command.id === "palette") continue;
-      const score = matchScore(`${command.title} ${command.group}`, query);
-      if (score !== null) scored.push({ command, score, order: scored.length });
-    }
-    scored.sort((a, b) => b.score - a.score || a.order - b.order);
-    const things = query.trim() === "" ? [] : all.flatMap((source) => source.search?.(query.trim()) ?? []);
-    return [...things, ...scored.map((s) => s.command)].slice(0, SHOWN);
-  }, [sources, query]);
-
+  const found = useMemo(() => commandsFor([...sources.values()], query), [sources, query]);
   const at = Math.min(active, found.length - 1);
   const move = (to: number) => {
     const next = Math.max(0, Math.min(found.length - 1, to));
@@ -82,33 +68,57 @@ export default function Palette() {
           tabIndex={-1}
         >
           {found.map((command, index) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the input has the keys
-            <div
+            <Option
               key={command.id}
               id={`${id}-${index}`}
-              role="option"
-              tabIndex={-1}
-              aria-selected={index === at}
-              className={styles.option}
-              onMouseMove={() => setActive(index)}
-              onClick={() => run(command)}
-            >
-              <Icon name={command.icon ?? "right"} />
-              <span className={styles.title}>{command.title}</span>
-              {command.hint && <span className={styles.hint}>{command.hint}</span>}
-              <span className={styles.group}>{command.group}</span>
-              {command.keys && (
-                <span>
-                  {chordKeys(command.keys.split(" ")[0]!).map((key) => (
-                    <Kbd key={key}>{key}</Kbd>
-                  ))}
-                </span>
-              )}
-            </div>
+              command={command}
+              active={index === at}
+              onActive={() => setActive(index)}
+              onRun={() => run(command)}
+            />
           ))}
         </div>
-        {found.length === 0 && <p className={styles.none}>Nothing is called “{query}” here.</p>}
+        {found.length === 0 && <p className={styles.none}>No results for “{query}”</p>}
       </div>
     </ModalDialog>
+  );
+}
+
+function Option({
+  id,
+  command,
+  active,
+  onActive,
+  onRun,
+}: {
+  id: string;
+  command: Command;
+  active: boolean;
+  onActive: () => void;
+  onRun: () => void;
+}) {
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the input has the keys
+    <div
+      id={id}
+      role="option"
+      tabIndex={-1}
+      aria-selected={active}
+      className={styles.option}
+      onMouseMove={onActive}
+      onClick={onRun}
+    >
+      <Icon name={command.icon ?? "right"} />
+      <span className={styles.title}>{command.title}</span>
+      {command.hint && <span className={styles.hint}>{command.hint}</span>}
+      <span className={styles.group}>{command.group}</span>
+      {command.keys && (
+        <span>
+          {chordKeys(command.keys.split(" ")[0]!).map((key) => (
+            <Kbd key={key}>{key}</Kbd>
+          ))}
+        </span>
+      )}
+    </div>
   );
 }

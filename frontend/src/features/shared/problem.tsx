@@ -34,7 +34,7 @@ export function ProblemView({
         {api && !misled && <span className={styles.code}>{api.status}</span>}
       </div>
       {misled ? (
-        <p>There is nothing at this address: its last part is no name that anything has here.</p>
+        <p>Not found. It may have been deleted.</p>
       ) : (
         !told && <p>{error instanceof Error ? error.message : String(error)}</p>
       )}

@@ -1,28 +1,13 @@
-/** A quantity over the failure ratio: topologies overlaid, one chart a kind of failure, all kinds on one scale. */
-import { LineChart, type LineSeries } from "@/charts";
+/** A quantity over the failure rate: topologies overlaid, one chart a kind of failure, all kinds on one scale. */
+import { LineChart } from "@/charts";
 import { useCrosshair } from "./crosshair";
 import styles from "./ratio-charts.module.css";
+import { ratioSeries } from "./ratio-series";
 import { type Curve, FAILURE_WORDS, type failureAxes, type Metric, ratioText } from "./run-points";
 import { useTheme } from "./theme";
 
 const CHART_PX = 260;
 export const SMALL_CHART_PX = 160;
-
-/** Its values at each ratio as a line, the seeds as the band around it. */
-function seriesOf(curves: readonly Curve[], names: readonly string[]): LineSeries[] {
-  return names.map((label, topology) => {
-    const curve = curves.find((c) => c.topology === topology);
-    const points = curve?.points ?? [];
-    return {
-      id: String(topology),
-      label,
-      points: points.map(({ ratio, mean }) => ({ x: ratio, y: mean })),
-      ...(points.some(({ seeds }) => seeds > 1) && {
-        band: points.map(({ ratio, low, high }) => ({ x: ratio, low, high })),
-      }),
-    };
-  });
-}
 
 export function RatioCharts({
   axes,
@@ -40,7 +25,7 @@ export function RatioCharts({
   heightPx?: number;
 }) {
   const theme = useTheme((state) => state.name);
-  const crosshair = useCrosshair("failure ratio");
+  const crosshair = useCrosshair("failure rate");
   const seeds = Math.max(0, ...curves.flatMap((curve) => curve.points.map((p) => p.seeds)));
   const most = Math.max(0, ...curves.flatMap((curve) => curve.points.map((p) => p.high)));
   // Kinds on one scale, so that they can be read against each other.
@@ -52,10 +37,13 @@ export function RatioCharts({
           key={kind}
           title={`${metric.subject} under ${kind} failures`}
           theme={theme}
-          provenance={seeds > 1 ? `${provenance} · line: mean of the seeds, band: least to most` : provenance}
-          series={seriesOf(
+          provenance={
+            seeds > 1 ? `${provenance} · line: mean of the seeds, band: minimum to maximum` : provenance
+          }
+          series={ratioSeries(
             curves.filter((curve) => curve.kind === kind),
             names,
+            ratios,
           )}
           xLabel={`failed ${FAILURE_WORDS[kind].many}`}
           yLabel={metric.unit}

@@ -15,8 +15,8 @@ test("each kind of reference means its plan", async () => {
   });
   expect(await resolveRef(`z.${await encodeSpec(DEFAULT_SPEC)}`)).toMatchObject({ spec: DEFAULT_SPEC });
   expect(await resolveRef("0a1b2c3d4e5f6g")).toEqual({ ref: "0a1b2c3d4e5f6g", id: "0a1b2c3d4e5f6g" });
-  await expect(resolveRef("ex.nothing")).rejects.toThrow("no example");
-  await expect(resolveRef("../etc")).rejects.toThrow("no plan");
+  await expect(resolveRef("ex.nothing")).rejects.toThrow("No example");
+  await expect(resolveRef("../etc")).rejects.toThrow("is not a plan");
 });
 
 test("removing a plan keeps the base on the same one, or moves it to the first", () => {

@@ -23,11 +23,12 @@ export function readRefs(text: string | undefined): string[] {
 export async function resolveRef(ref: string): Promise<ComparedRef> {
   if (ref.startsWith("ex.")) {
     const example = exampleBySlug(ref.slice(3));
-    if (!example) throw new Error(`There is no example called “${ref.slice(3)}”.`);
+    if (!example) throw new Error(`No example is named “${ref.slice(3)}”.`);
     return { ref, spec: example.spec, name: example.title };
   }
   if (ref.startsWith("z.")) return { ref, spec: await decodeSpec(ref.slice(2)) };
-  if (!/^[0-9a-z]+$/i.test(ref)) throw new Error(`“${ref.slice(0, 40)}” is no plan.`);
+  if (!/^[0-9a-z]+$/i.test(ref))
+    throw new Error(`“${ref.slice(0, 40)}” is not a plan. Type a plan id, an example or a share code.`);
   return { ref, id: ref };
 }
 

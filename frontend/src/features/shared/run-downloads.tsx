@@ -5,13 +5,13 @@ import { Menu, TriggerButton } from "@/ui/overlay";
 import { downloadFrom } from "./download";
 
 const RESULTS = [
-  { format: "csv", label: "CSV", hint: "A row a point, for a spreadsheet" },
-  { format: "parquet", label: "Parquet", hint: "The same with types, for a data frame" },
-  { format: "json", label: "JSON", hint: "Every point’s whole document" },
+  { format: "csv", label: "CSV", hint: "One row per point, for a spreadsheet" },
+  { format: "parquet", label: "Parquet", hint: "The same, typed, for data frames" },
+  { format: "json", label: "JSON", hint: "All results of all points" },
 ] as const;
 
 const REPORTS = [
-  { format: "html", label: "Report, HTML", hint: "One page that stands on its own" },
+  { format: "html", label: "Report, HTML", hint: "One self-contained file" },
   { format: "pdf", label: "Report, PDF", hint: "For print" },
 ] as const;
 

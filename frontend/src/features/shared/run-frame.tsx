@@ -17,6 +17,7 @@ import styles from "./run-frame.module.css";
 import { RunMark } from "./run-mark";
 import { durationText, isOver, type LiveRun, remainingText } from "./runs";
 import { Shell } from "./shell";
+import { UntilComplete } from "./until-complete";
 
 /** What a view of a run is given. One view an engine; the app says which (see app/run-route.tsx). */
 export interface RunViewProps {
@@ -43,10 +44,59 @@ export function RunFrame({
   actions?: ReactNode;
   children: ReactNode;
 }) {
+  const over = isOver(live.state);
+  const repeatable = over && run.experiment_id !== null;
+  const orders = useRunOrders(run, over);
+  const { cancel, again, remove } = orders;
+  useEffect(() => {
+    document.title = `${run.title} · Cubeyard`;
+  }, [run.title]);
+
+  useRunScreen(run, over, repeatable, orders);
+  const problem = cancel.error ?? again.error ?? remove.error ?? (feed === "refused" ? error : null);
+
+  return (
+    <Shell
+      actions={actions}
+      status={
+        <>
+          <span role="status" data-testid="feed" data-feed={feed}>
+            {feedText(feed)}
+          </span>
+          <span>{`${formatCount(live.points_done)} of ${plural(live.points_total, "point")}`}</span>
+          {run.engine_version && <span>{`Engine ${run.engine_version}`}</span>}
+        </>
+      }
+    >
+      <div className={styles.page}>
+        <RunHead run={run} live={live} basis={basis}>
+          <RunControls basis={basis} over={over} repeatable={repeatable} orders={orders} />
+        </RunHead>
+        {live.reason !== "" && (
+          <p className={styles.reason} data-state={live.state}>
+            <Icon name={live.state === "failed" ? "error" : "info"} />
+            {live.reason}
+          </p>
+        )}
+        {feed === "lost" && (
+          <p className={styles.reason} role="alert">
+            <Icon name="offline" />
+            Connection lost. Data may be out of date. Reconnecting… No results are lost.
+          </p>
+        )}
+        {problem !== null && problem !== undefined && <ProblemView error={problem} />}
+        <UntilComplete state={run.state} feed={feed}>
+          {children}
+        </UntilComplete>
+      </div>
+    </Shell>
+  );
+}
+
+/** What can be done to a run: cancel it, run its experiment again, delete it. */
+function useRunOrders(run: Run, over: boolean) {
   const client = useQueryClient();
   const navigate = useNavigate();
-  const over = isOver(live.state);
-  const [asked, setAsked] = useState(false);
   const refresh = () => {
     void client.invalidateQueries({ queryKey: ["run", run.id] });
     void client.invalidateQueries({ queryKey: ["runs"] });
@@ -76,25 +126,28 @@ export function RunFrame({
   useEffect(() => {
     if (over) refresh();
   }, [over]);
-  useEffect(() => {
-    document.title = `${run.title} · Cubeyard`;
-  }, [run.title]);
+  return { cancel, again, remove };
+}
 
+type Orders = ReturnType<typeof useRunOrders>;
+
+/** The run as REST calls, and its commands in the palette. */
+function useRunScreen(run: Run, over: boolean, repeatable: boolean, { cancel, again }: Orders): void {
+  const navigate = useNavigate();
   const requests = useMemo<ScreenRequest[]>(
     () => [
-      { title: "How far it is", method: "GET", path: `/api/v1/runs/${run.id}` },
-      { title: "Follow it, frame by frame", method: "GET", path: run.events_url },
-      { title: "What it computed, as CSV", method: "GET", path: `${run.results_url}?format=csv` },
+      { title: "Run status", method: "GET", path: `/api/v1/runs/${run.id}` },
+      { title: "Stream of its frames", method: "GET", path: run.events_url },
+      { title: "Results as CSV", method: "GET", path: `${run.results_url}?format=csv` },
       ...(over
-        ? ([{ title: "Delete it", method: "DELETE", path: `/api/v1/runs/${run.id}` }] as const)
-        : ([{ title: "Cancel it", method: "POST", path: `/api/v1/runs/${run.id}/cancel` }] as const)),
+        ? ([{ title: "Delete this run", method: "DELETE", path: `/api/v1/runs/${run.id}` }] as const)
+        : ([{ title: "Cancel this run", method: "POST", path: `/api/v1/runs/${run.id}/cancel` }] as const)),
     ],
     [run.id, run.events_url, run.results_url, over],
   );
   useScreen(requests);
   const { mutate: stop } = cancel;
   const { mutate: repeat } = again;
-  const repeatable = over && run.experiment_id !== null;
   const commands = useMemo<Command[]>(
     () => [
       ...(over
@@ -124,83 +177,88 @@ export function RunFrame({
     [over, repeatable, stop, repeat, navigate],
   );
   useCommands("run", commands);
-  const problem = cancel.error ?? again.error ?? remove.error ?? (feed === "refused" ? error : null);
+}
 
+/** What the run is, and how far. */
+function RunHead({
+  run,
+  live,
+  basis,
+  children,
+}: {
+  run: Run;
+  live: LiveRun;
+  basis: "modelled" | "measured";
+  children: ReactNode;
+}) {
+  const over = isOver(live.state);
   return (
-    <Shell
-      actions={actions}
-      status={
-        <>
-          <span role="status" data-testid="feed" data-feed={feed}>
-            {feedText(feed)}
-          </span>
-          <span>{`${formatCount(live.points_done)} of ${plural(live.points_total, "point")}`}</span>
-          {run.engine_version && <span>{`Engine ${run.engine_version}`}</span>}
-        </>
-      }
-    >
-      <div className={styles.page}>
-        <div className={styles.head}>
-          <div className={styles.titles}>
-            <p>
-              <Link to="/runs">Runs</Link> / {run.kind}
-            </p>
-            <h1>{run.title}</h1>
-          </div>
-          <BasisBadge basis={basis} />
-          <span role="status">
-            <RunMark state={live.state} />
-          </span>
-          {over ? (
-            <span className={styles.muted}>{tookText(run)}</span>
-          ) : (
-            <>
-              <progress max={1} value={live.progress} aria-label="Progress of the run" />
-              <span>{formatPercent(live.progress)}</span>
-              <span className={styles.muted}>{remainingText(live.remaining_secs)}</span>
-            </>
-          )}
-          <span className={styles.space} />
-          {!over && (
-            <Button icon="close" disabled={cancel.isPending} onClick={() => cancel.mutate()}>
-              Cancel
-            </Button>
-          )}
-          {repeatable && (
-            <Button icon="play" disabled={again.isPending} onClick={() => again.mutate()}>
-              Run again
-            </Button>
-          )}
-          {over &&
-            (asked ? (
-              <>
-                <Button disabled={remove.isPending} onClick={() => remove.mutate()}>
-                  Delete for good
-                </Button>
-                <Button look="quiet" onClick={() => setAsked(false)}>
-                  Keep
-                </Button>
-              </>
-            ) : (
-              <IconButton icon="trash" label="Delete this run" onClick={() => setAsked(true)} />
-            ))}
-        </div>
-        {live.reason !== "" && (
-          <p className={styles.reason} data-state={live.state}>
-            <Icon name={live.state === "failed" ? "error" : "info"} />
-            {live.reason}
-          </p>
-        )}
-        {feed === "lost" && (
-          <p className={styles.reason} role="alert">
-            <Icon name="offline" />
-            The connection is lost: what you see may be old. Trying again; nothing that was computed is lost.
-          </p>
-        )}
-        {problem !== null && problem !== undefined && <ProblemView error={problem} />}
-        {children}
+    <div className={styles.head}>
+      <div className={styles.titles}>
+        <p>
+          <Link to="/runs">Runs</Link> / {run.kind}
+        </p>
+        <h1>{run.title}</h1>
       </div>
-    </Shell>
+      <BasisBadge basis={basis} />
+      <span role="status">
+        <RunMark state={live.state} />
+      </span>
+      {over ? (
+        <span className={styles.muted}>{tookText(run)}</span>
+      ) : (
+        <>
+          <progress max={1} value={live.progress} aria-label="Progress of the run" />
+          <span>{formatPercent(live.progress)}</span>
+          <span className={styles.muted}>{remainingText(live.remaining_secs)}</span>
+        </>
+      )}
+      <span className={styles.space} />
+      {children}
+    </div>
+  );
+}
+
+/** Cancels a run; runs one that is over again, or deletes it once that is confirmed. */
+function RunControls({
+  over,
+  repeatable,
+  orders,
+  basis,
+}: {
+  over: boolean;
+  repeatable: boolean;
+  orders: Orders;
+  basis: "modelled" | "measured";
+}) {
+  const { cancel, again, remove } = orders;
+  const [asked, setAsked] = useState(false);
+  return (
+    <>
+      {!over && (
+        <Button icon="close" disabled={cancel.isPending} onClick={() => cancel.mutate()}>
+          {basis === "measured" ? "End run" : "Cancel"}
+        </Button>
+      )}
+      {repeatable && (
+        <Button icon="play" disabled={again.isPending} onClick={() => again.mutate()}>
+          Run again
+        </Button>
+      )}
+      {over &&
+        (asked ? (
+          <>
+            <Button disabled={remove.isPending} onClick={() => remove.mutate()}>
+              Delete permanently
+            </Button>
+            <Button look="quiet" onClick={() => setAsked(false)}>
+              Keep
+            </Button>
+          </>
+        ) : (
+          <IconButton icon="trash" label="Delete this run" onClick={() => setAsked(true)} />
+        ))}
+    </>
   );
 }
 
@@ -211,11 +269,11 @@ function feedText(feed: FeedState): string {
     case "live":
       return "Live";
     case "lost":
-      return "Connection lost, trying again";
+      return "Connection lost, reconnecting";
     case "over":
       return "Complete: all frames received";
     case "refused":
-      return "The run cannot be followed";
+      return "This run cannot be followed live";
   }
 }
 

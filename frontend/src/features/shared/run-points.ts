@@ -160,7 +160,7 @@ export const METRICS: readonly Metric[] = [
   },
   {
     id: "median",
-    title: "Median fair rate of a flow",
+    title: "Median fair rate per flow",
     short: "Fair rate",
     subject: "Median fair rate",
     of: (result) => result.maxmin?.median_gbps ?? null,
@@ -170,9 +170,9 @@ export const METRICS: readonly Metric[] = [
   },
   {
     id: "last",
-    title: "When the last flow ends",
-    short: "Last end",
-    subject: "Last flow's end",
+    title: "Completion time of the last flow",
+    short: "Completion",
+    subject: "Last flow completes",
     of: (result) => result.completion?.last_secs ?? null,
     format: (value) => `${formatShort(value, 2)}\u00a0s`,
     tick: (value) => formatShort(value, 2),

@@ -28,7 +28,7 @@ export function readExperimentsSearch(search: Record<string, unknown>): Experime
 }
 
 export const RUN_STATES = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
-export const RUN_KINDS = ["prediction", "sweep", "emulation", "figure"] as const;
+export const RUN_KINDS = ["prediction", "sweep", "simulation", "emulation", "figure"] as const;
 
 export interface RunsSearch {
   state?: (typeof RUN_STATES)[number];

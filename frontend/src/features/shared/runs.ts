@@ -22,8 +22,12 @@ export function liveRun<T extends Partial<LiveRun>>(run: T, event: { event: stri
 
 /** "about 12 seconds", "about 3 minutes"; nothing when it is not known. */
 export function remainingText(secs: number | null | undefined): string {
-  return secs === null || secs === undefined ? "" : `about ${durationText(secs)} left`;
+  return secs === null || secs === undefined ? "" : `${aboutText(secs)} left`;
 }
+
+/** An estimate: "about 12 seconds", "less than a second". */
+export const aboutText = (secs: number): string =>
+  secs < 1 ? durationText(secs) : `about ${durationText(secs)}`;
 
 /** A time as people say it: "less than a second", "12 seconds", "3 minutes", "1 h 20 min". */
 export function durationText(secs: number): string {

@@ -31,6 +31,6 @@ test("what is no link says why", async () => {
   await expect(decodeSpec("1!!")).rejects.toThrow("damaged");
   await expect(decodeSpec(`2${code.slice(1)}`)).rejects.toThrow("another version");
   await expect(decodeSpec(`1${"A".repeat(70_000)}`)).rejects.toThrow("too long");
-  expect(() => parseSpecText("[1]")).toThrow("family");
-  expect(() => parseSpecText("{")).toThrow("JSON");
+  expect(() => parseSpecText("[1]")).toThrow("topology");
+  expect(() => parseSpecText("{")).toThrow("damaged");
 });

@@ -26,8 +26,8 @@ export async function decodeSpec(code: string): Promise<PlanSpec> {
 
 /** The text of what was packed. Throws an Error a person can read when the code is none of ours. */
 export async function unpack(code: string): Promise<string> {
-  if (code.length > MAX_CODE_CHARACTERS) throw new Error("The link is too long to be one of ours.");
-  if (code[0] !== VERSION) throw new Error("The link was made by another version of Cubeyard.");
+  if (code.length > MAX_CODE_CHARACTERS) throw new Error("This link is too long to be a Cubeyard link.");
+  if (code[0] !== VERSION) throw new Error("This link was made by another version of Cubeyard.");
   let text = "";
   try {
     const binary = atob(code.slice(1).replaceAll("-", "+").replaceAll("_", "/"));
@@ -46,7 +46,7 @@ export async function unpack(code: string): Promise<string> {
       text += decoder.decode(value, { stream: true });
     }
   } catch {
-    throw new Error("The link is damaged: part of it may be missing.");
+    throw new Error("This link is damaged or incomplete.");
   }
   return text;
 }
@@ -57,9 +57,9 @@ export function parseSpecText(text: string): PlanSpec {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new Error("The link holds no JSON.");
+    throw new Error("This link is damaged or incomplete.");
   }
   const spec = readSpec(value);
-  if (!spec) throw new Error("The link holds no plan: a topology with a family is missing.");
+  if (!spec) throw new Error("This link is damaged or incomplete: it has no topology.");
   return spec;
 }

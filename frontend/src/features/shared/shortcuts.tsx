@@ -1,6 +1,7 @@
 import { Kbd } from "@/ui/marks";
 import { ModalDialog } from "@/ui/overlay";
 import { type Command, chordKeys, useRegistry } from "./commands";
+import { GLOSSARY } from "./glossary";
 import styles from "./shortcuts.module.css";
 
 const TABLES: Command[] = [
@@ -16,7 +17,7 @@ const TABLES: Command[] = [
   run: () => {},
 }));
 
-/** `?`: every shortcut that works now. */
+/** `?`: every shortcut that works now, and what the page's terms mean. */
 export default function Shortcuts() {
   const sources = useRegistry((state) => state.sources);
   const groups = new Map<string, Command[]>();
@@ -26,7 +27,7 @@ export default function Shortcuts() {
   }
   return (
     <ModalDialog
-      title="Keyboard shortcuts"
+      title="Keyboard shortcuts and terms"
       isOpen
       onClose={() => useRegistry.setState({ help: false })}
       width={680}
@@ -54,6 +55,17 @@ export default function Shortcuts() {
           </section>
         ))}
       </div>
+      <section aria-label="Terms">
+        <h3 className={styles.terms}>Terms</h3>
+        <dl className={styles.glossary}>
+          {GLOSSARY.map(({ term, meaning }) => (
+            <div key={term}>
+              <dt>{term}</dt>
+              <dd>{meaning}</dd>
+            </div>
+          ))}
+        </dl>
+      </section>
     </ModalDialog>
   );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readPlanSearch, readSelection, writeSelection } from "./url-state";
+import { readPlanSearch, readSelection, readSorts, writeSelection, writeSorts } from "./url-state";
 
 test("good values stay, bad ones fall away", () => {
   expect(
@@ -46,4 +46,18 @@ test.each([
 
 test.each([undefined, "", "rack", "rack:", ":R11", "planet:mars"])("%s is no selection", (text) => {
   expect(readSelection(text)).toBeNull();
+});
+
+test("the order of each table survives the address, and what is no order falls away", () => {
+  const sorts = {
+    cables: { column: "routed", descending: true },
+    racks: { column: "name", descending: false },
+  };
+  expect(writeSorts(sorts)).toBe("cables.-routed,racks.name");
+  expect(readSorts(writeSorts(sorts))).toEqual(sorts);
+  expect(writeSorts({})).toBeUndefined();
+  expect(readSorts("cables,.x,other.name,bom.-,power.-kw")).toEqual({
+    power: { column: "kw", descending: true },
+  });
+  expect(readPlanSearch({ sort: "nothing" })).toEqual({});
 });

@@ -17,6 +17,8 @@ export interface PlanSearch {
   tab?: Tab;
   /** The tables' filter. */
   q?: string;
+  /** How tables are sorted: `cables.-routed,bom.price`. */
+  sort?: string;
   /** The spec, packed by share.ts. */
   spec?: string;
   /** The spec as readable JSON: a topology or a whole plan. */
@@ -53,10 +55,34 @@ export function readPlanSearch(search: Record<string, unknown>): PlanSearch {
     links: oneOf(LINKS, search.links),
     tab: oneOf(TABS, search.tab),
     q: text(search.q, 200),
+    sort: writeSorts(readSorts(text(search.sort, 200))),
     spec: text(search.spec, 64_000),
     topology: text(topology, 64_000),
     revision: Number.isInteger(revision) && revision > 0 ? revision : undefined,
   });
+}
+
+/** The column that each table is sorted by; tables in their natural order have none. */
+export type Sorts = Partial<Record<Tab, { column: string; descending: boolean }>>;
+
+/** Reads `cables.-routed,bom.price`; a minus is for descending. What cannot be read is left out. */
+export function readSorts(value: string | undefined): Sorts {
+  const sorts: Sorts = {};
+  for (const part of value?.split(",") ?? []) {
+    const [, name, minus, column] = /^([a-z]+)\.(-?)(\w[\w-]*)$/.exec(part) ?? [];
+    const tab = oneOf(TABS, name);
+    if (tab && column) sorts[tab] = { column, descending: minus === "-" };
+  }
+  return sorts;
+}
+
+/** For `readSorts`; undefined when every table is in its natural order. */
+export function writeSorts(sorts: Sorts): string | undefined {
+  const parts = TABS.flatMap((tab) => {
+    const sort = sorts[tab];
+    return sort ? [`${tab}.${sort.descending ? "-" : ""}${sort.column}`] : [];
+  });
+  return parts.length > 0 ? parts.join(",") : undefined;
 }
 
 export type SelectionKind = "rack" | "device" | "cable" | "tray" | "bundle" | "level" | "group";

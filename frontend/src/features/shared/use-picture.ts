@@ -15,7 +15,7 @@ export function usePicture(spec: PlanSpec) {
           signal,
         }),
       );
-      if (!scene || !cables) throw new Error("The plan came back without its drawing.");
+      if (!scene || !cables) throw new Error("The server returned no drawing. Try again.");
       return { summary, scene, cables };
     },
     staleTime: Number.POSITIVE_INFINITY,

@@ -23,30 +23,30 @@ export function useSettled<T>(value: T, quietMs = QUIET_MS): T {
   return settled;
 }
 
-/** Longer than between two keys of someone who types. */
-const TYPING_MS = 250;
+/** Longer than between two keys of someone who types: what is asked for a typed text waits so long. */
+export const TYPING_MS = 250;
 
-/** A text as it is typed, told on when the typing rests. A change from outside (Back, a link) replaces it. */
-export function useSettledText(
+/**
+ * A text as it is typed, told on at once: a reload right after the last key keeps it. What it is told to should wait for
+ * `useSettled(…, TYPING_MS)` before it asks the server. A change from outside (Back, a link) replaces the text.
+ */
+export function useTypedText(
   value: string,
-  onSettled: (value: string) => void,
+  onTyped: (value: string) => void,
 ): [string, (next: string) => void] {
   const [text, setText] = useState(value);
   const told = useRef(value);
-  const settled = useRef(onSettled);
-  settled.current = onSettled;
   useEffect(() => {
     if (value === told.current) return;
     told.current = value;
     setText(value);
   }, [value]);
-  useEffect(() => {
-    if (text === told.current) return;
-    const timer = setTimeout(() => {
-      told.current = text;
-      settled.current(text);
-    }, TYPING_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return [text, setText];
+  return [
+    text,
+    (next) => {
+      told.current = next;
+      setText(next);
+      onTyped(next);
+    },
+  ];
 }

@@ -4,12 +4,9 @@
  */
 import type { PlanModel } from "../model";
 import type { LogicalLayout } from "./layout";
-import { Bounds, digitsOf, GroupCollector } from "./parts";
+import { Bounds, digitsOf, GroupCollector, ring } from "./parts";
 
 const NODE = 0.8;
-
-/** Most children on one plain circle. */
-const PLAIN_RING = 12;
 
 export function dcellLayout(model: PlanModel): LogicalLayout | null {
   const { devices } = model;
@@ -71,29 +68,4 @@ export function dcellLayout(model: PlanModel): LogicalLayout | null {
     link: "arc",
     bounds: all.box(NODE * 2),
   };
-}
-
-/** Centres of `count` circles of radius `child`, and the radius around all of them. */
-function ring(count: number, child: number, leaf: boolean): { places: [number, number][]; outer: number } {
-  if (count === 1 && !leaf) return { places: [[0, 0]], outer: child };
-  if (leaf || count <= PLAIN_RING) {
-    // A DCell_0 keeps its centre free for its switch.
-    const r = Math.max(leaf ? child * 2.1 : 0, child / Math.sin(Math.PI / Math.max(2, count)));
-    const places = Array.from({ length: count }, (_, i): [number, number] => {
-      const angle = (i / count) * 2 * Math.PI - Math.PI / 2;
-      return [r * Math.cos(angle), r * Math.sin(angle)];
-    });
-    return { places, outer: r + child };
-  }
-  const places: [number, number][] = [[0, 0]];
-  let shell = 0;
-  while (places.length < count) {
-    shell++;
-    const onShell = Math.min(6 * shell, count - places.length);
-    for (let i = 0; i < onShell; i++) {
-      const angle = (i / onShell) * 2 * Math.PI - Math.PI / 2;
-      places.push([shell * 2 * child * Math.cos(angle), shell * 2 * child * Math.sin(angle)]);
-    }
-  }
-  return { places, outer: (shell * 2 + 1) * child };
 }

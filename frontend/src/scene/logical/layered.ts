@@ -1,5 +1,5 @@
 /**
- * Trees, fat-trees and Subways in layers: servers below in the order of the switch they hang on, one row a switch
+ * Trees, fat-trees, leaf-spines and Subways in layers: servers below in the order of the switch they hang on, one row a switch
  * tier above. Any family without a picture of its own is drawn so.
  */
 import { type Box, csrSlice, type PlanModel } from "../model";

@@ -120,7 +120,7 @@ export function sampleBcube(n = 8, groups = 4): SamplePlan {
     leaving[a]! += total;
     leaving[b]! += total;
   }
-  const trays = traysOf(rackCount, perRow, xOf, yOf, list);
+  const { trays, runs } = traysOf(rackCount, perRow, xOf, yOf, list);
   return {
     topology: { family: "bcube", n, k: 3, servers },
     cables: {
@@ -159,9 +159,14 @@ export function sampleBcube(n = 8, groups = 4): SamplePlan {
         power_watts: Array.from({ length: rackCount }, (_, r) => 8100 + ((r * 7) % 11) * 100),
         weight_kg: Array.from({ length: rackCount }, (_, r) => 800 + ((r * 5) % 7) * 10),
         cables_leaving: leaving,
+        tray_x_metres: Array.from({ length: rackCount }, (_, r) => xOf(r)),
+        tray_y_metres: Array.from({ length: rackCount }, (_, r) => yOf(r)),
       },
       devices: {
         name: names,
+        host: names.map(
+          (name) => `${name.startsWith("<") ? "s" : "h"}${name.replace(/[<>]/g, "").replaceAll(",", "-")}`,
+        ),
         kind,
         level,
         rack,
@@ -186,6 +191,7 @@ export function sampleBcube(n = 8, groups = 4): SamplePlan {
         diameter_mm: list.map(() => 20),
         length_metres: list.map(({ a, b }) => Math.abs(xOf(a) - xOf(b)) + 2),
         pull_order: list.map((_, i) => i),
+        tray_runs: runs,
       },
     },
   };
@@ -198,7 +204,7 @@ function traysOf(
   xOf: (rack: number) => number,
   yOf: (rack: number) => number,
   bundles: readonly { a: number; b: number; byLevel: readonly number[] }[],
-): SceneDocument["trays"] {
+): { trays: SceneDocument["trays"]; runs: [number, number][][] } {
   const pieces: {
     name: string;
     from: [number, number];
@@ -224,35 +230,16 @@ function traysOf(
       kind: "crossing",
       load: [0, 0, 0, 0],
     });
-  for (const { a, b, byLevel } of bundles) {
-    const across = a < perRow !== b < perRow;
-    const crossings = pieces.filter((p) => p.kind === "crossing");
-    const cross = crossings.reduce((best, p) =>
-      Math.abs(p.from[0] - xOf(a)) + Math.abs(p.from[0] - xOf(b)) <
-      Math.abs(best.from[0] - xOf(a)) + Math.abs(best.from[0] - xOf(b))
-        ? p
-        : best,
-    );
-    const legs: [number, number, number][] = across
-      ? [
-          [xOf(a), cross.from[0], yOf(a)],
-          [cross.from[0], xOf(b), yOf(b)],
-        ]
-      : [[xOf(a), xOf(b), yOf(a)]];
-    const add = (load: number[]) =>
-      byLevel.forEach((count, l) => {
-        load[l]! += count;
-      });
-    if (across) add(cross.load);
-    for (const [x0, x1, y] of legs)
-      for (const p of pieces) {
-        if (p.kind === "crossing" || p.from[1] !== y) continue;
-        const middle = (p.from[0] + p.to[0]) / 2;
-        if (middle > Math.min(x0, x1) && middle < Math.max(x0, x1)) add(p.load);
-      }
-  }
+  const runs = bundles.map(({ a, b }) => runsOf(a, b, rackCount, perRow));
+  bundles.forEach(({ byLevel }, bundle) => {
+    for (const [first, past] of runs[bundle]!)
+      for (let tray = first; tray !== past; tray += Math.sign(past - first))
+        byLevel.forEach((count, l) => {
+          pieces[tray]!.load[l]! += count;
+        });
+  });
   const total = (p: { load: number[] }) => p.load.reduce((sum, x) => sum + x, 0);
-  return {
+  const trays = {
     name: pieces.map((p) => p.name),
     x0_metres: pieces.map((p) => p.from[0]),
     y0_metres: pieces.map((p) => p.from[1]),
@@ -265,4 +252,27 @@ function traysOf(
     fill: pieces.map((p) => (total(p) * 0.23) / 600),
     cables_by_level: pieces.map((p) => p.load),
   };
+  return { trays, runs };
+}
+
+/** Along the row to the nearer of the two crossings, over it, along the other row. */
+function runsOf(a: number, b: number, rackCount: number, perRow: number): [number, number][] {
+  const inSecond = rackCount - perRow;
+  const leg = (row: number, from: number, to: number): [number, number][] => {
+    const base = row === 0 ? 0 : perRow - 1;
+    if (from === to) return [];
+    return [from < to ? [base + from, base + to] : [base + from - 1, base + to - 1]];
+  };
+  const [rowA, rowB] = [a < perRow ? 0 : 1, b < perRow ? 0 : 1];
+  const [placeA, placeB] = [a % perRow, b % perRow];
+  if (rowA === rowB) return leg(rowA, placeA, placeB);
+  const places = [Math.floor(perRow / 4), Math.floor((perRow * 3) / 4)];
+  const detour = (place: number) => Math.abs(place - placeA) + Math.abs(place - placeB);
+  const nearer = detour(places[1]!) < detour(places[0]!) ? 1 : 0;
+  const crossing = perRow - 1 + (inSecond - 1) + nearer;
+  return [
+    ...leg(rowA, placeA, places[nearer]!),
+    rowA === 0 ? [crossing, crossing + 1] : [crossing, crossing - 1],
+    ...leg(rowB, places[nearer]!, placeB),
+  ];
 }

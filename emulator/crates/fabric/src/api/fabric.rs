@@ -1,26 +1,30 @@
 //! The methods, over all runs.
 
 use std::collections::BTreeMap;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Signal, getpid, kill_process};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::capture::{self, Captures};
+use super::owners::{Owners, end_with_caller};
 use crate::error::{During, FabricError, Result};
-use crate::hosts::Hosts;
+use crate::host::clock::monotonic_nanos;
+use crate::host::strays::{ContainerId, remove_strays};
+use crate::host::{namespace, probe, underlay};
 use crate::journal::State;
 use crate::names::RunId;
-use crate::network::{Checked, MAX_SERVERS, Network};
-use crate::process::{ContainerId, kill_strays};
-use crate::run::{Homes, Request, Run, Setup, monotonic_nanos};
-use crate::{namespace, probe, reap, underlay};
+use crate::network::hosts::Hosts;
+use crate::network::{MAX_SERVERS, Network};
+use crate::reap;
+use crate::run::{FrameSender, Homes, Request, Run, Setup};
 
-/// Descriptors one server takes: its sockets, namespace, maps and programs.
-const DESCRIPTORS_A_SERVER: u64 = 26;
-const DESCRIPTORS_FOR_US: u64 = 200;
+/// Descriptors of one server: its sockets, namespace, maps and programs.
+const DESCRIPTORS_PER_SERVER: u64 = 26;
+const OWN_DESCRIPTORS: u64 = 200;
 
 /// How a fabric is started.
 #[derive(Clone, Debug)]
@@ -38,6 +42,19 @@ pub struct Fabric {
     state: Arc<State>,
     runs: Mutex<BTreeMap<RunId, Arc<Run>>>,
     most_servers: usize,
+    /// Callers that runs end with.
+    pub(super) owners: Owners,
+    /// Packet captures that are running.
+    pub(super) captures: Captures,
+}
+
+/// A connected caller.
+#[derive(Debug)]
+pub struct Caller {
+    /// Where the frames of its subscriptions go.
+    pub frames: FrameSender,
+    /// Its connection.
+    pub connection: UnixStream,
 }
 
 #[derive(Debug, Deserialize)]
@@ -51,7 +68,7 @@ struct WireJson {
 }
 
 impl Fabric {
-    /// Opens the state folder, and removes what a fabric before this one has left.
+    /// Opens the state folder and removes what an earlier fabric has left.
     pub fn open(options: Options) -> Result<Fabric> {
         let state = State::open(&options.state)?;
         namespace::prepare_names()?;
@@ -61,41 +78,51 @@ impl Fabric {
             state: Arc::new(state),
             runs: Mutex::new(BTreeMap::new()),
             most_servers: most_servers(),
+            owners: Owners::default(),
+            captures: Captures::default(),
         })
     }
 
-    /// Answers one request. `frames` is where a subscription's frames go.
-    pub fn call(&self, method: &str, params: Value, frames: &SyncSender<Arc<str>>) -> Result<Value> {
+    /// Answers one request.
+    pub fn call(self: &Arc<Self>, method: &str, params: Value, caller: &Caller) -> Result<Value> {
         match method {
             "probe" => probe_with(&params),
             "host" => Ok(json!({"at_nanos": monotonic_nanos(), "cores": probe::cores(),
                 "memory_free_bytes": probe::memory_free_bytes()})),
-            "prepare" => self.prepare(params),
+            "prepare" => self.prepare(params, caller),
             "wire" => self.wire(params),
             "workload" => self.ask(&params, Request::Workload(params["flows"].clone())),
             "start" => self.ask(&params, Request::Start),
             "stop" => self.ask(&params, Request::Stop),
             "inject" => self.ask(&params, Request::Inject(params["fault"].clone())),
             "recover" => self.ask(&params, Request::Recover(params["fault"].clone())),
-            "inspect" => {
-                let server = &params["server"];
-                let id = server.as_u64().and_then(|id| u32::try_from(id).ok());
-                let id =
-                    id.ok_or_else(|| FabricError::bad("server", server, "a server's id", "give a number"))?;
-                self.ask(&params, Request::Inspect(id))
+            "inspect" => self.ask(&params, Request::Inspect(server_of(&params)?)),
+            "tell" => {
+                let server = server_of(&params)?;
+                let (service, bytes) = (text_of(&params, "service")?, text_of(&params, "message")?);
+                self.ask(
+                    &params,
+                    Request::Tell {
+                        server,
+                        service,
+                        bytes: bytes.into_bytes(),
+                    },
+                )
             }
-            "subscribe" => self.ask(&params, Request::Subscribe(frames.clone())),
+            "subscribe" => self.ask(&params, Request::Subscribe(caller.frames.clone())),
+            "capture" => serde_json::to_value(capture::answer(self, params, caller)?)
+                .during(|| "writing a capture".to_owned()),
             "destroy" => {
                 let removed = self.destroy(&run_of(&params)?)?;
-                kill_strays(&strays_of(&params)?);
+                remove_strays(&strays_of(&params)?);
                 Ok(removed)
             }
             "reap" => self.reap(&params),
             "runs" => self.describe_all(),
             "end" => end_process(),
             other => {
-                let limit = "probe, host, prepare, wire, workload, start, stop, inject, recover, subscribe, inspect, \
-                             destroy, reap, runs or end";
+                let limit = "probe, host, prepare, wire, workload, start, stop, inject, recover, subscribe, inspect, tell, \
+                             capture, destroy, reap, runs or end";
                 Err(FabricError::bad(
                     "method",
                     format!("{other:?}"),
@@ -110,7 +137,7 @@ impl Fabric {
     pub fn destroy_all(&self) {
         let runs: Vec<RunId> = self.runs().keys().cloned().collect();
         for run in runs {
-            // What cannot be removed now stays in the journal for the next start.
+            // If it cannot be removed now, the next start does it: it stays in the journal.
             let _ = self.destroy(&run);
         }
     }
@@ -119,7 +146,7 @@ impl Fabric {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run(&self, id: &RunId) -> Result<Arc<Run>> {
+    pub(super) fn run(&self, id: &RunId) -> Result<Arc<Run>> {
         let found = self.runs().get(id).cloned();
         found.ok_or_else(|| FabricError::not_found("run", id, "prepare it first"))
     }
@@ -128,9 +155,10 @@ impl Fabric {
         self.run(&run_of(params)?)?.ask(request)
     }
 
-    fn prepare(&self, mut params: Value) -> Result<Value> {
-        let network = Arc::new(Checked::from_json(params["network"].take())?);
-        let id = network.network.run.clone();
+    fn prepare(self: &Arc<Self>, mut params: Value, caller: &Caller) -> Result<Value> {
+        let ends_with_caller = flag(&params, "ends_with_caller")?;
+        let network = Arc::new(Network::from_json(params["network"].take())?);
+        let id = network.description.run.clone();
         if params.get("run").is_some_and(|run| run != id.as_str()) {
             return Err(FabricError::bad(
                 "run",
@@ -151,15 +179,18 @@ impl Fabric {
             runs.insert(id.clone(), Arc::new(Run::start(setup)?));
         }
         drop(runs);
+        if ends_with_caller {
+            end_with_caller(self, &id, &caller.connection)?;
+        }
         self.run(&id)?.ask(Request::Describe)
     }
 
-    fn check_room(&self, runs: &BTreeMap<RunId, Arc<Run>>, network: &Checked) -> Result<()> {
+    fn check_room(&self, runs: &BTreeMap<RunId, Arc<Run>>, network: &Network) -> Result<()> {
         let taken: usize = runs.values().map(|run| run.network.servers_here().count()).sum();
         let wanted = network.servers_here().count();
         if taken + wanted > self.most_servers {
             let limit = format!(
-                "at most {} beside the {taken} of other runs",
+                "at most {} besides the {taken} of other runs",
                 self.most_servers - taken
             );
             let fix = "end another run, emulate a slice, or raise the limit of open files";
@@ -172,10 +203,10 @@ impl Fabric {
         }
         let clash = runs
             .keys()
-            .find(|other| other.short() == network.network.run.short());
+            .find(|other| other.short() == network.description.run.short());
         match clash {
             Some(other) => Err(FabricError::state(
-                format!("run {other} starts with the same eight letters"),
+                format!("run {other} starts with the same eight characters"),
                 "give the run another id",
             )),
             None => Ok(()),
@@ -188,17 +219,27 @@ impl Fabric {
         let homes = match (json.pids, json.plain) {
             (Some(pids), false) => Homes::Containers(pids),
             (None, true) => Homes::Plain,
-            _ => return Err(FabricError::malformed("wire wants either pids or plain: true")),
+            _ => return Err(FabricError::malformed("wire needs either pids or plain: true")),
         };
         self.run(&json.run)?.ask(Request::Wire(homes))
     }
 
     fn destroy(&self, id: &RunId) -> Result<Value> {
+        self.remove(id, Request::Destroy { end_processes: false })
+    }
+
+    /// Destroys a run and ends the processes in its containers, which the caller would have removed.
+    pub(super) fn end_run(&self, id: &RunId) -> Result<Value> {
+        self.remove(id, Request::Destroy { end_processes: true })
+    }
+
+    fn remove(&self, id: &RunId, request: Request) -> Result<Value> {
         let Ok(run) = self.run(id) else {
             return Ok(json!({"removed": 0}));
         };
-        let result = run.ask(Request::Destroy)?;
+        let result = run.ask(request)?;
         self.runs().remove(id);
+        self.owners.forget(id);
         Ok(result)
     }
 
@@ -225,19 +266,19 @@ impl Fabric {
     }
 }
 
-/// Ends this process as SIGTERM does: a caller who is not root cannot send it one.
+/// Ends this process as SIGTERM does: a caller that is not root cannot send the signal.
 fn end_process() -> Result<Value> {
     kill_process(getpid(), Signal::TERM).during(|| "ending".to_owned())?;
     Ok(json!({}))
 }
 
-/// What this host can do, and, where the caller names hosts, what the network between them carries.
-/// The containers of a `destroy` that the engine has removed without having known that they ran.
+/// The containers of a `destroy` that the engine has removed without knowing that they were running.
 fn strays_of(params: &Value) -> Result<Vec<ContainerId>> {
     let strays = params.get("strays").cloned().unwrap_or_else(|| json!([]));
     serde_json::from_value(strays).map_err(|error| FabricError::malformed(format!("strays: {error}")))
 }
 
+/// What this host can do, and, if the caller names hosts, what the network between them carries.
 fn probe_with(params: &Value) -> Result<Value> {
     let mut said =
         serde_json::to_value(probe::probe()).map_err(|error| FabricError::system("probing", error))?;
@@ -253,21 +294,21 @@ fn probe_with(params: &Value) -> Result<Value> {
     Ok(said)
 }
 
-/// Refuses a run whose packets do not fit between the hosts, or whose VXLAN numbers another run here has.
-fn check_tunnels(runs: &BTreeMap<RunId, Arc<Run>>, network: &Checked) -> Result<()> {
-    underlay::check(&network.network)?;
+/// Checks that packets fit the network between the hosts, and that no other run here uses the VXLAN numbers.
+fn check_tunnels(runs: &BTreeMap<RunId, Arc<Run>>, network: &Network) -> Result<()> {
+    underlay::check(&network.description)?;
     let numbers_of = |network: &Network| {
-        let hosts = network.hosts.as_ref();
-        hosts.map(|hosts| hosts.vnis(network.switches.len()))
+        let hosts = network.description.hosts.as_ref();
+        hosts.map(|hosts| hosts.vnis(network.division.vni_count()))
     };
-    let Some(wanted) = numbers_of(&network.network) else {
+    let Some(wanted) = numbers_of(network) else {
         return Ok(());
     };
     for (other, run) in runs {
-        let taken = numbers_of(&run.network.network);
+        let taken = numbers_of(&run.network);
         if taken.is_some_and(|taken| taken.start < wanted.end && wanted.start < taken.end) {
-            let limit = format!("free of the numbers of run {other}");
-            let fix = "take other numbers, or wait for that run's end";
+            let limit = format!("outside the numbers of run {other}");
+            let fix = "use other numbers, or wait until that run has ended";
             return Err(FabricError::bad(
                 "network.hosts.first_vni",
                 wanted.start,
@@ -277,6 +318,28 @@ fn check_tunnels(runs: &BTreeMap<RunId, Arc<Run>>, network: &Checked) -> Result<
         }
     }
     Ok(())
+}
+
+fn flag(params: &Value, name: &str) -> Result<bool> {
+    match &params[name] {
+        Value::Null => Ok(false),
+        Value::Bool(value) => Ok(*value),
+        other => Err(FabricError::bad(name, other, "true or false", "leave it out")),
+    }
+}
+
+/// The server that a request names, by its id.
+fn server_of(params: &Value) -> Result<u32> {
+    let server = &params["server"];
+    let id = server.as_u64().and_then(|id| u32::try_from(id).ok());
+    id.ok_or_else(|| FabricError::bad("server", server, "a server's id", "give a number"))
+}
+
+/// A text that a request has to have.
+fn text_of(params: &Value, name: &str) -> Result<String> {
+    let text = params[name].as_str();
+    let missing = || FabricError::bad(name.to_owned(), &params[name], "a text", "give a string");
+    text.map(str::to_owned).ok_or_else(missing)
 }
 
 fn run_of(params: &Value) -> Result<RunId> {
@@ -291,7 +354,7 @@ fn run_of(params: &Value) -> Result<RunId> {
     }
 }
 
-/// How many servers our limit of open files has room for, after raising it as far as it goes.
+/// How many servers the limit of open files allows, after raising it as far as possible.
 fn most_servers() -> usize {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
     let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) else {
@@ -299,5 +362,5 @@ fn most_servers() -> usize {
     };
     let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
     let now = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(now, _)| now);
-    ((now.saturating_sub(DESCRIPTORS_FOR_US) / DESCRIPTORS_A_SERVER) as usize).min(MAX_SERVERS)
+    ((now.saturating_sub(OWN_DESCRIPTORS) / DESCRIPTORS_PER_SERVER) as usize).min(MAX_SERVERS)
 }

@@ -1,7 +1,33 @@
-//! What callers can ask over the socket: one JSON document a line, answers in the same order, frames in between.
+//! The socket for callers: one JSON document per line, answers in the same order, frames in between.
+//!
+//! A request is `{"id": ..., "method": ..., "params": {...}}`; the answer has the same `id` and either `result` or `error`
+//! with `code`, `field`, `value`, `limit`, `message` and `fix`. Params of most methods have `run`, the run's id.
+//!
+//! | method | params | what it does |
+//! |---|---|---|
+//! | `probe` | `hosts` | says what this host supports, and what the network to these hosts carries |
+//! | `host` | | the monotonic clock, processors and free memory |
+//! | `prepare` | `network`, `ends_with_caller` | checks a network and makes the sockets of its nodes; describes the run |
+//! | `wire` | `pids` or `plain` | makes the network; answers when every node is ready |
+//! | `workload` | `flows` | replaces the flows |
+//! | `start`, `stop` | | starts the flows; stops and forgets them |
+//! | `inject`, `recover` | `fault` | puts a fault into effect; ends it, or `"all"` |
+//! | `inspect` | `server` | what a server's node knows, or the routes of a router |
+//! | `tell` | `server`, `service`, `message` | sends a message to a service of a server, which answers by events |
+//! | `subscribe` | | sends every frame on this connection from now on |
+//! | `capture` | `target`, `limits` | packets of a link or port, as a pcapng file |
+//! | `destroy` | `strays` | removes the run, and what an engine has left of these containers |
+//! | `reap` | `keep` | destroys all runs but these |
+//! | `runs` | | describes all runs |
+//! | `end` | | ends this program |
+//!
+//! `server` reads and writes lines, `fabric` dispatches the methods to the runs, `owners` ends runs whose caller is gone,
+//! `capture` returns packets of a link. What a method does to a run is in `run/verbs/`.
 
+mod capture;
 mod fabric;
+mod owners;
 mod server;
 
-pub use fabric::{Fabric, Options};
-pub use server::{serve, stop_on_signal};
+pub use fabric::{Caller, Fabric, Options};
+pub use server::{END_SIGNALS, serve, stop_on_signal};

@@ -1,4 +1,4 @@
-//! The socket: who may connect, lines in, lines out.
+//! The socket: who may connect, requests in, answers and frames out.
 
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -9,17 +9,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use nix::sys::signal::{SigSet, Signal};
 use rustix::net::sockopt::socket_peercred;
 use serde_json::{Value, json};
 
-use super::Fabric;
+use super::{Caller, Fabric};
 use crate::error::{During, FabricError, Result};
 
 /// Longest request.
 const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
 /// Callers at a time.
 const MAX_CALLERS: usize = 64;
-/// Frames that wait for a caller who does not read; later ones are missed.
+/// Frames that wait for a caller that does not read; further ones are dropped.
 const MAX_FRAMES_WAITING: usize = 50;
 
 /// Listens at `path` for root and for the user `uid`, until the process ends.
@@ -68,17 +69,19 @@ fn listen(path: &Path, uid: Option<u32>) -> Result<UnixListener> {
     Ok(listener)
 }
 
-/// Waits for SIGTERM or SIGINT, then destroys every run. The signals must be blocked in all threads.
+/// The signals that end a fabric, and every run with it.
+pub const END_SIGNALS: [Signal; 4] = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT];
+
+/// Waits for one of [`END_SIGNALS`], then destroys every run. The signals must be blocked in all threads.
 pub fn stop_on_signal(fabric: &Fabric, socket: &Path) {
-    use nix::sys::signal::{SigSet, Signal};
-    let signals = SigSet::from_iter([Signal::SIGTERM, Signal::SIGINT]);
+    let signals = SigSet::from_iter(END_SIGNALS);
     while signals.wait().is_err() {}
     fabric.destroy_all();
     // The next start removes it otherwise.
     let _ = fs::remove_file(socket);
 }
 
-fn attend(fabric: &Fabric, stream: UnixStream, uid: Option<u32>, busy: bool) {
+fn attend(fabric: &Arc<Fabric>, stream: UnixStream, uid: Option<u32>, busy: bool) {
     let Ok(output) = stream.try_clone() else { return };
     let output = Arc::new(Mutex::new(output));
     let refusal = match socket_peercred(&stream) {
@@ -103,6 +106,10 @@ fn attend(fabric: &Fabric, stream: UnixStream, uid: Option<u32>, busy: bool) {
     if forwarder.is_err() {
         return;
     }
+    let Ok(connection) = stream.try_clone() else {
+        return;
+    };
+    let caller = Caller { frames, connection };
     let mut reader = BufReader::new(stream);
     let mut line = Vec::new();
     loop {
@@ -116,14 +123,14 @@ fn attend(fabric: &Fabric, stream: UnixStream, uid: Option<u32>, busy: bool) {
             }
             Ok(_) => {}
         }
-        let answer = answer(&line, |method, params| fabric.call(method, params, &frames));
+        let answer = answer(&line, |method, params| fabric.call(method, params, &caller));
         if write_line(&output, &answer.to_string()).is_err() {
             return;
         }
     }
 }
 
-/// Reads one request and wraps what `call` makes of it.
+/// Reads one request and wraps the result of `call`.
 fn answer(line: &[u8], call: impl FnOnce(&str, Value) -> Result<Value>) -> Value {
     let request: Value = match serde_json::from_slice(line) {
         Ok(request) => request,

@@ -1,9 +1,12 @@
-//! Links, addresses and neighbours: what `ip link`, `ip address` and `ip neigh` do. `[man 7 rtnetlink]`
+//! Links, addresses and neighbours, as `ip link`, `ip address` and `ip neigh` configure them. `[man 7 rtnetlink]`
 
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use super::message::{Answer, Attributes, Batch, CREATE, DUMP, EXCLUSIVE, REPLACE};
+use super::socket::{Netlink, gone_already, no_excuse};
+use crate::error::Result;
 use crate::names::Mac;
 
 pub(super) const RTM_NEWLINK: u16 = 16;
@@ -18,6 +21,7 @@ pub(super) const IFLA_MTU: u16 = 4;
 const IFLA_MASTER: u16 = 10;
 pub(super) const IFLA_LINKINFO: u16 = 18;
 pub(super) const IFLA_NET_NS_FD: u16 = 28;
+const IFLA_STATS64: u16 = 23;
 const IFLA_NUM_TX_QUEUES: u16 = 31;
 const IFLA_NUM_RX_QUEUES: u16 = 32;
 const IFLA_GSO_MAX_SIZE: u16 = 41;
@@ -34,7 +38,7 @@ const IFF_NOARP: u32 = 0x80;
 const IFF_LOWER_UP: u32 = 0x10000;
 const AF_INET: u8 = 2;
 pub(super) const NUD_PERMANENT: u16 = 0x80;
-/// A super-packet grows by the header on its way out; below this size it still fits what a packet may be.
+/// A super-packet grows by our header; up to this size it stays within the limit of an IP packet.
 const GSO_MAX_BYTES: u32 = 65_000;
 
 pub(super) fn link_header(family: u8, index: u32, flags: u32, change: u32) -> [u8; 16] {
@@ -51,26 +55,26 @@ pub(super) fn link_header(family: u8, index: u32, flags: u32, change: u32) -> [u
 pub struct End<'a> {
     /// The interface's name.
     pub name: String,
-    /// Its number, which we choose: nothing has to be asked afterwards.
+    /// Its number, which we choose, so that it does not have to be queried.
     pub index: u32,
     /// Its hardware address.
     pub mac: Mac,
-    /// Whether it asks for addresses by ARP.
+    /// Whether it uses ARP.
     pub arp: bool,
-    /// The bridge it belongs to.
+    /// The bridge that it is a port of.
     pub bridge: Option<u32>,
-    /// The namespace it is put into; that of the socket where absent.
+    /// The namespace that it is moved to; absent if it is that of the socket.
     pub namespace: Option<BorrowedFd<'a>>,
 }
 
-/// A pair of interfaces, one queue each way, made up.
+/// A veth pair, with one queue per direction.
 #[derive(Clone, Debug)]
 pub struct Veth<'a> {
     /// The near end.
     pub near: End<'a>,
     /// The far end.
     pub far: End<'a>,
-    /// What both carry, in bytes of IP.
+    /// Largest IP packet that both carry.
     pub mtu: u32,
 }
 
@@ -83,7 +87,7 @@ pub struct Bridge {
     pub index: u32,
     /// Its hardware address.
     pub mac: Mac,
-    /// What it carries, in bytes of IP.
+    /// Largest IP packet that it carries.
     pub mtu: u32,
 }
 
@@ -105,8 +109,8 @@ fn end_attributes(attributes: &mut Attributes<'_>, end: &End<'_>, mtu: u32) {
     }
 }
 
-/// Makes a veth pair with both ends named, addressed and joined to their bridges. The near end is up; the far end has
-/// to be set up afterwards, since the kernel makes it before it has a peer.
+/// Makes a veth pair, with both ends in their bridges. The near end is up; the far end has to be set up afterwards, since
+/// the kernel creates it before it has a peer.
 pub fn add_veth(batch: &mut Batch, veth: &Veth<'_>) {
     let purpose = format!("making the link {} - {}", veth.near.name, veth.far.name);
     let header = end_header(&veth.near, true);
@@ -125,7 +129,7 @@ pub fn add_veth(batch: &mut Batch, veth: &Veth<'_>) {
             });
         });
     });
-    // The kernel passes over a peer's bridge while it makes the pair.
+    // The kernel ignores the bridge of the far end while it creates the pair.
     if let Some(bridge) = veth.far.bridge {
         join_bridge(batch, veth.far.index, bridge);
     }
@@ -133,14 +137,14 @@ pub fn add_veth(batch: &mut Batch, veth: &Veth<'_>) {
 
 /// Makes an interface a port of a bridge.
 pub fn join_bridge(batch: &mut Batch, index: u32, bridge: u32) {
-    let purpose = format!("joining interface {index} to its switch");
+    let purpose = format!("adding interface {index} to its switch");
     let header = link_header(0, index, 0, 0);
     batch.request(RTM_NEWLINK, 0, &header, purpose, |attributes| {
         attributes.put_u32(IFLA_MASTER, bridge);
     });
 }
 
-/// Makes a bridge that forwards at once: no spanning tree, no delay, no snooping.
+/// Makes a bridge that forwards at once, without spanning tree, delay or multicast snooping.
 pub fn add_bridge(batch: &mut Batch, bridge: &Bridge) {
     let purpose = format!("making the switch {}", bridge.name);
     let header = link_header(0, bridge.index, IFF_UP, IFF_UP);
@@ -159,14 +163,14 @@ pub fn add_bridge(batch: &mut Batch, bridge: &Bridge) {
     });
 }
 
-/// Sets an interface up or down. Down forgets its neighbours, even permanent ones.
+/// Sets an interface up or down. An interface that is set down loses its neighbours, even permanent ones.
 pub fn set_up(batch: &mut Batch, index: u32, up: bool) {
     let purpose = format!("setting interface {index} {}", if up { "up" } else { "down" });
     let header = link_header(0, index, if up { IFF_UP } else { 0 }, IFF_UP);
     batch.request(RTM_NEWLINK, 0, &header, purpose, |_| {});
 }
 
-/// Removes an interface, and with it its peer.
+/// Removes an interface and its peer.
 pub fn delete_link(batch: &mut Batch, index: u32) {
     batch.request(
         RTM_DELLINK,
@@ -177,7 +181,7 @@ pub fn delete_link(batch: &mut Batch, index: u32) {
     );
 }
 
-/// Gives an interface an address; an address it has already is no error.
+/// Adds an address to an interface; an address that it already has is no error.
 pub fn add_address(batch: &mut Batch, index: u32, address: Ipv4Addr, prefix_bits: u8) {
     const IFA_ADDRESS: u16 = 1;
     const IFA_LOCAL: u16 = 2;
@@ -187,7 +191,7 @@ pub fn add_address(batch: &mut Batch, index: u32, address: Ipv4Addr, prefix_bits
         RTM_NEWADDR,
         CREATE | REPLACE,
         &header,
-        format!("giving interface {index} {address}"),
+        format!("adding the address {address} to interface {index}"),
         |attributes| {
             attributes.put(IFA_LOCAL, &address.octets());
             attributes.put(IFA_ADDRESS, &address.octets());
@@ -195,7 +199,7 @@ pub fn add_address(batch: &mut Batch, index: u32, address: Ipv4Addr, prefix_bits
     );
 }
 
-/// A neighbour that is known for good, so that nobody has to ask for it.
+/// Adds a permanent neighbour, so that no ARP is needed.
 pub fn add_neighbour(batch: &mut Batch, index: u32, address: Ipv4Addr, mac: &Mac) {
     const NDA_DST: u16 = 1;
     const NDA_LLADDR: u16 = 2;
@@ -203,14 +207,14 @@ pub fn add_neighbour(batch: &mut Batch, index: u32, address: Ipv4Addr, mac: &Mac
     header[0] = AF_INET;
     header[4..8].copy_from_slice(&index.to_ne_bytes());
     header[8..10].copy_from_slice(&NUD_PERMANENT.to_ne_bytes());
-    let purpose = format!("telling interface {index} of its neighbour {address}");
+    let purpose = format!("adding the neighbour {address} to interface {index}");
     batch.request(RTM_NEWNEIGH, CREATE | REPLACE, &header, purpose, |attributes| {
         attributes.put(NDA_DST, &address.octets());
         attributes.put(NDA_LLADDR, mac);
     });
 }
 
-/// Asks for all interfaces.
+/// Requests all interfaces.
 pub fn link_dump() -> Batch {
     let mut batch = Batch::new();
     batch.request(
@@ -223,14 +227,14 @@ pub fn link_dump() -> Batch {
     batch
 }
 
-/// What a link message says of an interface.
+/// An interface, as a link message describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkState {
     /// Its number.
     pub index: u32,
     /// Its name.
     pub name: String,
-    /// Set up by its owner, and its peer is there and up.
+    /// It is up, and so is its peer.
     pub carrier: bool,
     /// It is being removed.
     pub removed: bool,
@@ -250,4 +254,61 @@ pub fn read_link_state(answer: Answer<'_>) -> Option<LinkState> {
         carrier: flags & (IFF_UP | IFF_LOWER_UP) == IFF_UP | IFF_LOWER_UP,
         removed: answer.kind == RTM_DELLINK,
     })
+}
+
+/// How many packets an interface has received; `None` if the kernel does not say. An interface that is gone is an error.
+pub fn received_packets(socket: &mut Netlink, index: u32) -> Result<Option<u64>> {
+    let mut batch = Batch::new();
+    let purpose = format!("reading the counters of interface {index}");
+    batch.request(RTM_GETLINK, 0, &link_header(0, index, 0, 0), purpose, |_| {});
+    let mut packets = None;
+    socket.run_and_read(&mut batch, no_excuse, |answer| {
+        if answer.kind == RTM_NEWLINK {
+            // The first counter is that of received packets. `[linux include/uapi/linux/if_link.h]`
+            let counters = answer.attributes(16).find_value(IFLA_STATS64);
+            packets = counters.and_then(|counters| Some(u64::from_ne_bytes(*counters.first_chunk()?)));
+        }
+    })?;
+    Ok(packets)
+}
+
+/// What an interface has carried so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Bytes received.
+    pub received_bytes: u64,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+}
+
+/// What every interface of a socket's namespace has carried so far, by its number.
+pub fn traffic(socket: &mut Netlink) -> Result<BTreeMap<u32, Traffic>> {
+    let mut all = BTreeMap::new();
+    socket.dump(&mut link_dump(), |answer| {
+        // Packets come before bytes, what is received before what is sent. `[linux include/uapi/linux/if_link.h]`
+        let read = || {
+            let index = u32::from_ne_bytes(*answer.body.get(4..)?.first_chunk()?);
+            let counters = answer.attributes(16).find_value(IFLA_STATS64)?;
+            let counter = |at: usize| Some(u64::from_ne_bytes(*counters.get(8 * at..)?.first_chunk()?));
+            let (received_bytes, sent_bytes) = (counter(2)?, counter(3)?);
+            let traffic = Traffic {
+                received_bytes,
+                sent_bytes,
+            };
+            Some((index, traffic))
+        };
+        all.extend(read());
+    })?;
+    Ok(all)
+}
+
+/// Removes the interfaces of a socket's namespace that `is_wanted` accepts.
+pub fn delete_where(socket: &mut Netlink, is_wanted: impl Fn(&LinkState) -> bool) -> Result<()> {
+    let mut batch = Batch::new();
+    socket.dump(&mut link_dump(), |answer| {
+        if let Some(link) = read_link_state(answer).filter(&is_wanted) {
+            delete_link(&mut batch, link.index);
+        }
+    })?;
+    socket.run(&mut batch, gone_already)
 }

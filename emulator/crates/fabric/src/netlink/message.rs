@@ -5,27 +5,27 @@
 
 /// Length of the header every message starts with.
 pub const HEADER_LEN: usize = 16;
-/// Answers are errors, or acknowledgements when their number is zero.
+/// An error, or an acknowledgement if its number is zero.
 pub const NLMSG_ERROR: u16 = 2;
 /// The end of a dump.
 pub const NLMSG_DONE: u16 = 3;
 
 /// This is a request.
 pub const REQUEST: u16 = 0x1;
-/// Answer even where all went well.
+/// Acknowledge success too.
 pub const ACK: u16 = 0x4;
 /// List everything.
 pub const DUMP: u16 = 0x300;
-/// Put in the place of what is there.
+/// Replace what exists.
 pub const REPLACE: u16 = 0x100;
-/// Fail where it is there already.
+/// Fail if it exists.
 pub const EXCLUSIVE: u16 = 0x200;
-/// Make it.
+/// Create it.
 pub const CREATE: u16 = 0x400;
-/// Add it to those that are there.
+/// Add it to the existing ones.
 pub const APPEND: u16 = 0x800;
 
-/// Requests in the order they will be carried out, each with a sentence of what it does.
+/// Requests in the order in which they are carried out, each with its purpose for error messages.
 #[derive(Debug, Default)]
 pub struct Batch {
     bytes: Vec<u8>,
@@ -34,7 +34,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Nothing to do yet.
+    /// An empty batch.
     pub fn new() -> Batch {
         Batch::default()
     }
@@ -44,7 +44,7 @@ impl Batch {
         self.starts.len()
     }
 
-    /// Whether there is nothing to do.
+    /// Whether there is no request.
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
@@ -73,7 +73,7 @@ impl Batch {
         self.bytes[start..start + 4].copy_from_slice(&length.to_ne_bytes());
     }
 
-    /// What the request at `index` does, for messages.
+    /// The purpose of the request at `index`.
     pub fn purpose(&self, index: usize) -> &str {
         &self.purposes[index]
     }
@@ -94,8 +94,8 @@ impl Batch {
         chunks
     }
 
-    /// The bytes of some requests, numbered from `first_sequence`; only the last asks to be acknowledged, since
-    /// the kernel answers in order and tells of errors unasked.
+    /// The bytes of some requests, numbered from `first_sequence`. Only the last requests an acknowledgement: the kernel
+    /// answers in order and reports errors in any case.
     pub fn bytes_of(&mut self, requests: std::ops::Range<usize>, first_sequence: u32) -> &[u8] {
         for index in requests.clone() {
             let start = self.starts[index];
@@ -116,7 +116,7 @@ impl Batch {
     }
 }
 
-/// Puts attributes behind a request's fixed part.
+/// Appends attributes to a request's fixed part.
 #[derive(Debug)]
 pub struct Attributes<'a> {
     bytes: &'a mut Vec<u8>,
@@ -138,12 +138,12 @@ impl Attributes<'_> {
         self.put(kind, &[value]);
     }
 
-    /// A number of four bytes in the machine's order.
+    /// A number of four bytes in native order.
     pub fn put_u32(&mut self, kind: u16, value: u32) {
         self.put(kind, &value.to_ne_bytes());
     }
 
-    /// A string with the zero byte the kernel wants at its end.
+    /// A string, terminated by the zero byte that the kernel requires.
     pub fn put_text(&mut self, kind: u16, text: &str) {
         self.nest(kind, |inner| {
             inner.bytes.extend_from_slice(text.as_bytes());
@@ -188,7 +188,7 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// The answers in one datagram; stops at the first that does not fit its length.
+/// The answers in one datagram, up to the first whose length is wrong.
 pub fn answers(mut datagram: &[u8]) -> impl Iterator<Item = Answer<'_>> {
     std::iter::from_fn(move || {
         let header = datagram.first_chunk::<HEADER_LEN>()?;

@@ -1,22 +1,29 @@
-//! Our own small netlink: batches of requests, because hundreds of links in one call take milliseconds and a
-//! process for each takes seconds. `[ours, measured]`
+//! A small netlink library for batches of requests: hundreds of links in one call take milliseconds, a process for each
+//! takes seconds. `[ours, measured]`
+//!
+//! `message` has the encoding, `socket` sends and receives; the others have one kind of request each: `link` (with
+//! addresses and neighbours), `nexthop`, `queue` (with programs), `route` and `vxlan`.
+//!
+//! Not here: which interfaces, addresses and queues a network needs (`links/`, `switches/`, `servers/`).
 
 mod link;
 mod message;
+mod nexthop;
 mod queue;
 mod route;
 mod socket;
 mod vxlan;
 
 pub use link::{
-    Bridge, End, LinkState, Veth, add_address, add_bridge, add_neighbour, add_veth, delete_link, join_bridge,
-    link_dump, read_link_state, set_up,
+    Bridge, End, LinkState, Traffic, Veth, add_address, add_bridge, add_neighbour, add_veth, delete_link,
+    delete_where, join_bridge, link_dump, read_link_state, received_packets, set_up, traffic,
 };
 pub use message::{Answer, Attributes, Batch};
+pub use nexthop::{GroupMember, add_group, add_next_hop, delete_next_hop};
 pub use queue::{
-    Hook, Impairment, QueueStats, Shape, attach_program, leaf_kind_probe, queue_dump, read_queue_stats,
-    replace_leaf_with_fifo, replace_leaf_with_impairment, set_rate, shape,
+    Classifiers, Hook, Impairment, QueueStats, Shape, attach_program, cut, impair, leaf_kind_probe,
+    queue_dump, read_queue_stats, restore, set_rate, shape,
 };
-pub use route::{Route, add_route};
+pub use route::{Route, RouteByHop, add_route, add_route_by_hop, delete_route_by_hop};
 pub use socket::{Excuse, Netlink, gone_already, no_excuse};
 pub use vxlan::{OUTER_HEADER_BYTES, PORT, Vxlan, add_far_end, add_vxlan};

@@ -1,14 +1,26 @@
-//! Routes: what `ip route` does. `[man 7 rtnetlink]`
+//! Routes, as `ip route` adds them. `[man 7 rtnetlink]`
 
 use std::net::Ipv4Addr;
 
+use cubeyard_routing::hash::FiveTuple;
+
 use super::message::{Batch, CREATE, REPLACE};
+use super::socket::{Netlink, no_excuse};
+use crate::error::Result;
 
 const RTM_NEWROUTE: u16 = 24;
+const RTM_DELROUTE: u16 = 25;
+const RTM_GETROUTE: u16 = 26;
 const RTA_DST: u16 = 1;
+const RTA_SRC: u16 = 2;
 const RTA_OIF: u16 = 4;
 const RTA_GATEWAY: u16 = 5;
 const RTA_PRIORITY: u16 = 6;
+const RTA_PREFSRC: u16 = 7;
+const RTA_IP_PROTO: u16 = 27;
+const RTA_SPORT: u16 = 28;
+const RTA_DPORT: u16 = 29;
+const RTA_NH_ID: u16 = 30;
 const AF_INET: u8 = 2;
 const RT_TABLE_MAIN: u8 = 254;
 const RTPROT_STATIC: u8 = 4;
@@ -17,18 +29,18 @@ const RT_SCOPE_LINK: u8 = 253;
 const RTN_UNICAST: u8 = 1;
 const RTNH_F_ONLINK: u32 = 4;
 
-/// A way to a network.
+/// A route to a network.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
-    /// The network; `0.0.0.0` with no bits is everything that no other route knows.
+    /// The network; `0.0.0.0` with 0 bits is the default route.
     pub to: Ipv4Addr,
-    /// Bits that its addresses share.
+    /// Length of its prefix.
     pub prefix_bits: u8,
     /// The interface.
     pub index: u32,
-    /// Who takes the packets on there, on the same link; absent where everybody is on the link.
+    /// The next hop on the same link; absent if the network is on the link.
     pub via: Option<Ipv4Addr>,
-    /// Of the routes to one network the least counts.
+    /// Of the routes to one network, that with the least metric is used.
     pub metric: u32,
 }
 
@@ -45,7 +57,7 @@ pub fn add_route(batch: &mut Batch, route: &Route) {
     header[4..8].copy_from_slice(&[RT_TABLE_MAIN, RTPROT_STATIC, scope, RTN_UNICAST]);
     header[8..12].copy_from_slice(&flags.to_ne_bytes());
     let purpose = format!(
-        "routing {}/{} by interface {}",
+        "adding the route to {}/{} over interface {}",
         route.to, route.prefix_bits, route.index
     );
     batch.request(RTM_NEWROUTE, CREATE | REPLACE, &header, purpose, |attributes| {
@@ -58,4 +70,78 @@ pub fn add_route(batch: &mut Batch, route: &Route) {
         }
         attributes.put_u32(RTA_PRIORITY, route.metric);
     });
+}
+
+/// A route by a next-hop object or group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RouteByHop {
+    /// The network; `0.0.0.0` with 0 bits is the default route.
+    pub to: Ipv4Addr,
+    /// Length of its prefix.
+    pub prefix_bits: u8,
+    /// Number of the next hop.
+    pub hop: u32,
+    /// The address that our own packets are sent from.
+    pub source: Ipv4Addr,
+}
+
+/// Adds a route, or replaces the one to the same network.
+pub fn add_route_by_hop(batch: &mut Batch, route: &RouteByHop) {
+    let purpose = format!(
+        "adding the route to {}/{} by next hop {}",
+        route.to, route.prefix_bits, route.hop
+    );
+    let header = by_hop_header(route.prefix_bits);
+    batch.request(RTM_NEWROUTE, CREATE | REPLACE, &header, purpose, |attributes| {
+        if route.prefix_bits > 0 {
+            attributes.put(RTA_DST, &route.to.octets());
+        }
+        attributes.put_u32(RTA_NH_ID, route.hop);
+        attributes.put(RTA_PREFSRC, &route.source.octets());
+    });
+}
+
+/// Removes the route to a network that [`add_route_by_hop`] added.
+pub fn delete_route_by_hop(batch: &mut Batch, to: Ipv4Addr, prefix_bits: u8) {
+    let purpose = format!("removing the route to {to}/{prefix_bits}");
+    let header = by_hop_header(prefix_bits);
+    batch.request(RTM_DELROUTE, 0, &header, purpose, |attributes| {
+        if prefix_bits > 0 {
+            attributes.put(RTA_DST, &to.octets());
+        }
+    });
+}
+
+fn by_hop_header(prefix_bits: u8) -> [u8; 12] {
+    let mut header = [0; 12];
+    header[..2].copy_from_slice(&[AF_INET, prefix_bits]);
+    header[4..8].copy_from_slice(&[RT_TABLE_MAIN, RTPROT_STATIC, RT_SCOPE_UNIVERSE, RTN_UNICAST]);
+    header
+}
+
+impl Netlink {
+    /// The interface by which the kernel would forward the packets of a flow; `None` where the answer names none.
+    pub fn route_of(&mut self, flow: &FiveTuple) -> Result<Option<u32>> {
+        let mut batch = Batch::new();
+        let mut header = [0; 12];
+        header[..3].copy_from_slice(&[AF_INET, 32, 32]);
+        batch.request(RTM_GETROUTE, 0, &header, "asking for a route", |attributes| {
+            attributes.put(RTA_DST, &flow.addresses[1]);
+            attributes.put(RTA_SRC, &flow.addresses[0]);
+            attributes.put_u8(RTA_IP_PROTO, flow.protocol);
+            attributes.put(RTA_SPORT, &flow.ports[0].to_be_bytes());
+            attributes.put(RTA_DPORT, &flow.ports[1].to_be_bytes());
+        });
+        let mut index = None;
+        self.run_and_read(&mut batch, no_excuse, |answer| {
+            if answer.kind == RTM_NEWROUTE {
+                let value = answer
+                    .attributes(12)
+                    .find_value(RTA_OIF)
+                    .and_then(<[u8]>::first_chunk);
+                index = value.map(|bytes| u32::from_ne_bytes(*bytes));
+            }
+        })?;
+        Ok(index)
+    }
 }

@@ -1,4 +1,4 @@
-//! A routing netlink socket. It belongs for ever to the namespace of the thread that opened it.
+//! A routing netlink socket. It stays in the namespace of the thread that opened it.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -9,9 +9,9 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 use super::message::{Answer, Batch, NLMSG_DONE, NLMSG_ERROR, answers};
 use crate::error::{FabricError, Result};
 
-/// Bytes of requests in one send: below what a socket buffer takes, and thousands of requests all the same.
+/// Bytes of requests in one send: thousands of requests, and less than a socket buffer.
 const CHUNK_BYTES: usize = 128 * 1024;
-/// Room for answers; a dump of the kernel fills 32 KiB at a time.
+/// Room for answers; the kernel sends dumps in parts of 32 KiB.
 const RECEIVE_BYTES: usize = 256 * 1024;
 
 /// A connection to the kernel's network configuration of one namespace.
@@ -22,15 +22,15 @@ pub struct Netlink {
     buffer: Vec<u8>,
 }
 
-/// What to do with a request the kernel refuses.
+/// Decides whether a refusal of the kernel is no error.
 pub type Excuse = fn(Errno) -> bool;
 
-/// No refusal is excused.
+/// Every refusal is an error.
 pub fn no_excuse(_: Errno) -> bool {
     false
 }
 
-/// What is to be removed may be gone already.
+/// Something that should be removed may be gone already.
 pub fn gone_already(error: Errno) -> bool {
     matches!(
         error,
@@ -44,7 +44,7 @@ impl Netlink {
         Netlink::open_with_groups(0)
     }
 
-    /// The same, and hears of link changes (RTNLGRP_LINK) on it.
+    /// Opens a socket that receives changes of links (RTNLGRP_LINK).
     pub fn open_for_link_events() -> Result<Netlink> {
         Netlink::open_with_groups(1)
     }
@@ -52,11 +52,11 @@ impl Netlink {
     fn open_with_groups(groups: u32) -> Result<Netlink> {
         let failed = |cause: Errno| FabricError::system("opening a netlink socket", cause);
         let flags = SocketFlags::CLOEXEC;
-        // Routing is netlink's protocol 0, which is also what no protocol means.
+        // Routing is netlink's protocol 0, the default.
         let socket =
             rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None).map_err(failed)?;
         bind(&socket, &SocketAddrNetlink::new(0, groups)).map_err(failed)?;
-        // Refused without privilege; the kernel's own limit then stands.
+        // Without privilege this fails, and the kernel's own limit applies.
         let _ = sockopt::set_socket_send_buffer_size_force(&socket, 4 * CHUNK_BYTES);
         let _ = sockopt::set_socket_recv_buffer_size_force(&socket, 4 * RECEIVE_BYTES);
         Ok(Netlink {
@@ -66,9 +66,19 @@ impl Netlink {
         })
     }
 
-    /// Carries out all requests in order. The first refusal that is not excused is the error; the requests behind
-    /// it have been carried out too.
+    /// Carries out all requests in order. The error is the first refusal that `excuse` does not accept; the requests after
+    /// it in the same chunk have been carried out too.
     pub fn run(&mut self, batch: &mut Batch, excuse: Excuse) -> Result<()> {
+        self.run_and_read(batch, excuse, |_| {})
+    }
+
+    /// The same, and passes answers that are no acknowledgements to `each`.
+    pub fn run_and_read(
+        &mut self,
+        batch: &mut Batch,
+        excuse: Excuse,
+        mut each: impl FnMut(Answer<'_>),
+    ) -> Result<()> {
         for chunk in batch.chunks(CHUNK_BYTES) {
             let first = self.sequence;
             self.sequence = first.wrapping_add(chunk.len() as u32);
@@ -80,7 +90,11 @@ impl Netlink {
                 let length = self.receive()?;
                 for answer in answers(&self.buffer[..length]) {
                     let index = answer.sequence.wrapping_sub(first);
-                    if answer.kind != NLMSG_ERROR || index >= count {
+                    if index >= count {
+                        continue;
+                    }
+                    if answer.kind != NLMSG_ERROR {
+                        each(answer);
                         continue;
                     }
                     let number = answer.error_number();
@@ -97,7 +111,7 @@ impl Netlink {
         Ok(())
     }
 
-    /// Sends one dump request and gives every answer to `each`.
+    /// Sends one dump request and passes every answer to `each`.
     pub fn dump(&mut self, batch: &mut Batch, mut each: impl FnMut(Answer<'_>)) -> Result<()> {
         let sequence = self.sequence;
         self.sequence = sequence.wrapping_add(1);
@@ -117,15 +131,15 @@ impl Netlink {
         }
     }
 
-    /// What the kernel announced since the last call, without waiting; false from the last datagram on.
+    /// Passes what the kernel announced since the last call to `each`, without waiting.
     pub fn announced(&mut self, mut each: impl FnMut(Answer<'_>)) -> Result<()> {
         loop {
             match recv(&self.socket, &mut self.buffer[..], RecvFlags::DONTWAIT) {
                 Ok((length, _)) => answers(&self.buffer[..length]).for_each(&mut each),
-                // An overrun lost announcements; whoever listens looks at the state itself as well.
+                // After an overrun some announcements are missing; the next one of a link has its state again.
                 Err(Errno::NOBUFS | Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Ok(()),
-                Err(cause) => return Err(FabricError::system("hearing of link changes", cause)),
+                Err(cause) => return Err(FabricError::system("receiving link changes", cause)),
             }
         }
     }
@@ -138,7 +152,7 @@ impl Netlink {
             &SocketAddrNetlink::new(0, 0),
         )
         .map(drop)
-        .map_err(|cause| FabricError::system("asking the kernel over netlink", cause))
+        .map_err(|cause| FabricError::system("sending a netlink request", cause))
     }
 
     fn receive(&mut self) -> Result<usize> {
@@ -146,7 +160,7 @@ impl Netlink {
             match recv(&self.socket, &mut self.buffer[..], RecvFlags::empty()) {
                 Ok((length, _)) => return Ok(length),
                 Err(Errno::INTR) => {}
-                Err(cause) => return Err(FabricError::system("hearing from the kernel over netlink", cause)),
+                Err(cause) => return Err(FabricError::system("receiving a netlink answer", cause)),
             }
         }
     }

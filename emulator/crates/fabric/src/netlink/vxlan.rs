@@ -10,9 +10,9 @@ use super::link::{
 use super::message::{APPEND, Batch, CREATE, EXCLUSIVE};
 use crate::names::Mac;
 
-/// UDP port of all our tunnels: none that Docker's or Kubernetes' own overlays use.
+/// UDP port of all our tunnels. The overlays of Docker and Kubernetes use others.
 pub const PORT: u16 = 14_789;
-/// What a tunnel puts around an IP packet: Ethernet, VXLAN, UDP, IPv4.
+/// What a tunnel adds to an IP packet: Ethernet, VXLAN, UDP, IPv4.
 pub const OUTER_HEADER_BYTES: u32 = 14 + 8 + 8 + 20;
 
 const IFLA_VXLAN_ID: u16 = 1;
@@ -32,7 +32,7 @@ pub struct Vxlan<'a> {
     pub index: u32,
     /// Its hardware address.
     pub mac: Mac,
-    /// What it carries, in bytes of IP, before its own headers.
+    /// Largest IP packet that it carries, without its own headers.
     pub mtu: u32,
     /// Number of the network it belongs to, 24 bits.
     pub vni: u32,
@@ -42,7 +42,7 @@ pub struct Vxlan<'a> {
     pub namespace: BorrowedFd<'a>,
 }
 
-/// Makes an end of a tunnel, down and without any far end.
+/// Makes an end of a tunnel, down and without a far end.
 pub fn add_vxlan(batch: &mut Batch, vxlan: &Vxlan<'_>) {
     let purpose = format!(
         "making the tunnel {} with VXLAN network {}",
@@ -65,14 +65,15 @@ pub fn add_vxlan(batch: &mut Batch, vxlan: &Vxlan<'_>) {
     });
 }
 
-/// Has a tunnel send what it has no better place for to this host too. Where each address lives it learns by itself.
+/// Adds a host to those that a tunnel sends packets for unknown addresses to. It learns by itself on which host each
+/// address is.
 pub fn add_far_end(batch: &mut Batch, index: u32, host: Ipv4Addr) {
     let mut header = [0; 12];
     header[0] = AF_BRIDGE;
     header[4..8].copy_from_slice(&index.to_ne_bytes());
     header[8..10].copy_from_slice(&NUD_PERMANENT.to_ne_bytes());
     header[10] = NTF_SELF;
-    let purpose = format!("telling the tunnel {index} of the host {host}");
+    let purpose = format!("adding the host {host} to the tunnel {index}");
     batch.request(RTM_NEWNEIGH, CREATE | APPEND, &header, purpose, |attributes| {
         attributes.put(NDA_LLADDR, &[0; 6]);
         attributes.put(NDA_DST, &host.octets());

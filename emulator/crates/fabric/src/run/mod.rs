@@ -1,36 +1,57 @@
-//! A run: one thread that owns all of it and does one thing after the other, so that nothing needs a lock.
+//! A run: one thread owns all of it and does one thing after the other.
+//!
+//! `thread` waits and dispatches, `verbs/` has what callers can ask, `inbox` what nodes may ask. The parts of the state
+//! own theirs: `nodes`, `carriers`, `damage`, `workload`, `flow_paths`, `flow_rates`, `telemetry`, `events`, `frames`, `inspections`,
+//! `routing`, `balancing`, `wiring`. What the run has in the kernel is in `crate::kernels`.
 
-mod actor;
-mod calls;
-mod conditions;
-mod forwarder;
+mod balancing;
+mod carriers;
+mod damage;
+mod events;
+mod flow_paths;
+mod flow_rates;
+mod forwarding;
+mod frames;
+mod hearing;
+mod inbox;
+mod inspections;
 mod messages;
 mod node_socket;
+mod nodes;
 mod poller;
+mod router_carriers;
+mod routing;
+mod state;
 mod telemetry;
+mod thread;
+mod verbs;
+mod wiring;
 mod workload;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 use rustix::event::EventfdFlags;
 use rustix::fd::OwnedFd;
 use serde_json::Value;
 
+use crate::capture::socket::CaptureSocket;
 use crate::error::{During, FabricError, Result};
 use crate::journal::State;
-use crate::network::Checked;
+use crate::network::Network;
 
-pub use actor::monotonic_nanos;
-pub use messages::FiveTuple;
-pub use telemetry::Frame;
+pub use frames::{Frame, FrameSender};
+pub use verbs::capture::CaptureTarget;
 
-/// What a caller may ask of a run.
+/// Where the answer to a call goes.
+pub type Reply = Sender<Result<Value>>;
+
+/// What a caller can ask of a run.
 #[derive(Debug)]
 pub enum Request {
-    /// Where each server's socket is.
+    /// Describe the run.
     Describe,
     /// Make the network. Answered when every node is ready.
     Wire(Homes),
@@ -40,24 +61,38 @@ pub enum Request {
     Start,
     /// Stop and forget the flows.
     Stop,
-    /// Break something.
+    /// Put a fault into effect.
     Inject(Value),
-    /// Undo one fault, or all of them.
+    /// End one fault, or all of them.
     Recover(Value),
-    /// What a server's node knows.
+    /// Describe what a server's node knows.
     Inspect(u32),
+    /// Send a message to a service of a server.
+    Tell {
+        /// The server's id.
+        server: u32,
+        /// The service's name.
+        service: String,
+        /// The message.
+        bytes: Vec<u8>,
+    },
+    /// Open an end of a link for a packet capture, and send it there.
+    Capture(CaptureTarget, Sender<CaptureSocket>),
     /// Send every frame from now on.
-    Subscribe(SyncSender<Arc<str>>),
+    Subscribe(FrameSender),
     /// Remove everything.
-    Destroy,
+    Destroy {
+        /// Also end the processes in containers, which the caller removes otherwise.
+        end_processes: bool,
+    },
 }
 
-/// Where servers live.
+/// Where servers are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Homes {
     /// In containers: a process in each, by server id.
     Containers(BTreeMap<u32, u32>),
-    /// In namespaces of our own, with nodes that we start.
+    /// In namespaces that we make, with nodes that we start.
     Plain,
 }
 
@@ -65,58 +100,59 @@ pub enum Homes {
 #[derive(Debug)]
 pub struct Call {
     request: Request,
-    reply: Sender<Result<Value>>,
+    reply: Reply,
 }
 
 /// What a run is made of before its thread starts.
 #[derive(Debug)]
 pub struct Setup {
     /// Its network.
-    pub network: Arc<Checked>,
+    pub network: Arc<Network>,
     /// The journal.
     pub state: Arc<State>,
     /// The program of nodes, for servers without containers.
     pub node_program: PathBuf,
 }
 
-/// A way to a run's thread.
+/// A handle of a run's thread.
 #[derive(Debug)]
 pub struct Run {
     /// Its network.
-    pub network: Arc<Checked>,
+    pub network: Arc<Network>,
     calls: Sender<Call>,
-    bell: Arc<OwnedFd>,
+    wakeup: Arc<OwnedFd>,
 }
 
 impl Run {
     /// Makes the run's sockets and starts its thread, which ends when the run is destroyed.
     pub fn start(setup: Setup) -> Result<Run> {
-        let bell = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
-            .during(|| "making a bell".to_owned())?;
-        let bell = Arc::new(bell);
+        let wakeup = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+            .during(|| "making an eventfd".to_owned())?;
+        let wakeup = Arc::new(wakeup);
         let (network, state) = (setup.network.clone(), setup.state.clone());
         let (sender, receiver): (Sender<Call>, Receiver<Call>) = channel();
-        let actor = actor::Actor::new(setup, receiver, bell.clone()).inspect_err(|_| {
-            // What there is of it by now is in its folder, and no caller will ever ask to destroy it.
-            let _ = state.forget(&network.network.run);
+        let thread = thread::RunThread::new(setup, receiver, wakeup.clone()).inspect_err(|_| {
+            // Nobody can destroy a run that did not start; so far it has only its folder.
+            let _ = state.forget(&network.description.run);
         })?;
         std::thread::Builder::new()
-            .name(format!("run {}", network.network.run.short()))
-            .spawn(move || actor.work())
+            .name(format!("run {}", network.description.run.short()))
+            .spawn(move || thread.work())
             .during(|| "starting the run's thread".to_owned())?;
         Ok(Run {
             network,
             calls: sender,
-            bell,
+            wakeup,
         })
     }
 
-    /// Asks and waits for the answer.
+    /// Sends a request and waits for the answer.
     pub fn ask(&self, request: Request) -> Result<Value> {
         let gone = || FabricError::state("the run has ended", "prepare it again");
         let (reply, answer) = channel();
         self.calls.send(Call { request, reply }).map_err(|_| gone())?;
-        rustix::io::write(&self.bell, &1_u64.to_ne_bytes()).during(|| "ringing".to_owned())?;
+        rustix::io::write(&self.wakeup, &1_u64.to_ne_bytes())
+            .during(|| "waking the run's thread".to_owned())?;
         answer.recv().map_err(|_| gone())?
     }
 }

@@ -1,28 +1,23 @@
-//! The socket of one node: JSON datagrams over SEQPACKET. Which socket it is says who the node is.
+//! The socket of one node: JSON datagrams over SEQPACKET. Each server has a socket of its own, which identifies its node.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
-use std::time::Instant;
+use std::time::Duration;
 
+use cubeyard_dataplane::rate_limit::RateLimit;
+use cubeyard_messages::limits::{DATAGRAM_BYTES, NODE_MESSAGES_PER_SEC, WAITING_FOR_NODE};
+use cubeyard_messages::{ToNode, encode};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, listen,
     recv, send, sockopt,
 };
-use serde_json::Value;
 
 use crate::error::{During, Result};
+use crate::host::clock::monotonic_nanos;
 
-/// Longest datagram either side may send.
-pub const MAX_BYTES: usize = 64 * 1024;
-/// Messages that wait for a node which does not read; announcements beyond are dropped.
-const MAX_WAITING: usize = 1024;
-/// Messages a second that are taken from a node in the long run, and at once.
-const RATE_PER_SEC: f64 = 4000.0;
-const BURST: f64 = 8000.0;
-
-/// Listens for a node at `path`. Anybody who can reach the path may connect.
+/// Listens for a node at `path`. Everybody who can reach the path may connect.
 pub fn listen_at(path: &Path) -> Result<OwnedFd> {
     use std::os::unix::fs::PermissionsExt;
     let attempt = || -> std::io::Result<OwnedFd> {
@@ -41,44 +36,45 @@ pub fn listen_at(path: &Path) -> Result<OwnedFd> {
 pub struct NodeSocket {
     socket: OwnedFd,
     waiting: VecDeque<Vec<u8>>,
-    allowance: f64,
-    refilled_at: Instant,
-    /// Datagrams thrown away unread because there were too many.
+    limit: RateLimit,
+    /// Datagrams that were dropped because there were too many.
     refused: u64,
+    /// Why the latest message that was too long could not be sent.
+    unsent: Option<String>,
 }
 
-/// What reading gave.
+/// The result of reading.
 #[derive(Debug)]
 pub enum Received {
     /// A datagram.
     Datagram(Vec<u8>),
-    /// One that was thrown away.
+    /// A datagram that was dropped.
     Refused,
-    /// None now.
+    /// None is waiting.
     Nothing,
-    /// The node has gone.
+    /// The node has closed the connection.
     Closed,
 }
 
 impl NodeSocket {
-    /// Takes a connection, if one waits.
+    /// Accepts a connection if one waits.
     pub fn accept(listener: &OwnedFd) -> Option<NodeSocket> {
         let socket = accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK).ok()?;
-        let _ = sockopt::set_socket_send_buffer_size(&socket, 4 * MAX_BYTES);
+        let _ = sockopt::set_socket_send_buffer_size(&socket, 4 * DATAGRAM_BYTES);
         Some(NodeSocket {
             socket,
             waiting: VecDeque::new(),
-            allowance: BURST,
-            refilled_at: Instant::now(),
+            limit: RateLimit::per_sec(NODE_MESSAGES_PER_SEC),
             refused: 0,
+            unsent: None,
         })
     }
 
-    /// The next datagram. Too many a second are thrown away.
+    /// The next datagram. Datagrams beyond the rate are dropped.
     pub fn receive(&mut self, buffer: &mut [u8]) -> Received {
-        match recv(&self.socket, &mut buffer[..MAX_BYTES], RecvFlags::TRUNC) {
+        match recv(&self.socket, &mut buffer[..DATAGRAM_BYTES], RecvFlags::TRUNC) {
             Ok((0, _)) => Received::Closed,
-            Ok((length, whole)) if whole <= MAX_BYTES && self.allow() => {
+            Ok((length, whole)) if whole <= DATAGRAM_BYTES && self.allow() => {
                 Received::Datagram(buffer[..length].to_vec())
             }
             Ok(_) => {
@@ -90,39 +86,42 @@ impl NodeSocket {
         }
     }
 
-    /// How many datagrams were thrown away since this was last asked.
+    /// Why a message could not be sent, if one could not since the last call.
+    pub fn take_unsent(&mut self) -> Option<String> {
+        self.unsent.take()
+    }
+
+    /// How many datagrams were dropped since the last call.
     pub fn take_refused(&mut self) -> u64 {
         std::mem::take(&mut self.refused)
     }
 
     fn allow(&mut self) -> bool {
-        let now = Instant::now();
-        let gained = (now - self.refilled_at).as_secs_f64() * RATE_PER_SEC;
-        self.allowance = (self.allowance + gained).min(BURST);
-        self.refilled_at = now;
-        let allowed = self.allowance >= 1.0;
-        if allowed {
-            self.allowance -= 1.0;
-        }
-        allowed
+        self.limit.take(Duration::from_nanos(monotonic_nanos()))
     }
 
     /// Sends a message that must arrive.
-    pub fn send(&mut self, message: &Value) {
-        self.waiting.push_back(message.to_string().into_bytes());
-        self.flush();
+    pub fn send(&mut self, message: &ToNode) {
+        match encode(message) {
+            Ok(bytes) => {
+                self.waiting.push_back(bytes);
+                self.flush();
+            }
+            // Whoever makes long messages splits them: this is a mistake, which must be seen.
+            Err(why) => self.unsent = Some(why),
+        }
     }
 
-    /// Sends a message that a busy node may miss; says whether it was taken.
-    pub fn announce(&mut self, message: &Value) -> bool {
-        let room = self.waiting.len() < MAX_WAITING;
+    /// Sends a message that a busy node may miss; returns whether it was accepted.
+    pub fn announce(&mut self, message: &ToNode) -> bool {
+        let room = self.waiting.len() < WAITING_FOR_NODE;
         if room {
             self.send(message);
         }
         room
     }
 
-    /// Sends what waits, as far as the node reads. A node that has gone is noticed when reading.
+    /// Sends what waits, as far as the node reads. A closed connection is noticed when reading.
     pub fn flush(&mut self) {
         while let Some(bytes) = self.waiting.front() {
             if send(&self.socket, bytes, SendFlags::NOSIGNAL) == Err(Errno::AGAIN) {
@@ -141,5 +140,40 @@ impl NodeSocket {
 impl AsFd for NodeSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cubeyard_dataplane::tables::HexBytes;
+
+    use super::*;
+
+    #[test]
+    fn a_message_that_is_too_long_is_told_and_the_others_are_sent() {
+        let (near, far) = rustix::net::socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
+            None,
+        )
+        .unwrap();
+        let mut socket = NodeSocket {
+            socket: near,
+            waiting: VecDeque::new(),
+            limit: RateLimit::per_sec(NODE_MESSAGES_PER_SEC),
+            refused: 0,
+            unsent: None,
+        };
+        let long = HexBytes(vec![7; DATAGRAM_BYTES]);
+        socket.send(&ToNode::Notice { bytes: long });
+        socket.send(&ToNode::Inspect);
+        let told = socket.take_unsent().unwrap();
+        assert!(told.contains("too long: at most 65536"), "{told}");
+        assert_eq!(socket.take_unsent(), None);
+        let mut buffer = vec![0; DATAGRAM_BYTES];
+        let (length, _) = recv(&far, &mut buffer[..], RecvFlags::empty()).unwrap();
+        assert_eq!(buffer[..length], encode(&ToNode::Inspect).unwrap());
+        assert!(recv(&far, &mut buffer[..], RecvFlags::empty()).is_err());
     }
 }

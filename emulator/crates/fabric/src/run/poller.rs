@@ -1,4 +1,4 @@
-//! Waits for many things at once, each with a token that says which.
+//! Waits for many sources at once, each with a token that identifies it.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -7,26 +7,30 @@ use rustix::io::Errno;
 
 use crate::error::{During, FabricError, Result};
 
-/// What something to wait for belongs to.
+/// A source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Token {
-    /// A call waits.
+    /// Calls of callers.
     Calls,
-    /// A tick of the clock is due.
+    /// The clock.
     Clock,
-    /// A node wants to connect.
+    /// Connections of a server's node.
     Listener(usize),
-    /// A node sent something, or reads again.
+    /// Messages of a server's node, or room for more.
     Node(usize),
-    /// A server's fast path told something.
-    FastPath(usize),
-    /// A server's links changed.
+    /// Notices of a server's programs.
+    Programs(usize),
+    /// Changes of a server's links.
     Links(usize),
-    /// A server's process ended.
+    /// The end of a server's process.
     Process(usize),
+    /// Changes of the links of a room's router.
+    RouterLinks(usize),
+    /// The next round of hellos.
+    Hellos,
 }
 
-const KINDS: u64 = 8;
+const KINDS: u64 = 16;
 
 impl Token {
     fn number(self) -> u64 {
@@ -35,9 +39,11 @@ impl Token {
             Token::Clock => (1, 0),
             Token::Listener(server) => (2, server),
             Token::Node(server) => (3, server),
-            Token::FastPath(server) => (4, server),
+            Token::Programs(server) => (4, server),
             Token::Links(server) => (5, server),
             Token::Process(server) => (6, server),
+            Token::RouterLinks(room) => (7, room),
+            Token::Hellos => (8, 0),
         };
         index as u64 * KINDS + kind
     }
@@ -49,27 +55,29 @@ impl Token {
             1 => Token::Clock,
             2 => Token::Listener(server),
             3 => Token::Node(server),
-            4 => Token::FastPath(server),
+            4 => Token::Programs(server),
             5 => Token::Links(server),
+            7 => Token::RouterLinks(server),
+            8 => Token::Hellos,
             _ => Token::Process(server),
         }
     }
 }
 
-/// The set of things waited for. Closing one takes it out.
+/// The set of sources. Closing one removes it.
 #[derive(Debug)]
 pub struct Poller {
     epoll: OwnedFd,
 }
 
 impl Poller {
-    /// Waits for nothing yet.
+    /// An empty set.
     pub fn new() -> Result<Poller> {
         let epoll = epoll::create(CreateFlags::CLOEXEC).during(|| "making an epoll".to_owned())?;
         Ok(Poller { epoll })
     }
 
-    /// Waits for something to be readable as well.
+    /// Adds a source, to wait until it is readable.
     pub fn add(&self, source: impl AsFd, token: Token) -> Result<()> {
         epoll::add(
             &self.epoll,
@@ -80,7 +88,7 @@ impl Poller {
         .during(|| format!("waiting for {token:?}"))
     }
 
-    /// Waits for room to write too, or no longer.
+    /// Starts or stops waiting for room to write.
     pub fn want_room(&self, source: impl AsFd, token: Token, wanted: bool) -> Result<()> {
         let flags = if wanted {
             EventFlags::IN | EventFlags::OUT
@@ -91,7 +99,7 @@ impl Poller {
             .during(|| format!("waiting for {token:?}"))
     }
 
-    /// Waits until something is there, and says what.
+    /// Waits until at least one source is ready.
     pub fn wait(&self) -> Result<Vec<Token>> {
         let mut events = Vec::with_capacity(64);
         match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), None) {
@@ -116,9 +124,11 @@ mod tests {
             Token::Clock,
             Token::Listener(0),
             Token::Node(1023),
-            Token::FastPath(7),
+            Token::Programs(7),
             Token::Links(1),
             Token::Process(9),
+            Token::RouterLinks(40),
+            Token::Hellos,
         ] {
             assert_eq!(Token::from_number(token.number()), token);
         }

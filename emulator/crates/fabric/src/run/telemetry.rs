@@ -1,56 +1,35 @@
-//! What a run's network carries, ten times a second, read from the kernel in a few calls a server.
+//! Counters of a run's network, read from the kernel ten times a second, with a few calls per server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use cubeyard_dataplane::drops::DropReason;
 use serde::Serialize;
-use serde_json::Value;
 
-use super::actor::Node;
-use super::forwarder::{Carried, Forwarder};
-use super::workload::FlowColumns;
-use crate::assembly::{ServerKernel, SwitchKernel};
+use super::forwarding::{Carried, DropsByName, Forwarding};
+use super::nodes::Nodes;
 use crate::error::Result;
+use crate::host::namespace::NamespaceId;
+use crate::host::processors::{OwnTime, Processors, TICKS_PER_SEC, processor_ticks};
+use crate::kernels::Kernels;
+use crate::links::{self, Site};
 use crate::names;
 use crate::netlink::{Batch, queue_dump, read_queue_stats};
-use crate::network::{Checked, Place};
-use crate::processors::{Processors, TICKS_A_SEC};
-use crate::wiring::end_index;
+use crate::network::Network;
+use crate::servers::ServerKernel;
 
-/// A server's drops are read at every so manieth tick, and its processor time too: a call each, and slow to change.
-const DROPS_EVERY: u64 = 5;
-const CPU_EVERY: u64 = 10;
+/// A server's drops are read once in this many ticks, and its processor time too: each takes a call, and changes slowly.
+const TICKS_PER_DROPS: u64 = 5;
+const TICKS_PER_CPU: u64 = 10;
 
-/// One tick.
-#[derive(Debug, Serialize)]
-pub struct Frame {
-    /// Its number, from 1.
-    pub tick: u64,
-    /// Seconds since the workload was started; 0 before.
-    pub at_secs: f64,
-    /// Columns over the links.
-    pub links: LinkColumns,
-    /// Columns over the servers.
-    pub servers: ServerColumns,
-    /// Columns over the workload's flows.
-    pub flows: FlowColumns,
-    /// Packets dropped by the fast path, by reason; reasons without drops are left out.
-    pub drops: BTreeMap<&'static str, u64>,
-    /// The host.
-    pub host: Host,
-    /// What happened.
-    pub events: Vec<Value>,
-}
-
-/// What links did since the last tick.
+/// What links carried since the last tick.
 #[derive(Debug, Default, Serialize)]
 pub struct LinkColumns {
     /// Bytes from a to b, Ethernet headers included.
     pub tx: Vec<u64>,
     /// Bytes from b to a.
     pub rx: Vec<u64>,
-    /// Packets sent, super-packets by what they hold: of every link from a to b, then of every link from b to a.
+    /// Packets sent, each packet of a super-packet counted: of every link from a to b, then of every link from b to a.
     pub packets: Vec<u64>,
     /// Packets dropped at full queues, in the same order.
     pub drops: Vec<u64>,
@@ -58,14 +37,14 @@ pub struct LinkColumns {
     pub queue: Vec<u64>,
 }
 
-/// What servers did since the last tick.
+/// What servers carried since the last tick.
 #[derive(Debug, Default, Serialize)]
 pub struct ServerColumns {
-    /// Bytes relayed for others.
+    /// Bytes relayed for other servers.
     pub relayed: Vec<u64>,
-    /// Bytes of their own applications.
+    /// Bytes that their own applications sent.
     pub own: Vec<u64>,
-    /// Share of one processor their node used, over the last second.
+    /// Share of one processor that their node used over the last second.
     pub cpu: Vec<f64>,
 }
 
@@ -74,6 +53,8 @@ pub struct ServerColumns {
 pub struct Host {
     /// Share of all processors in use.
     pub cpu: f64,
+    /// Share of all processors that the run used over the last second, the kernel's networking included.
+    pub own_cpu: f64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -93,56 +74,100 @@ struct ServerCounts {
     cpu: f64,
 }
 
-/// Reads counters and remembers the last ones.
+/// What one tick gives.
+#[derive(Debug)]
+pub struct Reading {
+    /// Columns over the links.
+    pub links: LinkColumns,
+    /// Columns over the servers.
+    pub servers: ServerColumns,
+    /// Packets dropped in forwarding, by reason.
+    pub drops: DropsByName,
+    /// The host.
+    pub host: Host,
+}
+
+/// Reads counters and remembers the last values.
 #[derive(Debug)]
 pub struct Telemetry {
+    /// What nodes have reported of their forwarding.
+    pub forwarding: Forwarding,
     request: Batch,
-    /// By server, and last the switches: link and end of an interface.
-    ends_by_index: Vec<BTreeMap<u32, (usize, usize)>>,
+    /// By namespace: link and end of an interface.
+    ends_by_index: BTreeMap<Site, BTreeMap<u32, (usize, usize)>>,
     ends: Vec<[EndCounts; 2]>,
     servers: Vec<ServerCounts>,
     processors: Processors,
+    own_time: OwnTime,
+    own_cpu: f64,
+    has_fair_queues: bool,
 }
 
 impl Telemetry {
-    /// Knows which interface is which end of which link.
-    pub fn new(network: &Checked) -> Telemetry {
-        let servers = network.network.servers.len();
-        let mut ends_by_index = vec![BTreeMap::new(); servers + 1];
-        for (link, places) in network.places.iter().enumerate() {
-            for (end, place) in places.iter().enumerate() {
-                let namespace = match place {
-                    Place::Server { server, .. } => *server,
-                    Place::Switch { .. } => servers,
-                };
-                ends_by_index[namespace].insert(end_index(network, link, end), (link, end));
+    /// Works out which interface is which end of which link.
+    pub fn new(network: &Network) -> Telemetry {
+        let servers = network.description.servers.len();
+        let mut ends_by_index: BTreeMap<Site, BTreeMap<u32, (usize, usize)>> = BTreeMap::new();
+        let here = (0..network.places.len()).filter(|link| network.division.has_link(*link));
+        for (link, end) in here.flat_map(|link| [(link, 0), (link, 1)]) {
+            let kind = links::kind(network, link);
+            if kind.is_shaped(network, link, end) {
+                let ends = ends_by_index.entry(kind.site(network, link, end)).or_default();
+                ends.insert(links::interface(network, link, end), (link, end));
             }
         }
         Telemetry {
+            forwarding: Forwarding::new(servers),
             request: queue_dump(),
             ends_by_index,
-            ends: vec![[EndCounts::default(); 2]; network.network.links.len()],
+            ends: vec![[EndCounts::default(); 2]; network.places.len()],
             servers: (0..servers).map(|_| ServerCounts::default()).collect(),
             processors: Processors::start(),
+            own_time: OwnTime::default(),
+            own_cpu: 0.0,
+            has_fair_queues: network.description.fair_queues,
         }
     }
 
+    /// Reads everything, as changes since the last call.
+    pub fn read(&mut self, tick: u64, kernels: &mut Kernels, nodes: &Nodes) -> Result<Reading> {
+        let links = self.read_links(kernels)?;
+        let (servers, drops) = self.read_servers(tick, &kernels.servers, nodes)?;
+        let cpu = round(self.processors.busy());
+        if tick.is_multiple_of(TICKS_PER_CPU) {
+            self.own_cpu = round(self.read_own_time(&kernels.servers));
+        }
+        Ok(Reading {
+            links,
+            servers,
+            drops,
+            host: Host {
+                cpu,
+                own_cpu: self.own_cpu,
+            },
+        })
+    }
+
+    fn read_own_time(&mut self, servers: &[Option<ServerKernel>]) -> f64 {
+        let ours = servers
+            .iter()
+            .flatten()
+            .filter_map(|server| server.namespace.id().ok());
+        let ours: BTreeSet<NamespaceId> = ours.collect();
+        self.own_time
+            .busy(self.processors.count(), |namespace| ours.contains(&namespace))
+    }
+
     /// Columns over the links since the last call. A server that is not there counts nothing.
-    pub fn links(
-        &mut self,
-        switches: Option<&mut SwitchKernel>,
-        kernels: &mut [Option<ServerKernel>],
-    ) -> Result<LinkColumns> {
+    fn read_links(&mut self, kernels: &mut Kernels) -> Result<LinkColumns> {
         let mut now = vec![[None; 2]; self.ends.len()];
-        let switch_socket = switches.map(|switches| &mut switches.netlink);
-        let sockets = kernels
-            .iter_mut()
-            .map(|kernel| kernel.as_mut().map(|kernel| &mut kernel.netlink));
-        for (namespace, socket) in sockets.chain([switch_socket]).enumerate() {
-            let Some(socket) = socket else { continue };
-            let ends = &self.ends_by_index[namespace];
+        let fair = self.has_fair_queues;
+        for (site, socket) in kernels.sockets() {
+            let Some(ends) = self.ends_by_index.get(&site) else {
+                continue;
+            };
             socket.dump(&mut self.request, |answer| {
-                let Some(stats) = read_queue_stats(answer) else {
+                let Some(stats) = read_queue_stats(answer, fair) else {
                     return;
                 };
                 if let Some(&(link, end)) = ends.get(&stats.index) {
@@ -155,7 +180,7 @@ impl Telemetry {
                 }
             })?;
         }
-        self.count_super_packets(&mut now, kernels)?;
+        self.count_super_packets(&mut now, &kernels.servers)?;
         let mut columns = LinkColumns::default();
         let mut packets = [Vec::new(), Vec::new()];
         let mut drops = [Vec::new(), Vec::new()];
@@ -179,18 +204,20 @@ impl Telemetry {
         Ok(columns)
     }
 
-    /// Puts the fast path's own count of packets in the place of the queues'. The kernel forgets how many packets a
-    /// super-packet holds when it gets its header, so that its queue would count none.
+    /// Replaces the queues' counts of packets by the programs' own. A super-packet loses its number of packets when it
+    /// gets a header, so that its queue would count none.
     fn count_super_packets(
         &self,
         now: &mut [[Option<EndCounts>; 2]],
         kernels: &[Option<ServerKernel>],
     ) -> Result<()> {
-        for (kernel, ends) in kernels.iter().zip(&self.ends_by_index) {
-            let Some(fast_path) = kernel.as_ref().and_then(|kernel| kernel.fast_path.as_ref()) else {
+        for (server, kernel) in kernels.iter().enumerate() {
+            let programs = kernel.as_ref().and_then(|kernel| kernel.programs.as_ref());
+            let ends = self.ends_by_index.get(&Site::Server(server));
+            let (Some(programs), Some(ends)) = (programs, ends) else {
                 continue;
             };
-            let sent_packets = fast_path.traffic()?.sent_packets;
+            let sent_packets = programs.traffic()?.sent_packets;
             for (&index, &(link, end)) in ends {
                 let packets =
                     names::port_of_index(index).and_then(|port| sent_packets.get(usize::from(port)));
@@ -203,23 +230,22 @@ impl Telemetry {
     }
 
     /// Columns over the servers, and the drops by reason, since the last call.
-    pub fn servers(
+    fn read_servers(
         &mut self,
         tick: u64,
         kernels: &[Option<ServerKernel>],
-        nodes: &[Node],
-    ) -> Result<(ServerColumns, BTreeMap<&'static str, u64>)> {
+        nodes: &Nodes,
+    ) -> Result<(ServerColumns, DropsByName)> {
         let mut columns = ServerColumns::default();
         let mut drops = BTreeMap::new();
         for (at, (kernel, last)) in kernels.iter().zip(&mut self.servers).enumerate() {
-            let forwarder = Forwarder::of(kernel.as_ref(), &nodes[at]);
+            let forwarder = self.forwarding.of(at, kernel.as_ref());
             let carried = forwarder.carried()?;
-            columns
-                .relayed
-                .push(since(last.carried.relayed_bytes, carried.relayed_bytes));
+            let relayed = since(last.carried.relayed_bytes, carried.relayed_bytes);
+            columns.relayed.push(relayed);
             columns.own.push(since(last.carried.own_bytes, carried.own_bytes));
             last.carried = carried;
-            if (tick + at as u64).is_multiple_of(DROPS_EVERY) {
+            if (tick + at as u64).is_multiple_of(TICKS_PER_DROPS) {
                 let now = forwarder.drops()?;
                 for (reason, (now, last)) in DropReason::ALL.iter().zip(now.iter().zip(&last.drops)) {
                     let count = since(*last, *now);
@@ -229,19 +255,12 @@ impl Telemetry {
                 }
                 last.drops = now;
             }
-            if (tick + at as u64).is_multiple_of(CPU_EVERY) {
-                last.measure_cpu(nodes[at].process.as_ref().map(|process| process.pid));
+            if (tick + at as u64).is_multiple_of(TICKS_PER_CPU) {
+                last.measure_cpu(nodes.pid(at));
             }
             columns.cpu.push(last.cpu);
         }
         Ok((columns, drops))
-    }
-
-    /// Share of all processors in use since the last call.
-    pub fn host(&mut self) -> Host {
-        Host {
-            cpu: round(self.processors.busy()),
-        }
     }
 }
 
@@ -250,7 +269,7 @@ impl ServerCounts {
         let ticks = pid.and_then(processor_ticks).unwrap_or(0);
         let now = Instant::now();
         let elapsed_secs = self.cpu_at.map(|at| (now - at).as_secs_f64());
-        let used_secs = since(self.cpu_ticks, ticks) as f64 / TICKS_A_SEC;
+        let used_secs = since(self.cpu_ticks, ticks) as f64 / TICKS_PER_SEC;
         self.cpu = elapsed_secs
             .filter(|elapsed| *elapsed > 0.0)
             .map_or(0.0, |elapsed| round(used_secs / elapsed));
@@ -258,15 +277,7 @@ impl ServerCounts {
     }
 }
 
-/// Processor time of a process and its threads, in hundredths of a second.
-fn processor_ticks(pid: u32) -> Option<u64> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The second field is the program's name, which may hold anything; the last parenthesis ends it.
-    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
-    Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?)
-}
-
-/// What a counter counted; one that went back was made anew.
+/// What a counter has counted. If it went back, it was made again and counts from zero.
 fn since(last: u64, now: u64) -> u64 {
     if now >= last { now - last } else { now }
 }

@@ -1,20 +1,19 @@
-//! The flows of a run: who sends what to whom, and how far they are.
+//! The flows of a run: sources, destinations and progress.
 
 use std::collections::BTreeMap;
 
+use cubeyard_dataplane::flow::Flow;
+use cubeyard_messages::{FlowOrder, FlowRow, Role, ToNode, Transport, split_orders};
+use cubeyard_routing::hash;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::messages::FlowRow;
+use super::flow_paths::FlowPath;
 use crate::error::{FabricError, Result};
-use crate::network::Checked;
+use crate::host::clock::monotonic_nanos;
+use crate::network::Network;
 
-/// Port of flow 0; flow i has port FIRST_PORT + i.
-const FIRST_PORT: u32 = 5201;
-/// Bytes of flows in one datagram, well below what a datagram may hold.
-const DATAGRAM_BYTES: usize = 32 * 1024;
-
-/// A flow as the caller describes it.
+/// A flow, as the caller describes it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FlowJson {
@@ -32,14 +31,7 @@ struct FlowJson {
     pipeline: Option<u32>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Transport {
-    Tcp,
-    Udp,
-}
-
-/// Counts of a flow, as its ends told them.
+/// Counts of a flow, as its ends report them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Progress {
     received: u64,
@@ -47,7 +39,7 @@ struct Progress {
     path_id: u32,
 }
 
-/// What flows carried since the last look, in the workload's order.
+/// What flows carried since the last call, in the workload's order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct FlowColumns {
     /// Bytes that arrived.
@@ -64,18 +56,25 @@ pub struct Workload {
     index: BTreeMap<u32, usize>,
     ends: Vec<(usize, usize)>,
     now: Vec<Progress>,
-    told: Vec<Progress>,
-    /// By server: what its node is told of each flow.
-    orders: Vec<Vec<Value>>,
+    reported: Vec<Progress>,
+    /// Transport of each, and the port it is sent to.
+    sent_to: Vec<(Transport, u16)>,
+    /// The port that each is sent from, once its source has said it.
+    sent_from: Vec<Option<u16>>,
+    /// What is known of each one's path, where the fabric computes paths.
+    paths: Vec<FlowPath>,
+    /// By server: what its node gets to know of each flow.
+    orders: Vec<Vec<FlowOrder>>,
+    started_nanos: Option<u64>,
 }
 
 impl Workload {
     /// Reads flows and checks them against the network.
-    pub fn from_json(network: &Checked, flows: Value) -> Result<Workload> {
+    pub fn from_json(network: &Network, flows: Value) -> Result<Workload> {
         let flows: Vec<FlowJson> = serde_path_to_error::deserialize(flows)
             .map_err(|error| FabricError::malformed(format!("flows{}: {}", error.path(), error.inner())))?;
         let mut workload = Workload {
-            orders: vec![Vec::new(); network.network.servers.len()],
+            orders: vec![Vec::new(); network.description.servers.len()],
             ..Workload::default()
         };
         for (at, flow) in flows.iter().enumerate() {
@@ -84,7 +83,7 @@ impl Workload {
         Ok(workload)
     }
 
-    fn add(&mut self, network: &Checked, at: usize, flow: &FlowJson) -> Result<()> {
+    fn add(&mut self, network: &Network, at: usize, flow: &FlowJson) -> Result<()> {
         let field = |name: &str| format!("flows[{at}].{name}");
         let (source, destination) = (network.server(flow.source)?, network.server(flow.destination)?);
         if source == destination {
@@ -96,8 +95,8 @@ impl Workload {
                 fix,
             ));
         }
-        let Ok(port) = u16::try_from(FIRST_PORT + flow.id.min(1 << 20)) else {
-            let limit = format!("at most {}", u32::from(u16::MAX) - FIRST_PORT);
+        let Some(port) = hash::port(flow.id) else {
+            let limit = format!("at most {}", u16::MAX - hash::FIRST_PORT);
             return Err(FabricError::bad(
                 field("id"),
                 flow.id,
@@ -133,21 +132,44 @@ impl Workload {
                 "number each once",
             ));
         }
-        let proto = match flow.proto {
-            Transport::Tcp => "tcp",
-            Transport::Udp => "udp",
-        };
-        for (role, server, peer) in [("receive", destination, source), ("send", source, destination)] {
-            // Only a sender waits for what another flow has received.
-            let pipeline = flow.pipeline.filter(|_| role == "send");
-            self.orders[server].push(json!({"id": flow.id, "role": role, "peer": network.network.servers[peer].id,
-                "peer_ip": network.address(peer), "port": port, "proto": proto, "bytes": flow.bytes,
-                "rate_bits_per_sec": flow.rate_bits_per_sec, "start_secs": flow.start_secs, "pipeline": pipeline}));
+        // Routers choose by ports: with this one the flow takes the path that was predicted.
+        let source_port = hash::source_port(flow.id).filter(|_| network.routing.is_some());
+        let ends = [
+            (Role::Receive, destination, source),
+            (Role::Send, source, destination),
+        ];
+        for (role, server, peer) in ends {
+            self.orders[server].push(FlowOrder {
+                id: flow.id,
+                role,
+                peer_ip: network.address(peer),
+                port,
+                source_port: source_port.filter(|_| role == Role::Send),
+                transport: flow.proto,
+                bytes: flow.bytes,
+                rate_bits_per_sec: flow.rate_bits_per_sec,
+                start_secs: flow.start_secs,
+                // Only a sender waits for what another flow has received.
+                pipeline: flow.pipeline.filter(|_| role == Role::Send),
+            });
         }
         self.ends.push((source, destination));
+        self.sent_to.push((flow.proto, port));
+        self.sent_from.push(None);
+        self.paths.push(FlowPath::default());
         self.now.push(Progress::default());
-        self.told.push(Progress::default());
+        self.reported.push(Progress::default());
         Ok(())
+    }
+
+    /// Starts the flows, unless they have been started; gives the time when they were.
+    pub fn start(&mut self) -> u64 {
+        *self.started_nanos.get_or_insert_with(monotonic_nanos)
+    }
+
+    /// When the flows were started, on the monotonic clock.
+    pub fn started_nanos(&self) -> Option<u64> {
+        self.started_nanos
     }
 
     /// How many flows there are.
@@ -155,60 +177,80 @@ impl Workload {
         self.ends.len()
     }
 
-    /// What a server's node is told, in datagrams that are short enough.
-    pub fn orders(&self, server: usize) -> Vec<Value> {
-        let mut datagrams = Vec::new();
-        let mut flows = Vec::new();
-        let mut bytes = 0;
-        for order in self.orders.get(server).into_iter().flatten() {
-            let length = order.to_string().len();
-            if bytes + length > DATAGRAM_BYTES {
-                datagrams.push(json!({"t": "workload", "flows": std::mem::take(&mut flows)}));
-                bytes = 0;
-            }
-            bytes += length;
-            flows.push(order.clone());
-        }
-        if !flows.is_empty() {
-            datagrams.push(json!({"t": "workload", "flows": flows}));
-        }
-        datagrams
+    /// What a server's node gets to know of the flows, in messages that are short enough.
+    pub fn orders(&self, server: usize) -> Vec<ToNode> {
+        let orders = self.orders.get(server).map_or(&[][..], |orders| orders);
+        let lists = split_orders(orders).into_iter();
+        lists.map(|flows| ToNode::Workload { flows }).collect()
     }
 
-    /// Takes in what a node tells of a flow. A node is believed only about flows it is an end of.
-    pub fn take(&mut self, server: usize, row: &FlowRow) {
-        let Some(&at) = self.index.get(&row.id) else {
-            return;
+    /// The ends of a flow, by its place: source and destination.
+    pub fn ends(&self, at: usize) -> [usize; 2] {
+        self.ends[at].into()
+    }
+
+    /// The five-tuple of a flow; `None` until its source has said which port it sends from.
+    pub fn tuple(&self, network: &Network, at: usize) -> Option<Flow> {
+        let [source, destination] = self.ends(at).map(|server| network.address(server));
+        let (transport, to) = self.sent_to[at];
+        let protocol = match transport {
+            Transport::Tcp => 6,
+            Transport::Udp => 17,
         };
-        let (source, destination) = self.ends[at];
-        // A node that started anew counts from zero again: what came before stays told.
-        if server == destination {
-            self.now[at].received = restarted(&mut self.told[at].received, row.bytes);
-        } else if server == source {
-            self.now[at].retransmits = restarted(&mut self.told[at].retransmits, row.retransmits);
-            self.now[at].path_id = row.path_id;
-        }
+        Some(Flow::new(source, destination, protocol, self.sent_from[at]?, to))
     }
 
-    /// What the flows carried since this was called last.
+    /// What is known of a flow's path.
+    pub fn path(&self, at: usize) -> &FlowPath {
+        &self.paths[at]
+    }
+
+    /// Remembers a flow's path and its number.
+    pub fn set_path(&mut self, at: usize, path: FlowPath, path_id: u32) {
+        self.paths[at] = path;
+        self.now[at].path_id = path_id;
+    }
+
+    /// Updates a flow with what a node reports. Gives its place if it is sent from another port than before. Reports
+    /// about flows that do not end at the node are ignored.
+    pub fn update(&mut self, server: usize, row: &FlowRow) -> Option<usize> {
+        let at = *self.index.get(&row.id)?;
+        let (source, destination) = self.ends[at];
+        // A node that was restarted counts from zero again.
+        if server == destination {
+            self.now[at].received = restarted(&mut self.reported[at].received, row.bytes);
+        } else if server == source {
+            self.now[at].retransmits = restarted(&mut self.reported[at].retransmits, row.retransmits);
+            if row.path_id != 0 {
+                self.now[at].path_id = row.path_id;
+            }
+            if row.source_port.is_some() && self.sent_from[at] != row.source_port {
+                self.sent_from[at] = row.source_port;
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    /// What the flows carried since the last call.
     pub fn columns(&mut self) -> FlowColumns {
         let mut columns = FlowColumns::default();
-        for (now, told) in self.now.iter().zip(&mut self.told) {
-            columns.bytes.push(now.received.saturating_sub(told.received));
+        for (now, reported) in self.now.iter().zip(&mut self.reported) {
+            columns.bytes.push(now.received.saturating_sub(reported.received));
             columns
                 .retransmits
-                .push(now.retransmits.saturating_sub(told.retransmits));
+                .push(now.retransmits.saturating_sub(reported.retransmits));
             columns.path.push(now.path_id);
-            *told = *now;
+            *reported = *now;
         }
         columns
     }
 }
 
-/// The count now; one that went back starts anew from zero.
-fn restarted(told: &mut u64, now: u64) -> u64 {
-    if now < *told {
-        *told = 0;
+/// The count now. If it went back, the node was restarted and counts from zero.
+fn restarted(reported: &mut u64, now: u64) -> u64 {
+    if now < *reported {
+        *reported = 0;
     }
     now
 }

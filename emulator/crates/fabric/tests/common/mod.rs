@@ -9,12 +9,12 @@ use std::process::{Child, Command};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use cubeyard_fabric::network::Checked;
+use cubeyard_fabric::network::Network;
 use cubeyard_topology::{Topology, TopologySpec};
 use serde_json::{Value, json};
 
 /// The description of a whole family's network, as the backend makes it.
-pub fn describe(spec: &Value, run: &str, dataplane: &str, rate_bits_per_sec: f64) -> Value {
+pub fn describe(spec: &Value, run: &str, forwarding: &str, rate_bits_per_sec: f64) -> Value {
     let topology = Topology::build(&TopologySpec::from_json(spec).expect("a spec")).expect("a topology");
     let links = topology.links();
     let servers: Vec<Value> = (0..topology.server_count())
@@ -29,14 +29,88 @@ pub fn describe(spec: &Value, run: &str, dataplane: &str, rate_bits_per_sec: f64
                 "level": links.level[link]})
         })
         .collect();
-    json!({"run": run, "family": spec["family"], "spec": spec, "rate_bits_per_sec": rate_bits_per_sec, "mtu": 9000,
-        "dataplane": dataplane, "seed": 1, "servers": servers, "switches": switches, "links": links})
+    let (protocol, forwarding) = behaviour(forwarding);
+    json!({"run": run, "spec": spec, "rate_bits_per_sec": rate_bits_per_sec, "mtu": 9000, "protocol": protocol,
+        "forwarding": forwarding, "seed": 1, "servers": servers, "switches": switches, "links": links})
+}
+
+/// Protocol and forwarding: `none` for servers that forward nothing, `routers` for those whose switches are routers.
+fn behaviour(forwarding: &str) -> (&str, Option<&str>) {
+    match forwarding {
+        "none" => ("none", None),
+        "routers" => ("ip", None),
+        other => ("bcube", Some(other)),
+    }
 }
 
 /// A checked BCube_k of n-port switches.
-pub fn bcube(n: u32, k: u32, run: &str) -> Checked {
+pub fn bcube(n: u32, k: u32, run: &str) -> Network {
     let spec = json!({"family": "bcube", "n": n, "k": k});
-    Checked::from_json(describe(&spec, run, "kernel", 1e8)).expect("a network")
+    Network::from_json(describe(&spec, run, "kernel", 1e8)).expect("a network")
+}
+
+/// A network of servers in a row, each with a cable to the next. They are servers of a BCube with two digits a level, in
+/// the order of a Gray code: each differs from the next at one level, whose ports the cable joins. `host_of` gives the
+/// host of the server at a place. See [`in_row`] for their ids.
+pub fn row(servers: u32, run: &str, forwarding: &str, host_of: impl Fn(u32) -> usize) -> Value {
+    let described: Vec<Value> = (0..servers)
+        .map(|at| json!({"id": in_row(at), "name": format!("s{at}"), "host": host_of(at)}))
+        .collect();
+    let links: Vec<Value> = (1..servers)
+        .map(|at| {
+            let level = at.trailing_zeros();
+            json!({"id": at - 1, "a": [in_row(at - 1), level], "b": [in_row(at), level]})
+        })
+        .collect();
+    let (protocol, forwarding) = behaviour(forwarding);
+    json!({"run": run, "spec": {"family": "bcube", "n": 2, "k": 2}, "rate_bits_per_sec": 1e8, "mtu": 9000,
+        "protocol": protocol, "forwarding": forwarding, "seed": 1, "servers": described, "links": links})
+}
+
+/// The id of the server at a place of a row.
+pub fn in_row(at: u32) -> u32 {
+    at ^ (at >> 1)
+}
+
+/// A process in a network namespace of its own, as in a container: a node that leaves the network to the test.
+pub struct Container(Child);
+
+impl Container {
+    /// Starts it with the socket in this folder, and waits until it has its namespace.
+    pub fn start(folder: &Path) -> Container {
+        let child = Command::new("unshare")
+            .arg("--net")
+            .arg(silent_node())
+            .arg("--socket")
+            .arg(folder.join("fabric.sock"))
+            .spawn()
+            .expect("unshare starts");
+        let namespace = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/net"));
+        let own = namespace("self").expect("our own namespace");
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while namespace(&child.id().to_string()).is_ok_and(|other| other == own) {
+            assert!(Instant::now() < deadline, "unshare makes no namespace");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Container(child)
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// Whether its process has ended.
+    pub fn has_ended(&mut self) -> bool {
+        matches!(self.0.try_wait(), Ok(Some(_)))
+    }
+}
+
+impl Drop for Container {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// Starts a program as if on a machine of its own.
@@ -62,7 +136,7 @@ pub struct Host {
 
 /// Whether tests that make networks can run; says why where they cannot. In CI they have to.
 pub fn can_emulate(test: &str) -> bool {
-    let probe = cubeyard_fabric::probe::probe();
+    let probe = cubeyard_fabric::host::probe::probe();
     if !probe.can_emulate() {
         assert!(
             std::env::var_os("CI").is_none(),

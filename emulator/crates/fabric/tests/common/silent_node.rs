@@ -40,16 +40,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         if message["t"] == "inspect" && std::mem::take(&mut deaf) {
             continue;
         }
-        deaf |= message["seed"] == DEAF_SEED;
+        deaf |= message["configuration"]["seed"] == DEAF_SEED;
         let answer = match message["t"].as_str().unwrap_or_default() {
             "configure" => json!({"t": "ready"}),
-            "inspect" => json!({"t": "inspected", "neighbours": [], "flows": [], "failed_links": []}),
-            told => json!({"t": "event", "kind": "told", "what": told, "message": message}),
+            "inspect" => json!({"t": "inspected", "sections": []}),
+            told => {
+                json!({"t": "event", "at_nanos": 0, "event": {"kind": "reported", "what": told, "cells": []}})
+            }
         };
         send(&socket, answer.to_string().as_bytes(), SendFlags::NOSIGNAL)?;
-        if message["seed"] == FLOODING_SEED && message["server"] == 0 {
+        if message["configuration"]["seed"] == FLOODING_SEED && message["configuration"]["server"] == 0 {
             loop {
-                let noise = json!({"t": "event", "kind": "noise"});
+                let noise = json!({"t": "event", "at_nanos": 0, "event": {"kind": "reported", "what": "noise", "cells": []}});
                 send(&socket, noise.to_string().as_bytes(), SendFlags::NOSIGNAL)?;
             }
         }

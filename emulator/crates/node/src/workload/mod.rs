@@ -13,20 +13,17 @@ use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 
 use cubeyard_dataplane::configuration::secs;
-use cubeyard_dataplane::maps::Flow;
+use cubeyard_dataplane::flow::Flow;
 use cubeyard_dataplane::protocol::Time;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::unistd::write;
 
-use crate::messages::{FlowOrder, FlowRow, Role, Transport};
 use crate::poller::Poller;
+use cubeyard_messages::limits::{FLOWS, RATES_BITS_PER_SEC};
+use cubeyard_messages::{FlowOrder, FlowRow, Role, Transport};
 
 /// Seconds for which a sender tries to connect.
 pub const CONNECT_SECS: f64 = 10.0;
-/// Rates that links and flows may have.
-pub const RATES_BITS_PER_SEC: std::ops::RangeInclusive<f64> = 1e3..=1e12;
-/// Flows that one server may have, both roles together.
-const MAX_FLOWS: usize = 8192;
 /// Bytes of the block that senders send over and over.
 const BLOCK_BYTES: usize = 1 << 20;
 
@@ -60,7 +57,7 @@ pub(crate) struct Progress {
     /// Sent or received.
     pub bytes: u64,
     /// TCP senders.
-    pub retransmits: u32,
+    pub retransmits: u64,
     /// UDP receivers.
     pub lost: u64,
     /// It has ended.
@@ -87,7 +84,7 @@ struct Entry {
     /// Bytes at the latest look at the rate.
     measured_bytes: u64,
     /// The protocol has been told that it ended.
-    buried: bool,
+    end_reported: bool,
 }
 
 /// All flows that start or end here.
@@ -143,9 +140,9 @@ impl Workload {
     pub fn add(&mut self, orders: Vec<FlowOrder>, poller: &Poller) -> Result<(), String> {
         for order in orders {
             let id = order.id;
-            if self.entries.len() >= MAX_FLOWS {
+            if self.entries.len() >= FLOWS {
                 return Err(format!(
-                    "Flow {id} is one too many: at most {MAX_FLOWS} a server; take a smaller workload."
+                    "Flow {id} is one too many: at most {FLOWS} a server; take a smaller workload."
                 ));
             }
             if self.entries.contains_key(&id) {
@@ -168,7 +165,7 @@ impl Workload {
                 ));
             }
             let mut progress = Progress::default();
-            let end = match (order.role, order.proto) {
+            let end = match (order.role, order.transport) {
                 (Role::Send, Transport::Tcp) => End::TcpSender(tcp::Sender::default()),
                 (Role::Send, Transport::Udp) => End::UdpSender(udp::Sender::default()),
                 (Role::Receive, Transport::Tcp) => {
@@ -185,7 +182,7 @@ impl Workload {
                 reported: None,
                 begins: None,
                 measured_bytes: 0,
-                buried: false,
+                end_reported: false,
             };
             self.entries.insert(id, entry);
         }
@@ -209,7 +206,7 @@ impl Workload {
     pub fn stop(&mut self) -> Vec<Flow> {
         self.timers.clear();
         let entries = std::mem::take(&mut self.entries);
-        let open = entries.into_values().filter(|entry| !entry.buried);
+        let open = entries.into_values().filter(|entry| !entry.end_reported);
         open.filter_map(|entry| entry.flow(&self.shared)).collect()
     }
 
@@ -351,6 +348,7 @@ impl Workload {
                 retransmits: entry.progress.retransmits,
                 lost: entry.progress.lost,
                 path_id: flow.map_or(0, |flow| path_id(&flow)),
+                source_port: flow.map(|flow| flow.source_port()),
                 done: entry.progress.done,
                 reason: entry.progress.reason.clone(),
             };
@@ -365,12 +363,12 @@ impl Workload {
     /// What the flows have sent per second since the last time.
     pub fn news(&mut self, elapsed_secs: f64) -> Vec<FlowNews> {
         let mut news = Vec::new();
-        for entry in self.entries.values_mut().filter(|entry| !entry.buried) {
+        for entry in self.entries.values_mut().filter(|entry| !entry.end_reported) {
             let Some(flow) = entry.flow(&self.shared) else {
                 continue;
             };
             if entry.progress.done {
-                entry.buried = true;
+                entry.end_reported = true;
                 news.push(FlowNews::Ended { flow });
                 continue;
             }

@@ -15,9 +15,9 @@ use nix::sys::socket::{
 };
 
 use super::{Allowance, BLOCK_BYTES, CONNECT_SECS, Progress, Shared};
-use crate::messages::FlowOrder;
 use crate::poller::{Interest, Poller, Token};
 use crate::socket_options::{retransmits, set_pacing_rate, set_receive_low_water};
+use cubeyard_messages::FlowOrder;
 
 /// Time for which sent data may stay without an answer before the peer counts as lost.
 pub const USER_TIMEOUT_MILLIS: u32 = 60_000;
@@ -59,7 +59,7 @@ impl Sender {
     /// Notes how many segments were sent again.
     pub fn ask_retransmits(&self, progress: &mut Progress) {
         if let State::Sending(fd) | State::Draining(fd) = &self.state {
-            progress.retransmits = retransmits(fd).unwrap_or(progress.retransmits);
+            progress.retransmits = retransmits(fd).map_or(progress.retransmits, u64::from);
         }
     }
 
@@ -110,16 +110,12 @@ impl Sender {
     }
 
     fn begin(&mut self, order: &FlowOrder, shared: &Shared, poller: &Poller) -> nix::Result<()> {
-        let fd = tcp_socket()?;
-        setsockopt(&fd, sockopt::TcpUserTimeout, &USER_TIMEOUT_MILLIS)?;
-        if let Some(rate) = order.rate_bits_per_sec {
-            set_pacing_rate(&fd, (rate / 8.0).min(f64::from(u32::MAX)) as u32)?;
-        }
-        bind(fd.as_raw_fd(), &address(shared.ip, 0))?;
-        match connect(fd.as_raw_fd(), &address(order.peer_ip, order.port)) {
-            Ok(()) | Err(Errno::EINPROGRESS) => {}
-            Err(error) => return Err(error),
-        }
+        let wanted = order.source_port.map(|port| open(order, shared, port));
+        let fd = match wanted {
+            Some(Ok(fd)) => fd,
+            // Somebody has the port, or the same two ports are still in use: any other will do.
+            _ => open(order, shared, 0)?,
+        };
         poller.add(&fd, Token::Flow(order.id), Interest::BOTH)?;
         self.awake = true;
         self.state = State::Connecting(fd);
@@ -302,6 +298,22 @@ fn accept_one(listener: &OwnedFd) -> nix::Result<Option<OwnedFd>> {
         // SAFETY: the descriptor is new and nobody else's.
         Ok(fd) => Ok(Some(unsafe { OwnedFd::from_raw_fd(fd) })),
         Err(Errno::EAGAIN | Errno::EINTR | Errno::ECONNABORTED) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// A socket that connects from this port; from any if it is 0.
+fn open(order: &FlowOrder, shared: &Shared, port: u16) -> nix::Result<OwnedFd> {
+    let fd = tcp_socket()?;
+    setsockopt(&fd, sockopt::TcpUserTimeout, &USER_TIMEOUT_MILLIS)?;
+    if let Some(rate) = order.rate_bits_per_sec {
+        set_pacing_rate(&fd, (rate / 8.0).min(f64::from(u32::MAX)) as u32)?;
+    }
+    // An earlier connection from the port may wait for its last packets.
+    setsockopt(&fd, sockopt::ReuseAddr, &(port != 0))?;
+    bind(fd.as_raw_fd(), &address(shared.ip, port))?;
+    match connect(fd.as_raw_fd(), &address(order.peer_ip, order.port)) {
+        Ok(()) | Err(Errno::EINPROGRESS) => Ok(fd),
         Err(error) => Err(error),
     }
 }

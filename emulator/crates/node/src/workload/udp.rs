@@ -10,8 +10,8 @@ use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
 
 use super::{Allowance, Progress, Shared};
-use crate::messages::FlowOrder;
 use crate::poller::{Interest, Poller, Token};
+use cubeyard_messages::FlowOrder;
 
 /// Bytes of the headers before a datagram's payload.
 pub const IP_AND_UDP_BYTES: usize = 28;
@@ -108,7 +108,12 @@ impl Sender {
 }
 
 fn open(order: &FlowOrder, shared: &Shared) -> std::io::Result<UdpSocket> {
-    let socket = UdpSocket::bind((shared.ip, 0))?;
+    let wanted = order.source_port.map(|port| UdpSocket::bind((shared.ip, port)));
+    let socket = match wanted {
+        Some(Ok(socket)) => socket,
+        // Somebody has the port: any other will do.
+        _ => UdpSocket::bind((shared.ip, 0))?,
+    };
     socket.set_nonblocking(true)?;
     socket.connect((order.peer_ip, order.port))?;
     Ok(socket)

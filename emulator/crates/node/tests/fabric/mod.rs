@@ -86,8 +86,13 @@ impl Node {
     /// Configures a server without a protocol, on a loopback address.
     pub fn configure(&self, server: u32) {
         let ip = format!("127.0.1.{}", server + 1);
-        self.send(&json!({"t": "configure", "server": server, "family": "tree", "rate_bits_per_sec": 1e9, "mtu": 9000,
-            "dataplane": "none", "ip": ip}));
+        let spec = json!({"family": "tree", "edge_ports": 48, "servers": 96});
+        let configuration = json!({"server": server, "spec": spec, "ports": [], "virtual_nic": 1001,
+            "rate_bits_per_sec": 1e9, "mtu": 9000});
+        self.send(
+            &json!({"t": "configure", "protocol": "none", "forwarding": null, "address": ip,
+            "configuration": configuration}),
+        );
         self.wait(|message| message["t"] == "ready");
     }
 
@@ -130,6 +135,6 @@ impl Drop for Node {
 
 /// One end of a TCP flow between two of these servers.
 pub fn flow(id: u32, role: &str, peer: u32, bytes: Option<u64>) -> Value {
-    json!({"id": id, "role": role, "peer": peer, "peer_ip": format!("127.0.1.{}", peer + 1), "port": 5201 + id,
-        "proto": "tcp", "bytes": bytes, "rate_bits_per_sec": null, "start_secs": 0.0, "pipeline": null})
+    json!({"id": id, "role": role, "peer_ip": format!("127.0.1.{}", peer + 1), "port": 5201 + id,
+        "transport": "tcp", "bytes": bytes, "rate_bits_per_sec": null, "start_secs": 0.0, "pipeline": null})
 }

@@ -145,6 +145,23 @@ pub(super) fn check(before: &Plan, after: &Plan, devices: &Correspondence, match
                 ),
             }]
         }
+        (TopologySpec::Dcell(old), TopologySpec::Dcell(new))
+            if old.n == new.n
+                && old.k == new.k
+                && after.topology.server_count() > before.topology.server_count() =>
+        {
+            let all = fate(before, after, matched, |_, _| true);
+            vec![Claim {
+                name: "dcell-growth-keeps-links",
+                statement: "A DCell grows without a change of its existing links or addresses.".to_owned(),
+                source: "[dcell §5]",
+                holds: all.rewired == 0 && all.removed == 0,
+                detail: format!(
+                    "{} links stay, {} are rewired, {} taken out, {} added",
+                    all.kept, all.rewired, all.removed, all.added
+                ),
+            }]
+        }
         _ => Vec::new(),
     }
 }

@@ -6,10 +6,13 @@
 
 use cubeyard_topology::{Topology, TopologySpec};
 
-use super::{Assignment, Site, Sizes};
+use super::{Assignment, Site, Sizes, relief};
 use crate::spec::PlanSpec;
 
-/// `Err` says why this topology cannot be packed so.
+/// Packs a BCube in the largest racks of whole BCubes in which everything finds its place.
+///
+/// # Errors
+/// Why this topology cannot be packed so.
 pub(super) fn assign(
     spec: &PlanSpec,
     topology: &Topology,
@@ -20,35 +23,38 @@ pub(super) fn assign(
         return Err("it packs BCubes".to_owned());
     };
     let (n, k) = (bcube.n, bcube.k);
-    let servers = topology.server_count();
-    let per_rack = match spec.packaging.servers_per_rack {
-        Some(asked) => {
-            let whole = rack_sizes(n, k).into_iter().any(|(_, _, size)| size == asked);
-            if !whole {
-                return Err(format!(
-                    "packaging.servers_per_rack is {asked}, and a rack must hold whole BCubes: a power of n = {n}, or a \
-                     divisor of n times one"
-                ));
-            }
-            asked
-        }
-        None => rack_sizes(n, k)
+    let Some(asked) = spec.packaging.servers_per_rack else {
+        // The largest rack in which everything finds its place.
+        return rack_sizes(n, k)
             .into_iter()
             .rev()
-            .map(|(_, _, size)| size)
-            .find(|&size| fits(topology, site, sizes, size))
+            .filter(|&(_, _, size)| fits(topology, site, sizes, size))
+            .find_map(|size| {
+                let mut assignment = in_racks_of(topology, n, k, size);
+                relief::relieve(topology, site, sizes, &mut assignment).then_some(assignment)
+            })
             .ok_or_else(|| {
                 format!(
                     "{n} servers and their switches do not fit in {} units",
                     site.rack_units
                 )
-            })?,
+            });
     };
-    let (m, g, _) = rack_sizes(n, k)
+    rack_sizes(n, k)
         .into_iter()
-        .find(|&(_, _, size)| size == per_rack)
-        .ok_or_else(|| "no rack size fits".to_owned())?;
-    let racks = servers.div_ceil(per_rack);
+        .find(|&(_, _, size)| size == asked)
+        .map(|size| in_racks_of(topology, n, k, size))
+        .ok_or_else(|| {
+            format!(
+                "packaging.servers_per_rack is {asked}, and a rack must hold whole BCubes: a power of n = {n}, or a \
+                 divisor of n times one"
+            )
+        })
+}
+
+/// Racks that hold `g` whole BCube_m, `per_rack` servers, each.
+fn in_racks_of(topology: &Topology, n: u32, k: u32, (m, g, per_rack): (u32, u32, u32)) -> Assignment {
+    let racks = topology.server_count().div_ceil(per_rack);
     let mut rack: Vec<u32> = (0..topology.node_count()).map(|v| v / per_rack).collect();
     spread_switches(topology, m, per_rack, &mut rack);
 
@@ -63,7 +69,7 @@ pub(super) fn assign(
     } else {
         assignment.group_labels = vec![format!("BCube_{k}")];
     }
-    Ok(assignment)
+    assignment
 }
 
 /// (m, g, servers) of every rack that holds g whole BCube_m, g a divisor of n below n; ascending.
@@ -81,7 +87,8 @@ fn rack_sizes(n: u32, k: u32) -> Vec<(u32, u32, u32)> {
     out
 }
 
-/// Every switch level is spread evenly over the servers, so a rack takes its share of each.
+/// Whether a rack has room for its servers and its share of each switch level. Shares can be uneven: [`relief`] moves
+/// what is too much for one rack to others.
 fn fits(topology: &Topology, site: &Site, sizes: &Sizes, per_rack: u32) -> bool {
     let racks = topology.server_count().div_ceil(per_rack);
     let share: Vec<u32> = topology

@@ -2,7 +2,7 @@
 //! neighbours below are (the emptiest of those when several tie, so that upper tiers are spread evenly). What finds no
 //! room there goes to network racks at the end. One pass over servers, switches and links.
 
-use cubeyard_topology::{Topology, TopologySpec};
+use cubeyard_topology::{DcellGrowth, Topology, TopologySpec};
 
 use super::{Assignment, Site, Sizes};
 use crate::spec::{Enclosure, PlanSpec};
@@ -159,11 +159,24 @@ fn blocks(spec: &TopologySpec) -> Vec<u32> {
         out.reverse();
         out
     };
+    // The servers of a switch, or an equal share of them.
+    let halves = |servers: u32| -> Vec<u32> {
+        [servers, servers / 2, servers / 4]
+            .into_iter()
+            .filter(|&block| block > 0)
+            .collect()
+    };
     match spec {
         TopologySpec::Bcube(s) => powers(s.n, s.k + 1),
         TopologySpec::Dcell(s) => {
             let mut sizes = vec![s.n];
-            for _ in 0..s.k {
+            // From the top down, DCell_1s follow each other that belong to different DCell_2s.
+            let levels = if s.growth == DcellGrowth::TopDown {
+                s.k.min(1)
+            } else {
+                s.k
+            };
+            for _ in 0..levels {
                 let last = sizes[sizes.len() - 1];
                 match last.checked_add(1).and_then(|g| g.checked_mul(last)) {
                     Some(next) => sizes.push(next),
@@ -179,10 +192,8 @@ fn blocks(spec: &TopologySpec) -> Vec<u32> {
             vec![logical.saturating_mul(s.l), logical]
         }
         TopologySpec::FatTree(s) => powers((s.ports / 2).max(1), s.layers),
-        TopologySpec::Tree(s) => vec![s.edge_ports, s.edge_ports / 2, s.edge_ports / 4]
-            .into_iter()
-            .filter(|&b| b > 0)
-            .collect(),
+        TopologySpec::Tree(s) => halves(s.edge_ports),
+        TopologySpec::LeafSpine(s) => halves(s.servers_per_leaf),
     }
 }
 

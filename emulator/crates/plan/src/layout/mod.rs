@@ -1,13 +1,17 @@
 //! Where everything stands: racks on the floor, devices in the racks.
 //!
-//! A policy says which device belongs in which rack (`Assignment`); the rest is the same for all: racks are put on the
-//! floor (`site`), devices stacked in their rack (`stacking`), pins applied (`pins`), limits checked (`limits`). Each step
-//! is one pass over devices or links.
+//! A policy (`bcube_packaging`, `locality`, `subways`) says which device belongs in which rack: an `Assignment`. The rest is
+//! the same for all: switches of racks that are too full move (`relief`), racks are put on the floor (`site`), devices stacked in their rack (`stacking`, with `sizes`), pins
+//! applied (`pins`), limits checked (`limits`). Each step is one pass over devices or links. What does not fit is a finding;
+//! nothing is left out silently.
+//!
+//! Not here: cables and trays (`wiring`), parts and prices (`book`, `bom`).
 
 mod bcube_packaging;
 mod limits;
 mod locality;
 mod pins;
+mod relief;
 mod site;
 mod sizes;
 mod stacking;
@@ -35,6 +39,8 @@ pub struct Site {
     pub columns: u32,
     /// Rack positions in one column.
     pub positions: u32,
+    /// Racks that should not be split over columns.
+    pub column_multiple: u32,
     /// The aisle racks face each other across: the cold aisle.
     pub aisle_metres: f64,
     /// The aisle behind the racks (rows only).
@@ -47,6 +53,19 @@ pub struct Site {
     pub rack_height_metres: f64,
     pub rack_power_limit_watts: Option<f64>,
     pub rack_weight_limit_kg: Option<f64>,
+}
+
+impl Site {
+    /// Racks in one of so many containers: an even share, in whole groups where those fit.
+    pub(crate) fn racks_per_container(&self, racks: u32, containers: u32) -> u32 {
+        self.whole_groups(racks.div_ceil(containers), self.columns * self.positions)
+    }
+
+    /// `racks` rounded up to whole groups, if so many have room.
+    fn whole_groups(&self, racks: u32, capacity: u32) -> u32 {
+        let rounded = racks.div_ceil(self.column_multiple) * self.column_multiple;
+        if rounded <= capacity { rounded } else { racks }
+    }
 }
 
 /// Where the ports of a rack's devices look.
@@ -183,7 +202,7 @@ pub fn lay_out(spec: &PlanSpec, topology: &Topology, book: &Book, findings: &mut
             media: media_word(spec.cabling.media),
         },
     );
-    // Nobody asked for a density, so a book with other servers is no remark.
+    // Without a density in the spec, a book with other servers is no finding.
     parts
         .findings
         .retain(|f| f.code != "server-density" || spec.packaging.servers_per_unit.is_some());
@@ -249,7 +268,7 @@ fn media_word(media: Media) -> Option<&'static str> {
     }
 }
 
-/// Runs the policy asked for, or the one that suits the family. A policy that cannot be followed is a finding, and
+/// Runs the policy of the spec, or the one that suits the family. A policy that cannot be followed is a finding, and
 /// locality-first is used in its place.
 fn assign(
     spec: &PlanSpec,
@@ -280,7 +299,7 @@ fn assign(
             }
         },
         Policy::SideToSide | Policy::PairedRows | Policy::InterChassis => {
-            if family == "subways" {
+            if let TopologySpec::Subways(_) = topology.spec() {
                 Some((wanted, subways::assign(wanted, spec, topology, site, sizes)))
             } else {
                 findings.push(policy_finding(
@@ -292,7 +311,10 @@ fn assign(
             }
         }
     };
-    tried.unwrap_or_else(|| (Policy::Locality, locality::assign(spec, topology, site, sizes)))
+    let (policy, mut assignment) =
+        tried.unwrap_or_else(|| (Policy::Locality, locality::assign(spec, topology, site, sizes)));
+    relief::relieve(topology, site, sizes, &mut assignment);
+    (policy, assignment)
 }
 
 /// A setting that the policy in use does not look at is said to be idle, not dropped in silence.

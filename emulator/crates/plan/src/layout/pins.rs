@@ -1,5 +1,5 @@
 //! Pins: "this device stands there", "this rack stands there". The pinned device moves, those in its way move to the
-//! nearest free units of the same rack, and nobody else does. What cannot be done is a finding.
+//! nearest free units of the same rack; nothing else moves. A pin that cannot be applied is a finding.
 
 use std::collections::BTreeSet;
 
@@ -279,7 +279,7 @@ impl Seats {
             .copied()
             .filter(|&d| d != device && overlaps(placements, d, wanted, height as u16))
             .collect();
-        // A shelf of the same kind with a free place is shared, nobody moves.
+        // A shelf of the same kind with a free place is shared, nothing moves.
         if let Some(slot) = shared_slot(placements, v, wanted, &here) {
             self.seat(device, rack, (wanted, slot), placements);
             return Ok(());

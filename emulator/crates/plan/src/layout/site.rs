@@ -38,16 +38,6 @@ pub(super) struct Floor {
     pub crossing_at: Vec<bool>,
 }
 
-fn word(enclosure: Enclosure) -> &'static str {
-    match enclosure {
-        Enclosure::Auto => "auto",
-        Enclosure::Container40Ft => "container-40ft",
-        Enclosure::Container20Ft => "container-20ft",
-        Enclosure::Custom => "custom",
-        Enclosure::Rows => "rows",
-    }
-}
-
 /// The site before any rack stands on it: measures of enclosure and rack. `auto` stays until the racks are counted.
 pub(super) fn measure(spec: &PlanSpec, book: &Book, findings: &mut Vec<Finding>) -> Site {
     let asked = &spec.site;
@@ -90,6 +80,7 @@ pub(super) fn measure(spec: &PlanSpec, book: &Book, findings: &mut Vec<Finding>)
         containers: asked.containers.unwrap_or(1).max(1),
         columns: asked.columns.unwrap_or(2).max(1),
         positions: 0,
+        column_multiple: 1,
         aisle_metres: asked.aisle_metres.unwrap_or(COLD_AISLE_METRES),
         hot_aisle_metres: 0.0,
         rack_part,
@@ -109,7 +100,7 @@ pub(super) fn measure(spec: &PlanSpec, book: &Book, findings: &mut Vec<Finding>)
     site
 }
 
-/// Whether racks of this size can stand in the container at all, with an aisle (as wide as asked) between them.
+/// Whether racks of this size can stand in the container at all, with an aisle (as wide as the spec says) between them.
 fn container_takes(site: &Site, aisle_metres: Option<f64>) -> bool {
     let free = site.width_metres - f64::from(site.columns) * site.rack_depth_metres;
     let possible = free / f64::from(aisles(site.columns));
@@ -166,6 +157,7 @@ pub(super) fn furnish(
     plan: &Assignment,
     findings: &mut Vec<Finding>,
 ) -> Floor {
+    site.column_multiple = plan.column_multiple;
     if site.enclosure == Enclosure::Auto {
         site.enclosure = if fits_in_containers(site, plan) {
             Enclosure::Container40Ft
@@ -195,12 +187,8 @@ fn fits_in_containers(site: &Site, plan: &Assignment) -> bool {
 
 fn containers(spec: &PlanSpec, site: &mut Site, plan: &Assignment, findings: &mut Vec<Finding>) -> Floor {
     let racks = plan.rack_count.max(1);
-    let whole = |n: u32, capacity: u32| {
-        let rounded = n.div_ceil(plan.column_multiple) * plan.column_multiple;
-        if rounded <= capacity { rounded } else { n }
-    };
-    let per_container = whole(racks.div_ceil(site.containers), site.columns * site.positions);
-    let per_column = whole(per_container.div_ceil(site.columns), site.positions);
+    let per_container = site.racks_per_container(racks, site.containers);
+    let per_column = site.whole_groups(per_container.div_ceil(site.columns), site.positions);
     let spots: Vec<(u32, u32)> = match &plan.floor {
         Some(spots) => spots.clone(),
         None => (0..racks)
@@ -405,7 +393,7 @@ fn report_overflow(site: &Site, spots: &[(u32, u32)], plan: &Assignment, finding
                 "{} racks are needed; {} x {} holds {} columns of {} ({} racks). {outside} racks stand outside.",
                 plan.rack_count,
                 site.containers,
-                word(site.enclosure),
+                site.enclosure.name(),
                 site.columns,
                 site.positions,
                 capacity * site.containers,

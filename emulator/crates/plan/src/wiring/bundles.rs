@@ -1,4 +1,4 @@
-//! Cables between the same two racks go in one bundle.
+//! Cables between the same two racks over the same trays go in one bundle.
 //!
 //! Pull order `[ours]`: longest first. A long bundle passes over the racks where shorter ones leave the tray, so it must lie
 //! at the bottom; each shorter one then comes out on top at its drop without being threaded past others, and the last,
@@ -6,9 +6,11 @@
 
 use cubeyard_topology::Topology;
 
+use super::routes::Legs;
+use super::trays::Segments;
 use crate::layout::Layout;
 
-/// One entry a pair of racks with cables between them, in order of (rack_a, rack_b), rack_a < rack_b.
+/// One entry for each route between a pair of racks that cables take, in order of (rack_a, rack_b), rack_a < rack_b.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Bundles {
     pub rack_a: Vec<u32>,
@@ -22,6 +24,11 @@ pub struct Bundles {
     pub length_metres: Vec<f64>,
     /// 1 is pulled first.
     pub pull_order: Vec<u32>,
+    /// The trays of a bundle from rack_a to rack_b, as runs of consecutive trays: the first, and the one past the last (one
+    /// less than the last where the run goes down).
+    pub runs: Vec<[i32; 2]>,
+    /// The first run of each bundle, and past the last.
+    pub first_run: Vec<u32>,
 }
 
 impl Bundles {
@@ -32,13 +39,27 @@ impl Bundles {
     pub fn is_empty(&self) -> bool {
         self.rack_a.is_empty()
     }
+
+    pub fn runs_of(&self, bundle: usize) -> &[[i32; 2]] {
+        &self.runs[self.first_run[bundle] as usize..self.first_run[bundle + 1] as usize]
+    }
+
+    /// Indices of the trays of a bundle, from rack_a to rack_b.
+    pub fn trays_of(&self, bundle: usize) -> impl Iterator<Item = usize> + '_ {
+        self.runs_of(bundle).iter().flat_map(|&[from, past]| {
+            let step = if past > from { 1 } else { -1 };
+            (0..past.abs_diff(from)).map(move |nth| (from + step * nth as i32) as usize)
+        })
+    }
 }
 
-/// Gathers the cables that are marked with a bundle (any value from 0) by their pair of racks, and writes the number of
-/// its bundle over each mark. Two counting passes put the cables in order of their racks, so this is linear in cables.
+/// Gathers the cables that are marked with the variant of their route (any value from 0) by their pair of racks and that
+/// variant, and writes the number of its bundle over each mark. Three counting passes put the cables in order, so this is
+/// linear in cables.
 pub(super) fn gather(
     topology: &Topology,
     layout: &Layout,
+    segments: &Segments,
     levels: usize,
     length_mm: &[u32],
     diameter_um: impl Fn(usize) -> u32,
@@ -53,24 +74,27 @@ pub(super) fn gather(
         );
         (a.min(b), a.max(b))
     };
-    let cables: Vec<(u32, u32, u32)> = (0..links.len() as u32)
+    let cables: Vec<(u32, u32, u32, u32)> = (0..links.len() as u32)
         .filter(|&cable| bundle_of_cable[cable as usize] >= 0)
         .map(|cable| {
             let (a, b) = ends(cable);
-            (a, b, cable)
+            (a, b, bundle_of_cable[cable as usize] as u32, cable)
         })
         .collect();
+    let variants = cables.iter().map(|c| c.2 as usize + 1).max().unwrap_or(0);
+    let cables = counting_sort(&cables, variants, |c| c.2);
     let cables = counting_sort(&cables, layout.racks.len(), |c| c.1);
     let cables = counting_sort(&cables, layout.racks.len(), |c| c.0);
     let mut out = Bundles {
         level_count: levels,
+        first_run: vec![0],
         ..Bundles::default()
     };
-    for run in cables.chunk_by(|x, y| (x.0, x.1) == (y.0, y.1)) {
+    for run in cables.chunk_by(|x, y| (x.0, x.1, x.2) == (y.0, y.1, y.2)) {
         let bundle = out.rack_a.len();
         out.cables_by_level.resize((bundle + 1) * levels, 0);
         let (mut longest_mm, mut squares_um2, mut thickest_um) = (0, 0i64, 0);
-        for &(_, _, cable) in run {
+        for &(.., cable) in run {
             let cable = cable as usize;
             let diameter = diameter_um(cable);
             longest_mm = length_mm[cable].max(longest_mm);
@@ -79,8 +103,12 @@ pub(super) fn gather(
             out.cables_by_level[bundle * levels + usize::from(links.level[cable])] += 1;
             bundle_of_cable[cable] = bundle as i32;
         }
-        out.rack_a.push(run[0].0);
-        out.rack_b.push(run[0].1);
+        let (rack_a, rack_b, variant, _) = run[0];
+        let legs = Legs::of_variant(layout, rack_a, rack_b, variant as i32);
+        out.runs.extend(segments.runs(&legs));
+        out.first_run.push(out.runs.len() as u32);
+        out.rack_a.push(rack_a);
+        out.rack_b.push(rack_b);
         out.cables.push(run.len() as u32);
         out.diameter_mm
             .push(bundle_diameter_mm(run.len(), squares_um2, thickest_um));

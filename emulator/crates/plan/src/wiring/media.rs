@@ -263,7 +263,7 @@ impl<'a> Choices<'a> {
             let medium = if self.media == Media::Auto {
                 ""
             } else {
-                " of the medium asked for"
+                " of the chosen medium"
             };
             let message = format!(
                 "{} cables of {} need up to {:.1} m, slack included; {what}{medium}. They have no part and no price.",

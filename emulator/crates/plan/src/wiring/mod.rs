@@ -1,17 +1,24 @@
-//! Every cable: its route, length, part and colour; the trays and bundles it lies in. One pass over the links, a few
-//! bytes a cable, nothing on the heap for any single cable.
+//! Every cable: its route, length, part and colour; the trays and bundles it lies in.
+//!
+//! Inside: routes over the trays (`routes`), the trays and their fill (`trays`), media, lengths and parts (`media`), bundles
+//! in pulling order (`bundles`), labels (`labels`), and the paper's own measure of cable length (`paper_measure`).
+//!
+//! One pass over the links, a few bytes a cable, no allocation for any single cable.
+//!
+//! Not here: where racks and trays stand (`layout`), and what a cable costs (`bom`, `cost`).
 
 pub mod bundles;
 pub mod labels;
 mod media;
 pub mod paper_measure;
 mod routes;
+mod tray_choice;
 mod trays;
 
 use cubeyard_topology::{Finding, Topology};
 
 use crate::book::Book;
-use crate::geometry::ceil_mm;
+use crate::geometry::{Frame, ceil_mm};
 use crate::layout::Layout;
 use crate::spec::PlanSpec;
 
@@ -69,6 +76,17 @@ pub struct Wiring {
     pub cuts: Cuts,
 }
 
+/// Where the cables of each rack join the trays over its column: x and y.
+pub(crate) fn rack_taps(layout: &Layout) -> (Vec<f64>, Vec<f64>) {
+    let tray_y = routes::tray_ys(&Frame::of_site(&layout.site), layout);
+    let racks = &layout.racks;
+    let x = |&position: &u32| layout.position_x_metres[position as usize];
+    (
+        racks.position.iter().map(x).collect(),
+        racks.row.iter().map(|&row| tray_y[row as usize]).collect(),
+    )
+}
+
 /// Runs every cable.
 pub fn wire(
     spec: &PlanSpec,
@@ -115,7 +133,7 @@ pub fn wire(
             out.rack_cables_leaving[rack_a as usize] += 1;
             out.rack_cables_leaving[rack_b as usize] += 1;
             load.add(&routed.legs, level, choices.diameter_um(choice.part));
-            bundle = 0;
+            bundle = routed.legs.variant();
         }
         out.length_mm.push(length_mm);
         out.stock_mm.push(choice.stock_mm);
@@ -126,12 +144,14 @@ pub fn wire(
         out.bundle.push(bundle);
     }
     choices.report(findings);
-    out.trays = load.finish(spec, layout, book, findings);
+    let segments;
+    (out.trays, segments) = load.finish(spec, layout, book, findings);
     out.cuts = Cuts::of(&out.trays);
     let diameter_um = |cable: usize| choices.diameter_um(out.part[cable]);
     out.bundles = bundles::gather(
         topology,
         layout,
+        &segments,
         levels,
         &out.length_mm,
         diameter_um,

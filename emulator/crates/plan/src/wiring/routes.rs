@@ -38,6 +38,41 @@ pub(super) enum Legs {
     },
 }
 
+impl Legs {
+    /// Which of the routes between its two racks this is, whichever end comes first; -1 within a rack. Cables of the same two
+    /// racks and the same variant lie in the same trays.
+    pub(super) fn variant(&self) -> i32 {
+        match *self {
+            Legs::InRack => -1,
+            Legs::Column { underfloor, .. } => i32::from(underfloor),
+            Legs::Crossing { line, .. } => line as i32,
+        }
+    }
+
+    /// The legs from `rack_a` to `rack_b` of a `variant` that some cable between them takes.
+    pub(super) fn of_variant(layout: &Layout, rack_a: u32, rack_b: u32, variant: i32) -> Legs {
+        let racks = &layout.racks;
+        let (a, b) = (rack_a as usize, rack_b as usize);
+        let (column_a, column_b) = (racks.row[a], racks.row[b]);
+        let (position_a, position_b) = (racks.position[a], racks.position[b]);
+        if column_a == column_b {
+            return Legs::Column {
+                column: column_a,
+                from: position_a,
+                to: position_b,
+                underfloor: variant == 1,
+            };
+        }
+        Legs::Crossing {
+            column_a,
+            position_a,
+            column_b,
+            position_b,
+            line: variant as u32,
+        }
+    }
+}
+
 /// A route but for the ends' places in their racks.
 pub(super) struct Way {
     pub route: u8,

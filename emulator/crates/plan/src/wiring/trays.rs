@@ -3,17 +3,16 @@
 //! A cable adds one at the first segment of each leg and takes one away behind the last; running sums then give every
 //! segment, so the work is linear in cables whatever their length.
 
+use std::cmp::Ordering;
+
 use cubeyard_topology::Finding;
-use serde_json::json;
 
 use super::routes::{Legs, tray_ys};
-use crate::book::{Book, PartKind};
+use super::tray_choice::choose_trays;
+use crate::book::Book;
 use crate::geometry::Frame;
 use crate::layout::Layout;
 use crate::spec::PlanSpec;
-
-/// Inner cross-section assumed when the book has no tray `[ours]`.
-const DEFAULT_TRAY_MM: [f64; 2] = [300.0, 100.0];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrayKind {
@@ -23,6 +22,13 @@ pub enum TrayKind {
 }
 
 impl TrayKind {
+    pub const ALL: [TrayKind; 3] = [TrayKind::Column, TrayKind::Crossing, TrayKind::Underfloor];
+
+    /// Place in the arrays that have one entry a kind.
+    pub fn index(self) -> usize {
+        self as usize
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             TrayKind::Column => "column",
@@ -49,10 +55,12 @@ pub struct Trays {
     pub area_by_level_cm2: Vec<f64>,
     pub level_count: usize,
     pub area_cm2: Vec<f64>,
-    /// Share of the tray's cross-section.
+    /// Share of the cross-section of the trays that lie side by side there.
     pub fill: Vec<f64>,
     /// Book part index of the trays of each kind (column, crossing, underfloor).
     pub part: [Option<usize>; 3],
+    /// Trays side by side in each line of a kind; 0 where there are none of that kind.
+    pub side_by_side: [u32; 3],
 }
 
 impl Trays {
@@ -68,6 +76,116 @@ impl Trays {
     pub fn length_metres(&self, segment: usize) -> f64 {
         (self.x1_metres[segment] - self.x0_metres[segment]).abs()
             + (self.y1_metres[segment] - self.y0_metres[segment]).abs()
+    }
+}
+
+/// Index into `Trays` of every segment in use.
+pub(super) struct Segments {
+    columns: Vec<u32>,
+    underfloor: Vec<u32>,
+    crossings: Vec<u32>,
+    column_count: usize,
+    positions: usize,
+}
+
+impl Segments {
+    const UNUSED: u32 = u32::MAX;
+
+    fn new(column_count: usize, positions: usize) -> Segments {
+        Segments {
+            columns: vec![Self::UNUSED; column_count * positions],
+            underfloor: vec![Self::UNUSED; column_count * positions],
+            crossings: vec![Self::UNUSED; (positions + 1) * column_count],
+            column_count,
+            positions,
+        }
+    }
+
+    fn set(&mut self, kind: TrayKind, line: usize, segment: usize, tray: usize) {
+        let at = line * self.steps(kind) + segment;
+        self.table_mut(kind)[at] = tray as u32;
+    }
+
+    fn steps(&self, kind: TrayKind) -> usize {
+        match kind {
+            TrayKind::Column | TrayKind::Underfloor => self.positions,
+            TrayKind::Crossing => self.column_count,
+        }
+    }
+
+    fn table_mut(&mut self, kind: TrayKind) -> &mut Vec<u32> {
+        match kind {
+            TrayKind::Column => &mut self.columns,
+            TrayKind::Underfloor => &mut self.underfloor,
+            TrayKind::Crossing => &mut self.crossings,
+        }
+    }
+
+    fn tray(&self, kind: TrayKind, line: u32, segment: u32) -> i32 {
+        let at = line as usize * self.steps(kind) + segment as usize;
+        let table = match kind {
+            TrayKind::Column => &self.columns,
+            TrayKind::Underfloor => &self.underfloor,
+            TrayKind::Crossing => &self.crossings,
+        };
+        table[at] as i32
+    }
+
+    /// The trays of a line from place `from` to place `to`, where segment s leads from place s-1 to place s: the first tray,
+    /// and the one past the last, which is the lower one when the run goes down the line. Segments that one cable uses
+    /// have consecutive indices.
+    fn run(&self, kind: TrayKind, line: u32, from: i64, to: i64) -> Option<[i32; 2]> {
+        match from.cmp(&to) {
+            Ordering::Equal => None,
+            Ordering::Less => Some([
+                self.tray(kind, line, (from + 1) as u32),
+                self.tray(kind, line, to as u32) + 1,
+            ]),
+            Ordering::Greater => Some([
+                self.tray(kind, line, from as u32),
+                self.tray(kind, line, (to + 1) as u32) - 1,
+            ]),
+        }
+    }
+
+    /// Runs of consecutive trays along the legs, in order from the first end to the second.
+    pub(super) fn runs(&self, legs: &Legs) -> impl Iterator<Item = [i32; 2]> + use<> {
+        let runs = match *legs {
+            Legs::InRack => [None; 3],
+            Legs::Column {
+                column,
+                from,
+                to,
+                underfloor,
+            } => {
+                let kind = if underfloor {
+                    TrayKind::Underfloor
+                } else {
+                    TrayKind::Column
+                };
+                [self.run(kind, column, i64::from(from), i64::from(to)), None, None]
+            }
+            Legs::Crossing {
+                column_a,
+                position_a,
+                column_b,
+                position_b,
+                line,
+            } => {
+                // The line outside is at the wall, one place before position 0.
+                let place = if line as usize == self.positions {
+                    -1
+                } else {
+                    i64::from(line)
+                };
+                [
+                    self.run(TrayKind::Column, column_a, i64::from(position_a), place),
+                    self.run(TrayKind::Crossing, line, i64::from(column_a), i64::from(column_b)),
+                    self.run(TrayKind::Column, column_b, place, i64::from(position_b)),
+                ]
+            }
+        };
+        runs.into_iter().flatten()
     }
 }
 
@@ -193,14 +311,14 @@ impl Load {
         }
     }
 
-    /// Sums up, chooses trays, reports what is too full.
+    /// Sums up, chooses trays, reports what is too full. Also the index of each segment in the trays.
     pub(super) fn finish(
         self,
         spec: &PlanSpec,
         layout: &Layout,
         book: &Book,
         findings: &mut Vec<Finding>,
-    ) -> Trays {
+    ) -> (Trays, Segments) {
         let frame = Frame::of_site(&layout.site);
         let tray_y = tray_ys(&frame, layout);
         let x = |position: usize| layout.position_x_metres[position];
@@ -208,8 +326,10 @@ impl Load {
             level_count: self.levels,
             ..Trays::default()
         };
+        let mut segments = Segments::new(self.column_count, self.positions);
         let mut columns = |lines: &Lines, kind: TrayKind, letter: char, z: f64| {
             lines.for_each(|column, segment, cables, squares| {
+                segments.set(kind, column, segment, trays.len());
                 let x0 = if segment == 0 { 0.0 } else { x(segment - 1) };
                 let name = format!("{letter}{column:02}-{segment:02}");
                 push(
@@ -227,13 +347,14 @@ impl Load {
             columns(lines, TrayKind::Underfloor, 'F', frame.underfloor_z_metres);
         }
         self.crossings.for_each(|line, segment, cables, squares| {
+            segments.set(TrayKind::Crossing, line, segment, trays.len());
             let at = if line == self.positions { 0.0 } else { x(line) };
             let name = format!("X{line:02}-{segment:02}");
             let ends = [at, tray_y[segment - 1], at, tray_y[segment], frame.tray_z_metres];
             push(&mut trays, name, TrayKind::Crossing, ends, cables, squares);
         });
         choose_trays(spec, layout, book, &mut trays, findings);
-        trays
+        (trays, segments)
     }
 }
 
@@ -256,95 +377,6 @@ fn push(trays: &mut Trays, name: String, kind: TrayKind, ends: [f64; 5], cables:
 /// Area of discs whose squared diameters add up to this.
 fn disc_cm2(squares_um2: i64) -> f64 {
     squares_um2 as f64 * std::f64::consts::FRAC_PI_4 * 1e-8
-}
-
-/// For each kind the smallest tray that stays within the limit at its fullest place; the largest when none does.
-fn choose_trays(
-    spec: &PlanSpec,
-    layout: &Layout,
-    book: &Book,
-    trays: &mut Trays,
-    findings: &mut Vec<Finding>,
-) {
-    let limit = spec.cabling.tray_fill_limit;
-    let mut offers: Vec<(f64, Option<usize>)> = book
-        .parts_of(PartKind::Tray)
-        .filter_map(|(i, p)| Some((p.attributes.width_mm? * p.attributes.depth_mm? / 100.0, Some(i))))
-        .collect();
-    offers.sort_by(|a, b| a.0.total_cmp(&b.0));
-    if offers.is_empty() {
-        offers.push((DEFAULT_TRAY_MM[0] * DEFAULT_TRAY_MM[1] / 100.0, None));
-    }
-    trays.fill = vec![0.0; trays.len()];
-    for (k, kind) in [TrayKind::Column, TrayKind::Crossing, TrayKind::Underfloor]
-        .into_iter()
-        .enumerate()
-    {
-        let of_kind: Vec<usize> = (0..trays.len()).filter(|&i| trays.kind[i] == kind).collect();
-        let Some(&worst) = of_kind
-            .iter()
-            .max_by(|&&a, &&b| trays.area_cm2[a].total_cmp(&trays.area_cm2[b]).then(b.cmp(&a)))
-        else {
-            continue;
-        };
-        let peak = trays.area_cm2[worst];
-        let fitting = offers.iter().find(|(area, _)| peak <= limit * area);
-        let (area, part) = *fitting.unwrap_or(&offers[offers.len() - 1]);
-        trays.part[k] = part;
-        for &i in &of_kind {
-            trays.fill[i] = trays.area_cm2[i] / area;
-        }
-        if fitting.is_none() {
-            let over = of_kind.iter().filter(|&&i| trays.fill[i] > limit).count();
-            let finding = Finding::warning(
-                "tray-over-fill",
-                "cabling.tray_fill_limit",
-                format!(
-                    "{over} {} tray segments are fuller than {:.0} %; {} holds {} cables, {peak:.0} cm2 of {area:.0} cm2 \
-                     ({:.0} %).",
-                    kind.name(),
-                    limit * 100.0,
-                    trays.name[worst],
-                    trays.cables[worst],
-                    peak / area * 100.0
-                ),
-                format!(
-                    "Hang {} trays side by side there, or use thinner cables.",
-                    (peak / (limit * area)).ceil()
-                ),
-            );
-            let needed = (peak / area * 100.0).ceil() / 100.0;
-            // Raising the limit is a repair only where the cables do go into the tray at all.
-            findings.push(if needed <= 0.7 {
-                finding.with_fix(json!({"cabling": {"tray_fill_limit": needed}}))
-            } else {
-                finding
-            });
-        }
-    }
-    report_clearance(layout, book, trays, findings);
-}
-
-/// Trays need their depth between the rack tops and the ceiling.
-fn report_clearance(layout: &Layout, book: &Book, trays: &Trays, findings: &mut Vec<Finding>) {
-    let depth_mm = trays.part[..2]
-        .iter()
-        .flatten()
-        .filter_map(|&i| book.parts[i].attributes.depth_mm)
-        .fold(0.0f64, f64::max);
-    let frame = Frame::of_site(&layout.site);
-    let room_mm = (layout.site.height_metres - frame.tray_z_metres) * 1000.0;
-    if depth_mm > room_mm {
-        findings.push(Finding::warning(
-            "tray-clearance",
-            "site.rack",
-            format!(
-                "The trays are {depth_mm:.0} mm deep; {:.0} mm are left between them and the ceiling.",
-                room_mm.max(0.0)
-            ),
-            "Choose a lower rack or a higher enclosure.",
-        ));
-    }
 }
 
 /// The most cables of one level through one segment over a column.

@@ -11,7 +11,7 @@ use super::substitute::{Taken, attempt_seed, find_substitute};
 use super::walk::Walk;
 use crate::failures::Failures;
 use crate::multipath::{MultipathRouter, PathSet};
-use crate::path::{DirectedLink, Flow, NoPath, Routed, Router, ends_alive};
+use crate::path::{DirectedLink, Flow, NoPath, Routed, Router, alone, ends_alive};
 use crate::random::{Draws, mix};
 
 /// The paths a flow may take after probing; all are alive and node-disjoint.
@@ -201,12 +201,7 @@ impl Router for Bsr {
         flow: u64,
         path: &mut Vec<DirectedLink>,
     ) -> Result<(), NoPath> {
-        path.clear();
-        let routed = self.append(source, destination, flow, path);
-        if routed.is_err() {
-            path.clear();
-        }
-        routed
+        alone(path, |links| self.append(source, destination, flow, links))
     }
 
     fn route_batch(&self, flows: &[Flow], routed: &mut Routed) {
@@ -336,12 +331,7 @@ impl Router for FixedPath {
         _flow: u64,
         path: &mut Vec<DirectedLink>,
     ) -> Result<(), NoPath> {
-        path.clear();
-        let routed = self.append(source, destination, path);
-        if routed.is_err() {
-            path.clear();
-        }
-        routed
+        alone(path, |links| self.append(source, destination, links))
     }
 
     fn route_batch(&self, flows: &[Flow], routed: &mut Routed) {

@@ -1,4 +1,4 @@
-//! BSR for a flow whose drawn path is broken: what the source's probes find, told from the [`Cube`] as far as it goes.
+//! BSR for a flow whose drawn path is broken: what the source's probes find, read from the [`Cube`] as far as it reaches.
 
 use cubeyard_topology::NodeId;
 

@@ -1,6 +1,7 @@
-//! BCube addresses as arithmetic: digits, neighbours, and what of a hop is alive.
+//! BCube addresses over a port table: digits, neighbours, and what of a hop is alive.
 
-use cubeyard_topology::{BcubeSpec, NodeId, Topology, TopologySpec};
+use cubeyard_topology::address::BcubeAddresses;
+use cubeyard_topology::{NodeId, Topology, TopologySpec};
 
 use crate::failures::Failures;
 use crate::path::DirectedLink;
@@ -18,16 +19,14 @@ pub struct Hop {
 /// The hops of a path after its source; short, and reused.
 pub type Hops = Vec<Hop>;
 
-/// A (partial) BCube's address arithmetic over its port table. `[bcube §3.1, §5.1]`
+/// A (partial) BCube's addresses, with its digits kept in a table, over its port table. `[bcube §3.1, §5.1]`
 #[derive(Clone, Debug)]
 pub struct Shape {
     /// Levels, `k + 1`.
     pub levels: usize,
-    /// How many values the digit at each level takes: `n`, at the top the number of BCube_{k-1}s present.
+    /// How many values the digit at each level takes.
     pub radix: Vec<u32>,
-    /// `n^level`.
-    weight: Vec<u32>,
-    servers: u32,
+    addresses: BcubeAddresses,
     /// By `server * levels + level`: searches ask for digits far more often than there are servers.
     digits: Vec<u16>,
     ports: PortTable,
@@ -36,37 +35,32 @@ pub struct Shape {
 impl Shape {
     /// The shape of a BCube topology; `None` for other families.
     pub fn new(topology: &Topology) -> Option<Shape> {
-        let TopologySpec::Bcube(BcubeSpec { n, k, .. }) = *topology.spec() else {
+        let TopologySpec::Bcube(spec) = topology.spec() else {
             return None;
         };
-        let levels = k as usize + 1;
-        let weight: Vec<u32> = (0..levels).map(|level| n.pow(level as u32)).collect();
-        let mut radix = vec![n; levels];
-        radix[levels - 1] = topology.server_count() / weight[levels - 1];
-        let servers = topology.server_count();
-        let digit = |server: NodeId, level: usize| (server / weight[level] % radix[level]) as u16;
+        let addresses = BcubeAddresses::new(spec);
+        let levels = addresses.levels();
         Some(Shape {
             levels,
-            digits: (0..servers)
+            radix: (0..levels).map(|level| addresses.radix(level)).collect(),
+            digits: (0..addresses.servers())
                 .flat_map(|server| (0..levels).map(move |level| (server, level)))
-                .map(|(server, level)| digit(server, level))
+                .map(|(server, level)| addresses.digit(server, level) as u16)
                 .collect(),
-            radix,
-            weight,
-            servers,
+            addresses,
             ports: PortTable::new(topology),
         })
     }
 
     /// Number of servers.
     pub fn servers(&self) -> u32 {
-        self.servers
+        self.addresses.servers()
     }
 
-    /// What one more at `level` adds to a server's number, `n^level`.
+    /// What one more at `level` adds to a server's id, `n^level`.
     #[inline]
     pub fn weight(&self, level: usize) -> u32 {
-        self.weight[level]
+        self.addresses.weight(level)
     }
 
     /// The digit of `server`'s address at `level`.
@@ -84,7 +78,9 @@ impl Shape {
     /// `server` with the digit at `level` replaced.
     #[inline]
     pub fn with_digit(&self, server: NodeId, level: usize, digit: u32) -> NodeId {
-        server - self.digit(server, level) * self.weight[level] + digit * self.weight[level]
+        let weight = self.weight(level);
+        // As of the addresses, by the digits kept here: a look-up is cheaper than two divisions.
+        server - self.digit(server, level) * weight + digit * weight
     }
 
     /// Number of digits in which two addresses differ. `[bcube §3.2]`

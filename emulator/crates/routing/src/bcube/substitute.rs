@@ -24,7 +24,7 @@ const DEEPENING_SLACK: usize = 3;
 #[derive(Clone, Debug, Default)]
 pub struct Taken {
     nodes: Vec<NodeId>,
-    /// One bit for all nodes that agree in their last digits: most nodes asked for are not taken.
+    /// One bit for all nodes that agree in their last digits: most look-ups find a free node.
     maybe: u64,
 }
 

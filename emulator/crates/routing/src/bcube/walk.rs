@@ -6,65 +6,90 @@ use super::live::Live;
 use super::shape::Shape;
 use crate::path::DirectedLink;
 
-/// Marks a port that leads nowhere; links are far fewer than 2^30.
-const DEAD: u32 = 1 << 31;
-
-/// Tables by `server * levels + level` that make one hop two look-ups and an addition.
+/// Tables that make one hop two additions and, with failures, two look-ups.
 #[derive(Debug)]
 pub(super) struct Walk {
     levels: usize,
-    /// The digit times its weight: what the level adds to the server's number.
+    /// By `server * levels + level`, the digit times its weight: what the level adds to the server's number.
     parts: Vec<u32>,
-    /// The direction out of the server, with [`DEAD`] where server, cable or switch have failed.
-    outward: Vec<DirectedLink>,
+    /// By level, the direction out of server 0: a level's cables are numbered in the order of its servers, each from the
+    /// server to the switch, so that server `s` has two more for each server before it.
+    first: Vec<DirectedLink>,
     /// By level: what one more adds to the number, and the number past the last digit.
     step: Vec<u32>,
     end: Vec<u32>,
+    /// By server, a bit for each level at which it can send and be sent to; empty where nothing has failed.
+    alive: Vec<u32>,
 }
 
 /// A path while it is written.
-struct Trail<'a, const LINKS: usize> {
+struct Trail<'a, const LINKS: usize, const FAILED: bool> {
     links: &'a mut [DirectedLink; LINKS],
     length: usize,
     at: NodeId,
-    seen: u32,
+    dead: u32,
 }
 
-impl<const LINKS: usize> Trail<'_, LINKS> {
+impl<const LINKS: usize, const FAILED: bool> Trail<'_, LINKS, FAILED> {
     #[inline(always)]
     fn hop(&mut self, walk: &Walk, level: usize, before: u32, after: u32) {
-        let near = walk.outward[self.at as usize * walk.levels + level];
-        self.at = self.at - before + after;
-        let far = walk.outward[self.at as usize * walk.levels + level];
-        self.links[self.length] = near & !DEAD;
-        self.links[self.length + 1] = (far & !DEAD) ^ 1;
+        let (at, next) = (self.at, self.at - before + after);
+        self.links[self.length] = walk.outward(at, level);
+        self.links[self.length + 1] = walk.inward(next, level);
         let moves = u32::from(before != after);
         self.length += 2 * moves as usize;
-        self.seen |= (near | far) & (DEAD * moves);
+        if FAILED {
+            self.dead |= !(walk.alive[at as usize] & walk.alive[next as usize]) >> level & moves;
+        }
+        self.at = next;
     }
 }
 
 impl Walk {
+    /// The tables of a shape and what failures leave of it. Linear in the servers' ports.
     pub fn new(shape: &Shape, live: &Live) -> Walk {
         let levels = shape.levels;
         let all =
             || (0..shape.servers()).flat_map(move |server| (0..levels).map(move |level| (server, level)));
         let step: Vec<u32> = (0..levels).map(|level| shape.weight(level)).collect();
-        let outward = |(server, level): (NodeId, usize)| {
-            let dead = !live.has(server, level);
-            shape.ports().outward(server, level as u32) | if dead { DEAD } else { 0 }
-        };
-        Walk {
+        let every = (0..levels).filter(|&level| shape.radix[level] > 1);
+        let every = every.fold(0, |ports, level| ports | 1 << level);
+        let alive: Vec<u32> = (0..shape.servers()).map(|server| live.ports(server)).collect();
+        let walk = Walk {
             levels,
             parts: all()
                 .map(|(server, level)| shape.digit(server, level) * step[level])
                 .collect(),
-            outward: all().map(outward).collect(),
+            first: (0..levels)
+                .map(|level| shape.ports().outward(0, level as u32))
+                .collect(),
             end: (0..levels)
                 .map(|level| step[level] * shape.radix[level])
                 .collect(),
             step,
-        }
+            alive: if alive.iter().all(|&ports| ports == every) {
+                Vec::new()
+            } else {
+                alive
+            },
+        };
+        debug_assert!(all().all(|(server, level)| {
+            let ports = shape.ports();
+            let has = |directed| ports.outward(server, level as u32) == directed;
+            has(walk.outward(server, level))
+                && walk.inward(server, level) == ports.inward(server, level as u32)
+        }));
+        walk
+    }
+
+    #[inline(always)]
+    fn outward(&self, server: NodeId, level: usize) -> DirectedLink {
+        self.first[level] + 2 * server
+    }
+
+    #[inline(always)]
+    fn inward(&self, server: NodeId, level: usize) -> DirectedLink {
+        self.outward(server, level) + 1
     }
 
     /// Appends the path that leaves `source` by `level` (see [`super::path_leaving_by`]); whether there is
@@ -77,17 +102,20 @@ impl Walk {
         level: usize,
         path: &mut Vec<DirectedLink>,
     ) -> bool {
-        // The same code thrice: for a known number of levels its loops are unrolled, and its links copied at once.
-        match self.levels {
-            4 => self.leaving::<10>(4, source, destination, level, path),
-            3 => self.leaving::<8>(3, source, destination, level, path),
-            levels => self.leaving::<66>(levels, source, destination, level, path),
+        // The same code several times: for a known number of levels its loops are unrolled, and its links copied at once.
+        match (self.levels, self.alive.is_empty()) {
+            (4, true) => self.leaving::<10, false>(4, source, destination, level, path),
+            (4, false) => self.leaving::<10, true>(4, source, destination, level, path),
+            (3, true) => self.leaving::<8, false>(3, source, destination, level, path),
+            (3, false) => self.leaving::<8, true>(3, source, destination, level, path),
+            (levels, true) => self.leaving::<66, false>(levels, source, destination, level, path),
+            (levels, false) => self.leaving::<66, true>(levels, source, destination, level, path),
         }
     }
 
     /// [`Walk::leaving_by`] for so many levels, whose paths have at most `LINKS` links.
     #[inline(always)]
-    fn leaving<const LINKS: usize>(
+    fn leaving<const LINKS: usize, const FAILED: bool>(
         &self,
         levels: usize,
         source: NodeId,
@@ -98,7 +126,7 @@ impl Walk {
         let from = &self.parts[source as usize * levels..][..levels];
         let to = &self.parts[destination as usize * levels..][..levels];
         let direct = from[level] != to[level];
-        // AltDCRouting goes by the neighbour whose digit is one more, and back at the very end.
+        // AltDCRouting starts over the neighbour whose digit is one more, and corrects that digit last.
         let next = from[level] + self.step[level];
         let next = if next == self.end[level] { 0 } else { next };
         let first = if direct { to[level] } else { next };
@@ -112,11 +140,11 @@ impl Walk {
         let Some(links) = path[start..].first_chunk_mut() else {
             return false;
         };
-        let mut trail: Trail<'_, LINKS> = Trail {
+        let mut trail: Trail<'_, LINKS, FAILED> = Trail {
             links,
             length: 0,
             at: source,
-            seen: 0,
+            dead: 0,
         };
         trail.hop(self, level, from[level], first);
         let mut other = level;
@@ -125,9 +153,9 @@ impl Walk {
             trail.hop(self, other, from[other], to[other]);
         }
         trail.hop(self, level, first, to[level]);
-        let Trail { length, seen, .. } = trail;
+        let Trail { length, dead, .. } = trail;
         path.truncate(start + length);
-        seen == 0
+        dead == 0
     }
 
     /// Appends the path that corrects the digits at these levels in their order.
@@ -138,13 +166,13 @@ impl Walk {
         order: impl Iterator<Item = usize>,
         path: &mut Vec<DirectedLink>,
     ) {
-        let mut at = source as usize;
+        let mut at = source;
         for level in order {
             let own = self.parts[source as usize * self.levels + level];
             let wanted = self.parts[destination as usize * self.levels + level];
-            path.push(self.outward[at * self.levels + level]);
-            at = at - own as usize + wanted as usize;
-            path.push(self.outward[at * self.levels + level] ^ 1);
+            path.push(self.outward(at, level));
+            at = at - own + wanted;
+            path.push(self.inward(at, level));
         }
     }
 
@@ -154,17 +182,18 @@ impl Walk {
         let from = &self.parts[source as usize * self.levels..][..self.levels];
         let to = &self.parts[destination as usize * self.levels..][..self.levels];
         // In an all-to-all consecutive flows differ in the same digits: here a branch is guessed right.
-        let (mut at, mut seen) = (source, 0);
+        let (mut at, mut dead) = (source, 0);
         for level in (0..self.levels).rev() {
             if from[level] != to[level] {
-                let near = self.outward[at as usize * self.levels + level];
-                at = at - from[level] + to[level];
-                let far = self.outward[at as usize * self.levels + level];
-                path.push(near & !DEAD);
-                path.push((far & !DEAD) ^ 1);
-                seen |= (near | far) & DEAD;
+                let next = at - from[level] + to[level];
+                path.push(self.outward(at, level));
+                path.push(self.inward(next, level));
+                if !self.alive.is_empty() {
+                    dead |= !(self.alive[at as usize] & self.alive[next as usize]) >> level & 1;
+                }
+                at = next;
             }
         }
-        seen == 0
+        dead == 0
     }
 }

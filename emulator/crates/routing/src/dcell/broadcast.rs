@@ -31,13 +31,14 @@ pub struct Broadcast {
 
 /// Broadcasts from `source` to its DCell_`scope`: everyone there whom live parts join to it receives.
 pub fn dcell_broadcast(shape: &Shape, source: NodeId, scope: usize, failures: &Failures) -> Broadcast {
-    let scope = scope.min(shape.k);
+    let scope = scope.min(shape.k());
     let mut broadcast = Broadcast::default();
     if failures.node_failed(source) {
         return broadcast;
     }
     let mut group = Group::default();
-    group.search(shape, failures, scope, source);
+    let alive = |from, to, level| shape.hop_alive(from, to, level, failures);
+    group.search(shape, alive, scope, source);
     for (index, (server, from, level)) in group.tree().enumerate() {
         let ports = (0..=scope)
             .filter(|&port| {

@@ -3,7 +3,9 @@
 //!
 //! Where the text alone does not decide, these choices reach Table 2 within 2 %:
 //! - b = 1; inside a DCell_1 with nothing broken link state gives DCellRouting's own path, a shortest one;
-//! - the proxy is the far end of the nearest live link of the wanted level out of the DCell_b;
+//! - the proxy is the far end of the nearest live link of the wanted level out of the DCell_b; among equally near ones
+//!   and among equally short paths of the link state each flow draws its own, so that the flows of one server do not all
+//!   take the same detour;
 //! - it is not in the DCell_b that rerouted last, unless nothing else is left (that last resort turns
 //!   27 % path failures at 20 % broken links into 24 %);
 //! - jump-up takes a link one level higher, wherever the destination is outside the present DCell of the
@@ -15,14 +17,20 @@ use std::sync::OnceLock;
 use cubeyard_topology::{NodeId, Topology};
 
 use super::group::Group;
+use super::near::NearPaths;
 use super::shape::{Hop, Shape};
 use super::single::dcell_routing;
+use super::step::{ByHash, Here, Leg, Packet, Step, View};
 use crate::failures::Failures;
-use crate::path::{DirectedLink, Flow, NoPath, Routed, Router, ends_alive};
+use crate::path::{DirectedLink, Flow, NoPath, Routed, Router, alone, ends_alive};
+use crate::random::Draws;
 
 /// Servers and servers of their DCell_b, multiplied: up to here every server's view of its DCell_b is kept once it was
 /// needed, at 16 bytes an entry. All-to-all asks for the same ones again and again.
 const MAX_KEPT_VIEWS: u64 = 1 << 20;
+
+/// Hops after which a packet that servers decide on one by one is given up, as its time to live says.
+const MAX_HOPS: usize = 64;
 
 /// What the paper leaves to its operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +58,7 @@ pub struct Dfr {
     options: DfrOptions,
     /// By server, its view of its DCell_b; empty where all together would take too much memory.
     views: Vec<OnceLock<Group>>,
+    near: NearPaths,
 }
 
 /// What a walk needs to remember, kept to be reused.
@@ -57,7 +66,7 @@ pub struct Dfr {
 struct Scratch {
     hops: Vec<Hop>,
     plan: Vec<Hop>,
-    view: Group,
+    group: Group,
 }
 
 impl Dfr {
@@ -69,10 +78,11 @@ impl Dfr {
     /// DFR; `None` for other families.
     pub fn with_options(topology: &Topology, failures: Failures, options: DfrOptions) -> Option<Dfr> {
         let shape = Shape::new(topology)?;
-        let group_servers = shape.t[options.group_level.min(shape.k)];
+        let group_servers = shape.size(options.group_level.min(shape.k()));
         let keeps = u64::from(shape.servers()).saturating_mul(group_servers) <= MAX_KEPT_VIEWS;
         let kept = if keeps { shape.servers() } else { 0 };
         Some(Dfr {
+            near: NearPaths::new(&shape),
             shape,
             failures,
             options,
@@ -90,19 +100,35 @@ impl Dfr {
         &self.failures
     }
 
-    /// The hops a packet takes (replacing what `hops` held); they may visit a server twice.
-    pub fn hops(&self, source: NodeId, destination: NodeId, hops: &mut Vec<Hop>) -> Result<(), NoPath> {
+    /// The hops of a flow's packets (replacing what `hops` held); they may visit a server twice. `flow` is the number
+    /// from which its proxies are drawn.
+    ///
+    /// # Errors
+    /// Why there is no path.
+    pub fn hops(
+        &self,
+        source: NodeId,
+        destination: NodeId,
+        flow: u64,
+        hops: &mut Vec<Hop>,
+    ) -> Result<(), NoPath> {
         let mut scratch = Scratch {
             hops: std::mem::take(hops),
             ..Scratch::default()
         };
-        let found = self.find(source, destination, &mut scratch);
+        let found = self.find(source, destination, flow, &mut scratch);
         *hops = scratch.hops;
         found
     }
 
     /// [`Dfr::hops`] into `scratch.hops`.
-    fn find(&self, source: NodeId, destination: NodeId, scratch: &mut Scratch) -> Result<(), NoPath> {
+    fn find(
+        &self,
+        source: NodeId,
+        destination: NodeId,
+        flow: u64,
+        scratch: &mut Scratch,
+    ) -> Result<(), NoPath> {
         let hops = &mut scratch.hops;
         hops.clear();
         ends_alive(source, destination, &self.failures)?;
@@ -111,127 +137,161 @@ impl Dfr {
         {
             return Ok(());
         }
-        hops.clear();
+        self.find_around(source, destination, flow, scratch)
+    }
+
+    /// [`Dfr::find`] where DCellRouting's path is broken.
+    #[inline(never)]
+    fn find_around(
+        &self,
+        source: NodeId,
+        destination: NodeId,
+        flow: u64,
+        scratch: &mut Scratch,
+    ) -> Result<(), NoPath> {
+        scratch.hops.clear();
         if self.failures.is_empty() {
             return Err(NoPath::NotFound);
         }
-        let result = self.walk(source, destination, scratch);
+        let result = self.walk(source, destination, &mut Draws::new(flow), scratch);
         if result.is_err() {
             scratch.hops.clear();
         }
         result
     }
 
-    fn walk(&self, source: NodeId, destination: NodeId, scratch: &mut Scratch) -> Result<(), NoPath> {
+    /// Appends the flow's links; what it appended is void where there is no path.
+    #[inline]
+    fn append(
+        &self,
+        source: NodeId,
+        destination: NodeId,
+        flow: u64,
+        scratch: &mut Scratch,
+        links: &mut Vec<DirectedLink>,
+    ) -> Result<(), NoPath> {
+        if !self.failures.is_empty() {
+            ends_alive(source, destination, &self.failures)?;
+        }
+        let start = links.len();
+        let ends = [source, destination];
+        match self.near.append(&self.shape, &self.failures, ends, links) {
+            Some(true) => return Ok(()),
+            Some(false) => self.find_around(source, destination, flow, scratch)?,
+            None => self.find(source, destination, flow, scratch)?,
+        }
+        links.truncate(start);
+        self.shape.push_links(source, &scratch.hops, links);
+        Ok(())
+    }
+
+    /// From decision to decision, a whole way through a DCell_b at a time.
+    fn walk(
+        &self,
+        source: NodeId,
+        destination: NodeId,
+        draws: &mut Draws,
+        scratch: &mut Scratch,
+    ) -> Result<(), NoPath> {
+        let Scratch { hops, plan, group } = scratch;
         let mut at = source;
-        let mut rerouted_in = None;
-        for _ in 0..=self.options.retries {
-            scratch.plan.clear();
-            if !dcell_routing(&self.shape, at, destination, &mut scratch.plan) {
-                break;
-            }
-            let Some(broken) = self.follow(&mut at, scratch)? else {
-                return Ok(());
+        let mut packet = self.packet(destination);
+        loop {
+            packet.proxy = packet.proxy.filter(|&proxy| proxy != at);
+            let mut here = self.here(at, group, plan);
+            let leg = match here.step(&packet, draws) {
+                Step::Deliver => return Ok(()),
+                Step::Forward(leg) => leg,
+                Step::Reroute(leg) => {
+                    packet = self.rerouted(packet, at, &leg);
+                    leg
+                }
+                Step::Drop(_) => return Err(NoPath::NotFound),
             };
-            let here = self.shape.cell(at, self.group_level());
-            at = self
-                .reroute(at, destination, broken, rerouted_in, scratch)
-                .ok_or(NoPath::NotFound)?;
-            rerouted_in = Some(here);
+            here.hops(&leg, draws, hops);
+            at = leg.end();
+        }
+    }
+
+    /// The hops that a packet takes where each server decides for itself by destination, as tables do: ties are chosen by
+    /// a hash of the target. Appended to `hops`; they may visit a server twice.
+    ///
+    /// # Errors
+    /// Why there is no path.
+    pub fn hops_by_tables(
+        &self,
+        source: NodeId,
+        destination: NodeId,
+        hops: &mut Vec<Hop>,
+    ) -> Result<(), NoPath> {
+        ends_alive(source, destination, &self.failures)?;
+        let Scratch { plan, group, .. } = &mut Scratch::default();
+        let mut at = source;
+        let mut packet = self.packet(destination);
+        for _ in 0..MAX_HOPS {
+            packet.proxy = packet.proxy.filter(|&proxy| proxy != at);
+            let mut here = self.here(at, group, plan);
+            let target = packet.proxy.unwrap_or(destination);
+            let leg = match here.step(&packet, &mut ByHash(target.into())) {
+                Step::Deliver => return Ok(()),
+                Step::Forward(leg) => leg,
+                Step::Reroute(leg) => {
+                    packet = self.rerouted(packet, at, &leg);
+                    leg
+                }
+                Step::Drop(_) => return Err(NoPath::NotFound),
+            };
+            let mut whole = Vec::new();
+            here.hops(&leg, &mut ByHash(target.into()), &mut whole);
+            let hop = *whole.first().ok_or(NoPath::NotFound)?;
+            hops.push(hop);
+            at = hop.server;
         }
         Err(NoPath::NotFound)
     }
 
+    fn packet(&self, destination: NodeId) -> Packet {
+        Packet {
+            destination,
+            proxy: None,
+            rerouted_in: None,
+            retries: self.options.retries,
+        }
+    }
+
+    fn rerouted(&self, packet: Packet, at: NodeId, leg: &Leg) -> Packet {
+        Packet {
+            proxy: Some(leg.end()),
+            rerouted_in: Some(self.shape.cell(at, self.group_level())),
+            retries: packet.retries - 1,
+            ..packet
+        }
+    }
+
     fn group_level(&self) -> usize {
-        self.options.group_level.min(self.shape.k)
+        self.options.group_level.min(self.shape.k())
     }
 
-    /// What the server at `at` knows of its DCell_b: the kept view, or one made in `scratch`.
-    fn view<'a>(&'a self, at: NodeId, scratch: &'a mut Group) -> &'a Group {
-        let search = |group: &mut Group| group.search(&self.shape, &self.failures, self.group_level(), at);
-        match self.views.get(at as usize) {
-            Some(kept) => kept.get_or_init(|| {
-                let mut group = Group::default();
-                search(&mut group);
-                group
-            }),
-            None => {
-                search(scratch);
-                scratch
-            }
-        }
-    }
-
-    /// Follows the plan, which is DCellRouting's path, as far as it goes: by link state to the first link
-    /// out of each DCell_b, over it, and on. `at` ends in the DCell_b where the way out is broken.
-    ///
-    /// The level of that link; nothing at the destination.
-    fn follow(&self, at: &mut NodeId, scratch: &mut Scratch) -> Result<Option<usize>, NoPath> {
-        let (shape, failures, level) = (&self.shape, &self.failures, self.group_level());
-        let Scratch { hops, plan, view } = scratch;
-        let mut rest = &plan[..];
-        loop {
-            let leaves = rest.iter().position(|hop| usize::from(hop.level) > level);
-            let inside = &rest[..leaves.unwrap_or(rest.len())];
-            let end = inside.last().map_or(*at, |hop| hop.server);
-            let out = leaves.map(|position| rest[position]);
-            let out_alive =
-                out.is_none_or(|out| shape.hop_alive(end, out.server, usize::from(out.level), failures));
-            let mark = hops.len();
-            let reached = out_alive
-                && if shape.path_alive(*at, inside, failures) {
-                    hops.extend_from_slice(inside);
-                    true
-                } else {
-                    self.view(*at, view).path_to(end, hops)
-                };
-            match out {
-                // In the destination's own DCell_b link state knows all there is to know.
-                None if reached => return Ok(None),
-                None => return Err(NoPath::NotFound),
-                Some(out) if reached => {
-                    hops.push(out);
-                    *at = out.server;
-                    rest = &rest[inside.len() + 1..];
-                }
-                Some(out) => {
-                    hops.truncate(mark);
-                    return Ok(Some(usize::from(out.level)));
-                }
-            }
-        }
-    }
-
-    /// Local reroute: on to the nearest proxy, one level higher where jump-up applies. The proxy.
-    fn reroute(
-        &self,
+    /// A server and what it knows of its DCell_b: the kept view, or one made in `group`.
+    fn here<'a>(
+        &'a self,
         at: NodeId,
-        destination: NodeId,
-        broken: usize,
-        rerouted_in: Option<u64>,
-        scratch: &mut Scratch,
-    ) -> Option<NodeId> {
-        let shape = &self.shape;
-        let view = self.view(at, &mut scratch.view);
-        let outside = shape.common_level(at, destination) > broken;
-        let levels = [broken + usize::from(outside), broken];
-        let proxy = |level: usize, avoid: Option<u64>| {
-            view.nearest_first().find_map(|near| {
-                let far = shape.peer(near, level)?;
-                let fits = avoid != Some(shape.cell(far, self.group_level()))
-                    && shape.hop_alive(near, far, level, &self.failures);
-                fits.then_some((near, far, level))
-            })
+        group: &'a mut Group,
+        plan: &'a mut Vec<Hop>,
+    ) -> Here<'a, impl Fn(NodeId, NodeId, usize) -> bool + 'a> {
+        let (shape, failures) = (&self.shape, &self.failures);
+        let reused = View::Reused {
+            group,
+            searched: false,
         };
-        let (near, far, level) = [rerouted_in, None]
-            .into_iter()
-            .find_map(|avoid| levels.into_iter().find_map(|level| proxy(level, avoid)))?;
-        view.path_to(near, &mut scratch.hops);
-        scratch.hops.push(Hop {
-            server: far,
-            level: level as u8,
-        });
-        Some(far)
+        Here {
+            shape,
+            group_level: self.group_level(),
+            at,
+            alive: move |from, to, level| shape.hop_alive(from, to, level, failures),
+            view: self.views.get(at as usize).map_or(reused, View::Kept),
+            plan,
+        }
     }
 }
 
@@ -244,22 +304,18 @@ impl Router for Dfr {
         &self,
         source: NodeId,
         destination: NodeId,
-        _flow: u64,
+        flow: u64,
         path: &mut Vec<DirectedLink>,
     ) -> Result<(), NoPath> {
-        path.clear();
-        let mut hops = Vec::with_capacity(1 << (self.shape.k + 1));
-        self.hops(source, destination, &mut hops)?;
-        self.shape.push_links(source, &hops, path);
-        Ok(())
+        alone(path, |links| {
+            self.append(source, destination, flow, &mut Scratch::default(), links)
+        })
     }
 
     fn route_batch(&self, flows: &[Flow], routed: &mut Routed) {
         let mut scratch = Scratch::default();
         routed.fill(flows, |flow, links| {
-            self.find(flow.source, flow.destination, &mut scratch)?;
-            self.shape.push_links(flow.source, &scratch.hops, links);
-            Ok(())
+            self.append(flow.source, flow.destination, flow.seed, &mut scratch, links)
         });
     }
 }

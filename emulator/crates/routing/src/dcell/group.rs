@@ -3,48 +3,58 @@
 use cubeyard_topology::NodeId;
 
 use super::shape::{Hop, Shape};
-use crate::failures::Failures;
+use super::step::Ties;
 
 /// The live servers of one DCell_b as seen from one of them; reused from search to search.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Group {
+pub struct Group {
     first: NodeId,
-    /// Servers reached and how, nearest first: the hop, and the position of the server before.
-    reached: Vec<(Hop, u32)>,
+    level: usize,
+    /// Servers reached and how, nearest first.
+    reached: Vec<Reached>,
     /// Position in `reached` by server, `u32::MAX` when not reached.
     position: Vec<u32>,
 }
 
+/// A server that a search reached.
+#[derive(Clone, Copy, Debug)]
+struct Reached {
+    hop: Hop,
+    /// Position of the server before.
+    before: u32,
+    /// Hops from the searching server.
+    distance: u32,
+}
+
 impl Group {
-    /// Searches the DCell_`level` around `from`.
-    pub fn search(&mut self, shape: &Shape, failures: &Failures, level: usize, from: NodeId) {
-        let size = shape.t[level] as u32;
-        self.first = from / size * size;
-        let end = self.first.saturating_add(size).min(shape.servers());
+    /// Searches the DCell_`level` around `from`, over the links of which `alive(from, to, level)` holds.
+    pub fn search(
+        &mut self,
+        shape: &Shape,
+        alive: impl Fn(NodeId, NodeId, usize) -> bool,
+        level: usize,
+        from: NodeId,
+    ) {
+        let ids = shape.ids_around(from, level);
+        self.first = ids.start;
+        self.level = level;
         self.position.clear();
-        self.position.resize((end - self.first) as usize, u32::MAX);
+        self.position.resize((ids.end - ids.start) as usize, u32::MAX);
         self.reached.clear();
         self.position[(from - self.first) as usize] = 0;
-        self.reached.push((
-            Hop {
+        self.reached.push(Reached {
+            hop: Hop {
                 server: from,
                 level: 0,
             },
-            0,
-        ));
-        let n = shape.t[0] as u32;
+            before: 0,
+            distance: 0,
+        });
         let mut head = 0;
-        while let Some(&(Hop { server: at, .. }, _)) = self.reached.get(head) {
-            let first = at / n * n;
-            if shape.port_alive(at, 0, failures) {
-                for next in first..(first + n).min(end) {
-                    self.enter(shape, failures, at, next, 0, head);
-                }
-            }
-            for up in 1..=level {
-                if let Some(next) = shape.peer(at, up) {
-                    self.enter(shape, failures, at, next, up, head);
-                }
+        while let Some(&Reached { hop, .. }) = self.reached.get(head) {
+            let at = hop.server;
+            for (next, level) in self.neighbours(shape, at) {
+                self.enter(&alive, at, next, level, head);
             }
             head += 1;
         }
@@ -52,53 +62,106 @@ impl Group {
 
     fn enter(
         &mut self,
-        shape: &Shape,
-        failures: &Failures,
+        alive: impl Fn(NodeId, NodeId, usize) -> bool,
         at: NodeId,
         next: NodeId,
         level: usize,
         head: usize,
     ) {
         let slot = (next - self.first) as usize;
-        if self.position[slot] == u32::MAX && shape.hop_alive(at, next, level, failures) {
+        if self.position[slot] == u32::MAX && alive(at, next, level) {
             self.position[slot] = self.reached.len() as u32;
             let hop = Hop {
                 server: next,
                 level: level as u8,
             };
-            self.reached.push((hop, head as u32));
+            self.reached.push(Reached {
+                hop,
+                before: head as u32,
+                distance: self.reached[head].distance + 1,
+            });
         }
     }
 
-    /// The servers reached, nearest first, the one searched from at their head.
-    pub fn nearest_first(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.reached.iter().map(|(hop, _)| hop.server)
+    /// The servers reached with their distances, nearest first; the searching server is the first.
+    pub fn nearest_first(&self) -> impl Iterator<Item = (NodeId, u32)> + '_ {
+        self.reached.iter().map(|one| (one.hop.server, one.distance))
     }
 
-    /// Servers reached, nearest first, each with the place in this order of the one before it and the
-    /// level of the link between; the one searched from comes first.
+    /// Servers reached, nearest first, each with the position in this order of the one before it and the level of the
+    /// link between; the searching server is the first.
     pub fn tree(&self) -> impl Iterator<Item = (NodeId, usize, u8)> + '_ {
         self.reached
             .iter()
-            .map(|&(hop, before)| (hop.server, before as usize, hop.level))
+            .map(|one| (one.hop.server, one.before as usize, one.hop.level))
     }
 
-    /// Appends the hops to a server of this DCell_b; whether it was reached.
-    pub fn path_to(&self, to: NodeId, hops: &mut Vec<Hop>) -> bool {
-        let Some(&position) = self.position.get((to - self.first) as usize) else {
+    /// Appends the hops of a shortest path to a server of this DCell_b; whether it was reached. Where several servers are
+    /// one hop nearer, `ties` chooses. `shape` and `alive` are those of the search.
+    pub fn path_to(
+        &self,
+        shape: &Shape,
+        alive: impl Fn(NodeId, NodeId, usize) -> bool,
+        to: NodeId,
+        ties: &mut impl Ties,
+        hops: &mut Vec<Hop>,
+    ) -> bool {
+        let mark = hops.len();
+        let Some(mut at) = self.reached_at(to) else {
             return false;
         };
-        if position == u32::MAX {
-            return false;
-        }
-        let mark = hops.len();
-        let mut at = position as usize;
-        while at != 0 {
-            let (hop, before) = self.reached[at];
-            hops.push(hop);
-            at = before as usize;
+        while at.distance > 0 {
+            let server = at.hop.server;
+            // What the search found, unless another is chosen instead.
+            let (mut before, mut level) = (self.reached[at.before as usize], at.hop.level);
+            let mut count = 0;
+            for (near, over) in self.neighbours(shape, server) {
+                let nearer = self
+                    .reached_at(near)
+                    .filter(|nearer| nearer.distance + 1 == at.distance);
+                if let Some(nearer) = nearer
+                    && alive(near, server, over)
+                {
+                    count += 1;
+                    if ties.replaces(count, before.hop.server, near) {
+                        (before, level) = (nearer, over as u8);
+                    }
+                }
+            }
+            hops.push(Hop { server, level });
+            at = before;
         }
         hops[mark..].reverse();
         true
+    }
+
+    /// The servers of this DCell_b that are wired to one of it, each with the level of the link.
+    fn neighbours<'a>(
+        &self,
+        shape: &'a Shape,
+        server: NodeId,
+    ) -> impl Iterator<Item = (NodeId, usize)> + use<'a> {
+        let n = shape.size(0) as u32;
+        let end = self.first + self.position.len() as u32;
+        let first = server / n * n;
+        let cell = (first..(first + n).min(end)).filter(move |&near| near != server);
+        let cables = (1..=self.level).filter_map(move |level| Some((shape.peer(server, level)?, level)));
+        cell.map(|near| (near, 0)).chain(cables)
+    }
+
+    /// Whether the search reached a server.
+    pub fn reaches(&self, server: NodeId) -> bool {
+        self.reached_at(server).is_some()
+    }
+
+    /// Hops to a server; `None` where the search did not reach it.
+    pub fn distance(&self, server: NodeId) -> Option<u32> {
+        self.reached_at(server).map(|reached| reached.distance)
+    }
+
+    fn reached_at(&self, server: NodeId) -> Option<Reached> {
+        let slot = server.checked_sub(self.first)? as usize;
+        let position = *self.position.get(slot)?;
+        self.reached.get(position as usize).copied()
     }
 }

@@ -1,6 +1,9 @@
-//! DCell addresses as arithmetic: sub-DCells, and the one link between any two of them.
+//! DCell addresses over a port table: the far end of a cable, and what of a hop is alive.
 
-use cubeyard_topology::{DcellSpec, NodeId, Topology, TopologySpec};
+use std::ops::Deref;
+
+use cubeyard_topology::address::DcellAddresses;
+use cubeyard_topology::{NodeId, Topology, TopologySpec};
 
 use crate::failures::Failures;
 use crate::path::DirectedLink;
@@ -15,86 +18,36 @@ pub struct Hop {
     pub level: u8,
 }
 
-/// The link that joins two sub-DCells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bridge {
-    /// The end in the first sub-DCell asked for.
-    pub near: NodeId,
-    /// The end in the second.
-    pub far: NodeId,
-}
-
-/// A (partial) DCell's address arithmetic over its port table. Servers are `0..servers` by uid: sub-DCells
-/// fill in order. `[dcell §3, §5]`
+/// A (partial) DCell's addresses over its port table; it derefs to the addresses. `[dcell §3, §5]`
 #[derive(Clone, Debug)]
 pub struct Shape {
-    /// Levels above 0.
-    pub k: usize,
-    /// `t[l]`: servers of a complete DCell_l; `t[0] = n`.
-    pub t: Vec<u64>,
-    servers: u32,
+    addresses: DcellAddresses,
     ports: PortTable,
+}
+
+impl Deref for Shape {
+    type Target = DcellAddresses;
+
+    fn deref(&self) -> &DcellAddresses {
+        &self.addresses
+    }
 }
 
 impl Shape {
     /// The shape of a DCell topology; `None` for other families.
     pub fn new(topology: &Topology) -> Option<Shape> {
-        let TopologySpec::Dcell(DcellSpec { n, k, .. }) = *topology.spec() else {
+        let TopologySpec::Dcell(spec) = topology.spec() else {
             return None;
         };
-        let mut t = vec![u64::from(n)];
-        for level in 1..=k as usize {
-            let below = t[level - 1];
-            t.push(below * (below + 1));
-        }
         Some(Shape {
-            k: k as usize,
-            t,
-            servers: topology.server_count(),
+            addresses: DcellAddresses::new(spec),
             ports: PortTable::new(topology),
         })
-    }
-
-    /// Number of servers.
-    pub fn servers(&self) -> u32 {
-        self.servers
     }
 
     /// The port table.
     pub fn ports(&self) -> &PortTable {
         &self.ports
-    }
-
-    /// The index of the DCell_level that holds a server, counted over the whole network.
-    #[inline]
-    pub fn cell(&self, server: NodeId, level: usize) -> u64 {
-        u64::from(server) / self.t[level]
-    }
-
-    /// The least level whose DCell holds both servers; 0 when they share a mini-switch.
-    #[inline]
-    pub fn common_level(&self, a: NodeId, b: NodeId) -> usize {
-        (0..=self.k)
-            .find(|&level| self.cell(a, level) == self.cell(b, level))
-            .unwrap_or(self.k)
-    }
-
-    /// The link between DCell_{level-1}s `from` and `to` (indices over the whole network) of one DCell_level:
-    /// for i < j server j-1 of sub-DCell i with server i of sub-DCell j. `None` where a partial DCell
-    /// lacks either server. `[dcell §3, BuildDCells]`
-    pub fn bridge(&self, level: usize, from: u64, to: u64) -> Option<Bridge> {
-        let below = self.t[level - 1];
-        let siblings = self.t[level] / below;
-        let (i, j) = (from % siblings, to % siblings);
-        let (near, far) = if i < j {
-            (from * below + j - 1, to * below + i)
-        } else {
-            (from * below + j, to * below + i - 1)
-        };
-        (near.max(far) < u64::from(self.servers)).then_some(Bridge {
-            near: near as NodeId,
-            far: far as NodeId,
-        })
     }
 
     /// The server at the far end of `server`'s cable of a level above 0, if it has one.

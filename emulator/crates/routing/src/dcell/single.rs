@@ -2,9 +2,10 @@
 
 use cubeyard_topology::{NodeId, Topology};
 
+use super::near::NearPaths;
 use super::shape::{Hop, Shape};
 use crate::failures::Failures;
-use crate::path::{DirectedLink, NoPath, Router, ends_alive};
+use crate::path::{DirectedLink, Flow, NoPath, Routed, Router, alone, ends_alive};
 
 /// Appends the hops of DCellRouting from `from` to `to`: the link between the two sub-DCells in which
 /// they first differ, and the same again on both sides of it. At most `2^(k+1) - 1` hops.
@@ -25,9 +26,10 @@ pub fn dcell_routing(shape: &Shape, from: NodeId, to: NodeId, hops: &mut Vec<Hop
         return cross(shape, from, level, bridge.near, bridge.far, hops)
             && dcell_routing(shape, bridge.far, to, hops);
     }
-    let siblings = shape.t[level] / shape.t[level - 1];
+    let siblings = shape.siblings(level);
     let first = here / siblings * siblings;
-    for between in first..first + siblings {
+    let end = first.saturating_add(siblings).min(shape.cells_end(level - 1));
+    for between in first..end {
         if between == here || between == there {
             continue;
         }
@@ -66,12 +68,41 @@ fn cross(shape: &Shape, from: NodeId, level: usize, near: NodeId, far: NodeId, h
 pub struct DcellRouting {
     shape: Shape,
     failures: Failures,
+    near: NearPaths,
 }
 
 impl DcellRouting {
     /// DCellRouting on a DCell; `None` for other families.
     pub fn new(topology: &Topology, failures: Failures) -> Option<DcellRouting> {
-        Shape::new(topology).map(|shape| DcellRouting { shape, failures })
+        Shape::new(topology).map(|shape| DcellRouting {
+            near: NearPaths::new(&shape),
+            shape,
+            failures,
+        })
+    }
+
+    /// Appends the flow's path; what it appended is void where there is none.
+    #[inline]
+    fn append(
+        &self,
+        source: NodeId,
+        destination: NodeId,
+        links: &mut Vec<DirectedLink>,
+    ) -> Result<(), NoPath> {
+        let (shape, failures) = (&self.shape, &self.failures);
+        if !failures.is_empty() {
+            ends_alive(source, destination, failures)?;
+        }
+        let start = links.len();
+        let alive = self.near.append(shape, failures, [source, destination], links);
+        let alive = alive.unwrap_or_else(|| {
+            links.truncate(start);
+            let mut hops = Vec::with_capacity(1 << (shape.k() + 1));
+            let found = dcell_routing(shape, source, destination, &mut hops);
+            shape.push_links(source, &hops, links);
+            found && (failures.is_empty() || shape.path_alive(source, &hops, failures))
+        });
+        if alive { Ok(()) } else { Err(NoPath::NotFound) }
     }
 }
 
@@ -87,25 +118,12 @@ impl Router for DcellRouting {
         _flow: u64,
         path: &mut Vec<DirectedLink>,
     ) -> Result<(), NoPath> {
-        path.clear();
-        ends_alive(source, destination, &self.failures)?;
-        let mut hops = Vec::with_capacity(1 << (self.shape.k + 1));
-        if !dcell_routing(&self.shape, source, destination, &mut hops) {
-            return Err(NoPath::NotFound);
-        }
-        if !self.failures.is_empty() {
-            let mut at = source;
-            for hop in &hops {
-                if !self
-                    .shape
-                    .hop_alive(at, hop.server, usize::from(hop.level), &self.failures)
-                {
-                    return Err(NoPath::NotFound);
-                }
-                at = hop.server;
-            }
-        }
-        self.shape.push_links(source, &hops, path);
-        Ok(())
+        alone(path, |links| self.append(source, destination, links))
+    }
+
+    fn route_batch(&self, flows: &[Flow], routed: &mut Routed) {
+        routed.fill(flows, |flow, links| {
+            self.append(flow.source, flow.destination, links)
+        });
     }
 }

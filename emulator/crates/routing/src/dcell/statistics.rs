@@ -77,7 +77,7 @@ pub fn dfr_statistics(dfr: &Dfr, pairs: u64, seed: u64) -> PathStatistics {
         };
         let other = draws.below(servers - 1);
         let destination = other + u32::from(other >= source);
-        let found: Result<(), NoPath> = dfr.hops(source, destination, &mut hops);
+        let found: Result<(), NoPath> = dfr.hops(source, destination, draws.next_bits(), &mut hops);
         statistics.add(found.is_ok().then_some(hops.len() as u32));
     }
     statistics
@@ -121,12 +121,12 @@ pub fn fail_cells(topology: &Topology, level: usize, ratio: f64, seed: u64, fail
     let Some(shape) = Shape::new(topology) else {
         return;
     };
-    let size = shape.t[level.min(shape.k)] as u32;
-    let mut cells: Vec<u32> = (0..shape.servers().div_ceil(size)).collect();
+    let level = level.min(shape.k());
+    let mut cells = shape.cells(level);
     Draws::new(seed).shuffle(&mut cells);
     let wanted = (cells.len() as f64 * ratio.clamp(0.0, 1.0)).round() as usize;
     for cell in &cells[..wanted] {
-        for server in cell * size..((cell + 1) * size).min(shape.servers()) {
+        for server in shape.servers_of(*cell, level) {
             failures.fail_node(server);
             failures.fail_node(shape.ports().far(server, 0));
         }

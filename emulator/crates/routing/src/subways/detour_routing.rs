@@ -139,7 +139,7 @@ impl Router for DetourRouting {
         let leaving = out[self.racks.rack_of(source)].draw(&mut draws);
         let entering = into[self.racks.rack_of(destination)].draw(&mut draws);
         self.straight.route(source, destination, flow, path)?;
-        // Up one link and down one: by a shared ToR, which nobody leaves for a detour.
+        // Up one link and down one: over a shared ToR, which no detour replaces.
         if path.len() <= 2 || (leaving.is_none() && entering.is_none()) {
             return Ok(());
         }

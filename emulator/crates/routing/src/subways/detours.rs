@@ -270,7 +270,7 @@ fn trace_back(
 }
 
 /// In a group of more than one rack, edge racks that have detours leave the ToRs of racks that cannot detour to
-/// those; where all racks are edge racks nobody withdraws.
+/// those; where all racks are edge racks none withdraws.
 fn withdraw(ring: Loop, group: (usize, usize), plan: &mut DetourPlan) {
     let mut edges = edge_racks(ring, group, true);
     for rack in edge_racks(ring, group, false) {

@@ -1,4 +1,10 @@
-//! Subways: up and down over a server's several ToRs, weights that follow their load, and detours.
+//! Subways: racks whose servers have links to several ToRs. `[subways §4, §6]`
+//!
+//! Inside: racks and their ToRs (`racks`), weights of a rack's ToRs (`weights`), routing by weights (`routing`), detours
+//! around hot racks (`detours`) and routing with them (`detour_routing`).
+//!
+//! Not here: the controllers that set weights and plan detours by the load. Those of the flow engine are in
+//! `cubeyard_sim::controllers`, those that real packets meet in `cubeyard-fabric`; both compute weights with `rebind`.
 
 mod detour_routing;
 mod detours;
@@ -12,7 +18,7 @@ pub use detours::{
 };
 pub use racks::Racks;
 pub use routing::{LinkWeights, SubwaysRouting, TorWeights};
-pub use weights::{LEAST_SHARE, placement_weights, rebind_probabilities};
+pub use weights::{AGGRESSIVENESS, BoundLink, LEAST_SHARE, placement_weights, rebind, rebind_probabilities};
 
 /// The scheme whose weights follow the load.
 pub const ADAPTIVE: &str = "subways-adaptive";

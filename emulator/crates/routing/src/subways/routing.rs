@@ -31,6 +31,16 @@ pub struct LinkWeights {
     pub destination: Vec<f64>,
 }
 
+impl LinkWeights {
+    /// Every link of a server as likely: before any load is known.
+    pub fn equal(topology: &Topology) -> LinkWeights {
+        LinkWeights {
+            source: vec![1.0; topology.links().len()],
+            destination: vec![1.0; topology.links().len()],
+        }
+    }
+}
+
 /// A live link upwards.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Up {

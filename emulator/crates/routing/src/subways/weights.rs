@@ -4,6 +4,54 @@
 /// server that sends nothing over a ToR would never send anything over it again.
 pub const LEAST_SHARE: f64 = 0.01;
 
+/// The text's c: how far one rebinding goes towards even use.
+pub const AGGRESSIVENESS: f64 = 0.5;
+
+/// How much a server's measured split counts beside the split that its weights meant `[ours]`. A few flows cannot be
+/// split as weights say: by the measured split alone, weights that moved no flow would stay where they are. By the weights
+/// alone, flows that fill every link, so that all are used alike, would stay as uneven as they are.
+const MEASURED: f64 = 0.1;
+
+/// One of a server's links, in one direction, when the server rebinds its flows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BoundLink {
+    /// Capacity of its ToR's uplinks, in any one unit.
+    pub tor_capacity: f64,
+    /// The fraction of them in use.
+    pub tor_utilisation: f64,
+    /// The probability with which flows are bound to the link now, relative to the server's others.
+    pub weight: f64,
+    /// What the server's flows carry over it, in the unit of its rate.
+    pub carried: f64,
+    /// The link's rate.
+    pub rate: f64,
+}
+
+/// The probabilities with which a server's flows are bound to its links from now on: rebinding, or placement by
+/// [`placement_weights`] where the server has no flow to rebind.
+pub fn rebind(links: &[BoundLink]) -> Vec<f64> {
+    let column = |of: fn(&BoundLink) -> f64| links.iter().map(of).collect::<Vec<f64>>();
+    let (capacity, utilisation) = (
+        column(|link| link.tor_capacity),
+        column(|link| link.tor_utilisation),
+    );
+    let (carried, rates) = (column(|link| link.carried), column(|link| link.rate));
+    let traffic: f64 = carried.iter().sum();
+    if traffic <= 0.0 {
+        return placement_weights(&capacity, &utilisation);
+    }
+    let meant = normalised(&column(|link| link.weight));
+    let split = meant.iter().zip(&carried);
+    let share: Vec<f64> = split
+        .map(|(meant, carried)| meant + MEASURED * (carried / traffic - meant))
+        .collect();
+    // As fractions of links, so that no link gets more than it carries. Averages may exceed what all links carry together.
+    let used: f64 = share.iter().zip(&rates).map(|(share, rate)| share * rate).sum();
+    let scale = (traffic.min(rates.iter().sum()) / used).max(1.0);
+    let share: Vec<f64> = share.iter().map(|share| share * scale).collect();
+    rebind_probabilities(&capacity, &utilisation, &share, &rates, AGGRESSIVENESS)
+}
+
 /// The probability of placing a new flow on each of a server's ToRs: in proportion to the capacity left,
 /// `B_i (1 - U_i)`. For source ToRs `utilisation` is that of the uplinks, for destination ToRs that of the
 /// links down to them (the text's V and E).

@@ -1,16 +1,26 @@
 //! The aggregation service: one deterministic path, axis after axis, so that packets meet. `[camcube §3.4]`
 
+use cubeyard_topology::address::TorusAddresses;
 use cubeyard_topology::{NodeId, Topology};
 
-use super::shape::{Shape, Ties};
+use super::shape::{Shape, Ties, nearer};
 use crate::failures::Failures;
 use crate::path::{DirectedLink, NoPath, Router, ends_alive};
 use crate::shortest::{Choice, Shortest};
 
-/// The next step of dimension order, x before y before z, always upwards where both ways are equal.
-pub(super) fn dimension_order(shape: &Shape, at: NodeId, to: NodeId) -> Option<(usize, bool)> {
-    (0..3).find_map(|axis| {
-        let nearer = shape.nearer(at, to, axis, Ties::Up);
+/// Axes in the order x, y, z.
+pub const XYZ: [usize; 3] = [0, 1, 2];
+
+/// The next step of dimension order (axis, up) with the axes in this order, always upwards where both ways are equal;
+/// `None` at the end.
+pub fn dimension_order(
+    torus: &TorusAddresses,
+    axes: [usize; 3],
+    at: NodeId,
+    to: NodeId,
+) -> Option<(usize, bool)> {
+    axes.into_iter().find_map(|axis| {
+        let nearer = nearer(torus, at, to, axis, Ties::Up);
         (nearer != [false, false]).then_some((axis, nearer[0]))
     })
 }
@@ -51,7 +61,7 @@ impl Router for DimensionOrder {
         path.clear();
         ends_alive(source, destination, &self.failures)?;
         let mut at = source;
-        while let Some((axis, up)) = dimension_order(&self.shape, at, destination) {
+        while let Some((axis, up)) = dimension_order(&self.shape, XYZ, at, destination) {
             let (next, directed) = self.shape.step(at, axis, up);
             if !self.shape.alive(next, directed, &self.failures) {
                 let mut rest = Vec::new();
@@ -71,12 +81,12 @@ impl Router for DimensionOrder {
 }
 
 /// Packets on every directed link when each server sends one to `root`: with `full` aggregation packets
-/// that meet go on as one, else each goes by itself.
+/// that meet go on as one, else each continues alone.
 pub fn aggregation_loads(shape: &Shape, root: NodeId, full: bool) -> Vec<u32> {
     let mut loads = vec![0; shape.directed_links()];
     for server in 0..shape.servers() {
         let mut at = server;
-        while let Some((axis, up)) = dimension_order(shape, at, root) {
+        while let Some((axis, up)) = dimension_order(shape, XYZ, at, root) {
             let (next, directed) = shape.step(at, axis, up);
             loads[directed as usize] += 1;
             at = next;

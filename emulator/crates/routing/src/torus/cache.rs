@@ -1,16 +1,17 @@
 //! The cache service: a popular object gets copies spread over the torus. `[camcube §3.3]`
 
 use cubeyard_topology::NodeId;
+use cubeyard_topology::address::TorusAddresses;
 
 use super::shape::Shape;
 use crate::random::Draws;
 
 /// The eight secondary replicas: a quarter of each axis up or down from the primary, all combinations.
 /// Each point of the torus is then near one of nine.
-pub fn secondary_replicas(shape: &Shape, primary: NodeId) -> [NodeId; 8] {
+pub fn secondary_replicas(shape: &TorusAddresses, primary: NodeId) -> [NodeId; 8] {
     std::array::from_fn(|corner| {
         (0..3).fold(primary, |at, axis| {
-            let quarter = i64::from(shape.sizes[axis] / 4);
+            let quarter = i64::from(shape.sizes()[axis] / 4);
             shape.moved(
                 at,
                 axis,
@@ -24,10 +25,10 @@ pub fn secondary_replicas(shape: &Shape, primary: NodeId) -> [NodeId; 8] {
     })
 }
 
-/// The replica a lookup goes by: the nearest; the primary if it is among them, else a random one. `None`
+/// The replica that a lookup uses: the nearest; the primary if it is among them, else a random one. `None`
 /// is the primary itself, `Some` an index into `secondaries`.
 pub fn nearest_replica(
-    shape: &Shape,
+    shape: &TorusAddresses,
     from: NodeId,
     primary: NodeId,
     secondaries: &[NodeId; 8],
@@ -46,11 +47,14 @@ pub fn nearest_replica(
 /// Hops of lookups until they hit: `routing_service[h]` and `cache_service[h]` lookups took `h` hops.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheHops {
-    /// Straight to the primary.
+    /// On a random shortest path to the primary, or to a copy that lies on it.
     pub routing_service: Vec<u64>,
     /// By the nearest replica, which on a miss passes the lookup on and keeps a copy.
     pub cache_service: Vec<u64>,
 }
+
+/// Tells the draws of the routing service's paths from those of the lookups.
+const BASE: u64 = 0xB5_E0_CA_C4;
 
 /// Runs `lookups` from uniform servers for keys of a Zipf distribution (`exponent` above 1) among `keys`,
 /// the primaries uniform and the secondaries empty at first. Memory is one byte a key.
@@ -63,8 +67,17 @@ pub fn cache_lookups(shape: &Shape, keys: u32, exponent: f64, lookups: u64, seed
         let key = zipf(keys, exponent, &mut draws);
         let primary = Draws::of(!seed, u64::from(key)).below(shape.servers());
         let straight = shape.distance(from, primary);
-        count(&mut hops.routing_service, straight);
         let secondaries = secondary_replicas(shape, primary);
+        let copies = filled[key as usize];
+        let has_copy = |server| (0..8).any(|index| copies >> index & 1 == 1 && secondaries[index] == server);
+        let met = hops_to_copy(
+            shape,
+            from,
+            primary,
+            has_copy,
+            &mut Draws::of(seed ^ BASE, lookup),
+        );
+        count(&mut hops.routing_service, met);
         let taken = match nearest_replica(shape, from, primary, &secondaries, &mut draws) {
             None => straight,
             Some(index) => {
@@ -81,6 +94,36 @@ pub fn cache_lookups(shape: &Shape, keys: u32, exponent: f64, lookups: u64, seed
         count(&mut hops.cache_service, taken);
     }
     hops
+}
+
+/// Hops of the routing service from `from` until a server that has a copy or is the primary: at each server one of the
+/// links on a shortest path, each axis and each way of half a ring as likely, whichever is free. `[camcube §3.3]`
+fn hops_to_copy(
+    shape: &TorusAddresses,
+    from: NodeId,
+    primary: NodeId,
+    has_copy: impl Fn(NodeId) -> bool,
+    draws: &mut Draws,
+) -> u32 {
+    let mut at = from;
+    let mut taken = 0;
+    while at != primary && !has_copy(at) {
+        let mut steps = [(0, 0); 6];
+        let mut count = 0;
+        for axis in 0..3 {
+            let (up, around) = (shape.offset(at, primary, axis), shape.sizes()[axis]);
+            for (way, length) in [(1, up), (-1, around - up)] {
+                if up > 0 && length == up.min(around - up) {
+                    steps[count] = (axis, way);
+                    count += 1;
+                }
+            }
+        }
+        let (axis, way) = steps[draws.below(count as u32) as usize];
+        at = shape.moved(at, axis, way);
+        taken += 1;
+    }
+    taken
 }
 
 fn count(histogram: &mut Vec<u64>, hops: u32) {

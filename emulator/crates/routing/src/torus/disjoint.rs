@@ -18,21 +18,43 @@ use crate::random::Draws;
 /// first, paths share links.
 pub fn disjoint_paths(shape: &Shape, source: NodeId, destination: NodeId, paths: &mut PathSet) {
     paths.clear();
-    if source == destination {
-        return;
+    for (axis, up) in first_ways(shape, source, destination) {
+        paths.push_with(|links| greedy(shape, source, destination, (axis, up), links));
     }
-    for axis in 0..3 {
-        let size = shape.sizes[axis];
+}
+
+/// The ways (axis, up) by which the link-disjoint paths leave their source, one a path; none where source and
+/// destination are one.
+pub fn first_ways(shape: &Shape, source: NodeId, destination: NodeId) -> impl Iterator<Item = (usize, bool)> {
+    let ways_along = move |axis: usize| {
+        let size = shape.sizes()[axis];
         let ways = match shape.nearer(source, destination, axis, Ties::Up) {
             [false, false] => [size > 1, size > 2],
             nearer => nearer,
         };
-        for (used, up) in ways.into_iter().zip([true, false]) {
-            if used {
-                paths.push_with(|links| greedy(shape, source, destination, axis, up, links));
-            }
-        }
-    }
+        let used = ways.into_iter().zip([true, false]).filter(|(used, _)| *used);
+        used.map(move |(_, up)| (axis, up))
+    };
+    (0..3).filter(move |_| source != destination).flat_map(ways_along)
+}
+
+/// How a packet on one of the link-disjoint paths goes on: it reached `at`, which is not its destination, from the
+/// neighbour `before` along `axis`. The arrival axis comes first, then the others in cyclic order, never back to where
+/// the packet came from; without another way (a ring of two) it does go back.
+pub fn next_way(
+    shape: &Shape,
+    at: NodeId,
+    destination: NodeId,
+    before: NodeId,
+    axis: usize,
+) -> (usize, bool) {
+    let towards = |axis: usize| shape.nearer(at, destination, axis, Ties::Up);
+    let way = (0..3).map(|turn| (axis + turn) % 3).find_map(|axis| {
+        let nearer = towards(axis);
+        let up = nearer[0];
+        (nearer != [false, false] && shape.step(at, axis, up).0 != before).then_some((axis, up))
+    });
+    way.unwrap_or_else(|| (axis, towards(axis)[0]))
 }
 
 /// Follows one path from its first link to the end.
@@ -40,23 +62,15 @@ fn greedy(
     shape: &Shape,
     source: NodeId,
     destination: NodeId,
-    first_axis: usize,
-    first_up: bool,
+    first: (usize, bool),
     links: &mut Vec<DirectedLink>,
 ) {
-    let (mut axis, mut up) = (first_axis, first_up);
+    let (mut axis, mut up) = first;
     let mut before = source;
     let (mut at, directed) = shape.step(source, axis, up);
     links.push(directed);
     while at != destination {
-        // The arrival axis, then the others in cyclic order; never back to where the packet came from.
-        let way = (0..4).map(|turn| (axis + turn) % 3).find_map(|axis| {
-            let nearer = shape.nearer(at, destination, axis, Ties::Up);
-            let up = nearer[0];
-            (nearer != [false, false] && shape.step(at, axis, up).0 != before).then_some((axis, up))
-        });
-        // Without another way (a ring of two) the packet does go back.
-        (axis, up) = way.unwrap_or_else(|| (axis, shape.nearer(at, destination, axis, Ties::Up)[0]));
+        (axis, up) = next_way(shape, at, destination, before, axis);
         let (next, directed) = shape.step(at, axis, up);
         links.push(directed);
         before = at;
@@ -84,7 +98,7 @@ impl DisjointPaths {
     }
 
     fn alive(&self, source: NodeId, path: &[DirectedLink]) -> bool {
-        let ports = self.shape.sizes.iter().map(|size| (size - 1).min(2)).sum::<u32>();
+        let ports = self.shape.degree();
         let mut at = source;
         path.iter().all(|&directed| {
             let next = (0..ports)

@@ -3,47 +3,48 @@
 use cubeyard_topology::NodeId;
 
 use super::shape::Shape;
-use crate::failures::Failures;
 use crate::random::mix;
 
 /// Keys to servers. The paper says "numerically closest", with deterministic ties that spread the load;
 /// ours `[ours]`: the nearest live server by torus distance, ties to the highest hash of key and server
 /// (rendezvous hashing), so that a failure moves no other server's keys.
+///
+/// The caller says which servers live: by the failures of a prediction, or by what a server's link state shows.
 #[derive(Clone, Debug)]
-pub struct KeyMap<'a> {
-    shape: &'a Shape,
-    failures: &'a Failures,
+pub struct KeyMap {
     /// Every offset as a server seen from server 0, nearest first.
     offsets: Vec<(u32, NodeId)>,
 }
 
-impl<'a> KeyMap<'a> {
-    /// The map of a torus under failures; takes 8 bytes a server.
-    pub fn new(shape: &'a Shape, failures: &'a Failures) -> KeyMap<'a> {
+impl KeyMap {
+    /// The map of a torus; takes 8 bytes a server.
+    pub fn new(shape: &Shape) -> KeyMap {
         let mut offsets: Vec<(u32, NodeId)> = (0..shape.servers())
             .map(|server| (shape.distance(0, server), server))
             .collect();
         offsets.sort_unstable();
-        KeyMap {
-            shape,
-            failures,
-            offsets,
-        }
+        KeyMap { offsets }
     }
 
-    /// The live server that answers for `key`, whose coordinate is that of server `home`; `None` when all
-    /// have failed.
-    pub fn server_of(&self, key: u64, home: NodeId) -> Option<NodeId> {
+    /// The live server that answers for `key`, whose coordinate is that of server `home`; `None` where none lives.
+    /// `shape` is the torus that the map was made for.
+    pub fn server_of(
+        &self,
+        shape: &Shape,
+        key: u64,
+        home: NodeId,
+        alive: impl Fn(NodeId) -> bool,
+    ) -> Option<NodeId> {
         let mut best: Option<(u32, u64, NodeId)> = None;
         for &(distance, offset) in &self.offsets {
             if best.is_some_and(|(found, ..)| distance > found) {
                 break;
             }
             let server = (0..3).fold(home, |at, axis| {
-                let by = self.shape.coordinate(offset, axis);
-                self.shape.moved(at, axis, i64::from(by))
+                let by = shape.coordinate(offset, axis);
+                shape.moved(at, axis, i64::from(by))
             });
-            if self.failures.node_failed(server) {
+            if !alive(server) {
                 continue;
             }
             let hash = mix(key ^ mix(u64::from(server)));

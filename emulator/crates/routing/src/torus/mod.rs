@@ -1,4 +1,9 @@
-//! CamCube's torus: the routing service, and the four services that route for themselves. `[camcube §3]`
+//! CamCube's torus: the routing service and the services with routing of their own. `[camcube §2.1.2, §3]`
+//!
+//! Inside: coordinates over a port table (`shape`), the multipath routing service (`multipath`, its walk in `steps`), disjoint paths for TCP/IP
+//! (`disjoint`), trees for distribution and aggregation (`tree`, `aggregation`), keys (`keys`) and cache replicas (`cache`).
+//!
+//! Not here: how many packets each service sends; that is in the figures of `cubeyard-sim`.
 
 mod aggregation;
 mod cache;
@@ -6,11 +11,12 @@ mod disjoint;
 mod keys;
 mod multipath;
 mod shape;
+mod steps;
 mod tree;
 
-pub use aggregation::{DimensionOrder, LinkStress, aggregation_loads, link_stress};
+pub use aggregation::{DimensionOrder, LinkStress, XYZ, aggregation_loads, dimension_order, link_stress};
 pub use cache::{CacheHops, cache_lookups, nearest_replica, secondary_replicas};
-pub use disjoint::{DisjointPaths, disjoint_paths};
+pub use disjoint::{DisjointPaths, disjoint_paths, first_ways, next_way};
 pub use keys::KeyMap;
 pub use multipath::{Multipath, Saturated, routing_service_loads, saturated_flow};
 pub use shape::{Shape, Ties};

@@ -3,8 +3,9 @@
 use cubeyard_topology::{NodeId, Topology};
 
 use super::shape::{Shape, Ties};
+use super::steps::Steps;
 use crate::failures::Failures;
-use crate::path::{DirectedLink, NoPath, Router};
+use crate::path::{DirectedLink, Flow, NoPath, Routed, Router};
 use crate::random::Draws;
 use crate::shortest::{Choice, Shortest};
 
@@ -12,8 +13,7 @@ use crate::shortest::{Choice, Shortest};
 /// is chance to a flow.
 #[derive(Debug)]
 pub struct Multipath {
-    shape: Shape,
-    ties: Ties,
+    steps: Steps,
     /// Link state, where something has failed.
     around: Option<Shortest>,
 }
@@ -28,7 +28,8 @@ impl Multipath {
     pub fn with_ties(topology: &Topology, failures: Failures, ties: Ties) -> Option<Multipath> {
         let shape = Shape::new(topology)?;
         let around = (!failures.is_empty()).then(|| Shortest::new(topology, failures, Choice::Equal));
-        Some(Multipath { shape, ties, around })
+        let steps = Steps::new(&shape, ties);
+        Some(Multipath { steps, around })
     }
 }
 
@@ -48,16 +49,24 @@ impl Router for Multipath {
             return around.route(source, destination, flow, path);
         }
         path.clear();
-        let mut draws = Draws::new(flow);
-        let mut at = source;
-        while at != destination {
-            let (ways, count) = ways_nearer(&self.shape, at, destination, self.ties);
-            let (axis, up) = ways[draws.below(count as u32) as usize];
-            let (next, directed) = self.shape.step(at, axis, up);
-            path.push(directed);
-            at = next;
-        }
+        self.steps
+            .append(source, destination, &mut Draws::new(flow), path);
         Ok(())
+    }
+
+    fn route_batch(&self, flows: &[Flow], routed: &mut Routed) {
+        let mut around = Vec::new();
+        routed.fill(flows, |flow, links| {
+            let Some(shortest) = &self.around else {
+                let mut draws = Draws::new(flow.seed);
+                self.steps
+                    .append(flow.source, flow.destination, &mut draws, links);
+                return Ok(());
+            };
+            shortest.route(flow.source, flow.destination, flow.seed, &mut around)?;
+            links.extend_from_slice(&around);
+            Ok(())
+        });
     }
 }
 

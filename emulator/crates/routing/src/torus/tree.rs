@@ -1,6 +1,7 @@
 //! The VM distribution service: a multicast tree grown by join packets. `[camcube §3.2, Fig. 7]`
 
 use cubeyard_topology::NodeId;
+use cubeyard_topology::address::TorusAddresses;
 
 use super::shape::Shape;
 use crate::failures::BitSet;
@@ -44,7 +45,7 @@ pub fn join_tree(
 /// own level is never taken and `min_axis` can stay unset; it belongs after the loop. The level is the
 /// exponent of 2 in the distance, which for edges that are powers of two is what the loop counts, and
 /// serves an edge of 20 too.
-pub fn join_by_corners(shape: &Shape, at: NodeId, root: NodeId) -> (usize, bool) {
+pub fn join_by_corners(shape: &TorusAddresses, at: NodeId, root: NodeId) -> (usize, bool) {
     let axis = (0..3)
         .filter(|&axis| shape.axis_distance(at, root, axis) > 0)
         .min_by_key(|&axis| shape.axis_distance(at, root, axis).trailing_zeros())

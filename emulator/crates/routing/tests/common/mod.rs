@@ -56,6 +56,8 @@ pub fn any_topology() -> impl Strategy<Value = Topology> {
         Just(r#"{"family":"fat_tree","ports":6,"layers":1}"#),
         Just(r#"{"family":"tree","edge_ports":4,"servers":14}"#),
         Just(r#"{"family":"tree","edge_ports":2,"root_ports":2,"servers":9}"#),
+        Just(r#"{"family":"leaf_spine","leaves":4,"spines":3,"servers_per_leaf":4}"#),
+        Just(r#"{"family":"leaf_spine","leaves":3,"spines":2,"servers_per_leaf":3,"uplinks_per_spine":2,"server_gbps":25}"#),
         Just(r#"{"family":"subways","type":0,"p":2,"q":4,"l":4,"clusters":2}"#),
         Just(r#"{"family":"subways","type":1,"p":2,"q":4,"l":5,"clusters":3}"#),
         Just(r#"{"family":"subways","type":2,"p":3,"q":6,"l":6,"c":2,"clusters":4,"cluster_gbps":[10,25,10,25]}"#),

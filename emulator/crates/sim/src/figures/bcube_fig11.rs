@@ -6,13 +6,14 @@ use serde_json::json;
 
 use super::testbed::{GIGABITS_A_GB, run};
 use super::{Axes, Context, Outcome, Row, Series, built};
+use crate::flow::PredictError;
 use crate::flows::{Flows, Pattern};
 use crate::fluid::Completion;
-use crate::predict::PredictError;
+use crate::paths::Paths;
 use crate::scheme::Scheme;
 
 /// What every server sends in all, in GB.
-const GIGABYTES: f64 = 10.0;
+pub(super) const GIGABYTES: f64 = 10.0;
 
 /// An all-to-all in which every server sends `gigabytes`, an equal part to each other server.
 pub(super) fn all_to_all(
@@ -22,17 +23,21 @@ pub(super) fn all_to_all(
     gigabytes: f64,
     seed: u64,
 ) -> Result<Completion, PredictError> {
-    let servers = topology.server_count();
-    let flows = Flows::new((0..servers).collect(), Pattern::AllToAll);
-    let directed_links = topology.links().len() * 2;
+    let paths = all_to_all_paths(context, topology, routing, seed)?;
+    let each = gigabytes / f64::from(topology.server_count() - 1);
+    run(context, &paths, each, topology.links().len() * 2)
+}
+
+/// The path from every server to every other one.
+pub(super) fn all_to_all_paths(
+    context: &Context<'_>,
+    topology: &Topology,
+    routing: &str,
+    seed: u64,
+) -> Result<Paths, PredictError> {
+    let flows = Flows::new((0..topology.server_count()).collect(), Pattern::AllToAll);
     let scheme = Scheme::new(Some(routing), topology, Failures::none(topology))?;
-    let paths = scheme.route(&flows, seed, context.progress)?;
-    run(
-        context,
-        &paths,
-        gigabytes / f64::from(servers - 1),
-        directed_links,
-    )
+    Ok(scheme.route(&flows, seed, context.progress)?)
 }
 
 /// When it is over, for each seed.
@@ -41,7 +46,8 @@ pub(super) fn all_to_all_secs(
     topology: &Topology,
     routing: &str,
 ) -> Result<Vec<f64>, PredictError> {
-    (0..context.seeds)
+    context
+        .seeds()
         .map(|seed| Ok(all_to_all(context, topology, routing, GIGABYTES, seed)?.makespan_secs()))
         .collect()
 }
@@ -71,26 +77,26 @@ pub(super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
     Ok(Outcome {
         rows: vec![
             Row::printed("BCube is over", "s", 114.0, 1.0, 0.0)
-                .within(0.3)
+                .of_packets()
                 .because(by_choice)
                 .over_seeds(&secs),
             Row::printed("BCube is over, one shortest path each", "s", 114.0, 1.0, best.makespan_secs())
-                .within(0.3)
+                .of_packets()
                 .because("the testbed's 626 Mb/s on each link implies 1.67 hops on average; shortest paths have 1.6 and use all links alike"),
             Row::printed("BCube is over, each connection probing as it starts", "s", 114.0, 1.0, 0.0)
-                .within(0.3)
+                .of_packets()
                 .because(by_choice)
                 .over_seeds(&all_to_all_secs(context, &bcube, "bsr-greedy")?),
             Row::printed("BCube, each server", "Mb/s", 750.0, 1.0, 0.0)
-                .within(0.4)
+                .of_packets()
                 .because(by_choice)
                 .over_seeds(&secs.iter().map(|&secs| rate(secs)).collect::<Vec<f64>>()),
-            Row::printed("the tree is over", "s", 332.0, 1.0, tree_secs).within(0.2).because(ideal),
+            Row::printed("the tree is over", "s", 332.0, 1.0, tree_secs).of_packets().because(ideal),
             Row::printed("the tree, each server", "Mb/s", 260.0, 1.0, rate(tree_secs))
-                .within(0.25)
+                .of_packets()
                 .because(ideal),
             Row::printed("the tree's connections within a switch are over", "s", 39.0, 1.0, local_secs)
-                .within(0.2)
+                .of_packets()
                 .because("in an ideal fluid they take all that the connections over the root leave, at once"),
         ],
         series: vec![

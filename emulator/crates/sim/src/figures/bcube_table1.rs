@@ -6,8 +6,8 @@ use cubeyard_topology::Topology;
 use serde_json::json;
 
 use super::{Context, Outcome, Row, built, setup};
+use crate::flow::{PredictError, aggregate_bottleneck};
 use crate::flows::{Flows, Pattern};
-use crate::predict::{PredictError, aggregate_bottleneck};
 use crate::scheme::Scheme;
 
 fn abt(context: &Context<'_>, topology: &Topology, routing: &str) -> Result<f64, PredictError> {
@@ -20,6 +20,37 @@ fn abt(context: &Context<'_>, topology: &Topology, routing: &str) -> Result<f64,
 
 fn wires(topology: &Topology) -> f64 {
     topology.links().len() as f64
+}
+
+/// The cells of one-to-x traffic in the columns of the other structures: times a tree's rate.
+fn one_to_x(single: &[(&str, &Topology)], dcell: &Topology) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (name, topology) in single {
+        let paths = topology.metrics().disjoint_paths.value;
+        rows.push(Row::printed(format!("{name}: one-to-one"), "x", 1.0, 1e-9, paths));
+        // Whatever it sends to whom, a server sends no more than its ports carry.
+        let ports = f64::from(topology.server_ports());
+        for what in ["one-to-several", "one-to-all"] {
+            rows.push(Row::printed(format!("{name}: {what}"), "x", 1.0, 1e-9, ports));
+        }
+    }
+    let levels = 3.0;
+    let paths = dcell.metrics().disjoint_paths.value;
+    rows.push(Row::printed(
+        "DCell(4,2): one-to-one, k'+1",
+        "x",
+        levels,
+        1e-9,
+        paths,
+    ));
+    let ports = f64::from(dcell.server_ports());
+    rows.push(Row::at_most(
+        "DCell(4,2): one-to-all, at most k'+1",
+        "x",
+        levels,
+        ports,
+    ));
+    rows
 }
 
 pub(super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
@@ -41,18 +72,16 @@ pub(super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
     let partial_servers = f64::from(partial.server_count());
     let whole = |value: f64| value.round();
     let dcell_bound = dcell_servers / 4.0;
-    let rows = vec![
+    let mut rows = one_to_x(&[("Tree", &tree), ("Fat-tree", &fat_tree)], &dcell);
+    rows.extend([
         Row::printed("BCube(8,2): one-to-one, k+1", "x", 3.0, 1e-9, in_parallel),
         Row::printed("BCube(8,2): one-to-several, k+1", "x", 3.0, 1e-9, neighbours),
         Row::printed("BCube(8,2): one-to-all, k+1", "x", 3.0, 1e-9, trees),
         Row::printed("Tree of 8-port switches, 64 servers: ABT, n", "links", n, 1e-9, abt(context, &tree, "tree")?)
-            .within(0.15)
             .because("n counts the root's links only; flows within one switch, which do not cross it, come on top: n(N-1)/(N-n) = 9"),
         Row::printed("Fat-tree of 8-port switches, 128 servers: ABT, N", "links", fat_servers, 1e-9, abt(context, &fat_tree, "fat-tree")?)
-            .band(fat_servers * 0.5, fat_servers)
             .because("N needs flows spread evenly; a random up-path for each is uneven in so small a network"),
-        Row::printed("DCell(4,2), 420 servers: ABT, N/2^k'", "links", dcell_bound, 1e-9, abt(context, &dcell, "dcell")?)
-            .band(dcell_bound, dcell_bound * 2.0)
+        Row::at_least("DCell(4,2), 420 servers: ABT, N/2^k'", "links", dcell_bound, abt(context, &dcell, "dcell")?)
             .because("N/2^k' is a lower bound, for complete DCells"),
         Row::printed(
             "BCube(8,2): ABT, n(N-1)/(n-1)",
@@ -84,9 +113,8 @@ pub(super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
             1e-9,
             wires(&partial),
         )
-        .within(0.1)
         .because("the formula is of complete BCubes: a partial one keeps all four ports of every server, 8,192 wires"),
-    ];
+    ]);
     Ok(Outcome {
         rows,
         choices: vec![

@@ -2,7 +2,7 @@
 
 use super::bcube_packaging::paper_plan;
 use super::{Context, Outcome, Row};
-use crate::predict::PredictError;
+use crate::flow::PredictError;
 
 /// Name, spec, printed: switch, NIC and total cost (k$), switch, NIC and total power (kW), wires.
 const PRINTED: [(&str, &str, [&str; 7]); 4] = [

@@ -5,8 +5,8 @@ use cubeyard_routing::shortest::{Choice, Shortest};
 use serde_json::json;
 
 use super::{Context, Outcome, Row, built};
+use crate::flow::PredictError;
 use crate::flows::{Flows, Pattern};
-use crate::predict::PredictError;
 use crate::scheme::Scheme;
 
 const BOUND: &str = "the paper gives a bound";
@@ -36,27 +36,23 @@ pub(super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
             .unwrap_or(0);
         let bound = 2.0 * log - 1.0;
         rows.push(
-            Row::printed(
+            Row::at_most(
                 name("diameter, below 2 log_n N - 1"),
                 "hops",
                 bound,
-                1e-9,
                 f64::from(diameter),
             )
-            .band(0.0, bound)
             .because(BOUND),
         );
         let bisection = dcell.metrics().bisection.value;
         let least = f64::from(servers) / (4.0 * log);
         rows.push(
-            Row::printed(
+            Row::at_least(
                 name("bisection width, above N / (4 log_n N)"),
                 "links",
                 least,
-                1e-9,
                 bisection,
             )
-            .band(least, f64::from(servers) * f64::from(servers))
             .because(BOUND),
         );
         let flows = Flows::new((0..servers).collect(), Pattern::AllToAll);
@@ -70,25 +66,21 @@ pub(super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
         let most = both.iter().copied().max().unwrap_or(0);
         let bound = f64::from(servers) * log;
         rows.push(
-            Row::printed(
+            Row::at_most(
                 name("bottleneck degree, below N log_n N"),
                 "flows",
                 bound,
-                1e-9,
                 f64::from(load.most()),
             )
-            .band(0.0, bound)
             .because(BOUND),
         );
         rows.push(
-            Row::printed(
+            Row::at_most(
                 name("bottleneck degree, both directions of a link"),
                 "flows",
                 bound,
-                1e-9,
                 f64::from(most),
             )
-            .band(0.0, bound)
             .because("the paper's bound is for one direction where links are full duplex"),
         );
     }

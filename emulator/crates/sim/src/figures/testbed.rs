@@ -3,9 +3,9 @@
 use cubeyard_routing::DirectedLink;
 
 use super::Context;
+use crate::flow::PredictError;
 use crate::fluid::{self, Completion};
 use crate::paths::Paths;
-use crate::predict::PredictError;
 
 /// Gigabits in a GB of 2^30 bytes.
 pub(super) const GIGABITS_A_GB: f64 = 8.0 * 1.073_741_824;

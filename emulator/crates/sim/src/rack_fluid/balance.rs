@@ -1,11 +1,8 @@
 //! How a rack's traffic divides among its ways to the backbone, and how it moves on. `[subways §5.2]`
 
-use cubeyard_routing::subways::{LEAST_SHARE, rebind_probabilities};
+use cubeyard_routing::subways::{AGGRESSIVENESS, LEAST_SHARE, rebind_probabilities};
 
 use super::network::{RackNetwork, Way};
-
-/// The text's c.
-const AGGRESSIVENESS: f64 = 0.5;
 
 /// One way between a rack and the backbone.
 #[derive(Clone, Debug, PartialEq)]

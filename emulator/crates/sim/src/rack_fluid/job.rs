@@ -16,7 +16,7 @@ const OVER_SHARE: f64 = 1e-9;
 /// How flows are spread over ToRs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Balance {
-    /// By the rates of a server's links, and so for good. `[subways §4.2, §4.3]`
+    /// By the rates of a server's links, and so constant. `[subways §4.2, §4.3]`
     Static,
     /// Rebound every period by the ToRs' load. `[subways §5.2]`
     Adaptive,
@@ -276,7 +276,7 @@ impl<'a> Job<'a> {
         self.move_flows();
     }
 
-    /// Places the flows on the backbone anew; what is left of a demand is spread evenly over its flows.
+    /// Places the flows on the backbone again; what is left of a demand is spread evenly over its flows.
     fn move_flows(&mut self) {
         let mut open = vec![(0.0, 0.0); self.demands.len()];
         self.parts.retain(|part| {

@@ -9,12 +9,13 @@ use super::Family;
 use super::common::{
     GIGABIT, NamedLink, power, read_digits, read_switch, too_large, utilisation, write_digits,
 };
+use crate::address::BcubeAddresses;
 use crate::describe::{Description, Parameter};
 use crate::finding::Finding;
 use crate::graph::{Links, NodeId};
-use crate::metrics::{Metric, StructureMetrics};
-use crate::spec::{BcubeSpec, MAX_LINKS};
-use crate::topology::{SwitchTier, Topology};
+use crate::metrics::{Metric, PathMeasure, StructureMetrics};
+use crate::spec::{BcubeSpec, MAX_LINKS, TopologySpec};
+use crate::topology::{Picture, SwitchTier, Topology};
 
 pub(crate) const DESCRIPTION: Description = Description {
     family: "bcube",
@@ -43,6 +44,7 @@ pub(crate) const DESCRIPTION: Description = Description {
         ("The paper's testbed, 16 servers", r#"{"family":"bcube","n":4,"k":1}"#),
         ("48-port switches, 2,304 servers", r#"{"family":"bcube","n":48,"k":1}"#),
     ],
+    read: |parameters| serde_json::from_value(parameters).map(TopologySpec::Bcube),
 };
 
 pub(crate) fn validate(spec: &BcubeSpec) -> Vec<Finding> {
@@ -156,62 +158,31 @@ pub(crate) fn title(spec: &BcubeSpec) -> String {
     )
 }
 
-/// Addressing of a valid BCube.
+/// A valid BCube.
 #[derive(Clone, Debug)]
 pub(crate) struct Bcube {
     n: u32,
     k: u32,
     servers: u32,
-    /// `n^k`: servers of a BCube_{k-1}, and switches of level k.
-    group: u32,
+    addresses: BcubeAddresses,
     /// BCube_{k-1}s in use; the radix of the top digit.
     groups: u32,
 }
 
 impl Bcube {
     pub fn new(spec: &BcubeSpec) -> Bcube {
-        let (n, k) = (spec.n, spec.k);
-        let group = n.pow(k);
-        let servers = spec.servers.unwrap_or_else(|| n.pow(k + 1));
+        let addresses = BcubeAddresses::new(spec);
         Bcube {
-            n,
-            k,
-            servers,
-            group,
-            groups: servers / group,
+            n: spec.n,
+            k: spec.k,
+            servers: addresses.servers(),
+            groups: addresses.radix(spec.k as usize),
+            addresses,
         }
     }
 
     fn complete(&self) -> bool {
         self.groups == self.n
-    }
-
-    /// Switches of one level: below the top only those of the BCube_{k-1}s in use.
-    fn switches_at(&self, level: u32) -> u32 {
-        if level == self.k {
-            self.group
-        } else {
-            self.servers / self.n
-        }
-    }
-
-    fn first_switch(&self, level: u32) -> NodeId {
-        self.servers + level * (self.servers / self.n.max(1)) * u32::from(self.k > 0)
-    }
-
-    /// Level and index of a switch.
-    fn switch(&self, node: NodeId) -> (u32, u32) {
-        let offset = node - self.servers;
-        if self.k == 0 {
-            return (0, offset);
-        }
-        let below = self.servers / self.n;
-        let level = (offset / below).min(self.k);
-        (level, offset - level * below)
-    }
-
-    fn radix(&self, digit: u32) -> u32 {
-        if digit == self.k { self.groups } else { self.n }
     }
 
     fn dotted(&self) -> bool {
@@ -249,8 +220,8 @@ impl Family for Bcube {
             .map(|level| SwitchTier {
                 level: level as u8,
                 role: "mini-switch",
-                first: self.first_switch(level),
-                count: self.switches_at(level),
+                first: self.addresses.first_switch(level),
+                count: self.addresses.switches_at(level),
                 ports: self.n,
                 port_rate_bits_per_sec: GIGABIT,
                 uplink_ports: 0,
@@ -273,18 +244,13 @@ impl Family for Bcube {
     }
 
     fn wire(&self, links: &mut Links) {
-        let mut below = 1;
         for level in 0..=self.k {
-            let first = self.first_switch(level);
+            let (first, at) = (self.addresses.first_switch(level), level as usize);
             for server in 0..self.servers {
                 // [bcube §3.1] port i of <l, s_{k-1} … s_0> goes to server s_{k-1} … s_l i s_{l-1} … s_0.
-                let rest = server / below;
-                let (high, digit) = (rest / self.n, rest % self.n);
-                let switch = first + high * below + server % below;
+                let switch = first + self.addresses.switch_index(server, at);
+                let digit = self.addresses.digit(server, at);
                 links.push((server, level as u16), (switch, digit as u16), level as u8, 0);
-            }
-            if level < self.k {
-                below *= self.n;
             }
         }
     }
@@ -293,7 +259,7 @@ impl Family for Bcube {
         if node < self.servers {
             write_digits(out, self.digits_of(node, self.k + 1), self.dotted());
         } else {
-            let (level, index) = self.switch(node);
+            let (level, index) = self.addresses.switch(node);
             out.push('<');
             write_digits(out, [level], true);
             out.push(',');
@@ -306,35 +272,59 @@ impl Family for Bcube {
         if let Some((level, label)) = read_switch(name) {
             let digits = read_digits(label, self.dotted())?;
             let index = self.number(&digits)?;
-            return (level <= self.k && digits.len() == self.k as usize && index < self.switches_at(level))
-                .then(|| self.first_switch(level) + index);
+            return (level <= self.k
+                && digits.len() == self.k as usize
+                && index < self.addresses.switches_at(level))
+            .then(|| self.addresses.first_switch(level) + index);
         }
         let digits = read_digits(name, self.dotted())?;
         let server = self.number(&digits)?;
         (digits.len() == self.k as usize + 1 && server < self.servers).then_some(server)
     }
 
+    fn picture(&self) -> Picture {
+        Picture::Rows
+    }
+
     fn digits(&self, node: NodeId) -> Vec<u32> {
         if node < self.servers {
             self.digits_of(node, self.k + 1).collect()
         } else {
-            let (level, index) = self.switch(node);
+            let (level, index) = self.addresses.switch(node);
             std::iter::once(level)
                 .chain(self.digits_of(index, self.k))
                 .collect()
         }
     }
 
+    fn smaller_structures(&self) -> Option<u32> {
+        Some(self.k)
+    }
+
+    fn structure_around(&self, server: NodeId, level: u32) -> Vec<NodeId> {
+        // Ids count the addresses in order, so a BCube_level is a run of ids; a partial BCube ends within one. [bcube §3.1]
+        if level >= self.k {
+            return (0..self.servers).collect();
+        }
+        let size = self.n.pow(level + 1);
+        let first = server / size * size;
+        (first..(first + size).min(self.servers)).collect()
+    }
+
     fn expected_degree(&self, node: NodeId) -> u32 {
         if node < self.servers {
             self.k + 1
         } else {
-            self.radix(self.switch(node).0)
+            self.addresses.radix(self.addresses.switch(node).0 as usize)
         }
     }
 
     fn relays(&self) -> bool {
         true
+    }
+
+    fn path_measure(&self) -> PathMeasure {
+        PathMeasure::Hops { links_each: 2 }
     }
 
     fn transitive(&self) -> bool {

@@ -14,8 +14,8 @@ use super::common::{
 use crate::describe::{Description, Parameter};
 use crate::finding::Finding;
 use crate::graph::{Links, NodeId};
-use crate::metrics::{Metric, StructureMetrics};
-use crate::spec::{FatTreeSpec, MAX_LINKS};
+use crate::metrics::{Metric, PathMeasure, StructureMetrics};
+use crate::spec::{FatTreeSpec, MAX_LINKS, TopologySpec};
 use crate::topology::{SwitchTier, Topology};
 
 pub(crate) const DESCRIPTION: Description = Description {
@@ -46,6 +46,7 @@ pub(crate) const DESCRIPTION: Description = Description {
         ("Classic three layers of 48 ports, 27,648 servers", r#"{"family":"fat_tree","ports":48,"layers":3}"#),
         ("Two layers (leaf and spine) of 32 ports, 512 servers", r#"{"family":"fat_tree","ports":32,"layers":2}"#),
     ],
+    read: |parameters| serde_json::from_value(parameters).map(TopologySpec::FatTree),
 };
 
 fn full_size(spec: &FatTreeSpec) -> u128 {
@@ -402,6 +403,10 @@ impl Family for FatTree {
 
     fn relays(&self) -> bool {
         false
+    }
+
+    fn path_measure(&self) -> PathMeasure {
+        PathMeasure::Links
     }
 
     fn transitive(&self) -> bool {

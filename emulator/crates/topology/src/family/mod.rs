@@ -1,24 +1,30 @@
-//! The families. Each file holds a family's description, validation, addresses, wiring, closed
-//! forms and the rule its certificate checks; this one holds what they have in common.
+//! The families of structures.
+//!
+//! Each file holds one family: its description (parameters, limits, presets), validation, names, wiring, closed forms and
+//! the rule that its certificate checks. All answer the trait [`Family`]: what another crate needs to know of a family is a
+//! method there, so that a new family does not compile until it answers. `common` has what they share.
+//!
+//! The rule that the certificate checks is derived from names alone, not from the code that wires.
+//!
+//! Not here: arithmetic on addresses that routing needs too (`address/`), layout policies and routing schemes.
 
 mod bcube;
 mod common;
 mod dcell;
 mod fat_tree;
+mod leaf_spine;
 mod subways;
 mod torus3d;
 mod tree;
 
 pub(crate) use common::NamedLink;
 
-use serde_json::Value;
-
 use crate::describe::Description;
 use crate::finding::Finding;
 use crate::graph::{Links, NodeId};
-use crate::metrics::{Metric, StructureMetrics};
+use crate::metrics::{Metric, PathMeasure, StructureMetrics};
 use crate::spec::TopologySpec;
-use crate::topology::{SwitchTier, Topology};
+use crate::topology::{Picture, SwitchTier, Topology};
 
 /// What every family answers. `links_at_level`, `expected_degree` and `obeys` are derived
 /// independently of `wire`: the certificate compares them.
@@ -35,8 +41,22 @@ pub(crate) trait Family {
     /// The node a name stands for; may accept spellings that are not canonical.
     fn node_by_name(&self, name: &str) -> Option<NodeId>;
     fn digits(&self, node: NodeId) -> Vec<u32>;
+    /// How a diagram arranges nodes by their digits.
+    fn picture(&self) -> Picture {
+        Picture::Tiers
+    }
     fn server_port_name(&self, port: u16) -> String {
         format!("eth{port}")
+    }
+    /// The highest level of the structures of the same kind that this one is made of, itself included; `None` for a
+    /// family that is not made of smaller ones.
+    fn smaller_structures(&self) -> Option<u32> {
+        None
+    }
+    /// The servers of the structure with levels 0 to `level` that holds this server; all from the family's own k on,
+    /// and for a family without smaller structures.
+    fn structure_around(&self, _server: NodeId, _level: u32) -> Vec<NodeId> {
+        (0..self.server_count()).collect()
     }
     /// Number of link ends at a node, in closed form.
     fn expected_degree(&self, node: NodeId) -> u32;
@@ -46,6 +66,8 @@ pub(crate) trait Family {
     }
     /// Whether servers forward for others.
     fn relays(&self) -> bool;
+    /// How the family's paper counts the length of a path.
+    fn path_measure(&self) -> PathMeasure;
     /// Whether all servers look alike, so that one search gives the diameter.
     fn transitive(&self) -> bool;
     /// The wiring rule in words.
@@ -65,6 +87,7 @@ pub(crate) const DESCRIPTIONS: &[&Description] = &[
     &subways::DESCRIPTION,
     &fat_tree::DESCRIPTION,
     &tree::DESCRIPTION,
+    &leaf_spine::DESCRIPTION,
 ];
 
 pub(crate) fn description(family: &str) -> Option<&'static Description> {
@@ -72,19 +95,6 @@ pub(crate) fn description(family: &str) -> Option<&'static Description> {
         .iter()
         .copied()
         .find(|description| description.family == family)
-}
-
-/// Reads the parameters of a family; types and ranges have been checked.
-pub(crate) fn parse(family: &str, parameters: Value) -> Result<TopologySpec, serde_json::Error> {
-    use serde_json::from_value;
-    Ok(match family {
-        "bcube" => TopologySpec::Bcube(from_value(parameters)?),
-        "dcell" => TopologySpec::Dcell(from_value(parameters)?),
-        "torus3d" => TopologySpec::Torus3d(from_value(parameters)?),
-        "subways" => TopologySpec::Subways(from_value(parameters)?),
-        "fat_tree" => TopologySpec::FatTree(from_value(parameters)?),
-        _ => TopologySpec::Tree(from_value(parameters)?),
-    })
 }
 
 /// Checks that the parameters fit together; each is in range.
@@ -95,6 +105,7 @@ pub(crate) fn validate(spec: &TopologySpec) -> Vec<Finding> {
         TopologySpec::Torus3d(spec) => torus3d::validate(spec),
         TopologySpec::FatTree(spec) => fat_tree::validate(spec),
         TopologySpec::Tree(spec) => tree::validate(spec),
+        TopologySpec::LeafSpine(spec) => leaf_spine::validate(spec),
         TopologySpec::Subways(spec) => subways::validate(spec),
     }
 }
@@ -107,7 +118,7 @@ pub(crate) fn resolve(spec: &TopologySpec) -> TopologySpec {
         TopologySpec::FatTree(spec) => TopologySpec::FatTree(fat_tree::resolve(spec)),
         TopologySpec::Tree(spec) => TopologySpec::Tree(tree::resolve(spec)),
         TopologySpec::Subways(spec) => TopologySpec::Subways(subways::resolve(spec)),
-        TopologySpec::Torus3d(_) => spec.clone(),
+        TopologySpec::Torus3d(_) | TopologySpec::LeafSpine(_) => spec.clone(),
     }
 }
 
@@ -119,6 +130,7 @@ pub(crate) fn title(spec: &TopologySpec) -> String {
         TopologySpec::Torus3d(spec) => torus3d::title(spec),
         TopologySpec::FatTree(spec) => fat_tree::title(spec),
         TopologySpec::Tree(spec) => tree::title(spec),
+        TopologySpec::LeafSpine(spec) => leaf_spine::title(spec),
         TopologySpec::Subways(spec) => subways::title(spec),
     }
 }
@@ -131,6 +143,7 @@ pub(crate) enum Shape {
     Torus3d(torus3d::Torus3d),
     FatTree(fat_tree::FatTree),
     Tree(tree::Tree),
+    LeafSpine(leaf_spine::LeafSpine),
     Subways(subways::Subways),
 }
 
@@ -142,6 +155,7 @@ impl Shape {
             TopologySpec::Torus3d(spec) => Shape::Torus3d(torus3d::Torus3d::new(spec)),
             TopologySpec::FatTree(spec) => Shape::FatTree(fat_tree::FatTree::new(spec)),
             TopologySpec::Tree(spec) => Shape::Tree(tree::Tree::new(spec)),
+            TopologySpec::LeafSpine(spec) => Shape::LeafSpine(leaf_spine::LeafSpine::new(spec)),
             TopologySpec::Subways(spec) => Shape::Subways(subways::shape(spec)),
         }
     }
@@ -153,6 +167,7 @@ impl Shape {
             Shape::Torus3d(shape) => shape,
             Shape::FatTree(shape) => shape,
             Shape::Tree(shape) => shape,
+            Shape::LeafSpine(shape) => shape,
             Shape::Subways(shape) => shape,
         }
     }

@@ -7,12 +7,13 @@ use serde_json::json;
 
 use super::Family;
 use super::common::{GIGABIT, NamedLink, read_list, too_large};
+use crate::address::TorusAddresses;
 use crate::describe::{Description, Parameter};
 use crate::finding::Finding;
 use crate::graph::{Links, NodeId};
-use crate::metrics::{Metric, StructureMetrics};
-use crate::spec::Torus3dSpec;
-use crate::topology::{SwitchTier, Topology};
+use crate::metrics::{Metric, PathMeasure, StructureMetrics};
+use crate::spec::{TopologySpec, Torus3dSpec};
+use crate::topology::{Picture, SwitchTier, Topology};
 
 const AXES: [&str; 3] = ["x", "y", "z"];
 
@@ -49,6 +50,7 @@ pub(crate) const DESCRIPTION: Description = Description {
             r#"{"family":"torus3d","x":3,"y":3,"z":3}"#,
         ),
     ],
+    read: |parameters| serde_json::from_value(parameters).map(TopologySpec::Torus3d),
 };
 
 pub(crate) fn validate(spec: &Torus3dSpec) -> Vec<Finding> {
@@ -97,40 +99,29 @@ pub(crate) fn title(spec: &Torus3dSpec) -> String {
     format!("CamCube {}×{}×{}", spec.x, spec.y, spec.z)
 }
 
-/// Addressing of a torus.
+/// A torus.
 #[derive(Clone, Debug)]
 pub(crate) struct Torus3d {
     sizes: [u32; 3],
+    addresses: TorusAddresses,
 }
 
 impl Torus3d {
     pub fn new(spec: &Torus3dSpec) -> Torus3d {
+        let addresses = TorusAddresses::new(spec);
         Torus3d {
-            sizes: [spec.x, spec.y, spec.z],
+            sizes: addresses.sizes(),
+            addresses,
         }
-    }
-
-    /// Distance in ids between neighbours along an axis; z runs fastest.
-    fn stride(&self, axis: usize) -> u32 {
-        self.sizes[axis + 1..].iter().product()
-    }
-
-    fn coordinate(&self, server: NodeId, axis: usize) -> u32 {
-        server / self.stride(axis) % self.sizes[axis]
-    }
-
-    /// Ports of a server along an axis.
-    fn ports_along(&self, axis: usize) -> u16 {
-        (self.sizes[axis] - 1).min(2) as u16
     }
 
     /// First port of an axis: `+`, followed by `-` where the ring has three servers or more.
     fn first_port(&self, axis: usize) -> u16 {
-        (0..axis).map(|axis| self.ports_along(axis)).sum()
+        self.addresses.first_port(axis) as u16
     }
 
     fn degree(&self) -> u32 {
-        (0..3).map(|axis| u32::from(self.ports_along(axis))).sum()
+        self.addresses.degree()
     }
 
     fn read(&self, name: &str) -> Option<[u32; 3]> {
@@ -178,7 +169,7 @@ impl Torus3d {
 
 impl Family for Torus3d {
     fn server_count(&self) -> u32 {
-        self.sizes.iter().product()
+        self.addresses.servers()
     }
 
     fn server_ports(&self) -> u32 {
@@ -211,7 +202,11 @@ impl Family for Torus3d {
     fn wire(&self, links: &mut Links) {
         let servers = self.server_count();
         for axis in 0..3 {
-            let (size, stride, plus) = (self.sizes[axis], self.stride(axis), self.first_port(axis));
+            let (size, stride, plus) = (
+                self.sizes[axis],
+                self.addresses.stride(axis),
+                self.first_port(axis),
+            );
             // With two servers the same port looks both ways round.
             let minus = if size == 2 { plus } else { plus + 1 };
             if size == 1 {
@@ -235,22 +230,25 @@ impl Family for Torus3d {
     }
 
     fn write_name(&self, node: NodeId, out: &mut String) {
-        let [x, y, z] = [0, 1, 2].map(|axis| self.coordinate(node, axis));
+        let [x, y, z] = [0, 1, 2].map(|axis| self.addresses.coordinate(node, axis));
         let _ = write!(out, "({x},{y},{z})");
     }
 
     fn node_by_name(&self, name: &str) -> Option<NodeId> {
-        let [x, y, z] = self.read(name)?;
-        Some((x * self.sizes[1] + y) * self.sizes[2] + z)
+        self.read(name).map(|place| self.addresses.server(place))
+    }
+
+    fn picture(&self) -> Picture {
+        Picture::Planes
     }
 
     fn digits(&self, node: NodeId) -> Vec<u32> {
-        (0..3).map(|axis| self.coordinate(node, axis)).collect()
+        (0..3).map(|axis| self.addresses.coordinate(node, axis)).collect()
     }
 
     fn server_port_name(&self, port: u16) -> String {
         for axis in (0..3).rev() {
-            if self.ports_along(axis) > 0 && port >= self.first_port(axis) {
+            if self.addresses.ports_along(axis) > 0 && port >= self.first_port(axis) {
                 return format!(
                     "{}{}",
                     AXES[axis],
@@ -267,6 +265,10 @@ impl Family for Torus3d {
 
     fn relays(&self) -> bool {
         true
+    }
+
+    fn path_measure(&self) -> PathMeasure {
+        PathMeasure::Hops { links_each: 1 }
     }
 
     fn transitive(&self) -> bool {

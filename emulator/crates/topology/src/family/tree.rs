@@ -14,8 +14,8 @@ use super::common::{
 use crate::describe::{Description, Parameter};
 use crate::finding::Finding;
 use crate::graph::{Links, NodeId};
-use crate::metrics::{Metric, StructureMetrics};
-use crate::spec::TreeSpec;
+use crate::metrics::{Metric, PathMeasure, StructureMetrics};
+use crate::spec::{TopologySpec, TreeSpec};
 use crate::topology::{SwitchTier, Topology};
 
 pub(crate) const DESCRIPTION: Description = Description {
@@ -35,7 +35,7 @@ pub(crate) const DESCRIPTION: Description = Description {
             .doc("Edge switches on a root. With more edge switches than that, further levels are added."),
         Parameter::integer("servers", "N", "Servers", 1, 60_000_000)
             .unit("servers")
-            .doc("Servers in all."),
+            .doc("Number of servers."),
     ],
     presets: &[
         (
@@ -47,6 +47,7 @@ pub(crate) const DESCRIPTION: Description = Description {
             r#"{"family":"tree","edge_ports":4,"root_ports":4,"servers":16}"#,
         ),
     ],
+    read: |parameters| serde_json::from_value(parameters).map(TopologySpec::Tree),
 };
 
 /// Downward ports of the switches above the edge.
@@ -281,6 +282,10 @@ impl Family for Tree {
 
     fn relays(&self) -> bool {
         false
+    }
+
+    fn path_measure(&self) -> PathMeasure {
+        PathMeasure::Links
     }
 
     fn transitive(&self) -> bool {

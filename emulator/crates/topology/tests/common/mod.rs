@@ -7,8 +7,8 @@
 )]
 
 use cubeyard_topology::{
-    BcubeSpec, DcellSpec, FatTreeSpec, Finding, GbpsList, SubwaysSpec, Topology, TopologySpec, Torus3dSpec,
-    TreeSpec,
+    BcubeSpec, DcellGrowth, DcellSpec, FatTreeSpec, Finding, GbpsList, LeafSpineSpec, SubwaysSpec, Topology,
+    TopologySpec, Torus3dSpec, TreeSpec,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -78,7 +78,30 @@ fn dcell(largest: u32) -> impl Strategy<Value = TopologySpec> {
             (n, k, servers, full)
         })
         .prop_filter("small", move |&(.., full)| full <= largest)
-        .prop_map(|(n, k, servers, _)| TopologySpec::Dcell(DcellSpec { n, k, servers }))
+        .prop_map(|(n, k, servers, _)| {
+            let growth = DcellGrowth::Filling;
+            TopologySpec::Dcell(DcellSpec {
+                n,
+                k,
+                servers,
+                growth,
+            })
+        })
+}
+
+/// DCell_3s that grow from the top down: the first whole DCell_1s.
+fn top_down(largest: u32) -> impl Strategy<Value = TopologySpec> {
+    (2u32..=4)
+        .prop_flat_map(move |n| (Just(n), 1..=(largest / (n * (n + 1))).max(1)))
+        .prop_filter("small", move |(n, racks)| n * (n + 1) * racks <= largest)
+        .prop_map(|(n, racks)| {
+            TopologySpec::Dcell(DcellSpec {
+                n,
+                k: 3,
+                servers: Some(n * (n + 1) * racks),
+                growth: DcellGrowth::TopDown,
+            })
+        })
 }
 
 fn torus(largest: u32) -> impl Strategy<Value = TopologySpec> {
@@ -112,6 +135,31 @@ fn tree(largest: u32) -> impl Strategy<Value = TopologySpec> {
             })
         },
     )
+}
+
+fn leaf_spine(largest: u32) -> impl Strategy<Value = TopologySpec> {
+    (
+        1u32..=9,
+        1u32..=5,
+        1u32..=12,
+        1u32..=3,
+        prop_oneof![Just(10.0), Just(25.0), Just(40.0)],
+    )
+        .prop_filter("small", move |&(leaves, _, servers, ..)| {
+            leaves * servers <= largest
+        })
+        .prop_map(
+            |(leaves, spines, servers_per_leaf, uplinks_per_spine, server_gbps)| {
+                TopologySpec::LeafSpine(LeafSpineSpec {
+                    leaves,
+                    spines,
+                    servers_per_leaf,
+                    uplinks_per_spine,
+                    server_gbps,
+                    uplink_gbps: 40.0,
+                })
+            },
+        )
 }
 
 fn subways(largest: u32) -> impl Strategy<Value = TopologySpec> {
@@ -175,9 +223,11 @@ pub fn any_spec(largest: u32) -> BoxedStrategy<TopologySpec> {
     prop_oneof![
         bcube(largest),
         dcell(largest),
+        top_down(largest),
         torus(largest),
         fat_tree(largest),
         tree(largest),
+        leaf_spine(largest),
         subways(largest),
     ]
     .boxed()

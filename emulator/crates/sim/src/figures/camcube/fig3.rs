@@ -4,7 +4,7 @@ use cubeyard_routing::torus::{CacheHops, Shape, cache_lookups};
 
 use super::super::{Axes, Context, Outcome, Row, Series};
 use super::shape;
-use crate::predict::PredictError;
+use crate::flow::PredictError;
 
 /// Hops to a cache hit.
 pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
@@ -12,7 +12,7 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
     let (mut base, mut own, mut most) = (Vec::new(), Vec::new(), 0);
     let mut series = Vec::new();
     context.expect(context.seeds);
-    for seed in 0..context.seeds {
+    for seed in context.seeds() {
         let hops = lookups(&shape, seed);
         context.did_one()?;
         base.push(f64::from(median(&hops.routing_service)));
@@ -44,6 +44,7 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
             y: "share of lookups",
         }),
         choices: vec![
+            "routing service: a random shortest path, which ends at a copy of the key that lies on it; the copies are those that the cache service has made until then",
             "secondaries at the primary's coordinate plus (5 or -5, 5 or -5, 5 or -5), filled on demand",
         ],
     })

@@ -9,7 +9,7 @@ use cubeyard_routing::{DirectedLink, Failures, NoPath, PathSet, Router};
 use super::super::{Axes, Context, Outcome, Row, Series, mean_and_deviation, setup};
 use super::fig2::trees;
 use super::{ROOT, shape, topology};
-use crate::predict::PredictError;
+use crate::flow::PredictError;
 
 const SERVICES: usize = 4;
 /// Server pairs that transmit by the TCP/IP service.
@@ -84,7 +84,7 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
     context.expect(context.seeds);
     // By number of services: a share of the links for every seed.
     let mut shares = vec![Vec::new(); SERVICES + 1];
-    for seed in 0..context.seeds {
+    for seed in context.seeds() {
         let mut draws = Draws::new(seed);
         let services: [Used; SERVICES] = [
             tcp(&shape, &mut draws),
@@ -118,26 +118,22 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
             Row::printed("services of most links", "", 1.0, 1e-9, 0.0)
                 .because("the text: the majority of links are used by a single service")
                 .over_seeds(&by_seed(most_common)),
-            Row::printed(
+            Row::at_least(
                 "links of one service, share of those used: at least",
                 "%",
                 50.0,
-                1e-9,
                 0.0,
             )
             .because("a majority, the text says; it gives no number")
-            .over_seeds(&by_seed(|shares| 100.0 * shares[1] / (1.0 - shares[0])))
-            .band(50.0, 100.0),
-            Row::printed(
+            .over_seeds(&by_seed(|shares| 100.0 * shares[1] / (1.0 - shares[0]))),
+            Row::at_most(
                 "links of three or four services over those of one: less than",
                 "x",
                 1.0,
-                1e-9,
                 0.0,
             )
             .because("few, the text says; it gives no number")
-            .over_seeds(&by_seed(|shares| (shares[3] + shares[4]) / shares[1]))
-            .band(0.0, 1.0),
+            .over_seeds(&by_seed(|shares| (shares[3] + shares[4]) / shares[1])),
         ],
         series: vec![Series {
             deviation,

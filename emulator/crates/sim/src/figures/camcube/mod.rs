@@ -1,10 +1,17 @@
 //! CamCube's services on a 20-ary 3-cube of 8,000 servers. `[camcube §3]`
+//!
+//! Inside: one file a figure (`fig1` to `fig5`) the links of aggregation (`table1`) and the network itself (`structure`), which they share.
+//!
+//! Packets of a service are counted over the paths that its routing gives; there are no clocks or queues.
+//!
+//! Not here: the services' routing (`cubeyard_routing::torus`).
 
 pub(super) mod fig1;
 pub(super) mod fig2;
 pub(super) mod fig3;
 pub(super) mod fig4;
 pub(super) mod fig5;
+pub(super) mod structure;
 pub(super) mod table1;
 
 use cubeyard_routing::torus::Shape;
@@ -12,7 +19,7 @@ use cubeyard_topology::Topology;
 use serde_json::json;
 
 use super::{built, setup};
-use crate::predict::PredictError;
+use crate::flow::PredictError;
 
 /// The server that others send to; by symmetry any would do.
 const ROOT: u32 = 0;

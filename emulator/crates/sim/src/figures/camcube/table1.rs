@@ -1,10 +1,11 @@
 //! Links of the aggregation service. `[camcube §3.4, Table 1]`
 
 use cubeyard_routing::torus::{LinkStress, Ties, aggregation_loads, link_stress, routing_service_loads};
+use cubeyard_topology::Topology;
 
 use super::super::{Context, Outcome, Row};
-use super::{ROOT, shape};
-use crate::predict::PredictError;
+use super::{ROOT, shape, topology};
+use crate::flow::PredictError;
 
 /// Links and packets of the aggregation service beside the routing service.
 pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
@@ -31,6 +32,7 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
         ("most on a link", ""),
     ];
     let mut rows = Vec::new();
+    let none = cells(&link_stress(&aggregation_loads(&shape, ROOT, false)));
     for (name, full, printed) in [
         (
             "Aggregation, none",
@@ -56,7 +58,7 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
     }
     context.expect(context.seeds);
     let mut runs: Vec<[f64; 7]> = Vec::new();
-    for seed in 0..context.seeds {
+    for seed in context.seeds() {
         runs.push(cells(&link_stress(&routing_service_loads(
             &shape,
             ROOT,
@@ -70,11 +72,29 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
         let sample: Vec<f64> = runs.iter().map(|run| run[cell]).collect();
         rows.push(
             Row::printed(format!("Routing service: {what}"), unit, printed[cell], 1.0, 0.0)
-                .within(0.02)
                 .because("packets take the first free link, drawn where several are free")
                 .over_seeds(&sample),
         );
     }
+    // The least of both ratios over seeds.
+    let higher = runs
+        .iter()
+        .flat_map(|run| [none[5] / run[5], none[6] / run[6]])
+        .fold(f64::INFINITY, f64::min);
+    rows.push(Row::at_least(
+        "Aggregation, none, over the routing service: 99th percentile and most, over",
+        "x",
+        2.5,
+        higher,
+    ));
+    let merged = most_merged(&topology()?, &aggregation_loads(&shape, ROOT, true));
+    rows.push(Row::printed(
+        "Aggregation, full: most packets that a server merges",
+        "",
+        7.0,
+        1.0,
+        merged,
+    ));
     Ok(Outcome {
         rows,
         choices: vec![
@@ -83,4 +103,16 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
         ],
         ..Outcome::default()
     })
+}
+
+/// Of all servers, the most packets that come over its links and its own one.
+fn most_merged(topology: &Topology, loads: &[u32]) -> f64 {
+    let links = topology.links();
+    let mut packets = vec![1u32; topology.server_count() as usize];
+    for (directed, &load) in loads.iter().enumerate() {
+        // The even one of a link's two directions leads to its end b.
+        let ends = if directed % 2 == 0 { &links.b } else { &links.a };
+        packets[ends[directed / 2] as usize] += load;
+    }
+    f64::from(packets.into_iter().max().unwrap_or(0))
 }

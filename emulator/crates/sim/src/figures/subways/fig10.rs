@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::super::{Axes, Context, Outcome, Row, Series};
 use super::{BALANCES, CONTROLLERS, DETOURS, FLUID, default_network, network, shuffle_secs, value_at};
-use crate::predict::PredictError;
+use crate::flow::PredictError;
 use crate::rack_fluid::{Balance, Between};
 
 /// Loops that fill a cluster of 12 racks.
@@ -54,10 +54,10 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
             0.1,
             value_at(&lines[0], 2.0)?,
         )
-        .within(0.1)
+        .of_packets()
         .because("the fluid has no TCP and no queues"),
         Row::printed("l = 3, type 1", "x", 1.64, 0.01, value_at(&lines[0], 3.0)?)
-            .within(0.1)
+            .of_packets()
             .because("the fluid has no TCP and no queues"),
     ];
     for line in &lines[1..] {
@@ -69,19 +69,17 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
                 0.01,
                 value_at(line, 3.0)?,
             )
-            .within(0.1)
+            .of_packets()
             .because(EVEN),
         );
     }
     rows.push(
-        Row::printed(
+        Row::at_most(
             "type 1 at l = 4 over l = 3: less than",
             "x",
             1.0,
-            1e-9,
             value_at(&lines[0], 4.0)? / value_at(&lines[0], 3.0)?,
         )
-        .band(0.0, 1.0)
         .because("the text: six racks do not fit loops of 4, and ECMP loads their ToRs unevenly"),
     );
     let paper = [

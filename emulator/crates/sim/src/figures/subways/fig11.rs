@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::super::{Axes, Context, Outcome, Row, Series};
 use super::{BALANCES, CONTROLLERS, DETOURS, FLUID, network, racks_of_loops, shuffle_secs};
-use crate::predict::PredictError;
+use crate::flow::PredictError;
 use crate::rack_fluid::{Balance, Between, RackNetwork};
 
 const PORTS: [u32; 3] = [2, 4, 6];

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::super::{Axes, Context, Outcome, Row, Series};
 use super::{BALANCES, CONTROLLERS, DETOURS, FLUID, job_secs, network, value_at};
-use crate::predict::PredictError;
+use crate::flow::PredictError;
 use crate::rack_fluid::{Balance, Between, Demand, RackNetwork};
 
 /// Ratios that whole uplinks of a 30-port ToR give.
@@ -84,7 +84,7 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
     let most = detours.iter().copied().fold(0.0, f64::max);
     let speedup = |name: &str, printed, ours, reason| {
         Row::printed(name, "x", printed, 0.1, ours)
-            .within(0.1)
+            .of_packets()
             .because(reason)
     };
     let rows = vec![
@@ -98,10 +98,10 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
         speedup("type 1D over type 0, least", 1.8, least, TWO_HOPS),
         speedup("type 1D over type 0, most", 2.5, most, TWO_HOPS),
         Row::printed("type 0 at 5:1", "Mq/s", 10.0, 1.0, value_at(&lines[0], 5.0)?)
-            .within(0.1)
+            .of_packets()
             .because("the uplinks of two ToRs are full"),
         Row::printed("type 1D at 10:1", "Mq/s", 10.0, 1.0, value_at(&lines[3], 10.0)?)
-            .within(0.1)
+            .of_packets()
             .because(TWO_HOPS),
     ];
     let paper = [

@@ -6,7 +6,7 @@ use super::super::{Axes, Context, Outcome, Row, Series};
 use super::{
     BALANCES, CONTROLLERS, DETOURS, FLUID, default_network, peak, racks_of_loops, shuffle_secs, value_at,
 };
-use crate::predict::PredictError;
+use crate::flow::PredictError;
 use crate::rack_fluid::{Balance, Between, RackNetwork};
 
 /// Racks of the loop: 15 to 180 servers.
@@ -82,7 +82,7 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
             0.1,
             most_within,
         )
-        .within(0.1)
+        .of_packets()
         .because("the fluid has no TCP and no queues"),
         Row::printed(
             "one cluster: job size of the greatest speedup",
@@ -91,10 +91,9 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
             1.0,
             at_within,
         )
-        .band(45.0, 60.0)
         .because(RATHER_60),
         Row::printed("one cluster: the whole loop, type 1", "x", 1.3, 0.1, full_loop)
-            .within(0.1)
+            .of_packets()
             .because(FULL_LOOP),
         Row::printed(
             "two clusters: greatest speedup, type 2D",
@@ -103,7 +102,7 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
             0.1,
             most_across,
         )
-        .within(0.1)
+        .of_packets()
         .because(CROSS_PEAK),
     ];
     let paper = [

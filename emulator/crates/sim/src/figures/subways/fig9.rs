@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::super::{Axes, Context, Outcome, Row, Series};
 use super::{BALANCES, CONTROLLERS, DETOURS, FLUID, network, racks_of_loops, shuffle_secs};
-use crate::predict::PredictError;
+use crate::flow::PredictError;
 use crate::rack_fluid::{Balance, Between, RackNetwork};
 
 /// A job of 90 servers.
@@ -58,18 +58,16 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
         if balance == Balance::Detours {
             rows.push(
                 Row::printed("10 GbE beside the old, type 2D", "x", 4.0, 1.0, line[0].1)
-                    .within(0.1)
+                    .of_packets()
                     .because("about 4 in the text"),
             );
             rows.push(
-                Row::printed(
+                Row::at_least(
                     "25 GbE beside the old over 10 GbE beside it, type 2D: more than",
                     "x",
                     1.0,
-                    1e-9,
                     line[1].1 / line[0].1,
                 )
-                .band(1.0, 3.5)
                 .because("the text says only that there are additional benefits; capacity grows by 1.75"),
             );
         }

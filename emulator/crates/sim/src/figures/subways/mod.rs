@@ -1,6 +1,11 @@
 //! Subways' tables and figures. `[subways §7, §8]`
 //!
-//! Shuffles run as a fluid of whole racks ([`crate::rack_fluid`]), the testbed's 192 flows one by one.
+//! Inside: one file a figure (`fig8` to `fig12`), the tables of wires (`wires`) and the testbed's table (`table5`, and packet by packet `table5_packets`), and what
+//! they share: the default network, the balances compared, and the words for the choices made.
+//!
+//! Shuffles run as a fluid of whole racks ([`crate::rack_fluid`]); the testbed's 192 flows run one by one.
+//!
+//! Not here: the controllers and detours themselves (`cubeyard_routing::subways`, `crate::controllers`).
 
 pub(super) mod fig10;
 pub(super) mod fig11;
@@ -8,6 +13,7 @@ pub(super) mod fig12;
 pub(super) mod fig8;
 pub(super) mod fig9;
 pub(super) mod table5;
+pub(super) mod table5_packets;
 pub(super) mod wires;
 
 use std::sync::atomic::Ordering;
@@ -15,7 +21,7 @@ use std::sync::atomic::Ordering;
 use serde_json::{Value, json};
 
 use super::{Context, Series, built, setup};
-use crate::predict::PredictError;
+use crate::flow::PredictError;
 use crate::rack_fluid::{Balance, Between, Demand, Plan, RackNetwork, run, shuffle};
 
 /// What a mapper sends to a reducer: 15 MB of 10^6 bytes.
@@ -29,7 +35,7 @@ const BALANCES: [(Balance, &str); 3] = [
 ];
 
 /// Choices of every shuffle.
-const FLUID: &str = "a fluid of whole racks: max-min fair rates, flows spread evenly over a ToR's uplinks (no hash collisions), no TCP and no queues";
+const FLUID: &str = "a fluid of whole racks: max-min fair rates, flows spread evenly over a server's ports and a ToR's uplinks (no hash collisions: where a server's own ports bind, hashed flows would be 15 to 23 % slower), no TCP and no queues";
 const CONTROLLERS: &str = "LB and D start as ECMP and rebind every 10 ms by the text's formula with c = 0.5; a share of 0 counts as 0.01, or it would stay 0";
 const DETOURS: &str = "D: both directions, two relays at most, 60 % of what is left; a ToR's heat counts what its racks sent by detour, and a source's links count as free but for what it sends straight up";
 

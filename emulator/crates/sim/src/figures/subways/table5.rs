@@ -4,9 +4,9 @@ use cubeyard_routing::Failures;
 use serde_json::json;
 
 use super::super::{Context, Outcome, Row, built};
+use crate::flow::PredictError;
 use crate::flows::{Flows, Pattern};
 use crate::fluid;
-use crate::predict::PredictError;
 use crate::scheme::Scheme;
 
 /// 100 MB of 10^6 bytes.
@@ -38,13 +38,14 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
     context.expect(2 * context.seeds * u64::from(12 * 4 * FLOWS) * 2);
     let mut rows = Vec::new();
     for (wiring_type, simulator, testbed) in [(0, 171.3, 179.1), (1, 47.6, 47.5)] {
-        let sample: Vec<f64> = (0..context.seeds)
+        let sample: Vec<f64> = context
+            .seeds()
             .map(|seed| tail_secs(context, wiring_type, seed))
             .collect::<Result<_, _>>()?;
         for (which, secs) in [("simulator", simulator), ("testbed", testbed)] {
             rows.push(
                 Row::printed(format!("Type {wiring_type}, {which}"), "s", secs, 0.1, 0.0)
-                    .within(0.1)
+                    .of_packets()
                     .because(TCP)
                     .over_seeds(&sample),
             );

@@ -6,14 +6,14 @@ use cubeyard_topology::{Finding, Topology};
 use serde_json::json;
 
 use super::super::{Context, Outcome, Row};
-use crate::predict::PredictError;
+use crate::flow::PredictError;
 
 fn problem(message: String) -> PredictError {
     PredictError::Findings(vec![Finding::error(
         "figure-setup",
         "figure",
         message,
-        "This is a fault of the engine.",
+        "This is a bug in the engine: report it.",
     )])
 }
 
@@ -57,40 +57,51 @@ pub fn table2(_: &Context<'_>) -> Result<Outcome, PredictError> {
         let (table, _) = longest("side-to-side", 2, l, 2)?;
         rows.push(Row::printed(format!("l = {l}"), "m", metres, 0.01, table));
     }
-    Ok(outcome(rows))
+    Ok(outcome(
+        rows,
+        "ends of a wire: from the far edges of the two racks, a server anywhere in its rack and the ToR at the bottom of its logical rack",
+    ))
 }
 
 /// Paired rows: a + w floor((p-1)/b) + (h/b) ((p-1) mod b).
 pub fn table3(_: &Context<'_>) -> Result<Outcome, PredictError> {
-    sided("paired-rows", 32, 2, [(2, 2.2), (8, 3.7), (16, 5.7)])
+    const ENDS: &str =
+        "ends of a wire: from centre to centre of the racks, at equal heights within the logical racks";
+    sided("paired-rows", 32, 2, [(2, 2.2), (8, 3.7), (16, 5.7)], ENDS)
 }
 
 /// Inter-chassis: w (p-1) + h/(2b).
 pub fn table4(_: &Context<'_>) -> Result<Outcome, PredictError> {
-    sided("inter-chassis", 48, 4, [(2, 0.75), (4, 1.75), (8, 3.75)])
+    const ENDS: &str = "ends of a wire: from centre to centre of the racks, the ToR in the middle of its logical rack and a server at either end";
+    sided("inter-chassis", 48, 4, [(2, 0.75), (4, 1.75), (8, 3.75)], ENDS)
 }
 
-fn sided(policy: &str, l: u32, b: u32, printed: [(u32, f64); 3]) -> Result<Outcome, PredictError> {
+fn sided(
+    policy: &str,
+    l: u32,
+    b: u32,
+    printed: [(u32, f64); 3],
+    ends: &'static str,
+) -> Result<Outcome, PredictError> {
     let mut rows = Vec::new();
     for (p, metres) in printed {
         let (table, wired) = longest(policy, p, l, b)?;
         rows.push(Row::printed(format!("p = {p}"), "m", metres, 0.01, table));
         if p > 2 {
             rows.push(
-                Row::printed(format!("p = {p}, as wired by §4.2"), "m", metres, 0.01, wired)
-                    .band(0.0, metres)
-                    .because(AS_WIRED),
+                Row::at_most(format!("p = {p}, as wired by §4.2"), "m", metres, wired).because(AS_WIRED),
             );
         }
     }
-    Ok(outcome(rows))
+    Ok(outcome(rows, ends))
 }
 
-fn outcome(rows: Vec<Row>) -> Outcome {
+fn outcome(rows: Vec<Row>, ends: &'static str) -> Outcome {
     Outcome {
         rows,
         choices: vec![
             "the planner's own floors and routes, with the paper's rack (2 m by 0.5 m), 1.2 m aisle and measures: no slack, wires within a row straight",
+            ends,
         ],
         ..Outcome::default()
     }

@@ -13,7 +13,9 @@
 //!   `(i v_total + v) mod cores`; without `cores` each such pair has a core of its own;
 //! - defaults are 5:1 and 4:1 [subways §8.1]; a single cluster needs no core.
 
+mod closed_forms;
 mod findings;
+mod rule;
 mod shape;
 mod sizes;
 
@@ -21,7 +23,7 @@ pub(crate) use self::findings::validate;
 pub(crate) use self::shape::Subways;
 use self::sizes::sizes;
 use crate::describe::{Description, Kind, Parameter};
-use crate::spec::SubwaysSpec;
+use crate::spec::{SubwaysSpec, TopologySpec};
 
 pub(crate) const DESCRIPTION: Description = Description {
     family: "subways",
@@ -58,7 +60,7 @@ pub(crate) const DESCRIPTION: Description = Description {
         Parameter::integer("loops_per_cluster", "", "Loops per cluster", 1, 4096)
             .unit("loops")
             .default(1.0)
-            .doc("There are clusters x loops_per_cluster loops in all."),
+            .doc("The network has clusters x loops_per_cluster loops."),
         Parameter::integer("aggs_per_cluster", "", "Aggregation switches per cluster", 1, 65_535)
             .unit("switches")
             .derived("as many as a ToR needs uplinks for its oversubscription")
@@ -116,11 +118,12 @@ pub(crate) const DESCRIPTION: Description = Description {
             r#"{"family":"subways","type":1,"p":2,"q":40,"l":17,"clusters":6}"#,
         ),
     ],
+    read: |parameters| serde_json::from_value(parameters).map(TopologySpec::Subways),
 };
 
 pub(crate) fn resolve(spec: &SubwaysSpec) -> SubwaysSpec {
     let sizes = sizes(spec);
-    // What came out, where it is something that could also be asked for.
+    // The values that follow, where they are also parameters.
     let realised = |name: &str, value: f64, asked: Option<f64>| {
         let parameter = DESCRIPTION.parameter(name);
         if parameter.is_some_and(|parameter| value >= parameter.min && value <= parameter.max) {

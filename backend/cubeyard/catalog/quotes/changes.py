@@ -1,0 +1,229 @@
+"""What the filled cells of a bill change of a price book.
+
+An empty cell changes nothing: a purchaser fills in what was quoted. What cannot be taken is a problem that names its line.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cubeyard.catalog.quotes.tables import QuoteRow
+
+Json = dict[str, Any]
+LENGTH_PRICES = "length_prices_usd"
+_RATES = ("bulk_price_usd_per_metre", "connector_price_usd", "usd_per_hour", "price_usd_per_metre")
+MAX_PRICE = 1e9
+MAX_LEAD_TIME_DAYS = 3650
+MAX_TEXT_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The source that every imported value gets in the book."""
+
+    source: str
+    """A quotation's number, a supplier, a file's name."""
+    date: str
+    """ISO 8601 date of the quotation."""
+
+    @property
+    def entry(self) -> Json:
+        return {"source": self.source, "date": self.date, "basis": "vendor"}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One value of the book that becomes another. `before` is `None` where the book has none."""
+
+    line: str
+    sku: str
+    name: str
+    field: str
+    """`price_usd`, `length_prices_usd (3 m)`, `supplier`, ..."""
+    before: str | float | None
+    after: str | float
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A line that cannot be taken over, and why."""
+
+    line: str
+    message: str
+
+
+@dataclass(slots=True)
+class Quotes:
+    """The outcome of an import: the changed parts, and each change and problem for people to read."""
+
+    parts: list[Json] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    quoted_lines: int = 0
+    """Lines with at least one value that differs from the book, or a quoted price."""
+
+
+def quoted_parts(parts: Iterable[Mapping[str, Any]], currency: str, rows: Iterable[QuoteRow], origin: Origin) -> Quotes:
+    """Take the filled cells of `rows` over into copies of the book's `parts`.
+
+    Two lines of one part and length (its colours) may not give different prices.
+    """
+    out = Quotes()
+    book: dict[str, Json] = {part["sku"]: copy.deepcopy(dict(part)) for part in parts}
+    changed: dict[str, None] = {}
+    said: dict[tuple[str, str], tuple[str, str | float]] = {}
+    for row in rows:
+        reader = _Line(row, currency, out)
+        values = reader.values(book)
+        if values is None:
+            continue
+        sku, wanted = values
+        out.quoted_lines += bool(wanted)
+        for name, (place, value) in wanted.items():
+            earlier = said.setdefault((sku, name), (row.where, value))
+            if earlier[1] != value:
+                out.problems.append(
+                    Problem(
+                        row.where, f"{name} of {sku} is {value} here and {earlier[1]} in {earlier[0]}: give one value."
+                    )
+                )
+                continue
+            before = place.read()
+            if before == value or (
+                isinstance(before, float | int) and isinstance(value, float) and math.isclose(before, value)
+            ):
+                continue
+            place.write(value)
+            book[sku].setdefault("sources", {})[place.field] = origin.entry
+            changed[sku] = None
+            out.changes.append(Change(row.where, sku, str(book[sku]["name"]), name, before, value))
+    out.parts = [book[sku] for sku in changed]
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a value is in a part: an object of it, and a key or an index there."""
+
+    field: str
+    holder: Any
+    key: str | int
+
+    def read(self) -> Any:
+        return self.holder.get(self.key) if isinstance(self.holder, dict) else self.holder[self.key]
+
+    def write(self, value: str | float) -> None:
+        self.holder[self.key] = value
+
+
+_Wanted = dict[str, tuple[_Place, str | float]]
+
+
+class _Line:
+    """Reads one row; what is wrong with it goes into the problems."""
+
+    def __init__(self, row: QuoteRow, currency: str, out: Quotes) -> None:
+        self._row, self._currency, self._out = row, currency, out
+
+    def _problem(self, message: str) -> None:
+        self._out.problems.append(Problem(self._row.where, message))
+
+    def values(self, book: Mapping[str, Json]) -> tuple[str, _Wanted] | None:
+        """The part and the values that the row gives, by their names; `None` where it gives none or cannot be read."""
+        row = self._row
+        sku = row.text("sku")
+        price = self._number("quoted_price", MAX_PRICE)
+        if not sku:
+            if price is not None:
+                self._problem(
+                    "No part of the book fits this line, so its price has no place: add a part to the book first."
+                )
+            return None
+        part = book.get(sku)
+        if part is None:
+            self._problem(f"The book has no part {sku}: import into the book that the bill was made with.")
+            return None
+        attributes = part.setdefault("attributes", {})
+        wanted: _Wanted = {}
+        if price is not None:
+            self._price(wanted, part, attributes, price)
+        for column, holder, key in (
+            ("manufacturer", part, "manufacturer"),
+            ("supplier", attributes, "supplier"),
+        ):
+            if words := self._words(column):
+                wanted[column] = (_Place(key, holder, key), words)
+        self._part_number(wanted, attributes)
+        days = self._number("lead_time_days", MAX_LEAD_TIME_DAYS)
+        if days is not None:
+            wanted["lead_time_days"] = (_Place("lead_time_days", attributes, "lead_time_days"), math.ceil(days))
+        return sku, wanted
+
+    def _number(self, column: str, most: float) -> float | None:
+        try:
+            value = self._row.number(column)
+        except ValueError as error:
+            self._problem(f"{column}: {error}.")
+            return None
+        if value is not None and not 0 <= value <= most:
+            self._problem(f"{column} is {value:g}; it must be from 0 to {most:,.0f}.")
+            return None
+        return value
+
+    def _words(self, column: str) -> str:
+        words = " ".join(self._row.text(column).split())
+        if len(words) > MAX_TEXT_CHARACTERS:
+            self._problem(f"{column} has {len(words)} characters; at most {MAX_TEXT_CHARACTERS} are kept.")
+            return ""
+        return words
+
+    def _price(self, wanted: _Wanted, part: Json, attributes: Json, price: float) -> None:
+        row = self._row
+        if (currency := row.text("currency").upper()) not in ("", self._currency):
+            self._problem(f"The price is in {currency}, the book is in {self._currency}: convert it.")
+            return
+        name = row.text("price_field")
+        try:
+            factor = row.number("price_factor") or 1.0
+            length = row.number("length_metres")
+        except ValueError as error:
+            self._problem(f"{error}.")
+            return
+        if name == "price_usd":
+            wanted[name] = (_Place(name, part, name), price)
+        elif name in _RATES:
+            wanted[name] = (_Place(name, attributes, name), price / factor)
+        elif name == LENGTH_PRICES:
+            lengths = attributes.get("lengths_metres") or []
+            at = next((i for i, known in enumerate(lengths) if length is not None and abs(known - length) < 5e-4), None)
+            if at is None:
+                self._problem(f"{part['sku']} has no stock length of {row.text('length_metres') or 'unknown'} m.")
+                return
+            prices = attributes.get(LENGTH_PRICES)
+            if prices is None:
+                prices = attributes[LENGTH_PRICES] = [None] * len(lengths)
+            wanted[f"{name} ({lengths[at]:g} m)"] = (_Place(name, prices, at), price)
+        else:
+            self._problem(f"The book has no price {name!r}: leave the last two columns as they were.")
+
+    def _part_number(self, wanted: _Wanted, attributes: Json) -> None:
+        """Lengths and colours of one part are sold under numbers of their own; a part without either has one number."""
+        number = self._words("part_number")
+        if not number:
+            return
+        try:
+            length = self._row.number("length_metres")
+        except ValueError as error:
+            self._problem(f"{error}.")
+            return
+        words = ([f"{length:g} m"] if length is not None else []) + [self._row.text("colour")]
+        variant = " ".join(word for word in words if word)
+        if not variant:
+            wanted["part_number"] = (_Place("part_number", attributes, "part_number"), number)
+        elif number != attributes.get("part_number"):
+            numbers = attributes.setdefault("part_numbers", {})
+            wanted[f"part_number ({variant})"] = (_Place("part_numbers", numbers, variant), number)

@@ -1,0 +1,5 @@
+"""`python -m cubeyard.cli`."""
+
+from cubeyard.cli import main
+
+main()

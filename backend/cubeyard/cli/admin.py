@@ -1,0 +1,98 @@
+"""`cubeyard token` and `cubeyard db`: API tokens, and the database's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from cubeyard.cli.common import errors, explained, open_database, settings_of
+from cubeyard.kit import logs
+from cubeyard.settings import Settings
+
+token_app = typer.Typer(help="API tokens, for servers that others can reach.", no_args_is_help=True)
+db_app = typer.Typer(help="The database's tables.", no_args_is_help=True)
+
+
+@token_app.command("create")
+def token_create(name: Annotated[str, typer.Argument(help="What the token is for.")] = "from the command line") -> None:
+    """Create a token and print it; it cannot be read again."""
+    with explained(), _auth() as service:
+        row, secret = service.create_token(name)
+    errors.print(f"Token {row.id} ({name}). Keep it now: it is not stored.")
+    print(secret)
+
+
+@token_app.command("list")
+def token_list() -> None:
+    """List the tokens, without the tokens themselves."""
+    table = Table("Id", "Name", "Made", "Last used", box=None)
+    with explained(), _auth() as service:
+        for row in service.tokens():
+            used = row.last_used_at.isoformat(timespec="minutes") if row.last_used_at else "never"
+            table.add_row(row.id, row.name, row.created_at.isoformat(timespec="minutes"), used)
+    Console().print(table)
+
+
+@token_app.command("revoke")
+def token_revoke(token_id: Annotated[str, typer.Argument(help="The id that `token list` shows.")]) -> None:
+    """Revoke a token and end its sessions."""
+    with explained(), _auth() as service:
+        service.revoke(token_id)
+    errors.print(f"Token {token_id} is revoked.")
+
+
+@db_app.command("upgrade")
+def db_upgrade(revision: Annotated[str, typer.Argument()] = "head") -> None:
+    """Migrate the tables to the newest revision (a server does this when it starts)."""
+    from cubeyard.kit import schema
+
+    with explained(), open_database() as database:
+        schema.upgrade(database.engine, revision)
+        print(schema.current(database.engine) or "empty")
+
+
+@db_app.command("downgrade")
+def db_downgrade(
+    revision: Annotated[str, typer.Argument(help="The revision to go back to; `base` for nothing at all.")],
+) -> None:
+    """Migrate the tables back. Data of later revisions is lost."""
+    from cubeyard.kit import schema
+
+    with explained(), open_database() as database:
+        schema.downgrade(database.engine, revision)
+        print(schema.current(database.engine) or "empty")
+
+
+@db_app.command("current")
+def db_current() -> None:
+    """Print the revision of the tables, and the newest one."""
+    from cubeyard.kit import schema
+
+    with explained(), open_database() as database:
+        print(f"{schema.current(database.engine) or 'empty'} (newest: {schema.head()})")
+
+
+@contextmanager
+def _auth() -> Iterator[Any]:
+    from cubeyard.kit import schema
+
+    settings = settings_of(log_level="warning")
+    logs.configure(settings.log_level, "console")
+    with open_database(settings) as database:
+        schema.upgrade(database.engine)
+        with auth_of(database, settings) as service:
+            yield service
+
+
+@contextmanager
+def auth_of(database: Any, settings: Settings) -> Iterator[Any]:
+    from cubeyard.kit.auth.guard import configured_token
+    from cubeyard.kit.auth.service import AuthService
+
+    with database.session() as session:
+        yield AuthService(session, configured_token(settings))

@@ -1,0 +1,30 @@
+"""`cubeyard clean`: remove what killed emulations left on this machine, without starting another one."""
+
+from __future__ import annotations
+
+from cubeyard.cli.common import errors, explained, settings_of
+from cubeyard.cli.place import quiet_logs
+
+
+def clean() -> None:
+    """Remove containers, namespaces and processes of emulations whose process is gone. Running ones are left alone."""
+    from cubeyard.emulation.deploy.reaper import reap, reap_left_alone
+    from cubeyard.emulation.fabric.place import Place
+    from cubeyard.emulation.fabric.process import FabricProcess
+
+    settings = settings_of()
+    quiet_logs(settings)
+    place = Place.of(settings)
+    removed: list[str] = []
+    with explained():
+        if settings.hosts or place.folder.exists():
+            fabric = FabricProcess(settings, place)
+            entered = place.enter()
+            try:
+                if settings.fabric_start:
+                    fabric.ensure()
+                removed += [f"run {run}" for run in reap(settings, place)]
+            finally:
+                place.leave(entered, fabric.stop)
+        removed += [f"folder {name}" for name in reap_left_alone(settings)]
+    errors.print(f"Removed {', '.join(removed)}." if removed else "Nothing was left.", highlight=False)

@@ -1,0 +1,146 @@
+"""What the commands share: reading options, the configuration, and errors as words instead of stack traces."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import orjson
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from cubeyard.engine import Json, OnProgress, PlanRejectedError
+from cubeyard.kit.errors import ProblemError
+from cubeyard.settings import Settings
+
+errors = Console(stderr=True, soft_wrap=True)
+
+EXIT_IMPOSSIBLE = 2
+EXIT_INTERRUPTED = 130
+
+SpecOption = Annotated[
+    str, typer.Option("--spec", help="A spec as JSON, a file that holds one, or - for standard input.")
+]
+
+
+def settings_of(**given: Any) -> Settings:
+    """The configuration with these options over it, those that are not None. Exits with 2 if it is not valid."""
+    try:
+        return Settings(**{key: value for key, value in given.items() if value is not None})
+    except ValueError as error:
+        refuse(f"The configuration is not valid. {error}")
+
+
+def read_spec(text: str) -> Json:
+    """The `--spec` option: JSON itself, a file, or standard input. Exits with 2 for anything else."""
+    where = "--spec"
+    if text == "-":
+        raw, where = sys.stdin.buffer.read(), "standard input"
+    elif text.lstrip().startswith(("{", "[")):
+        raw = text.encode("utf-8", "surrogateescape")
+    else:
+        where = text
+        try:
+            raw = Path(text).read_bytes()
+        except OSError as error:
+            refuse(f"--spec is neither JSON nor a file that can be read: {error.strerror or error}: {text}")
+    try:
+        spec = orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        refuse(f"{where} is not JSON: {error}.")
+    if not isinstance(spec, dict):
+        refuse(f'{where} is JSON, but not an object like {{"family": "bcube", "n": 8, "k": 3}}.')
+    return spec
+
+
+def write(data: bytes) -> None:
+    """To standard output, at once."""
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def refuse(message: str) -> NoReturn:
+    """Print why a request is not possible, and exit with 2."""
+    errors.print(f"[bold red]error:[/bold red] {escape(message)}", highlight=False)
+    raise typer.Exit(EXIT_IMPOSSIBLE)
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Prints an error of the context in words and exits: 2 for a request that is not possible, 1 for a database that fails."""
+    try:
+        yield
+    except PlanRejectedError as error:
+        for one in error.findings:
+            print_finding(errors, one)
+        raise typer.Exit(EXIT_IMPOSSIBLE) from None
+    except ProblemError as error:
+        refuse(error.detail)
+    except _database_errors() as error:
+        errors.print(f"[bold red]error:[/bold red] The database cannot be used. {escape(str(error))}", highlight=False)
+        raise typer.Exit(1) from None
+
+
+def _database_errors() -> tuple[type[Exception], ...]:
+    """Errors of a database. A module that is not loaded has raised none, and need not be loaded to find that out."""
+    names = {"cubeyard.kit.embedded": "EmbeddedPostgresError", "sqlalchemy.exc": "OperationalError"}
+    return tuple(getattr(sys.modules[module], name) for module, name in names.items() if module in sys.modules)
+
+
+@contextmanager
+def open_database(settings: Settings | None = None) -> Iterator[Any]:
+    """The database of the configuration, closed at the end."""
+    from cubeyard.kit.db import Database
+
+    database = Database(settings or settings_of())
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+_STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
+
+
+def read_json(text: str, where: str) -> Any:
+    """An option that holds JSON. Exits with 2 if it does not."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        refuse(f"{where} is not JSON: {error}.")
+
+
+def print_finding(console: Console, one: Mapping[str, Any]) -> None:
+    """A finding of the engine: where, what, what to do, and its fix as a JSON merge patch."""
+    style = _STYLES.get(one["severity"], "bold")
+    hint = f" {one['hint']}" if one.get("hint") else ""
+    console.print(
+        f"[{style}]{one['severity']}:[/{style}] {escape(one['where'])}: {escape(one['message'])}{escape(hint)}",
+        highlight=False,
+    )
+    if one.get("fix") is not None:
+        console.print(f"  fix: {escape(orjson.dumps(one['fix']).decode())}", highlight=False)
+    if one.get("accept") is not None:
+        label, patch = one["accept"]["label"], orjson.dumps(one["accept"]["patch"]).decode()
+        console.print(f"  {escape(label)}: {escape(patch)}", highlight=False)
+
+
+@contextmanager
+def progress(title: str) -> Iterator[OnProgress | None]:
+    """A bar on standard error, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None)
+
+        def told(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total or None)
+
+        yield told

@@ -1,0 +1,296 @@
+"""`cubeyard emulate`: a plan with real packets, from the command line. No database; nothing is left when it ends."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any
+
+import orjson
+import typer
+from pydantic import ValidationError
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from cubeyard.cli.common import (
+    EXIT_INTERRUPTED,
+    SpecOption,
+    explained,
+    read_json,
+    read_spec,
+    refuse,
+    settings_of,
+    write,
+)
+from cubeyard.cli.faults import NUMBER, read_amount, read_fault
+from cubeyard.cli.modules import print_answers, read_messages, read_services, send_messages
+from cubeyard.cli.place import command_place, quiet_logs, stoppable
+from cubeyard.engine import Engine, Json
+
+HYPOTHESIS = re.compile(
+    rf"^(?P<metric>[a-z-]+)\s*(?:>=|<=)\s*(?P<bound>{NUMBER})(?:\s+for\s+(?P<secs>{NUMBER})\s*s?)?$"
+)
+STYLES = {"faithful": "green", "host-limited": "yellow", "unknown": "yellow"}
+OUTCOMES = {
+    "held": ("green", "Hypothesis met"),
+    "broken": ("bold red", "Hypothesis not met"),
+    "inconclusive": ("yellow", "Inconclusive"),
+}
+
+
+class StoppedError(Exception):
+    """The process got a signal to end."""
+
+
+def emulate(
+    spec: SpecOption,
+    workload: Annotated[
+        str,
+        typer.Option(help="all-to-all, one-to-one, one-to-several, one-to-all, permutation, incast; or one as JSON."),
+    ] = "all-to-all",
+    link_rate: Annotated[str, typer.Option(help="Rate of every link, like 100M or 1G.")] = "100M",
+    seconds: Annotated[float, typer.Option(help="How long the workload is measured.")] = 30.0,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="KIND=TARGET@FROM-UNTIL, like 'cable-pulled=00/<0,0>@10-20', 'link-rate:10M=00/<0,0>@10' or "
+            "'server-killed=10% of servers@5'; or a fault as JSON. Can be repeated."
+        ),
+    ] = None,
+    hypothesis: Annotated[
+        str | None, typer.Option(help="Like 'goodput-share>=0.6 for 2s': not met for that long, the run ends.")
+    ] = None,
+    mode: Annotated[
+        str, typer.Option(help="containers, or namespaces where there is no Docker engine.")
+    ] = "containers",
+    dataplane: Annotated[str, typer.Option(help="kernel (eBPF), or software.")] = "kernel",
+    routing: Annotated[str | None, typer.Option(help="Routing scheme of the prediction.")] = None,
+    mtu: Annotated[
+        int | None, typer.Option(help="MTU of the servers' ports, in bytes; chosen by the link rate if left out.")
+    ] = None,
+    settle: Annotated[float, typer.Option(help="Seconds of traffic before the measurement.")] = 3.0,
+    calibrate: Annotated[
+        float, typer.Option(help="Seconds of the single-pair baseline before the workload; 0 skips it.")
+    ] = 2.0,
+    connections: Annotated[int, typer.Option(help="TCP connections per flow.")] = 1,
+    delivery: Annotated[
+        str,
+        typer.Option(help="unicast; or complete-graph, spanning-trees, pipeline for one-to-several and one-to-all."),
+    ] = "unicast",
+    queues: Annotated[
+        str, typer.Option(help="At the ends of links: shared by all flows, or fair, one for each flow.")
+    ] = "shared",
+    balance: Annotated[
+        str,
+        typer.Option(
+            help="Where switches are routers: ecmp; wcmp to spread flows in proportion to link rates; lb, with Subways of types "
+            "1 and 2, by the load that controllers see."
+        ),
+    ] = "ecmp",
+    within: Annotated[
+        str | None, typer.Option("--slice", help="Only the BCube_1 around this server, of a larger plan.")
+    ] = None,
+    service_file: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--service-file",
+            help="A service of your own on every server of a torus: a WebAssembly file, or NAME=FILE. Can be repeated.",
+        ),
+    ] = None,
+    service_message: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--service-message",
+            help="What each server's instance gets once packets flow, as NAME=TEXT; {key} is another key for each. Can be repeated.",
+        ),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Any further field of `emulation`, as NAME=JSON. Can be repeated."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 7,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Run a plan with real packets: containers or namespaces, TCP or UDP, and faults. Prints the report."""
+    asked: Json = {
+        "mode": mode, "dataplane": dataplane, "seconds": seconds, "settle_secs": settle, "calibrate_secs": calibrate,
+        "mtu": mtu, "connections": connections, "delivery": delivery, "queues": queues, "balance": balance,
+    }  # fmt: skip
+    if within is not None:
+        asked["slice"] = {"within": within}
+    if hypothesis is not None:
+        asked["hypothesis"] = _hypothesis(hypothesis)
+    for text in option or []:
+        name, _, value = text.partition("=")
+        asked[name] = read_json(value, f"--set {name}")
+    if service_file:
+        asked["services"] = read_services(service_file)
+    messages = read_messages(service_message or [], asked.get("services", []))
+    question: Json = {
+        "plan": read_spec(spec),
+        "workload": read_json(workload, "--workload") if workload.startswith("{") else {"kind": workload},
+        "routing": routing,
+        "faults": [read_fault(text) for text in fault or []],
+        "engine": "emulation",
+        "emulation": asked,
+        "link_gbps": _rate(link_rate) / 1e9,
+        "seeds": [seed],
+    }
+    with explained(), stoppable() as interrupted:
+        try:
+            document = _run(question, interrupted, messages)
+        except StoppedError:
+            Console(stderr=True).print("Stopped; everything was removed.")
+            raise typer.Exit(EXIT_INTERRUPTED) from None
+    if as_json:
+        write(orjson.dumps(document) + b"\n")
+    else:
+        _print(Console(), document)
+        print_answers(Console(), document["events"])
+    if document["verdict"]["outcome"] == "broken":
+        raise typer.Exit(1)
+
+
+class _Sink:
+    """Keeps the events; prints phases and faults on a terminal."""
+
+    def __init__(self, interrupted: Callable[[], bool], shell: str) -> None:
+        """`shell` is a server and the command for a shell in it."""
+        self.events: list[Json] = []
+        self.on_flow: Callable[[], None] | None = None
+        """Called once, when the measured workload begins."""
+        self._shell = shell
+        self._interrupted = interrupted
+        self._console = Console(stderr=True) if sys.stderr.isatty() else None
+
+    def frame(self, kind: str, payload: Json) -> None:
+        if kind == "phase" and payload["phase"] == "measuring" and self.on_flow is not None:
+            self.on_flow()
+        if kind == "tick":
+            self.events += payload.get("events", [])
+        elif kind in ("fault", "stop-all"):
+            self.events.append({**payload, "kind": payload.get("kind", kind), "of": kind})
+        if self._console is not None and kind == "phase" and payload["phase"] == "up":
+            self._console.print(f"[dim]A shell in server {escape(self._shell)}[/dim]", highlight=False, soft_wrap=True)
+        if self._console is not None and kind in ("phase", "fault", "stop-all"):
+            shown = {name: value for name, value in payload.items() if value not in (None, [], "")}
+            self._console.print(f"[dim]{kind}[/dim] {escape(str(shown))}", highlight=False, soft_wrap=True)
+
+    def progress(self, share: float) -> None:
+        _ = share
+
+    def check(self) -> None:
+        if self._interrupted():
+            raise StoppedError
+
+    def orders(self) -> list[Any]:
+        return []
+
+    def done(self, order: Any, outcome: Json) -> None:
+        _ = order, outcome
+
+
+def _run(question: Json, interrupted: Callable[[], bool], messages: list[tuple[str, str]]) -> Json:
+    """One session from start to end, in a place of this process's own. Raises StoppedError, ProblemError."""
+    from cubeyard.emulation.deploy.names import shell_command
+    from cubeyard.emulation.deploy.reaper import reap_left_alone
+    from cubeyard.emulation.fabric.process import FabricProcess
+    from cubeyard.emulation.session.session import Session
+    from cubeyard.emulation.setup.question import read
+    from cubeyard.experiments.question import ExperimentCreate
+    from cubeyard.kit.ids import new_id
+    from cubeyard.plans.spec import normal_spec
+
+    settings = settings_of()
+    quiet_logs(settings)
+    try:
+        asked = ExperimentCreate.model_validate(question)
+    except ValidationError as error:
+        first = error.errors()[0]
+        refuse(f"{'.'.join(str(part) for part in first['loc'] if not isinstance(part, type))}: {first['msg']}")
+    document = {**asked.model_dump(mode="json"), "plan": {"spec": normal_spec(question["plan"])}}
+    engine = Engine(settings)
+    ready = read(engine, document)
+    reap_left_alone(settings)
+    with command_place(settings) as place:
+        fabric = FabricProcess(settings, place)
+        run_id = new_id()
+        server, name = next(iter(ready.network.servers.items()))
+        sink = _Sink(interrupted, f"{name}: {shell_command(run_id, server, name, ready.settings.mode)}")
+        if messages:
+            sink.on_flow = partial(send_messages, place.socket, run_id, ready.network, messages, seed=ready.seed)
+        try:
+            if settings.fabric_start:
+                fabric.ensure()
+            report = Session(settings, place, run_id, ready, sink).run()
+        finally:
+            fabric.stop()
+    return {"run": run_id, "plan": document["plan"], "engine_version": engine.version, **report, "events": sink.events}
+
+
+def _rate(text: str) -> float:
+    """Bits per second of `100M`, `1G`, `250k`."""
+    value = read_amount(text, "rate_bits_per_sec") or 0.0
+    if value <= 0:
+        refuse(f"--link-rate {text} is not a rate. Give bits per second, like 100M or 1G.")
+    return value
+
+
+def _hypothesis(text: str) -> Json:
+    if text.lstrip().startswith("{"):
+        return read_json(text, "--hypothesis")
+    found = HYPOTHESIS.match(text.strip())
+    if found is None:
+        refuse(f"--hypothesis {text} is not valid. Write METRIC>=BOUND for SECONDSs, like goodput-share>=0.6 for 2s.")
+    return {
+        "metric": found["metric"],
+        "bound": float(found["bound"]),
+        **({"for_secs": float(found["secs"])} if found["secs"] else {}),
+    }
+
+
+def _print(console: Console, document: Json) -> None:
+    fidelity, verdict = document["fidelity"], document["verdict"]
+    console.print(
+        f"[bold]{_mega(document['aggregate_goodput_bits_per_sec'])}[/bold] goodput of "
+        f"{_mega(document['ideal_bits_per_sec'] * document['header_efficiency'])} ideal without headers",
+        highlight=False,
+    )
+    console.print(
+        f"[{STYLES[fidelity['verdict']]}]{fidelity['verdict']}[/]: {escape(fidelity['reason'])}", highlight=False
+    )
+    if verdict["outcome"] != "none":
+        style, title = OUTCOMES[verdict["outcome"]]
+        console.print(f"[{style}]{title}[/]: {escape(verdict['sentence'])}")
+    table = Table("", "s", "goodput", "least", "ABT", "stalled flows", "CPU", box=None)
+    for name, one in document["windows"].items():
+        table.add_row(
+            name,
+            f"{one['secs']:g}",
+            _mega(one["goodput_bits_per_sec"]),
+            _mega(one["least_goodput_bits_per_sec"]),
+            _mega(one["abt_bits_per_sec"]),
+            f"{one['stalled_flows']}",
+            f"{one['cpu']:.0%}",
+        )
+    console.print(table)
+    for fault in document["faults"]:
+        noticed = (
+            "not detected"
+            if fault["detected_secs"] is None
+            else f"detected after {fault['detected_secs'] * 1e3:.0f} ms"
+        )
+        moved = (
+            "" if fault["last_move_secs"] is None else f", flows moved within {fault['last_move_secs'] * 1e3:.0f} ms"
+        )
+        console.print(
+            f"  {fault['injected_at_secs']:.1f} s  {fault['kind']} {escape(', '.join(fault['targets']))}: {noticed}{moved}",
+            highlight=False,
+        )
+
+
+def _mega(bits_per_sec: float) -> str:
+    return f"{bits_per_sec / 1e6:,.1f} Mb/s"

@@ -1,0 +1,71 @@
+"""The `--fault` option of `cubeyard emulate` and `predict`: KIND[:AMOUNT]=TARGET[@FROM[-UNTIL]], or a fault as JSON."""
+
+from __future__ import annotations
+
+import re
+
+from cubeyard.cli.common import read_json, refuse
+from cubeyard.engine import Json
+
+NUMBER = r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+"
+FAULT = re.compile(
+    rf"^(?P<kind>[a-z-]+)(?::(?P<amount>[^=]+))?=(?P<target>[^@]+)(?:@(?P<at>{NUMBER})(?:-(?P<until>{NUMBER}))?)?$"
+)
+AMOUNT = re.compile(rf"^(?P<number>{NUMBER})\s*(?P<unit>\D*)$")
+BITS_PER_SEC = re.compile(r"(?:bit|b)?(?:/s|ps)?$")
+"""The rest of a rate's unit, which may be left out."""
+UNITS: dict[str, dict[str, float]] = {
+    "rate_bits_per_sec": {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9},
+    "loss_ratio": {"": 1.0, "%": 0.01},
+    "delay_secs": {"": 1.0, "s": 1.0, "ms": 1e-3},
+}
+"""The units of an amount, and their factors."""
+EXAMPLES = {"rate_bits_per_sec": "10M", "loss_ratio": "5%", "delay_secs": "20ms"}
+
+
+def read_fault(text: str) -> Json:
+    """One `--fault`, as a fault of an experiment. Exits with 2 if it is not valid."""
+    if text.lstrip().startswith("{"):
+        return read_json(text, "--fault")
+    found = FAULT.match(text.strip())
+    if found is None:
+        refuse(f"--fault {text} is not valid. Write KIND=TARGET@FROM-UNTIL, like cable-pulled=00/<0,0>@10-20.")
+    target = found["target"].strip()
+    words = " " in target.replace("<", "").strip()
+    return {
+        "kind": found["kind"],
+        "target": {"selector": target} if words else {"names": [target]},
+        "at_secs": float(found["at"] or 0.0),
+        "until_secs": float(found["until"]) if found["until"] else None,
+        **_amount(found["kind"], found["amount"], text),
+    }
+
+
+def _amount(kind: str, amount: str | None, text: str) -> Json:
+    """The parameter that some kinds need, by its field's name."""
+    from cubeyard.experiments.fault_kinds import KINDS
+
+    known = KINDS.get(kind)
+    field = known.parameters[0].name if known is not None and known.parameters else None
+    if amount is None:
+        if field is not None:
+            refuse(
+                f"--fault {text}: {kind} needs {field}. Write it behind the kind, like {kind}:{EXAMPLES[field]}=00/<0,0>."
+            )
+        return {}
+    if field is None:
+        refuse(f"--fault {text}: {kind} takes no amount. Leave :{amount} out.")
+    value = read_amount(amount, field)
+    if value is None:
+        refuse(f"--fault {text}: {amount} is not valid as {field}. Write it like {EXAMPLES[field]}.")
+    return {field: value}
+
+
+def read_amount(text: str, field: str) -> float | None:
+    """`10M` as bits per second, `5%` as a ratio, `20ms` as seconds; None if it is none."""
+    found = AMOUNT.match(text.strip())
+    if found is None:
+        return None
+    unit = found["unit"].lower()
+    factor = UNITS[field].get(BITS_PER_SEC.sub("", unit) if field == "rate_bits_per_sec" else unit)
+    return None if factor is None else float(found["number"]) * factor

@@ -1,0 +1,171 @@
+"""Services that users write, for the command line: their files, folders to begin with, trials, and messages while `emulate` runs."""
+
+from __future__ import annotations
+
+import base64
+import random
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from cubeyard.cli.common import refuse
+from cubeyard.emulation.network.network import Network
+
+Json = dict[str, Any]
+
+TEMPLATES = Path(__file__).parent / "service_templates"
+NAME = re.compile(r"^[a-z][a-z0-9-]{0,31}$")
+FIRST_ID = 256
+KEY = "{key}"
+"""In a message: a key coordinate drawn for each server."""
+SHOWN_ANSWERS = 20
+
+
+def read_module(path: str) -> bytes:
+    """A module's file. Exits with 2 where it cannot be read."""
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        refuse(f"{path} cannot be read: {error.strerror or error}.")
+
+
+def read_services(given: list[str]) -> list[Json]:
+    """`FILE` or `NAME=FILE`, as an experiment has them; numbers in order."""
+    services = []
+    for at, text in enumerate(given):
+        name, _, path = text.partition("=") if "=" in text else (_name_of(text), "", text)
+        module = base64.b64encode(read_module(path)).decode()
+        services.append({"name": name, "id": FIRST_ID + at, "module": module})
+    return services
+
+
+def _name_of(path: str) -> str:
+    """A service's name from its file's: small letters, digits and hyphens."""
+    name = re.sub(r"[^a-z0-9]+", "-", Path(path).stem.lower()).strip("-")[:32].strip("-")
+    if NAME.fullmatch(name) is None:
+        refuse(f"{path} gives no name for a service: write --service-file NAME={path}.")
+    return name
+
+
+def read_messages(given: list[str], services: list[Json]) -> list[tuple[str, str]]:
+    """`NAME=TEXT`: to which service, and what. Exits with 2 for anything else."""
+    messages = []
+    for text in given:
+        name, sign, message = text.partition("=")
+        if not sign or not name or not message:
+            known = ", ".join(one["name"] for one in services) or "cache"
+            refuse(f"--service-message {text} is not NAME=TEXT, with NAME like {known}.")
+        messages.append((name, message))
+    return messages
+
+
+def with_key(text: str, network: Network, draws: random.Random) -> str:
+    """The text with a key of the torus drawn for it."""
+    size = [network.spec.get(axis, 1) for axis in "xyz"]
+    return text.replace(KEY, ",".join(str(draws.randrange(one)) for one in size))
+
+
+def send_messages(socket: Path, run_id: str, network: Network, messages: list[tuple[str, str]], *, seed: int) -> None:
+    """Every message to every server's instance. Raises where the fabric refuses one."""
+    from cubeyard.emulation.fabric.client import FabricClient
+
+    draws = random.Random(seed)  # noqa: S311 - keys of a demonstration, the same for a seed
+    with FabricClient(socket) as fabric:
+        for service, text in messages:
+            for server in network.servers:
+                message = with_key(text, network, draws)
+                fabric.call("tell", run=run_id, server=server, service=service, message=message)
+
+
+def answers(events: list[Json]) -> Iterator[tuple[float, str, str]]:
+    """What services said, from a run's events: when, which, and what."""
+    for event in events:
+        if event.get("kind") == "protocol" and event.get("name") == "service-answer":
+            cells = {cell["name"]: cell["value"] for cell in event["cells"]}
+            yield event["at_secs"], str(cells.get("service", "")), str(cells.get("answer", ""))
+
+
+def print_answers(console: Console, events: list[Json]) -> None:
+    """The first answers of services, and how many there were."""
+    said = list(answers(events))
+    for at, service, answer in said[:SHOWN_ANSWERS]:
+        console.print(f"  [dim]{at:.2f} s  {escape(service)}[/dim]  {escape(answer)}", highlight=False)
+    if len(said) > SHOWN_ANSWERS:
+        console.print(f"  … {len(said)} answers in all; --json prints them.", highlight=False)
+
+
+def begin(name: str, language: str, folder: Path) -> list[Path]:
+    """Makes a folder with a template; its files. Exits with 2 where there is one, or the name is none."""
+    if NAME.fullmatch(name) is None:
+        refuse(f"{name} is not a name for a service: small letters, digits and hyphens, a letter first, at most 32.")
+    if folder.exists():
+        refuse(f"{folder} is there already: choose another name, or remove it.")
+    copies = {
+        "rust": {
+            "Cargo.toml.template": "Cargo.toml",
+            "config.toml": ".cargo/config.toml",
+            "service.rs": "src/lib.rs",
+            "cubeyard.rs": "src/cubeyard.rs",
+        },
+        "c": {"Makefile.template": "Makefile", "service.c": "service.c", "cubeyard.h": "cubeyard.h"},
+    }[language]
+    made = []
+    for source, target in {**copies, "README.md": "README.md"}.items():
+        path = folder / target
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if source.endswith(("cubeyard.rs", "cubeyard.h")):
+            shutil.copyfile(TEMPLATES / source, path)
+        else:
+            text = (TEMPLATES / source).read_text(encoding="utf-8")
+            path.write_text(text.replace("CRATE", name.replace("-", "_")).replace("NAME", name), encoding="utf-8")
+        made.append(path)
+    return made
+
+
+def size_of(servers: int) -> list[int]:
+    """The sides of a torus of so many servers, as even as they can be. Exits with 2 where there is none."""
+    best: list[int] | None = None
+    for x in range(1, round(servers ** (1 / 3)) + 1):
+        if servers % x:
+            continue
+        for y in range(x, int((servers // x) ** 0.5) + 1):
+            if servers // x % y == 0 and servers // x // y <= 256:
+                sides = [x, y, servers // x // y]
+                if best is None or sides[2] - sides[0] < best[2] - best[0]:
+                    best = sides
+    if best is None or servers < 2:
+        refuse(f"There is no torus of {servers} servers with sides of at most 256: take 27, 64, 125, 1000 or 8000.")
+    return best[::-1]
+
+
+def print_trial(console: Console, report: Json, took_secs: float) -> None:
+    """A trial's report in words."""
+    delivered, hops = report["delivered"], {int(hop): count for hop, count in report["hops"].items()}
+    mean = sum(hop * count for hop, count in hops.items()) / delivered if delivered else 0.0
+    most = max(hops, default=0)
+    console.print(
+        f"[bold]{delivered:,} packets delivered[/bold] on {report['servers']:,} servers in {report['secs']:g} s of virtual time "
+        f"({took_secs:.1f} s here)",
+        highlight=False,
+    )
+    calls, fuel = report["calls"], report["fuel"]
+    table = Table(box=None, show_header=False)
+    table.add_row("hops of a packet", f"{mean:.2f} mean, {most} most")
+    table.add_row("packets over links", f"{report['carried']:,}")
+    table.add_row("calls", f"{calls:,}, {fuel / calls if calls else 0:,.0f} fuel each")
+    table.add_row("answers", f"{report['answers']:,}")
+    for name, count in report["counters"].items():
+        table.add_row(name, f"{count:,}")
+    for reason, count in report["lost"].items():
+        table.add_row(f"[yellow]{escape(reason)}[/yellow]", f"{count:,}")
+    console.print(table)
+    for at, server, said in report["said"]:
+        console.print(f"  [dim]{at:.3f} s  {escape(server)}[/dim]  {escape(said)}", highlight=False)
+    if report["ended_early"]:
+        console.print("[yellow]Ended early: links had carried 20 million packets.[/yellow]", highlight=False)

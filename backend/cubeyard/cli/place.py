@@ -1,0 +1,86 @@
+"""Real packets from the command line: a place of the command's own, its end by Ctrl-C, and a lab for figures."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+
+from cubeyard.emulation.deploy.reaper import reap, reap_left_alone
+from cubeyard.emulation.fabric.place import Place
+from cubeyard.emulation.fabric.process import FabricProcess
+from cubeyard.emulation.figures.lab import Lab
+from cubeyard.engine import Engine, OnProgress
+from cubeyard.kit import logs
+from cubeyard.kit.signals import ending
+from cubeyard.settings import Settings
+
+
+@contextmanager
+def command_place(settings: Settings) -> Iterator[Place]:
+    """A place of this process's own for root, who can start a fabric; for others the one where a fabric may run."""
+    if os.geteuid() != 0 or settings.fabric_dir is not None or settings.hosts:
+        place = Place.of(settings)
+        if not settings.hosts:
+            yield place
+            return
+        entered = place.enter()
+        try:
+            # Their fabrics outlive a command that was killed, and nobody else may look for what it left.
+            reap(settings, place)
+            yield place
+        finally:
+            place.leave(entered, lambda: None)
+        return
+    place = Place.own()
+    try:
+        with place.held("owner"):
+            yield place
+    finally:
+        place.remove_abandoned()
+
+
+@contextmanager
+def stoppable() -> Iterator[Callable[[], bool]]:
+    """Ctrl-C, `kill`, a closed terminal and Ctrl-\\ end the session at its next step, which removes everything."""
+    told = False
+
+    def tell(*_: object) -> None:
+        nonlocal told
+        told = True
+
+    before = {one: signal.signal(one, tell) for one in ending()}
+    try:
+        yield lambda: told
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+@contextmanager
+def own_lab(settings: Settings, engine: Engine, brevity: float) -> Iterator[Callable[[OnProgress | None], Lab]]:
+    """Makes labs that belong to this process alone. Their fabric starts with the first measurement, and goes at the end."""
+    with ExitStack() as held:
+
+        def lab(told: OnProgress | None) -> Lab:
+            quiet_logs(settings)
+            reap_left_alone(settings)
+            interrupted = held.enter_context(stoppable())
+            place = held.enter_context(command_place(settings))
+            fabric = FabricProcess(settings, place)
+            held.callback(fabric.stop)
+
+            def tell(done: int, total: int) -> bool:
+                return not interrupted() and (told is None or told(done, total) is not False)
+
+            ready = fabric.ensure if settings.fabric_start else lambda: None
+            return Lab(settings, engine, place, ready, tell, brevity)
+
+        yield lab
+
+
+def quiet_logs(settings: Settings) -> None:
+    """Warnings only, unless more was asked for: the answer is what the command prints."""
+    asked_for_more = "log_level" in settings.model_fields_set
+    logs.configure(settings.log_level if asked_for_more else "warning", "console")

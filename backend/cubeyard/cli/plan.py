@@ -1,0 +1,176 @@
+"""`cubeyard plan`, `export`, `formats` and `topology`: computed here, without a server or a database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import orjson
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from cubeyard.cli.common import SpecOption, errors, explained, print_finding, read_spec, refuse, settings_of, write
+from cubeyard.engine import BuiltPlan, Engine, Json
+from cubeyard.plans.site_limits import limit_words
+from cubeyard.plans.spec import DEFAULT_BOOK, book_of, normal_spec
+
+EDGES_A_WRITE = 200_000
+
+CatalogOption = Annotated[
+    str | None,
+    typer.Option("--catalog", help="A price book: a builtin one, like paper-2009 or current-2026, or a JSON file."),
+]
+
+
+def plan(
+    spec: SpecOption,
+    catalog: CatalogOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Compute a plan and print its numbers."""
+    with explained():
+        built = built_plan(spec, catalog)
+        if as_json:
+            write(built.summary_json + b"\n")
+        else:
+            _print_summary(built.summary)
+
+
+def export(
+    spec: SpecOption,
+    format: Annotated[str, typer.Option("--format", "-f", help="One of the formats that `cubeyard formats` lists.")],
+    output: Annotated[str, typer.Option("--output", "-o", help="The file to write, or - for standard output.")] = "-",
+    catalog: CatalogOption = None,
+    name: Annotated[str | None, typer.Option(help="Name of the plan in the file.")] = None,
+) -> None:
+    """Write a plan as a file: a workbook, a PDF, NetBox tables and more."""
+    from cubeyard.exports import FORMATS, render
+    from cubeyard.plans.view import PlanView
+
+    if format not in FORMATS:
+        refuse(f"There is no format {format}. There are: {', '.join(FORMATS)}.")
+    with explained():
+        pieces = render(format, PlanView.of(built_plan(spec, catalog), name), None)
+        if output == "-":
+            for piece in pieces:
+                write(piece)
+            return
+        target = Path(output)
+        # Beside its place first: a failure leaves no half a file.
+        partial = target.with_name(f".{target.name}.partial")
+        try:
+            with partial.open("wb") as file:
+                for piece in pieces:
+                    file.write(piece)
+            partial.replace(target)
+        finally:
+            partial.unlink(missing_ok=True)
+    errors.print(f"Wrote {output}, {target.stat().st_size:,} bytes.")
+
+
+def formats() -> None:
+    """List the export formats."""
+    from cubeyard.exports import FORMATS
+
+    table = Table("Format", "File", "What it is", box=None)
+    for one in FORMATS.values():
+        table.add_row(one.name, f".{one.extension}", one.description)
+    Console().print(table)
+
+
+def topology(
+    spec: SpecOption,
+    edges: Annotated[bool, typer.Option("--edges", help="Stream `a b level`, one line per link.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print counts, certificate and metrics as JSON.")] = False,
+) -> None:
+    """Print a topology's links, or its counts and wiring certificate. Any size."""
+    with explained():
+        built = Engine(settings_of()).topology(read_spec(spec))
+        if edges:
+            for start in range(0, built.link_count, EDGES_A_WRITE):
+                write(built.edge_lines(start, start + EDGES_A_WRITE))
+            return
+        document = {
+            "counts": orjson.loads(built.counts_json()),
+            "certificate": orjson.loads(built.certificate_json()),
+            "metrics": orjson.loads(built.metrics_json()),
+        }
+        if as_json:
+            write(orjson.dumps(document) + b"\n")
+            return
+        console, counts = Console(), document["counts"]
+        console.print(
+            f"[bold]{counts['title']}[/bold]: {counts['servers']:,} servers, {counts['switches']:,} switches, {counts['links']:,} links"
+        )
+        _print_certificate(console, document["certificate"])
+
+
+def built_plan(spec_text: str, catalog: str | None, host_prefix: str | None = None) -> BuiltPlan:
+    """The plan of the options `--spec` and `--catalog`."""
+    spec = normal_spec(read_spec(spec_text))
+    if host_prefix is not None:
+        spec = {**spec, "site": {**(spec.get("site") or {}), "host_prefix": host_prefix}}
+    engine = Engine(settings_of())
+    book = book_named(engine, catalog or (book_of(spec) if "catalog" in spec else DEFAULT_BOOK))
+    return engine.plan({**spec, "catalog": book["book"]}, book)
+
+
+def book_named(engine: Engine, name: str) -> Json:
+    """A builtin price book, or the one in a JSON file. Exits with 2 for neither, and for a book that cannot be planned with."""
+    books = {book["book"]: book for book in engine.builtin_books}
+    if name in books:
+        return books[name]
+    try:
+        book = orjson.loads(Path(name).read_bytes())
+    except (OSError, orjson.JSONDecodeError) as error:
+        refuse(
+            f"There is no builtin price book {name}, and it is no JSON file that can be read ({error}). "
+            f"There are: {', '.join(books)}."
+        )
+    if isinstance(book, dict):
+        # A book that the page saved also says when its version was made.
+        book = {key: book[key] for key in ("book", "version", "title", "currency", "notes", "parts") if key in book}
+    engine.check_book(book)
+    return book
+
+
+def _print_summary(summary: Json) -> None:
+    console = Console()
+    counts, cost, power = summary["counts"], summary["cost_usd"], summary["power_watts"]
+    at_least = "at least " if cost["at_least"] else ""
+    console.print(f"[bold]{escape(summary['title'])}[/bold]  plan {summary['plan_hash'][:12]}", highlight=False)
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="dim")
+    table.add_column(justify="right")
+    table.add_column()
+    table.add_row("servers", f"{counts['servers']:,}")
+    table.add_row("switches", f"{counts['switches']:,}")
+    table.add_row(
+        "cables",
+        f"{counts['cables']:,}",
+        f"{summary['cable_metres']:,.1f} m, longest {summary['longest_cable_metres']:,.1f} m",
+    )
+    table.add_row("racks", f"{counts['racks']:,}")
+    table.add_row("cost", f"{at_least}${cost['total']:,.2f}", f"network ${cost['network']:,.2f}")
+    table.add_row("power", f"{power['total'] / 1000:,.2f} kW", f"switches {power['switches'] / 1000:,.2f} kW")
+    for one in summary["site_limits"]:
+        words = limit_words(one)
+        style = "bold red" if words.over else "default"
+        table.add_row(words.title.lower(), f"[{style}]{escape(words.value)}[/{style}]", escape(words.limit))
+    console.print(table, highlight=False)
+    _print_certificate(console, summary["certificate"])
+    for one in summary["findings"]:
+        print_finding(console, one)
+
+
+def _print_certificate(console: Console, certificate: Json) -> None:
+    passed = sum(check["passed"] for check in certificate["checks"])
+    style = "green" if certificate["passed"] else "bold red"
+    console.print(
+        f"[{style}]wiring certificate: {passed} of {len(certificate['checks'])} checks pass[/{style}]", highlight=False
+    )
+    for check in certificate["checks"]:
+        mark = "[green]pass[/green]" if check["passed"] else "[bold red]FAIL[/bold red]"
+        console.print(f"  {mark}  {escape(check['statement'])} ({check['checked']:,} checked)", highlight=False)

@@ -1,0 +1,71 @@
+"""`cubeyard prices`: prices filled into a plan's bill of materials become a price book. No server or database."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import orjson
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from cubeyard.cli.common import errors, explained, refuse, settings_of
+from cubeyard.cli.plan import book_named
+from cubeyard.engine import Engine
+from cubeyard.plans.spec import DEFAULT_BOOK
+
+SHOWN_CHANGES = 60
+
+
+def prices(
+    bill: Annotated[Path, typer.Argument(help="A workbook (xlsx) or bill (bom-csv) of a plan, with quoted prices.")],
+    catalog: Annotated[
+        str, typer.Option("--catalog", help="The price book that the bill was made with: builtin, or a JSON file.")
+    ] = DEFAULT_BOOK,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The price book to write, as JSON; without it only show the changes."),
+    ] = None,
+    source: Annotated[str | None, typer.Option(help="Where the prices are from. Default: the file's name.")] = None,
+    date: Annotated[str | None, typer.Option(help="When they were quoted, as 2026-11-22. Default: today.")] = None,
+) -> None:
+    """Take prices, suppliers and part numbers that were filled into a bill of materials over into a price book."""
+    from cubeyard.catalog.quotes import Origin, UnreadableQuoteError, quoted_parts, read_rows
+
+    try:
+        rows = read_rows(bill.read_bytes())
+        day = datetime.fromisoformat(date).date() if date else datetime.now(UTC).date()
+    except OSError as error:
+        refuse(f"{bill} cannot be read: {error.strerror or error}.")
+    except UnreadableQuoteError as error:
+        refuse(str(error))
+    except ValueError:
+        refuse(f"--date {date} is not a date: write it as 2026-11-22.")
+    with explained():
+        engine = Engine(settings_of())
+        book = book_named(engine, catalog)
+        quotes = quoted_parts(book["parts"], book["currency"], rows, Origin(source or bill.name, day.isoformat()))
+        table = Table("Line", "Part", "Value", "Before", "After", box=None)
+        for one in quotes.changes[:SHOWN_CHANGES]:
+            before = "" if one.before is None else str(one.before)
+            table.add_row(one.line, *(escape(words) for words in (one.sku, one.field, before, str(one.after))))
+        Console().print(table, highlight=False)
+        if len(quotes.changes) > SHOWN_CHANGES:
+            errors.print(f"and {len(quotes.changes) - SHOWN_CHANGES:,} more changes.")
+        for problem in quotes.problems:
+            errors.print(
+                f"[bold red]error:[/bold red] {escape(problem.line)}: {escape(problem.message)}", highlight=False
+            )
+        if quotes.problems:
+            refuse("Nothing was written: mend these lines first.")
+        errors.print(f"{len(quotes.changes):,} values of {len(quotes.parts):,} parts change.")
+        if output is None:
+            return
+        by_sku = {part["sku"]: part for part in quotes.parts}
+        changed = {**book, "parts": [by_sku.get(part["sku"], part) for part in book["parts"]]}
+        engine.check_book(changed)
+        output.write_bytes(orjson.dumps(changed, option=orjson.OPT_INDENT_2) + b"\n")
+        errors.print(f"Wrote {output}. Plan with it: --catalog {output}")

@@ -1,0 +1,89 @@
+"""`cubeyard run`, `worker` and `openapi`: the server, its background worker, and the description of its API."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cubeyard.cli.admin import auth_of
+from cubeyard.cli.common import explained, open_database, refuse, settings_of, write
+from cubeyard.engine import Engine
+from cubeyard.kit import logs
+from cubeyard.kit.signals import ending
+from cubeyard.settings import Settings
+
+
+def run(
+    host: Annotated[
+        str | None, typer.Option(help="The address to listen on. Other than loopback needs a token.")
+    ] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="The port to listen on.")] = None,
+    worker: Annotated[bool, typer.Option(help="Also do background exports and runs in this process.")] = True,
+) -> None:
+    """Serve the page and the API."""
+    from cubeyard.app import create_app
+    from cubeyard.serve import serve
+
+    settings = settings_of(host=host, port=port)
+    logs.configure(settings.log_level, settings.log_format)
+    with explained():
+        _require_token(settings)
+        serve(create_app(settings, worker=worker), settings)
+
+
+def work() -> None:
+    """Do background exports and runs, from the same database as the server's."""
+    from cubeyard.app import prepare
+    from cubeyard.kit.db import Database
+    from cubeyard.worker import supervise
+
+    settings = settings_of()
+    logs.configure(settings.log_level, settings.log_format)
+
+    async def until_told() -> None:
+        stopping = asyncio.Event()
+        for one in ending():
+            asyncio.get_running_loop().add_signal_handler(one, stopping.set)
+        await supervise(settings, database, engine, stopping)
+
+    with explained():
+        database, engine = Database(settings), Engine(settings)
+        try:
+            prepare(database, engine)
+            asyncio.run(until_told())
+        finally:
+            database.close()
+
+
+def openapi(
+    output: Annotated[str, typer.Option("--output", "-o", help="The file to write, or - for standard output.")] = "-",
+) -> None:
+    """Write the description of the API as OpenAPI JSON."""
+    from cubeyard.app import create_app, openapi_text
+
+    text = openapi_text(create_app(Settings()))
+    if output == "-":
+        write(text)
+    else:
+        Path(output).write_bytes(text)
+
+
+def _require_token(settings: Settings) -> None:
+    """Exits with 2 if others can reach the server and there is no token."""
+    from cubeyard.kit import schema
+    from cubeyard.kit.auth.guard import configured_token
+
+    if not settings.exposed or configured_token(settings):
+        return
+    with open_database(settings) as database:
+        schema.upgrade(database.engine)
+        with auth_of(database, settings) as service:
+            if service.any_token():
+                return
+    refuse(
+        f"Listening on {settings.host} lets others connect, and there is no API token. "
+        "Make one with `cubeyard token create`, or set CUBEYARD_TOKEN, or listen on 127.0.0.1."
+    )

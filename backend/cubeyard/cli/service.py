@@ -1,0 +1,148 @@
+"""`cubeyard service`: the services that the servers of a run host, messages to them, and services of one's own."""
+
+from __future__ import annotations
+
+import sys
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import orjson
+import typer
+from pydantic import ValidationError
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from cubeyard.cli.capture import Run
+from cubeyard.cli.common import errors, explained, open_database, refuse, settings_of, write
+from cubeyard.cli.modules import begin, print_trial, read_module, size_of
+from cubeyard.cli.place import quiet_logs
+from cubeyard.emulation.live.service import SessionService
+from cubeyard.engine import Engine
+
+service_app = typer.Typer(
+    help="Services that the servers of a run host, messages to them, and services of your own.", no_args_is_help=True
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
+
+
+@service_app.command("list")
+def service_list(run: Run, as_json: AsJson = False) -> None:
+    """List the services of a run with the messages that they understand."""
+    settings = settings_of()
+    quiet_logs(settings)
+    with explained(), open_database(settings) as database, database.session() as session:
+        found = SessionService(session, Engine(settings)).services(run)
+    if as_json:
+        write(orjson.dumps(found.model_dump()) + b"\n")
+        return
+    if not found.items:
+        errors.print("The servers of this run host no services.")
+    table = Table("Service", "Message", "What it does", "To", box=None)
+    for one in found.items:
+        if not one.messages:
+            table.add_row(one.name, "", escape(one.description), "")
+        for form in one.messages:
+            to = "every server" if form.to_every_server else "one server"
+            table.add_row(one.name, escape(repr(form.example)), escape(form.title), to)
+    if found.items:
+        Console().print(table)
+
+
+@service_app.command("send")
+def service_send(
+    run: Run,
+    service: Annotated[str, typer.Argument(help="The service's name, like cache.")],
+    message: Annotated[str, typer.Argument(help="The message, like 'get colour'; - for standard input.")],
+    server: Annotated[
+        str | None, typer.Option(help="The server whose instance gets it, like '(0,0,0)'; every server if left out.")
+    ] = None,
+    wait: Annotated[float, typer.Option(help="Most seconds to wait for answers.")] = 1.0,
+    answers: Annotated[int, typer.Option(help="With so many answers the wait is over.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Send a message to a service of a run's server and print its answers."""
+    from cubeyard.emulation.fabric.hosts import Hosts
+    from cubeyard.emulation.fabric.place import Place
+    from cubeyard.emulation.live import schemas, services
+
+    text = sys.stdin.read() if message == "-" else message
+    try:
+        asked = schemas.ServiceMessage.model_validate(
+            {"message": text, "server": server, "wait_secs": wait, "answers": answers}
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        refuse(f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}")
+    settings = settings_of()
+    quiet_logs(settings)
+    hosts = Hosts.of(settings, Place.of(settings))
+    with explained(), open_database(settings) as database:
+        with database.session() as session:
+            ready = SessionService(session, Engine(settings)).message(run, service, asked)
+        found = services.exchange(database, hosts, ready, asked)
+    if as_json:
+        write(orjson.dumps(found.model_dump()) + b"\n")
+        return
+    for one in found.answers:
+        Console().print(f"[dim]{one.at_secs:.2f} s  {escape(one.server)}[/dim]  {escape(one.answer)}", highlight=False)
+    if found.silent:
+        errors.print(f"Servers that do not answer: {escape(', '.join(found.silent))}", highlight=False)
+    if not found.answers:
+        errors.print(f"{len(found.told)} servers got the message. No answer came within {wait:g} s.", highlight=False)
+
+
+class Language(StrEnum):
+    """What a template is written in."""
+
+    RUST = "rust"
+    C = "c"
+
+
+@service_app.command("new")
+def service_new(
+    name: Annotated[str, typer.Argument(help="The service's name: small letters, digits and hyphens.")],
+    language: Annotated[Language, typer.Option(help="What to write it in.")] = Language.RUST,
+) -> None:
+    """Begin a service of your own: makes the folder NAME with a template that builds and works."""
+    folder = Path(name)
+    for path in begin(name, language.value, folder):
+        Console().print(f"[dim]made[/dim] {escape(str(path))}", highlight=False, soft_wrap=True)
+    if language is Language.RUST:
+        module = f"target/wasm32-unknown-unknown/release/{name.replace('-', '_')}.wasm"
+        build = "cargo build --release"
+    else:
+        module, build = f"{name}.wasm", "make"
+    for step in (f"cd {name}", build, f"cubeyard service test {module}"):
+        Console().print(f"  {escape(step)}", highlight=False, soft_wrap=True)
+
+
+@service_app.command("test")
+def service_test(
+    file: Annotated[str, typer.Argument(help="The WebAssembly module, or its text format.")],
+    servers: Annotated[int, typer.Option(help="Servers of the torus, like 27 or 8000.")] = 27,
+    message: Annotated[
+        str, typer.Option(help="What each server's instance gets once; {key} is another key coordinate for each.")
+    ] = "{key} hello",
+    seconds: Annotated[float, typer.Option(help="Virtual time.")] = 10.0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 7,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Try a service on every server of a torus in virtual time, before it runs on packets.
+
+    Exits with 1 if nothing was delivered or anything was lost.
+    """
+    module = read_module(file)
+    options = {"size": size_of(servers), "secs": seconds, "message": message, "rate_bits_per_sec": 1e8, "seed": seed}
+    began = time.monotonic()
+    with explained():
+        report = Engine(settings_of()).service_trial(module, options)
+    if as_json:
+        write(orjson.dumps(report) + b"\n")
+    else:
+        print_trial(Console(), report, time.monotonic() - began)
+    if not report["delivered"] or report["lost"]:
+        raise typer.Exit(1)

@@ -1,0 +1,186 @@
+"""`cubeyard simulate`: a workload packet by packet, with queues and TCP. No database."""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import orjson
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from cubeyard.cli.common import SpecOption, explained, progress, read_spec, refuse, settings_of, write
+from cubeyard.cli.faults import read_fault
+from cubeyard.cli.workload import WORKLOADS, read_workload
+from cubeyard.engine import Engine, Json
+
+FLOW_COLUMNS = (
+    "flow",
+    "source",
+    "destination",
+    "bytes",
+    "start_secs",
+    "completion_secs",
+    "drops",
+    "retransmits",
+    "timeouts",
+)
+
+
+def simulate(
+    spec: SpecOption,
+    workload: Annotated[
+        str,
+        typer.Option(
+            help=f"{WORKLOADS}; or a workload as JSON, with `bytes`; or a CSV file: source,destination,bytes,start_secs "
+            "for flows, source,destination,weight for a matrix."
+        ),
+    ] = "permutation",
+    bytes_: Annotated[
+        int | None, typer.Option("--bytes", min=1, help="What each flow sends; 1,000,000 if nobody says so.")
+    ] = None,
+    routing: Annotated[str | None, typer.Option(help="Routing scheme; the paper's own if left out.")] = None,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What breaks, how and when, as `emulate` takes it: KIND=TARGET@FROM-UNTIL, like 'down=00/<0,0>@0.1-0.5', "
+            "'switch-silent=1 level-0 switch@0.1' or 'link-loss:1%=10% of links'; or a fault as JSON. Can be repeated."
+        ),
+    ] = None,
+    link_gbps: Annotated[float | None, typer.Option(help="The rate of every link, instead of the plan's.")] = None,
+    seed: Annotated[list[int] | None, typer.Option(min=0, help="Seed of every random choice. Can be repeated.")] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="A setting, like rto_min_secs=0.001, recovery=sack, congestion=cubic, subflows=8, coupling=lia, "
+            "transport=udp, mtu_bytes=9000 or queue_bytes=37500. Can be repeated.",
+        ),
+    ] = None,
+    flows_csv: Annotated[
+        Path | None, typer.Option("--flows-csv", help="Write each flow's times to this CSV file.")
+    ] = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Print packet-hops and memory as JSON instead of running.")
+    ] = False,
+    timing: Annotated[bool, typer.Option("--timing", help="Add packet_hops_per_cpu_sec of this run.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the document as JSON.")] = False,
+) -> None:
+    """Simulate a workload packet by packet: completion times, drops, timeouts and queues."""
+    with explained():
+        settings = _settings(setting or [])
+        if flows_csv is not None:
+            settings["flow_times"] = True
+        experiment = {
+            "engine": "packet",
+            "workload": _with_bytes(read_workload(workload), bytes_),
+            "routing": routing,
+            "faults": [read_fault(text) for text in fault or []],
+            "link_gbps": link_gbps,
+            "seeds": seed or [7],
+            "packet": settings,
+        }
+        engine = Engine(settings_of())
+        read = read_spec(spec)
+        if estimate:
+            write(engine.outline_json(read, experiment) + b"\n")
+            return
+        began = time.process_time()
+        with progress("Simulating packets") as told:
+            document: Json = orjson.loads(engine.predict_json(read, experiment, told))
+        if timing:
+            runs = document.get("by_seed") or [document]
+            hops = sum(one["packet_hops"] for one in runs)
+            document["packet_hops_per_cpu_sec"] = round(hops / max(time.process_time() - began, 1e-9))
+        if flows_csv is not None:
+            _write_flows(flows_csv, document.pop("flow_times"))
+        if as_json:
+            write(orjson.dumps(document) + b"\n")
+        else:
+            _print_simulation(Console(), document)
+
+
+def _settings(texts: list[str]) -> Json:
+    """The `--set` options. A value that is JSON is read as that, any other as a word."""
+    found: Json = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            refuse(f"--set {text} is not valid. Give NAME=VALUE, like rto_min_secs=0.001.")
+        found[name.strip()] = _value(value.strip())
+    return found
+
+
+def _value(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
+
+
+def _with_bytes(workload: Json | str, size: int | None) -> Json:
+    named = {"kind": workload} if isinstance(workload, str) else workload
+    if size is not None and named.get("kind") == "listed":
+        refuse("--bytes says nothing about flows from a file: each of them has its own size. Leave it out.")
+    if size is not None and named.get("kind") == "requests":
+        refuse("--bytes says nothing about requests: give request_bytes and response_bytes in --workload.")
+    return named if size is None else {**named, "bytes": size}
+
+
+def _write_flows(path: Path, columns: Json) -> None:
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(FLOW_COLUMNS)
+    rows.writerows(zip(*(columns[name] for name in FLOW_COLUMNS), strict=True))
+    try:
+        path.write_text(out.getvalue(), encoding="utf-8")
+    except OSError as error:
+        refuse(f"--flows-csv cannot be written: {error.strerror or error}: {path}")
+
+
+def _add_latency(table: Table, told: Json | None) -> None:
+    if told is None:
+        return
+    table.add_row("Requests", f"{told['requests']:,}", f"{told['unanswered']:,} without a response at the end")
+    for name, title in (("median", "Latency, median"), ("p99", "  99th percentile"), ("max", "  longest")):
+        if told[name] is not None:
+            table.add_row(title, f"{told[name]:.6g}", "s")
+    if told["bound"] is not None:
+        table.add_row(f"  within {told['bound']:g} s", f"{told['within_bound']:.2%}", "of the requests")
+
+
+def _print_simulation(console: Console, document: Json) -> None:
+    workload, times, sizes = document["workload"]["kind"], document["completion_secs"], document["bytes"]
+    console.print(
+        f"[bold]{escape(document['topology'])}[/bold], {workload}, routing {document['routing']}, seed {document['seed']}",
+        highlight=False,
+    )
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="dim")
+    table.add_column(justify="right")
+    table.add_column()
+    table.add_row("Flows", f"{document['flows']:,}", f"{times['unfinished']:,} not complete at the end")
+    if document["dropped_flows"]:
+        table.add_row("Flows without a path", f"{document['dropped_flows']:,}", "")
+    for name, title in (("median", "Completion time, median"), ("p99", "  99th percentile"), ("max", "  longest")):
+        if times[name] is not None:
+            table.add_row(title, f"{times[name]:.6g}", "s")
+    _add_latency(table, document.get("latency_secs"))
+    table.add_row("Goodput of all flows", f"{document['goodput_gbps']:,.4g}", "Gb/s")
+    table.add_row("Bytes sent", f"{sizes['sent']:,}", f"{sizes['received']:,} received, {sizes['dropped']:,} dropped")
+    table.add_row("Packets dropped", f"{document['drops']:,}", f"{document['retransmits']:,} sent again")
+    table.add_row("Timeouts", f"{document['timeouts']:,}", "")
+    table.add_row("Packet-hops", f"{document['packet_hops']:,}", f"{document['simulated_secs']:.6g} s simulated")
+    if "packet_hops_per_cpu_sec" in document:
+        table.add_row("  per CPU second", f"{document['packet_hops_per_cpu_sec']:,}", "")
+    console.print(table)
+    choices = {
+        name: value for name, value in document["choices"].items() if name != "assumptions" and value is not None
+    }
+    console.print()
+    console.print(escape(", ".join(f"{name} {value}" for name, value in choices.items())), style="dim")

@@ -1,0 +1,214 @@
+"""Bringing a run's servers up and taking them down: containers or plain namespaces, wired by the fabric."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+
+from cubeyard.emulation.deploy import images
+from cubeyard.emulation.deploy.containers import Containers, DockerGoneError, engine_version, explained
+from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError
+from cubeyard.emulation.fabric.fabrics import Fabrics, on_every
+from cubeyard.emulation.fabric.hosts import Hosts, Spread
+from cubeyard.emulation.fabric.place import Place
+from cubeyard.emulation.fabric.process import NODE, program
+from cubeyard.emulation.setup.estimate import KEPT_BYTES, SERVER_BYTES
+from cubeyard.emulation.setup.question import Question
+from cubeyard.kit.disk import DiskFullError
+from cubeyard.kit.errors import ProblemError
+from cubeyard.settings import Settings
+
+Json = dict[str, Any]
+log = structlog.get_logger(__name__)
+
+REMOVE_TRIES = 5
+OnServers = Callable[[int, int], None]
+"""Told how many servers there are and how many there will be; may raise to end it all."""
+
+
+class Deployment:
+    """The servers of one run, on one host or spread over several."""
+
+    def __init__(self, settings: Settings, place: Place, run_id: str, question: Question) -> None:
+        self._settings = settings
+        self._run = run_id
+        self._question = question
+        every = Hosts.of(settings, place)
+        self._owner = every.owner
+        self.spread = Spread.of(question.network, every.every)
+        self._containers: dict[int, str] = {}
+        containers = question.settings.mode == "containers"
+        self.engines = [Containers(self._owner, host.docker) for host in self.spread.hosts] if containers else []
+        """One a host; none where servers are plain namespaces."""
+        self.fabrics: Fabrics | None = None
+
+    @property
+    def in_containers(self) -> bool:
+        return bool(self.engines)
+
+    def up(self, told: OnServers) -> Json:
+        """Start and wire every server. The times it took, in seconds."""
+        began = time.monotonic()
+        self.fabrics = Fabrics(self.spread.hosts)
+        self._remove_leftovers()
+        self._check_room()
+        settings = self._question.settings
+        network = self._question.network.for_fabric(
+            self._run,
+            self._question.seed,
+            settings.dataplane,
+            dict(settings.timers),
+            fair_queues=settings.queues == "fair",
+            balance=settings.balance,
+        )
+        prepared_by_host = self.fabrics.each(
+            "prepare",
+            lambda host: {
+                "run": self._run,
+                "network": self.spread.for_fabric(network, self._owner, host),
+                # Whatever kills this process, the fabric ends the run a moment after its connection closes.
+                "ends_with_caller": True,
+            },
+        )
+        total = len(self._question.network.servers)
+        started = prepared = time.monotonic()
+        if not self.in_containers:
+            told(0, total)
+            self.fabrics.call("wire", run=self._run, plain=True)
+        else:
+            pids = self._start([_mounts(one) for one in prepared_by_host], told)
+            started = time.monotonic()
+            self.fabrics.each("wire", lambda host: {"run": self._run, "pids": pids[host]})
+        ready = time.monotonic()
+        told(total, total)
+        return {
+            "prepare_secs": round(prepared - began, 3),
+            "containers_secs": round(started - prepared, 3),
+            "wire_secs": round(ready - started, 3),
+            "up_secs": round(ready - began, 3),
+        }
+
+    def _start(self, mounts: list[dict[int, str]], told: OnServers) -> list[dict[str, int]]:
+        """A container for each server, on all hosts side by side. The process of each, by host and server."""
+        total = len(self._question.network.servers)
+        so_far = [0] * len(self.engines)
+
+        def start(host: int) -> dict[str, int]:
+            def count(done: int) -> None:
+                so_far[host] = done
+                told(sum(so_far), total)
+
+            engine = self.engines[host]
+            containers = engine.create(
+                self._run,
+                self.spread.servers(self._question.network, host),
+                self._image(engine),
+                mounts[host],
+                raw_sockets=self._question.software,
+                check=count,
+            )
+            self._containers.update(containers)
+            return {str(server): pid for server, pid in engine.pids(containers).items()}
+
+        return on_every(self.spread.hosts, start)
+
+    def _image(self, engine: Containers) -> str:
+        binary = program(self._settings, NODE)
+        if binary is None:
+            raise ProblemError(503, "no-node", f"There is no {NODE} on this machine. `make setup` builds it.")
+        with explained():
+            return images.ensure(engine.api, binary)
+
+    def _remove_leftovers(self) -> None:
+        """Of an earlier attempt at the same run, whose worker died."""
+        assert self.fabrics is not None
+        if self.in_containers:
+            on_every(self.spread.hosts, lambda host: self.engines[host].remove(self._run))
+        self.fabrics.call("destroy", run=self._run)
+
+    def _check_room(self) -> None:
+        """Whether each host of the settings has the memory for its part; this machine's was looked at before."""
+        assert self.fabrics is not None
+        if not self._settings.hosts:
+            return
+        each = SERVER_BYTES[self._question.settings.mode]
+        for number, (host, found) in enumerate(zip(self.spread.hosts, self.fabrics.call("host"), strict=True)):
+            servers = len(self.spread.servers(self._question.network, number))
+            room = max(int(found["memory_free_bytes"]) - KEPT_BYTES, 0) // each
+            if servers > room:
+                raise ProblemError(
+                    422,
+                    "too-large-emulation",
+                    f"Host {host.name} would take {servers:,} servers; it has the memory for {room:,}. "
+                    "Give it a smaller share, or take a slice of the plan.",
+                )
+
+    def _engine_of(self, server: int) -> Containers:
+        return self.engines[self.spread.host_of[server]]
+
+    def kill(self, server: int) -> None:
+        self._engine_of(server).kill(self._containers[server])
+
+    def freeze(self, server: int) -> None:
+        self._engine_of(server).pause(self._containers[server])
+
+    def thaw(self, server: int) -> None:
+        self._engine_of(server).unpause(self._containers[server])
+
+    def revive(self, server: int) -> None:
+        """Start a killed server again and give it its cables back."""
+        assert self.fabrics is not None
+        pid = self._engine_of(server).start(self._containers[server])
+        self.fabrics.on(self.spread.host_of[server], "wire", run=self._run, pids={str(server): pid})
+
+    def ask_engines(self) -> None:
+        """Raises DockerGoneError, with the host's name, where one does not answer."""
+        on_every(self.spread.hosts, lambda host: engine_version(1, self.spread.hosts[host].docker))
+
+    def all_ended(self) -> bool:
+        """Whether on one of the hosts none of the servers' containers lives."""
+        return not all(on_every(self.spread.hosts, lambda host: self.engines[host].living(self._run)))
+
+    def down(self) -> Json:
+        """Remove everything, whatever state it is in. Tries again for a while; what cannot be removed now is said."""
+        began = time.monotonic()
+        kept = [one for some in on_every(self.spread.hosts, self._down_on) for one in some]
+        if self.fabrics is not None:
+            self.fabrics.close()
+        return {"down_secs": round(time.monotonic() - began, 3), "kept": kept}
+
+    def _down_on(self, host: int) -> list[str]:
+        """The containers go first: a dead server leaves nothing that the fabric would have to wait for."""
+        kept, strays = [], []
+        if self.in_containers:
+            engine = self.engines[host]
+            kept += self._persist(host, "containers", lambda: strays.extend(engine.remove(self._run)))
+            engine.close()
+        return kept + self._persist(host, "wires", lambda: self._unwire(host, strays))
+
+    def _unwire(self, host: int, strays: list[str]) -> None:
+        """On a new connection: the old one may have broken, or wait for an answer."""
+        with FabricClient(self.spread.hosts[host].socket) as fabric:
+            fabric.call("destroy", run=self._run, strays=strays)
+
+    def _persist(self, host: int, what: str, remove: Callable[[], object]) -> list[str]:
+        for left in reversed(range(REMOVE_TRIES)):
+            try:
+                remove()
+            except (DockerGoneError, FabricGoneError, FabricError, DiskFullError) as error:
+                if left == 0:
+                    said = self.spread.hosts[host].said(f"{what}: {error.detail}")
+                    log.warning("not_removed", run=self._run, error=said)
+                    return [said]
+                time.sleep(0.2 * 2 ** (REMOVE_TRIES - left))
+            else:
+                return []
+        return []
+
+
+def _mounts(prepared: Json) -> dict[int, str]:
+    """The folder of each server of a host that its container gets to see."""
+    return {int(one["id"]): str(one["mount"]) for one in prepared["servers"]}

@@ -1,0 +1,250 @@
+"""Whether this machine emulates: each thing that is needed or useful, why it is not there, and what to do about it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from cubeyard.emulation.deploy.containers import DockerGoneError, engine_version
+from cubeyard.emulation.deploy.schemas import Capability, HostState, Machine
+from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError
+from cubeyard.emulation.fabric.fabrics import on_every
+from cubeyard.emulation.fabric.hosts import Host, Hosts
+from cubeyard.emulation.fabric.place import Place
+from cubeyard.emulation.fabric.process import FABRIC, NODE, by_hand, probe_kernel, program
+from cubeyard.emulation.setup.estimate import KEPT_BYTES, MAX_SERVERS, SERVER_BYTES, memory_free_bytes
+from cubeyard.settings import Settings
+
+Json = dict[str, Any]
+
+ENGINE_SOCKET = Path("/var/run/docker.sock")
+
+ANSWER_SECS = 10.0
+KERNEL = {
+    "namespaces": ("Network namespaces", True, "Run as root on a Linux kernel with namespaces."),
+    "bridges": ("Mini-switches (Linux bridges)", True, "Load the module `bridge`."),
+    "htb": ("Link rates (HTB)", True, "Load the module `sch_htb`."),
+    "ebpf": ("Forwarding in the kernel (eBPF)", False, "Take a kernel from 5.15 on, or the software dataplane."),
+    "netem": ("Delay and loss (netem)", False, "Load the module `sch_netem`; other faults work without."),
+    "path_hash": (
+        "Paths through routers",
+        False,
+        "Take a kernel from 6.11 on; without it the paths of flows are not told.",
+    ),
+}
+
+
+def probe(settings: Settings) -> Machine:
+    place = Place.of(settings)
+    binaries = _binaries(settings)
+    if settings.hosts:
+        return _over(Hosts.of(settings, place).every, binaries)
+    fabric, said = _fabric(settings, place)
+    docker = _docker() if settings.fabric_start else _told(settings, place) or _docker()
+    kernel = [_kernel(name, said) for name in KERNEL] if said is not None else []
+    return _machine([binaries, fabric, docker, *kernel], said, os.cpu_count() or 1, [(memory_free_bytes(), 1.0)])
+
+
+def _machine(
+    capabilities: list[Capability], said: Json | None, cores: int, memory: list[tuple[int, float]], **more: Any
+) -> Machine:
+    """`memory` is what each host has free, and its part of all servers."""
+    base = all(one.available for one in capabilities if one.needed)
+    has_docker = next(one for one in capabilities if one.name == "docker").available
+    modes: list[Literal["containers", "namespaces"]] = []
+    if base:
+        modes = ["containers", "namespaces"] if has_docker else ["namespaces"]
+    mode = modes[0] if modes else "containers"
+    room = [min(MAX_SERVERS[mode], max(free - KEPT_BYTES, 0) // SERVER_BYTES[mode]) / part for free, part in memory]
+    return Machine(
+        ready=bool(modes),
+        modes=modes,
+        capabilities=capabilities,
+        fabric=said,
+        cores=cores,
+        memory_free_bytes=sum(free for free, _ in memory),
+        max_servers=int(min(room)),
+        **more,
+    )
+
+
+@dataclass(frozen=True)
+class _Look:
+    """At one of several hosts."""
+
+    host: Host
+    docker: Capability
+    said: Json | None
+    """What its fabric says of its kernel."""
+    found: Json
+    error: str
+
+    @property
+    def state(self) -> HostState:
+        kernel = [_kernel(name, self.said) for name in KERNEL] if self.said is not None else []
+        lacking = [one.reason for one in kernel if one.needed and not one.available]
+        said = self.said or {}
+        reasons = said.get("reasons") or {}
+        lacking += [str(reasons[name]) for name in ("underlay", "vxlan") if name in reasons]
+        return HostState(
+            name=self.host.name,
+            ready=self.said is not None and not lacking,
+            reason=self.error or "; ".join(lacking) or f"Runs, version {said.get('version', '?')}.",
+            docker=self.docker.available,
+            docker_reason=self.docker.reason,
+            underlay=self.host.underlay,
+            underlay_mtu=said.get("underlay_mtu"),
+            cores=int(self.found.get("cores", 0)),
+            memory_free_bytes=int(self.found.get("memory_free_bytes", 0)),
+            share=self.host.share,
+        )
+
+
+def _over(hosts: Sequence[Host], binaries: Capability) -> Machine:
+    """Several machines as one: each thing is there when it is there on all of them."""
+    looks = on_every(hosts, lambda number: _look(hosts, number))
+    states = [look.state for look in looks]
+    fabric = Capability(
+        name="fabric",
+        title="The privileged helper (cubeyard-fabric) of every host",
+        available=all(state.ready for state in states),
+        reason="; ".join(f"{state.name}: {state.reason}" for state in states),
+        fix="" if all(state.ready for state in states) else "Start it as root on each host, and forward its socket.",
+        needed=True,
+    )
+    without = [look for look in looks if not look.docker.available]
+    docker = without[0].docker if without else looks[0].docker
+    docker = docker.model_copy(update={"reason": (without or looks)[0].host.said(docker.reason)})
+    kernels = [look for look in looks if look.said is not None]
+    kernel = [
+        next((one for one in found if not one.available), found[0])
+        for name in KERNEL
+        if (found := [_kernel(name, look.said or {}) for look in kernels])
+    ]
+    total = sum(host.share for host in hosts)
+    return _machine(
+        [binaries, fabric, docker, *kernel],
+        looks[0].said,
+        sum(state.cores for state in states),
+        [(state.memory_free_bytes, state.share / total) for state in states],
+        hosts=states,
+    )
+
+
+def _look(hosts: Sequence[Host], number: int) -> _Look:
+    host, docker = hosts[number], _docker(hosts[number].docker)
+    asked = {"here": number, "underlays": [one.underlay for one in hosts], "first_vni": 1}
+    try:
+        with FabricClient(host.socket) as client:
+            said = client.call("probe", ANSWER_SECS, **({"hosts": asked} if len(hosts) > 1 else {}))
+            return _Look(host, docker, said, client.call("host", ANSWER_SECS), "")
+    except (FabricGoneError, FabricError) as error:
+        return _Look(host, docker, None, {}, error.detail)
+
+
+def _binaries(settings: Settings) -> Capability:
+    missing = [name for name in (FABRIC, NODE) if program(settings, name) is None]
+    return Capability(
+        name="programs",
+        title="The emulator's programs",
+        available=not missing,
+        reason=f"{' and '.join(missing)} not found." if missing else "Found.",
+        fix="Build them: `make setup`." if missing else "",
+        needed=True,
+    )
+
+
+def _fabric(settings: Settings, place: Place) -> tuple[Capability, Json | None]:
+    title = "The privileged helper (cubeyard-fabric)"
+    try:
+        with FabricClient(place.socket) as client:
+            said = client.call("probe", ANSWER_SECS)
+    except (FabricGoneError, FabricError) as error:
+        said = probe_kernel(settings) if settings.fabric_start else None
+        fix = f"Start it as root: {by_hand(program(settings, FABRIC) or FABRIC, place)}"
+        if said is None:
+            return Capability(
+                name="fabric", title=title, available=False, reason=error.detail, fix=fix, needed=True
+            ), None
+        reason = "Not running; it is started with the next run."
+        return Capability(name="fabric", title=title, available=True, reason=reason, fix="", needed=True), said
+    return Capability(
+        name="fabric",
+        title=title,
+        available=True,
+        reason=f"Runs, version {said.get('version', '?')}.",
+        fix="",
+        needed=True,
+    ), said
+
+
+def tell(settings: Settings) -> None:
+    """Where the API has no Docker engine to ask, the worker leaves word for it of the one that it has."""
+    word = _word(Place.of(settings))
+    draft = word.with_suffix(".draft")
+    draft.write_text(_docker().model_dump_json())
+    draft.rename(word)
+
+
+def take_back(settings: Settings) -> None:
+    """The worker ends."""
+    _word(Place.of(settings)).unlink(missing_ok=True)
+
+
+def _told(settings: Settings, place: Place) -> Capability | None:
+    """The worker's word, unless it is too old to be believed."""
+    word = _word(place)
+    try:
+        if time.time() - word.stat().st_mtime > settings.job_lease_secs:
+            return None
+        return Capability.model_validate_json(word.read_bytes())
+    except OSError:
+        return None
+
+
+def _word(place: Place) -> Path:
+    return place.folder / "docker.json"
+
+
+def _docker(engine: str = "") -> Capability:
+    title = "A Docker engine"
+    try:
+        version = engine_version(engine=engine)
+    except DockerGoneError as error:
+        return Capability(
+            name="docker",
+            title=title,
+            available=False,
+            reason=error.detail,
+            fix=_docker_fix(),
+            needed=False,
+        )
+    return Capability(
+        name="docker",
+        title=title,
+        available=True,
+        reason=f"Docker {version}.",
+        fix="",
+        needed=False,
+    )
+
+
+def _docker_fix() -> str:
+    without = "without it servers are plain namespaces."
+    if ENGINE_SOCKET.exists() and not os.access(ENGINE_SOCKET, os.W_OK):
+        group = ENGINE_SOCKET.stat().st_gid
+        return f"{ENGINE_SOCKET} belongs to group {group}: add this user to it (DOCKER_GID={group} in .env); {without}"
+    return f"Install docker.io and start dockerd, or set DOCKER_HOST; {without}"
+
+
+def _kernel(name: str, said: Json) -> Capability:
+    title, needed, fix = KERNEL[name]
+    found = bool(said.get(name))
+    reason = (said.get("reasons") or {}).get(name) or ("Found." if found else "Not found.")
+    return Capability(
+        name=name, title=title, available=found, reason=str(reason), fix="" if found else fix, needed=needed
+    )

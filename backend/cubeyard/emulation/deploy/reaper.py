@@ -1,0 +1,119 @@
+"""Removes what dead runs left, and only that: of this place's runs those whose lock nobody holds."""
+
+from __future__ import annotations
+
+import shutil
+
+import structlog
+
+from cubeyard.emulation.deploy.containers import Containers, DockerGoneError
+from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError
+from cubeyard.emulation.fabric.hosts import Host, Hosts
+from cubeyard.emulation.fabric.place import Place
+from cubeyard.emulation.fabric.process import FabricProcess, reap_state
+from cubeyard.kit.disk import DiskFullError
+from cubeyard.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+
+def reap(settings: Settings, place: Place) -> list[str]:
+    """The runs that were removed, on whichever host they were. What does not answer now is left for the next time."""
+    hosts = Hosts.of(settings, place)
+    parts = [_Part(host, hosts.owner) for host in hosts.every]
+    # A lock without a holder: its run may have something here, or died before it had.
+    found = {lock for lock in place.locks() if lock != "owner"}.union(*(part.runs() for part in parts))
+    removed = []
+    for run in sorted(found):
+        with place.held(run) as nobodys:
+            if not nobodys:
+                continue
+            # Every host's part goes, whether or not another's does.
+            gone = [part.remove(place, run) for part in parts]
+            if all(gone):
+                place.forget(run)
+                removed.append(run)
+    for part in parts:
+        part.close()
+    if removed:
+        log.warning("emulations_reaped", runs=removed)
+    return removed
+
+
+class _Part:
+    """What an owner has on one host."""
+
+    def __init__(self, host: Host, owner: str) -> None:
+        self._host = host
+        self._owner = owner
+        self._docker: Containers | None = Containers(owner, host.docker)
+
+    def runs(self) -> set[str]:
+        found: set[str] = set()
+        if self._docker is not None:
+            try:
+                found |= set(self._docker.runs())
+            except DockerGoneError as error:
+                log.debug("docker_not_reaped", error=self._host.said(error.detail))
+                self._docker = None
+        try:
+            with FabricClient(self._host.socket) as fabric:
+                runs = fabric.call("runs").get("runs", [])
+        except (FabricGoneError, FabricError) as error:
+            log.debug("fabric_not_reaped", error=self._host.said(error.detail))
+            return found
+        # A fabric of another machine may have runs of others, too.
+        return found | {str(one["run"]) for one in runs if one.get("owner", self._owner) == self._owner}
+
+    def remove(self, place: Place, run: str) -> bool:
+        """Whether nothing is left of it here."""
+        if self._docker is None and place.remembered(run):
+            why = self._host.said("Its containers wait for the Docker engine.")
+            log.info("emulation_not_removed", run=run, error=why)
+            return False
+        try:
+            strays: list[str] = []
+            if self._docker is not None:
+                place.remember(run)
+                strays = self._docker.remove(run)
+            with FabricClient(self._host.socket) as fabric:
+                fabric.call("destroy", run=run, strays=strays)
+        except (DockerGoneError, FabricGoneError, FabricError, DiskFullError) as error:
+            log.warning("emulation_not_removed", run=run, error=self._host.said(error.detail))
+            return False
+        return True
+
+    def close(self) -> None:
+        if self._docker is not None:
+            self._docker.close()
+
+
+def reap_left_alone(settings: Settings) -> list[str]:
+    """Places that processes had for themselves and left when they were killed: everything in them goes. Of other homes' places
+    those that nobody uses and nothing is left in."""
+    Place.sweep()
+    removed = [place.name for place in Place.of_homes() if place.remove_abandoned()]
+    for place in Place.left_alone():
+        with place.held("owner") as nobodys:
+            if nobodys and _clear(settings, place):
+                shutil.rmtree(place.folder, ignore_errors=True)
+                removed.append(place.name)
+    return removed
+
+
+def _clear(settings: Settings, place: Place) -> bool:
+    """Whether nothing is left in it."""
+    # Its fabric outlives an owner that was killed, and holds what is to go.
+    FabricProcess(settings, place).stop()
+    reap_state(settings, place)
+    docker = Containers(place.name)
+    try:
+        for run in docker.runs():
+            docker.remove(run)
+    except DockerGoneError as error:
+        # Its name must stay known for as long as there may be containers of that name.
+        log.info("place_not_removed", place=place.name, error=error.detail)
+        return not any(place.remembered(run) for run in place.locks())
+    finally:
+        docker.close()
+    return True

@@ -1,0 +1,51 @@
+"""What this machine, or each of several, has for emulation."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+
+class Capability(BaseModel):
+    """One thing that emulation needs or can use."""
+
+    name: str = Field(examples=["docker"])
+    title: str
+    available: bool
+    reason: str = Field(description="Why not, or what was found.")
+    fix: str = Field(description="What to do about it; empty when there is nothing to do.")
+    needed: bool = Field(description="Nothing runs without it.")
+
+
+class HostState(BaseModel):
+    """One of the machines that runs are spread over."""
+
+    name: str
+    ready: bool = Field(description="Its cubeyard-fabric answers, and nothing that it needs is missing.")
+    reason: str = Field(description="Why not, or what was found.")
+    docker: bool = Field(description="Its Docker engine answers.")
+    docker_reason: str
+    underlay: str = Field(description="Its address on the network between the hosts.")
+    underlay_mtu: int | None = Field(
+        description="What that network carries to the others, in bytes; packets of servers may be 50 smaller."
+    )
+    cores: int
+    memory_free_bytes: int
+    share: float = Field(description="How large a part of the servers it takes, beside the others' shares.")
+
+
+class Machine(BaseModel):
+    """Whether this machine emulates, alone or with others, and how."""
+
+    ready: bool
+    modes: list[Literal["containers", "namespaces"]]
+    capabilities: list[Capability]
+    fabric: dict[str, Any] | None = Field(description="What cubeyard-fabric says of the kernel.")
+    cores: int
+    memory_free_bytes: int
+    max_servers: int
+    hosts: list[HostState] = Field(
+        default=[],
+        description="The machines that runs are spread over; empty: this one alone. Cores and memory are all of theirs.",
+    )

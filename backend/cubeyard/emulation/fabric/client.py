@@ -1,0 +1,146 @@
+"""Talking to cubeyard-fabric: one JSON object a line over a Unix socket, each call answered in turn; frames on a connection of their own."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import orjson
+
+from cubeyard.emulation.fabric.place import JOURNAL
+from cubeyard.kit.disk import DiskFullError, is_full
+from cubeyard.kit.errors import ProblemError
+
+Json = dict[str, Any]
+
+CALL_SECS = 120.0
+READ_BYTES = 256 * 1024
+
+
+class FabricError(ProblemError):
+    """The fabric refuses; its message names the field, the value, the limit and the fix."""
+
+    def __init__(self, error: Json) -> None:
+        detail = str(error.get("message") or error.get("code") or "The fabric refused.")
+        if error.get("fix"):
+            detail = f"{detail.rstrip('.')}. {error['fix']}"
+        super().__init__(422, f"fabric-{error.get('code', 'refused')}", detail)
+
+
+class FabricGoneError(ProblemError):
+    """There is nobody at the socket, or no longer."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(503, "fabric-gone", detail)
+
+
+class FabricClient:
+    """One connection. Not for several threads at a time."""
+
+    def __init__(self, path: Path, connect_secs: float = 2.0) -> None:
+        self.path = path
+        self._number = 0
+        self._held = bytearray()
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.settimeout(connect_secs)
+        try:
+            self._socket.connect(str(path))
+        except OSError as error:
+            self._socket.close()
+            raise FabricGoneError(f"cubeyard-fabric does not answer at {path}: {error.strerror or error}.") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._socket.close()
+
+    @property
+    def pid(self) -> int:
+        """The process at the other end, as the kernel knows it."""
+        return struct.unpack("3i", self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+
+    def call(self, method: str, secs: float = CALL_SECS, **params: Any) -> Json:
+        """The result. Raises FabricError for a refusal and FabricGoneError when the connection is lost or silent."""
+        self._number += 1
+        sent = orjson.dumps({"id": self._number, "method": method, "params": params}) + b"\n"
+        deadline = time.monotonic() + secs
+        try:
+            self._socket.settimeout(secs)
+            self._socket.sendall(sent)
+        except OSError as error:
+            raise FabricGoneError(f"cubeyard-fabric went away during {method}: {error}.") from error
+        while True:
+            answer = self._message(deadline - time.monotonic())
+            if answer is None:
+                raise FabricGoneError(f"cubeyard-fabric did not answer {method} within {secs:g} s.")
+            if answer.get("id") != self._number:
+                continue  # the answer to a call that was given up
+            if answer.get("error") is not None:
+                raise self._refusal(answer["error"])
+            return answer.get("result") or {}
+
+    def _refusal(self, error: Json) -> FabricError:
+        refusal = FabricError(error)
+        if not is_full(refusal):
+            return refusal
+        full = DiskFullError(JOURNAL, self.path.parent)
+        return FabricError({"code": full.code, "message": full.detail})
+
+    def subscribe(self, run_id: str) -> None:
+        """From here on the run's frames come by this connection."""
+        self.call("subscribe", run=run_id)
+
+    def frames(self, wait_secs: float) -> Iterator[Json | None]:
+        """Each frame of what was subscribed to; None when none came for so long."""
+        while True:
+            message = self._message(wait_secs)
+            if message is None:
+                yield None
+            elif "frame" in message:
+                yield message["frame"]
+
+    def fileno(self) -> int:
+        """To wait for what comes."""
+        return self._socket.fileno()
+
+    def arrived(self) -> list[Json]:
+        """The frames of what was subscribed to that are here now. Waits only where nothing has come at all."""
+        found = []
+        message = self._message(0.2)
+        while message is not None:
+            if "frame" in message:
+                found.append(message["frame"])
+            message = self._message(0.0)
+        return found
+
+    def _message(self, secs: float) -> Json | None:
+        """The next line, or None after so long."""
+        deadline = time.monotonic() + max(secs, 0.0)
+        while (end := self._held.find(b"\n")) < 0:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return None
+            self._socket.settimeout(left)
+            try:
+                more = self._socket.recv(READ_BYTES)
+            except TimeoutError:
+                return None
+            except OSError as error:
+                raise FabricGoneError(f"The connection to cubeyard-fabric broke: {error}.") from error
+            if not more:
+                raise FabricGoneError("cubeyard-fabric went away.")
+            self._held += more
+        line = bytes(self._held[:end])
+        del self._held[: end + 1]
+        try:
+            return orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            raise FabricGoneError(f"cubeyard-fabric said something that is not JSON: {error}.") from error

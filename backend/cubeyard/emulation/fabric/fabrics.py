@@ -1,0 +1,156 @@
+"""The fabrics of all hosts of a run, spoken to as one."""
+
+from __future__ import annotations
+
+import selectors
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any, TypeVar
+
+from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError
+from cubeyard.emulation.fabric.hosts import Host
+from cubeyard.emulation.fabric.merging import merged
+from cubeyard.kit.errors import ProblemError
+
+Json = dict[str, Any]
+T = TypeVar("T")
+
+CLOCK_TRIES = 5
+ANSWER_SECS = 5.0
+SILENT = "cubeyard-fabric has sent nothing for {secs:g} s. If the machine is too busy for it, take slower links or fewer servers."
+CLOCK_SECS = 10.0
+"""How often the hosts' clocks are compared anew."""
+
+
+def on_every(hosts: Sequence[Host], work: Callable[[int], T]) -> list[T]:
+    """`work(host)` for each host, side by side. The first failure is raised, with the host's name, when all have ended."""
+    if len(hosts) == 1:
+        return [_named(hosts[0], lambda: work(0))]
+    with ThreadPoolExecutor(len(hosts)) as pool:
+        doing = [pool.submit(_named, host, lambda number=number: work(number)) for number, host in enumerate(hosts)]
+    return [one.result() for one in doing]
+
+
+def _named(host: Host, work: Callable[[], T]) -> T:
+    try:
+        return work()
+    except ProblemError as error:
+        error.detail = host.said(error.detail)
+        error.args = (error.detail,)
+        raise
+
+
+class Fabrics:
+    """A connection to each host's fabric. Not for several threads at a time."""
+
+    def __init__(self, hosts: Sequence[Host]) -> None:
+        self.hosts = hosts
+        with ExitStack() as opened:
+            self._clients = [_named(host, lambda host=host: FabricClient(host.socket)) for host in hosts]
+            for client in self._clients:
+                opened.callback(client.close)
+            self._opened = opened.pop_all()
+
+    def close(self) -> None:
+        self._opened.close()
+
+    def on(self, host: int, method: str, **params: Any) -> Json:
+        """Ask one host."""
+        return _named(self.hosts[host], lambda: self._clients[host].call(method, **params))
+
+    def call(self, method: str, **params: Any) -> list[Json]:
+        """Ask every host the same, side by side."""
+        return self.each(method, lambda _: params)
+
+    def each(self, method: str, params: Callable[[int], Json]) -> list[Json]:
+        """Ask every host, each with parameters of its own."""
+        return on_every(self.hosts, lambda host: self._clients[host].call(method, **params(host)))
+
+    def inject(self, run_id: str, fault: Json) -> None:
+        """Break something on every host, or on none: where one refuses, or cannot do all of it, each mends it again."""
+        try:
+            self.call("inject", run=run_id, fault=fault)
+        except FabricError:
+            for client in self._clients:
+                with suppress(FabricError):
+                    client.call("recover", run=run_id, fault=fault["id"])
+            raise
+
+    def offsets_nanos(self) -> list[int]:
+        """How far each host's monotonic clock is ahead of this process's; 0 on this machine.
+
+        Of several exchanges the shortest says most: the answer was given in its middle, give or take half of it.
+        """
+        return [_offset(client) if host.name else 0 for host, client in zip(self.hosts, self._clients, strict=True)]
+
+    @contextmanager
+    def stream(self, run_id: str) -> Iterator[Stream]:
+        """The run's frames from now on."""
+        with ExitStack() as opened:
+            clients = []
+            for host in self.hosts:
+                client = opened.enter_context(_named(host, lambda host=host: FabricClient(host.socket)))
+                _named(host, lambda client=client: client.subscribe(run_id))
+                clients.append(client)
+            yield Stream(self, clients)
+
+
+def _offset(client: FabricClient) -> int:
+    best: tuple[int, int] | None = None
+    for _ in range(CLOCK_TRIES):
+        asked = time.monotonic_ns()
+        there = int(client.call("host", ANSWER_SECS)["at_nanos"])
+        answered = time.monotonic_ns()
+        found = (answered - asked, there - (asked + answered) // 2)
+        best = found if best is None else min(best, found)
+    assert best is not None
+    return best[1]
+
+
+class Stream:
+    """The frames of all hosts, merged into one a tick."""
+
+    def __init__(self, fabrics: Fabrics, clients: list[FabricClient]) -> None:
+        self._fabrics = fabrics
+        self._clients = clients
+
+    def frames(self, silent_secs: float, heartbeat: Callable[[], None]) -> Iterator[Json]:
+        """A tick is out when each host has told its part of it. Meanwhile `heartbeat` is called, which may raise.
+
+        A host that is late holds the tick up, and its next one tells of more time; one that is silent for longer than
+        `silent_secs` has gone: raises FabricGoneError with its name.
+        """
+        hosts = self._fabrics.hosts
+        waiting: list[list[Json]] = [[] for _ in hosts]
+        heard = [time.monotonic()] * len(hosts)
+        offsets, compared = self._fabrics.offsets_nanos(), time.monotonic()
+        with selectors.DefaultSelector() as selector:
+            for host, client in enumerate(self._clients):
+                selector.register(client, selectors.EVENT_READ, host)
+            while True:
+                heartbeat()
+                for key, _ in selector.select(min(silent_secs, 0.5)):
+                    host = key.data
+                    frames = _named(hosts[host], self._clients[host].arrived)
+                    if frames:
+                        waiting[host] += frames
+                        heard[host] = time.monotonic()
+                now = time.monotonic()
+                for host, at in zip(hosts, heard, strict=True):
+                    if now - at > silent_secs:
+                        raise FabricGoneError(host.said(SILENT.format(secs=silent_secs)))
+                if all(waiting):
+                    yield from _ticks(waiting, offsets)
+                    waiting = [[] for _ in hosts]
+                if now - compared > CLOCK_SECS:
+                    offsets, compared = self._fabrics.offsets_nanos(), now
+
+
+def _ticks(waiting: list[list[Json]], offsets: list[int]) -> Iterator[Json]:
+    """Of one host every frame is a tick; of several, what came together is one."""
+    if len(waiting) == 1:
+        yield from (merged([[frame]], offsets) for frame in waiting[0])
+    else:
+        yield merged(waiting, offsets)

@@ -1,0 +1,128 @@
+"""The machines that a run is spread over, and which of its servers each has. Without settings it is this machine alone."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from cubeyard.emulation.fabric.place import Place
+from cubeyard.emulation.network.network import Network
+from cubeyard.settings import Settings
+
+Json = dict[str, Any]
+
+VNIS_A_RUN = 4096
+"""VXLAN numbers that one run has for its switches."""
+VNI_BLOCKS = 2**24 // VNIS_A_RUN
+
+
+@dataclass(frozen=True)
+class Host:
+    """One of them. This machine, where no hosts are set, has no name."""
+
+    name: str
+    socket: Path
+    """Of its cubeyard-fabric."""
+    docker: str = ""
+    """URL or context of its engine; empty for the one that the environment names."""
+    underlay: str = ""
+    share: float = 1.0
+
+    def said(self, detail: str) -> str:
+        """What came from there, with where it came from."""
+        return f"Host {self.name}: {detail}" if self.name else detail
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """All of them, in the order of the settings."""
+
+    owner: str
+    """Stands in the labels of containers and the fabrics' lists of runs: only what is ours is ever removed."""
+    every: tuple[Host, ...]
+
+    @classmethod
+    def of(cls, settings: Settings, place: Place) -> Hosts:
+        if not settings.hosts:
+            return cls(place.name, (Host("", place.socket),))
+        # Others may use these hosts too, from a home with the same path on a machine of theirs.
+        owner = f"{place.name}-{socket.gethostname()}"
+        found = (Host(one.name, one.fabric, one.docker, str(one.underlay), one.share) for one in settings.hosts)
+        return cls(owner, tuple(found))
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A network over the hosts that have at least one of its servers."""
+
+    hosts: tuple[Host, ...]
+    host_of: dict[int, int]
+    """By server, the number of its host in `hosts`."""
+
+    @classmethod
+    def of(cls, network: Network, hosts: Sequence[Host]) -> Spread:
+        parts = divided(len(network.servers), [host.share for host in hosts])
+        used = [(host, part) for host, part in zip(hosts, parts, strict=True) if part]
+        servers = sorted(network.servers)
+        return cls(
+            tuple(host for host, _ in used),
+            {servers[i]: number for number, (_, part) in enumerate(used) for i in part},
+        )
+
+    @property
+    def several(self) -> bool:
+        return len(self.hosts) > 1
+
+    def servers(self, network: Network, host: int) -> dict[int, str]:
+        """Ids and names of the servers of one host."""
+        return {one: name for one, name in network.servers.items() if self.host_of[one] == host}
+
+    def for_fabric(self, described: Json, owner: str, host: int) -> Json:
+        """A network as the fabric of one host takes it: all of it, and what of it is there."""
+        document = {**described, "owner": owner}
+        if not self.several:
+            return document
+        return {
+            **document,
+            "servers": [{**one, "host": self.host_of[one["id"]]} for one in described["servers"]],
+            "hosts": {
+                "here": host,
+                "underlays": [one.underlay for one in self.hosts],
+                "first_vni": first_vni(described["run"]),
+            },
+        }
+
+    def document(self, network: Network) -> Json:
+        """For the frame that begins a run: nothing where there is only one host."""
+        if not self.several:
+            return {}
+        return {
+            "hosts": {
+                "name": [host.name for host in self.hosts],
+                "of_server": [self.host_of[one] for one in network.servers],
+            }
+        }
+
+
+def divided(servers: int, shares: Sequence[float]) -> list[range]:
+    """Servers 0 to n-1 in runs of neighbours, each as long as its share asks for, to the nearest whole server. [ours]
+
+    Neighbours in the order of addresses share their low-level switches, so the fewest switches span hosts.
+    """
+    total, before, ends = sum(shares), 0.0, [0]
+    for share in shares[:-1]:
+        before += share
+        ends.append(round(servers * before / total))
+    ends.append(servers)
+    return [range(start, end) for start, end in pairwise(ends)]
+
+
+def first_vni(run_id: str) -> int:
+    """A block of VXLAN numbers by the run's id. A fabric refuses a run whose numbers another run has."""
+    digest = hashlib.sha256(run_id.encode()).digest()
+    return (1 + int.from_bytes(digest[:4]) % (VNI_BLOCKS - 1)) * VNIS_A_RUN

@@ -1,0 +1,61 @@
+"""The frames of several fabrics as one: each counts what is on its host, and zero for the rest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+Json = dict[str, Any]
+
+TOLD_BY_ALL = frozenset({"fault-injected", "fault-recovered"})
+"""Events that every fabric of a run tells: the first one's stand for all."""
+
+
+def merged(by_host: Sequence[Sequence[Json]], offsets_nanos: Sequence[int]) -> Json:
+    """One tick of what each host sent since the last one, at least one frame each.
+
+    Counts add up; what is a level (queues, shares of a processor) is the latest. The clock is the furthest host's, the
+    processors' load the busiest host's. `offsets_nanos[host]` is how far that host's monotonic clock is ahead of ours.
+    """
+    if len(by_host) == 1 and len(by_host[0]) == 1 and not offsets_nanos[0]:
+        return by_host[0][0]
+    every = [frame for frames in by_host for frame in frames]
+    latest = [frames[-1] for frames in by_host]
+    drops: Counter[str] = Counter()
+    for frame in every:
+        drops.update(frame["drops"])
+    return {
+        "tick": max(frame["tick"] for frame in latest),
+        "at_secs": max(frame["at_secs"] for frame in latest),
+        "links": {
+            **_added(every, "links", ("tx", "rx", "packets", "drops")),
+            **_added(latest, "links", ("queue",)),
+        },
+        "servers": {**_added(every, "servers", ("relayed", "own")), **_added(latest, "servers", ("cpu",))},
+        "flows": {**_added(every, "flows", ("bytes", "retransmits")), **_added(latest, "flows", ("path",))},
+        "drops": dict(drops),
+        "host": max((frame["host"] for frame in latest), key=lambda host: host["cpu"]),
+        "events": [
+            _on_our_clock(event, offset)
+            for host, (frames, offset) in enumerate(zip(by_host, offsets_nanos, strict=True))
+            for frame in frames
+            for event in frame["events"]
+            if host == 0 or str(event.get("kind")) not in TOLD_BY_ALL
+        ],
+    }
+
+
+def _added(frames: Sequence[Json], part: str, columns: Sequence[str]) -> Json:
+    return {
+        column: [sum(values) for values in zip(*(frame[part][column] for frame in frames), strict=True)]
+        for column in columns
+    }
+
+
+def _on_our_clock(event: Json, offset_nanos: int) -> Json:
+    at_nanos = event.get("at_nanos")
+    # A node may say anything; what is no number is refused where events are read.
+    if not offset_nanos or not at_nanos or not isinstance(at_nanos, int):
+        return event
+    return {**event, "at_nanos": at_nanos - offset_nanos}

@@ -1,0 +1,190 @@
+"""Starting cubeyard-fabric, where this process may: it is the one program that needs root."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import orjson
+import structlog
+
+from cubeyard.emulation.fabric.client import FabricClient, FabricGoneError
+from cubeyard.emulation.fabric.place import JOURNAL, Place
+from cubeyard.kit.disk import DiskFullError, scarce
+from cubeyard.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+START_SECS = 20.0
+STOP_SECS = 20.0
+FABRIC, NODE = "cubeyard-fabric", "cubeyard-node"
+
+
+def program(settings: Settings, name: str) -> Path | None:
+    """Where a static binary is: in the folder of the settings, where `bin/setup` puts it, or on PATH."""
+    folders = [settings.programs_dir] if settings.programs_dir is not None else []
+    checkout = Path(__file__).resolve().parents[4]
+    folders += [checkout / ".setup" / "programs", Path(sys.prefix) / "bin"]
+    for folder in folders:
+        if (found := folder / name).is_file() and os.access(found, os.X_OK):
+            return found
+    found = shutil.which(name)
+    return Path(found) if found else None
+
+
+class FabricProcess:
+    """A fabric that this process started, or one before it from the same place, and may end."""
+
+    def __init__(self, settings: Settings, place: Place) -> None:
+        self._settings = settings
+        self.place = place
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def ensure(self) -> None:
+        """There is a fabric at the place's socket: one that runs, or a new one. Raises FabricGoneError with what to do.
+
+        Where hosts are set, each has its own, which whoever set it up starts.
+        """
+        if self._settings.hosts or self.pid is not None:
+            return
+        binary = program(self._settings, FABRIC)
+        if binary is None:
+            raise FabricGoneError(f"There is no {FABRIC} on this machine. `make setup` builds it.")
+        by_sudo = os.geteuid() != 0
+        if by_sudo and not self._settings.fabric_sudo:
+            raise FabricGoneError(
+                f"Emulation needs {FABRIC}, which runs as root. Start it with: {by_hand(binary, self.place)}"
+            )
+        self.place.make()
+        words = [
+            str(binary),
+            "serve",
+            "--socket",
+            str(self.place.socket),
+            "--state",
+            str(self.place.state),
+            *self._node(),
+        ]
+        if by_sudo:
+            words = ["sudo", "-n", *words, "--uid", str(os.geteuid())]
+        # Ctrl-C in the terminal is not for the fabric: it goes when its runs have. sudo knows who may by the terminal.
+        self._process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=sys.stderr,
+            start_new_session=not by_sudo,
+            process_group=0 if by_sudo else None,
+        )
+        try:
+            with self.place.disk():
+                self._marker.write_text(str(self._process.pid))
+                self._wait_for_answer(by_hand(binary, self.place))
+                # sudo's own number is another than the fabric's
+                self._marker.write_text(str(self.pid))
+        except DiskFullError:
+            # Without the marker nobody would know that it is ours to end.
+            self._abandon()
+            raise
+        log.info("fabric_started", socket=str(self.place.socket))
+
+    def _wait_for_answer(self, other_way: str) -> None:
+        assert self._process is not None
+        deadline = time.monotonic() + START_SECS
+        while self.pid is None:
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                code = self._process.poll()
+                self.stop()
+                if scarce(self.place.folder):
+                    raise DiskFullError(JOURNAL, self.place.folder)
+                raise FabricGoneError(
+                    f"{FABRIC} does not start (it ended with {code}); what it said is in the log. By hand: {other_way}"
+                )
+            time.sleep(0.02)
+
+    def _node(self) -> list[str]:
+        node = program(self._settings, NODE)
+        return ["--node", str(node)] if node is not None else []
+
+    @property
+    def _marker(self) -> Path:
+        """Holds the process id of a fabric that was started from here, not by hand."""
+        return self.place.folder / "started"
+
+    @property
+    def pid(self) -> int | None:
+        """The fabric that answers at the socket; None if none does."""
+        try:
+            with FabricClient(self.place.socket, 1.0) as client:
+                client.call("runs", secs=5.0)
+                return client.pid
+        except FabricGoneError:
+            return None
+
+    def stop(self) -> None:
+        """End the fabric, and with it all that it has, unless somebody else started it or has a run on it."""
+        pid = self.pid
+        ours = pid is not None and self._marker.exists() and self._marker.read_text() == str(pid)
+        if ours and pid is not None and all(self.place.free(lock) for lock in self.place.locks() if lock != "owner"):
+            self._end()
+            self._marker.unlink(missing_ok=True)
+        if self._process is not None and (pid is None or ours):
+            try:
+                self._process.wait(STOP_SECS if ours else 0.1)
+            except subprocess.TimeoutExpired:
+                log.warning("fabric_did_not_end", pid=self._process.pid)
+            else:
+                self._process = None
+
+    def _abandon(self) -> None:
+        """End what was only just started, as soon as it answers."""
+        assert self._process is not None
+        deadline = time.monotonic() + START_SECS
+        while self._process.poll() is None and time.monotonic() < deadline:
+            self._end()
+            time.sleep(0.05)
+
+    def _end(self) -> None:
+        """Ask it to end, which one who is not root may too, and wait until it has."""
+        try:
+            client = FabricClient(self.place.socket)
+        except FabricGoneError:
+            return
+        with client, suppress(FabricGoneError):
+            client.call("end")
+        deadline = time.monotonic() + STOP_SECS
+        while self._goes_on and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+    @property
+    def _goes_on(self) -> bool:
+        # It lets go of its journal last, which only root can see.
+        return self.pid is not None or (os.geteuid() == 0 and not self.place.fabric_gone())
+
+
+def by_hand(binary: Path | str, place: Place) -> str:
+    """How somebody with the right starts it."""
+    return f"sudo {binary} serve --socket {place.socket} --state {place.state} --uid {os.geteuid()}"
+
+
+def probe_kernel(settings: Settings) -> dict[str, Any] | None:
+    """What the fabric says of this kernel without serving; None where it cannot say."""
+    binary = program(settings, FABRIC)
+    if binary is None or os.geteuid() != 0:
+        return None
+    done = subprocess.run([str(binary), "probe", "--json"], capture_output=True, timeout=START_SECS, check=False)
+    return orjson.loads(done.stdout) if done.returncode == 0 else None
+
+
+def reap_state(settings: Settings, place: Place) -> None:
+    """Remove what the journal of a place names, without a fabric serving it."""
+    binary = program(settings, FABRIC)
+    if binary is not None and place.state.exists():
+        subprocess.run(
+            [str(binary), "reap", "--state", str(place.state)], check=True, capture_output=True, timeout=START_SECS * 3
+        )

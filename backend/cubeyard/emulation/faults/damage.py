@@ -1,0 +1,74 @@
+"""What is broken at one moment, as a prediction takes it: what carries nothing, and what carries less."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cubeyard.emulation.faults.faults import Fault, Strike
+from cubeyard.experiments.fault_kinds import KINDS
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, order=True)
+class Degraded:
+    """A link that carries less, by one fault. Two faults on one link are two of these: the engine puts them together."""
+
+    link: str
+    """By its two ends."""
+    kind: str
+    parameters: tuple[tuple[str, float], ...]
+    """Of its kind, by name."""
+
+    @classmethod
+    def by(cls, strike: Strike) -> Degraded:
+        return cls(strike.name, strike.kind, tuple(sorted(strike.parameters.items())))
+
+    def scaled(self, scale: float) -> dict[str, float]:
+        """Its parameters for links that are `scale` times slower."""
+        return {name: value / scale if name == "rate_bits_per_sec" else value for name, value in self.parameters}
+
+    def document(self) -> Json:
+        return {"link": self.link, "kind": self.kind, **dict(self.parameters)}
+
+
+@dataclass(frozen=True)
+class Damage:
+    """Equal when a prediction is. A link on which packets are only late carries as much as ever: it is not in it."""
+
+    failed: tuple[str, ...] = ()
+    """Devices and links by name, each once."""
+    degraded: tuple[Degraded, ...] = ()
+
+    @classmethod
+    def of(cls, faults: Iterable[Fault]) -> Damage:
+        strikes = [strike for fault in faults for strike in fault.strikes]
+        return cls(
+            tuple(sorted({strike.name for strike in strikes if not KINDS[strike.kind].carries})),
+            tuple(sorted(Degraded.by(strike) for strike in strikes if _degrades(strike))),
+        )
+
+    def faults(self, outside: Sequence[str] = (), scale: float = 1.0) -> list[Json]:
+        """As the engine takes them; `outside` has failed for it too. Links of the emulation are `scale` times as fast as those
+        of the network that the engine computes."""
+        down = [*outside, *self.failed]
+        return [
+            *([{"target": {"names": down}}] if down else []),
+            *({"target": {"names": [one.link]}, "kind": one.kind, **one.scaled(scale)} for one in self.degraded),
+        ]
+
+    def document(self) -> Json:
+        """As frames say it."""
+        return {"failed": list(self.failed), "degraded": [one.document() for one in self.degraded]}
+
+
+def _degrades(strike: Strike) -> bool:
+    """Whether the link carries less, as far as a prediction knows. One that only delays packets carries as much."""
+    kind = KINDS[strike.kind]
+    return kind.carries and kind.predicted
+
+
+WHOLE = Damage()
+"""Nothing is broken."""

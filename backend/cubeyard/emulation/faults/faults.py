@@ -1,0 +1,218 @@
+"""Faults: requests resolved to devices and links by the engine, with a seed, and the schedule of when each starts and ends."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+from cubeyard.emulation.network.network import Network
+from cubeyard.engine import Engine, PlanRejectedError
+from cubeyard.experiments.checks import refused_by_field
+from cubeyard.experiments.fault_kinds import KINDS, Target
+from cubeyard.kit.errors import field_error
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Strike:
+    """One kind of fault on one device or link."""
+
+    id: str
+    kind: str
+    target: Json
+    """`{server}`, `{switch}`, `{link}` or `{port: [server, port]}`, by id."""
+    name: str
+    """Of the device or link."""
+    parameters: Json
+
+    def for_fabric(self) -> Json:
+        return {"id": self.id, "kind": self.kind, "target": self.target, **self.parameters}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault of a request, resolved to what it hits in this network."""
+
+    id: str
+    kind: str
+    strikes: list[Strike]
+    at_secs: float = 0.0
+    until_secs: float | None = None
+    flap_secs: float | None = None
+    """It is on and off, for this long each."""
+
+    @property
+    def names(self) -> list[str]:
+        return [strike.name for strike in self.strikes]
+
+    def at(self, secs: float) -> Fault:
+        """The same fault with its times counted from `secs`."""
+        until = None if self.until_secs is None else self.until_secs + secs
+        return replace(self, at_secs=self.at_secs + secs, until_secs=until)
+
+    def document(self) -> Json:
+        """Everything, to be kept as JSON; `read` gives the same fault back."""
+        return asdict(self)
+
+    @classmethod
+    def read(cls, document: Json) -> Fault:
+        """The fault that `document` describes."""
+        strikes = [Strike(**strike) for strike in document["strikes"]]
+        return cls(**{**document, "strikes": strikes})
+
+    def described(self) -> Json:
+        """As frames tell it, targets by name."""
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "targets": self.names,
+            "at_secs": self.at_secs,
+            "until_secs": self.until_secs,
+            "flap_secs": self.flap_secs,
+            **(self.strikes[0].parameters if self.strikes else {}),
+        }
+
+
+def resolve(
+    engine: Engine, network: Network, asked: list[Json], seed: int, ids: list[str], where: str | None = None
+) -> list[Fault]:
+    """Each fault with the devices and links it hits. `where` is the request's field that a single fault stands in; without it
+    they are the list `body.faults`. Raises a 422 that names the field of a target that is not in the network.
+    """
+    if not asked:
+        return []
+    plain = [{"target": one["target"]} for one in asked]
+    with _refused_at(where):
+        struck = engine.fault_targets(network.spec, plain, seed)
+    found = []
+    for i, (one, hit, id_) in enumerate(zip(asked, struck, ids, strict=True)):
+        kind = one.get("kind", "down")
+        found.append(
+            Fault(
+                id_,
+                kind,
+                list(_strikes(network, id_, kind, one, hit, where or f"body.faults.{i}")),
+                one.get("at_secs") or 0.0,
+                one.get("until_secs"),
+                one.get("flap_secs"),
+            )
+        )
+    return found
+
+
+@contextmanager
+def _refused_at(where: str | None) -> Iterator[None]:
+    """What the engine finds wrong with faults, as errors of the request's fields."""
+    try:
+        yield
+    except PlanRejectedError as error:
+        if where is None:
+            with refused_by_field("body"):
+                raise
+        own = [{**one, "where": one["where"].removeprefix("faults[0].")} for one in error.findings]
+        with refused_by_field(where):
+            raise PlanRejectedError(own, code=error.code) from error
+
+
+def _strikes(network: Network, id_: str, kind: str, asked: Json, hit: Json, where: str) -> Iterator[Strike]:
+    links = {link.id: link for link in network.links}
+    by_target: dict[Target, list[int]] = {
+        "server": [one for one in hit["nodes"] if one in network.servers],
+        "switch": [one for one in hit["nodes"] if one in network.switches],
+        "link": [one for one in hit["links"] if one in links],
+    }
+    parameters = _parameters(kind, asked, where)
+    found: list[tuple[Target, int]] = [(target, one) for target in KINDS[kind].targets for one in by_target[target]]
+    for count, (target, one) in enumerate(found):
+        exact = KINDS[kind].exact(target)
+        if target != "link":
+            yield Strike(f"{id_}.{count}", exact, {target: one}, network.name_of[one], parameters)
+        else:
+            at = {"port": list(links[one].a)} if exact == "port-down" else {"link": one}
+            yield Strike(f"{id_}.{count}", exact, at, network.link_name(links[one]), parameters)
+    if not found:
+        hits = " or ".join(f"a {target}" for target in KINDS[kind].targets)
+        raise field_error(
+            f"{where}.target",
+            asked["target"],
+            f"The target of {kind} is not {hits} of this run.",
+            limit=f"{kind} hits {hits}",
+            hint=f"Links are named by their two ends, like {network.link_name(network.links[0])}.",
+        )
+
+
+def _parameters(kind: str, asked: Json, where: str) -> Json:
+    found = {}
+    for one in KINDS[kind].parameters:
+        value = asked.get(one.name)
+        if value is None:
+            raise field_error(
+                f"{where}.{one.name}", None, f"{kind} needs {one.name}.", hint=f"Give {one.name} beside the kind."
+            )
+        found[one.name] = value
+    return found
+
+
+@dataclass(order=True)
+class Due:
+    """Something to do at a time of the session."""
+
+    at_secs: float
+    order: int
+    action: Literal["inject", "recover"] = field(compare=False)
+    fault: Fault = field(compare=False)
+
+
+class Schedule:
+    """When each fault starts and ends. A flapping fault is on and off until its end."""
+
+    def __init__(self, faults: list[Fault]) -> None:
+        self.faults = faults
+        self._waiting: list[Due] = []
+        self._order = 0
+        for fault in faults:
+            self.add(fault)
+
+    @classmethod
+    def read(cls, engine: Engine, network: Network, asked: list[Json], seed: int) -> Schedule:
+        return cls(resolve(engine, network, asked, seed, [f"f{i + 1}" for i in range(len(asked))]))
+
+    def again(self) -> Schedule:
+        """A new schedule of the same faults."""
+        return Schedule(self.faults)
+
+    def add(self, fault: Fault) -> None:
+        self._push(fault.at_secs, "inject", fault)
+        if fault.until_secs is not None:
+            self._push(fault.until_secs, "recover", fault)
+
+    def due(self, now_secs: float) -> Iterator[Due]:
+        """What is due at `now_secs`, in order of time, each once."""
+        while self._waiting and self._waiting[0].at_secs <= now_secs:
+            one = heapq.heappop(self._waiting)
+            if one.fault.flap_secs is not None:
+                if one.action == "recover" and one.at_secs == one.fault.until_secs:
+                    self.cancel(one.fault.id)
+                else:
+                    other: Literal["inject", "recover"] = "recover" if one.action == "inject" else "inject"
+                    self._push(one.at_secs + one.fault.flap_secs, other, one.fault)
+            yield one
+
+    def cancel(self, fault_id: str | None = None) -> None:
+        """Cancel what is not due yet: of one fault, or of all."""
+        self._waiting = [one for one in self._waiting if fault_id is not None and one.fault.id != fault_id]
+        heapq.heapify(self._waiting)
+
+    @property
+    def last_secs(self) -> float:
+        """The latest start or end of any fault; 0 without faults."""
+        times = [fault.at_secs for fault in self.faults]
+        return max([*times, *(fault.until_secs for fault in self.faults if fault.until_secs is not None)], default=0.0)
+
+    def _push(self, at_secs: float, action: Literal["inject", "recover"], fault: Fault) -> None:
+        self._order += 1
+        heapq.heappush(self._waiting, Due(at_secs, self._order, action, fault))

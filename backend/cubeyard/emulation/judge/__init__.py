@@ -1,0 +1,9 @@
+"""What the measurements mean.
+
+In: `guard.py`, whether the hypothesis holds; `fidelity.py`, whether the numbers are the network's or this machine's;
+`report.py`, the document that ends a run.
+
+Not in: measuring (`measure/`), predicting (`setup/prediction.py`), and printing a report (`cubeyard/reports/`).
+
+Every verdict comes with its reason in words, because it decides whether a number can be trusted.
+"""

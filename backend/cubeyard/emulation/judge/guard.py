@@ -1,0 +1,144 @@
+"""The hypothesis of a session, watched tick by tick from the first fault on."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from cubeyard.emulation.judge.fidelity import BUSY_CPU
+from cubeyard.emulation.measure.window import Reading
+from cubeyard.experiments.emulation import Hypothesis
+
+Json = dict[str, Any]
+
+NAMES = {
+    "goodput": "Goodput",
+    "abt": "ABT",
+    "goodput-share": "Goodput",
+    "abt-share": "ABT",
+    "stalled-flows": "The number of stalled flows",
+}
+UNITS = {
+    "goodput": "bit/s",
+    "abt": "bit/s",
+    "goodput-share": "of baseline",
+    "abt-share": "of baseline",
+    "stalled-flows": "flows",
+}
+
+
+class Guard:
+    """Tells when the hypothesis has been broken for longer than it forgives."""
+
+    def __init__(self, hypothesis: Hypothesis | None) -> None:
+        self.hypothesis = hypothesis
+        self._broken_secs = self._cpu_secs = 0.0
+        self._before = Reading(0.0, 0.0, 0)
+        """The rates of all readings from before the first fault, added up."""
+        self._before_count = 0
+        self.violations = 0
+        self.worst: float | None = None
+        self.broken_at_secs: float | None = None
+        self.cpu = 0.0
+        """Mean share of all cores over the violation that lasted; 0 for the time in which the violation was to be expected."""
+
+    def before(self, reading: Reading) -> None:
+        """A reading from before the first fault: what shares are of."""
+        had = self._before
+        self._before = Reading(
+            had.goodput_bits_per_sec + reading.goodput_bits_per_sec,
+            had.abt_bits_per_sec + reading.abt_bits_per_sec,
+            0,
+        )
+        self._before_count += 1
+
+    def value(self, reading: Reading) -> float | None:
+        """The metric now; None while a share has nothing to be of."""
+        assert self.hypothesis is not None
+        metric = self.hypothesis.metric
+        if metric == "stalled-flows":
+            return float(reading.stalled_flows)
+        now, before = (
+            one.goodput_bits_per_sec if metric.startswith("goodput") else one.abt_bits_per_sec
+            for one in (reading, self._before)
+        )
+        if not metric.endswith("-share"):
+            return now
+        return now * self._before_count / before if before > 0 else None
+
+    def watch(
+        self, at_secs: float, secs: float, reading: Reading, cpu: float = 0.0, expected: Reading | None = None
+    ) -> bool:
+        """Whether the run ends now. `cpu` is the share of all cores of this machine over the `secs` of this reading.
+
+        `expected` is what the model gives with the faults of this moment. Where that does not meet the hypothesis either, a
+        busy machine is no excuse.
+        """
+        if self.hypothesis is None or (value := self.value(reading)) is None:
+            return False
+        most = self.hypothesis.metric == "stalled-flows"
+        if self.worst is None or (value > self.worst if most else value < self.worst):
+            self.worst = value
+        if self._misses(value):
+            self.violations += 1
+            self._broken_secs += secs
+            foreseen = expected is not None and self._misses(self.value(expected))
+            self._cpu_secs += 0.0 if foreseen else cpu * secs
+        else:
+            self._broken_secs = self._cpu_secs = 0.0
+        if self._broken_secs < self.hypothesis.for_secs - 1e-6 or self.broken_at_secs is not None:
+            return False
+        self.broken_at_secs = at_secs
+        self.cpu = self._cpu_secs / self._broken_secs if self._broken_secs > 0 else cpu
+        return self.hypothesis.abort
+
+    def _misses(self, value: float | None) -> bool:
+        """Whether a value of the metric is on the wrong side of the bound."""
+        assert self.hypothesis is not None
+        if value is None:
+            return False
+        most = self.hypothesis.metric == "stalled-flows"
+        return value > self.hypothesis.bound if most else value < self.hypothesis.bound
+
+    @property
+    def outcome(self) -> Literal["held", "broken", "inconclusive", "none"]:
+        """Inconclusive where this machine was busy while the hypothesis was not met, against expectation."""
+        if self.worst is None:
+            return "none"
+        if self.broken_at_secs is None:
+            return "held"
+        return "inconclusive" if self.cpu >= BUSY_CPU else "broken"
+
+    def document(self) -> Json:
+        """The verdict for the report, with the hypothesis's own fields."""
+        if self.hypothesis is None:
+            return {"outcome": "none", "sentence": "The run had no hypothesis."}
+        return {
+            "outcome": self.outcome,
+            "sentence": self._sentence(self.hypothesis),
+            **self.hypothesis.model_dump(),
+            "unit": UNITS[self.hypothesis.metric],
+            "worst": self.worst,
+            "violations": self.violations,
+            "broken_at_secs": self.broken_at_secs,
+        }
+
+    def _sentence(self, hypothesis: Hypothesis) -> str:
+        name, bound, secs = NAMES[hypothesis.metric], _bound(hypothesis), f"{hypothesis.for_secs:g} s"
+        most = hypothesis.metric == "stalled-flows"
+        if self.worst is None:
+            return f"{name} was not tested: no fault was injected, or nothing was received before the first one."
+        if self.broken_at_secs is None:
+            return f"{name} stayed at or {'below' if most else 'above'} {bound}, or recovered within {secs}."
+        told = f"{name} stayed {'above' if most else 'below'} {bound} for {secs} (until {self.broken_at_secs:.1f} s)"
+        if self.outcome == "broken":
+            return f"{told}."
+        return (
+            f"{told}, but host CPU was at {self.cpu:.0%} in that time: this machine may have been the limit. "
+            "Take slower links or fewer flows."
+        )
+
+
+def _bound(hypothesis: Hypothesis) -> str:
+    if hypothesis.metric.endswith("-share"):
+        return f"{hypothesis.bound * 100:g} % of baseline"
+    return f"{hypothesis.bound:g}" if hypothesis.metric == "stalled-flows" else f"{hypothesis.bound / 1e6:g} Mb/s"

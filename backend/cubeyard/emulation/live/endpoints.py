@@ -1,0 +1,227 @@
+"""`/api/v1/emulation`, and what may be asked of a run while its packets flow."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Request, Response
+
+from cubeyard.catalog.endpoints import EngineOf
+from cubeyard.emulation.deploy.probe import probe
+from cubeyard.emulation.deploy.schemas import Machine
+from cubeyard.emulation.fabric.hosts import Hosts
+from cubeyard.emulation.fabric.place import Place
+from cubeyard.emulation.live import schemas
+from cubeyard.emulation.live.captures import make_in_background
+from cubeyard.emulation.live.service import SessionService
+from cubeyard.emulation.live.services import exchange
+from cubeyard.experiments.checks import refused_by_field
+from cubeyard.kit.db import UnitOfWork
+from cubeyard.kit.errors import responses
+from cubeyard.kit.ids import Id
+from cubeyard.kit.responses import download
+
+router = APIRouter(tags=["emulation"])
+
+FaultId = Annotated[
+    str, Path(pattern="^[fl][0-9]{1,6}$", description="As the list of faults names it.", examples=["f1"])
+]
+
+SwitchName = Annotated[str, Path(max_length=64, description="As the plan names it.", examples=["<0,00>"])]
+ServerName = Annotated[str, Path(max_length=64, description="As the plan names it.", examples=["00"])]
+
+ServiceName = Annotated[str, Path(max_length=64, description="As the list of services names it.", examples=["cache"])]
+
+
+FILE = {
+    "description": "The file.",
+    "content": {"application/x-pcapng": {"schema": {"type": "string", "format": "binary"}}},
+}
+
+
+class FileResponse(Response):
+    """For the API's description only: a body that is not JSON."""
+
+    media_type = None
+
+
+def get_service(session: UnitOfWork, engine: EngineOf) -> SessionService:
+    return SessionService(session, engine)
+
+
+Service = Annotated[SessionService, Depends(get_service)]
+
+
+@router.get(
+    "/emulation",
+    operation_id="read_emulation",
+    summary="Whether this machine can run plans with real packets",
+    responses=responses(),
+)
+def read_emulation(request: Request) -> Machine:
+    """Each thing that is needed or useful, whether it is there, why not, and what to do about it."""
+    return probe(request.app.state.settings)
+
+
+@router.post(
+    "/emulation/profile",
+    operation_id="read_emulation_profile",
+    summary="What of a topology can be emulated, and how",
+    responses=responses(),
+)
+def read_emulation_profile(engine: EngineOf, request: schemas.ProfileRequest) -> schemas.EmulationProfile:
+    """Protocols with their forwardings, headers and settings. Nothing is stored."""
+    with refused_by_field("body.spec"):
+        return schemas.EmulationProfile.model_validate(engine.emulation_profile(request.spec))
+
+
+@router.get("/runs/{id}/faults", operation_id="list_faults", summary="A run's faults", responses=responses(404, 409))
+def list_faults(service: Service, id: Id) -> schemas.FaultList:
+    return service.faults(id)
+
+
+@router.post(
+    "/runs/{id}/faults",
+    operation_id="inject_fault",
+    summary="Break something in a run that is under way",
+    status_code=202,
+    responses=responses(404, 409),
+)
+def inject_fault(service: Service, id: Id, request: schemas.LiveFault) -> schemas.Order:
+    """The run's worker does it with its next tick; the run's stream says so in a `fault` frame."""
+    return service.inject(id, request)
+
+
+@router.post(
+    "/runs/{id}/faults/preview",
+    operation_id="preview_fault",
+    summary="What a fault would cut, and what would be left",
+    responses=responses(404, 409),
+)
+def preview_fault(service: Service, id: Id, request: schemas.LiveFault) -> schemas.BlastRadius:
+    return service.preview(id, request)
+
+
+@router.post(
+    "/runs/{id}/faults/{fault}/recover",
+    operation_id="recover_fault",
+    summary="Mend one fault",
+    status_code=202,
+    responses=responses(404, 409),
+)
+def recover_fault(service: Service, id: Id, fault: FaultId) -> schemas.Order:
+    return service.recover(id, fault)
+
+
+@router.post(
+    "/runs/{id}/stop-all",
+    operation_id="stop_all",
+    summary="Mend everything at once and cancel what is to come",
+    status_code=202,
+    responses=responses(404, 409),
+)
+def stop_all(service: Service, id: Id) -> schemas.Order:
+    """The traffic goes on. A `stop-all` frame confirms that everything is mended."""
+    return service.stop_all(id)
+
+
+@router.post(
+    "/runs/{id}/captures",
+    operation_id="start_capture",
+    summary="Capture the packets of a link or port",
+    status_code=202,
+    responses=responses(404, 409),
+)
+def start_capture(engine: EngineOf, request: Request, id: Id, asked: schemas.CaptureRequest) -> schemas.Capture:
+    """It begins at once and ends at the first limit that is reached, or when the link goes down."""
+    settings, database = request.app.state.settings, request.app.state.database
+    hosts = Hosts.of(settings, Place.of(settings))
+    # Committed before its thread begins, which fills the row.
+    with database.session() as session:
+        made, target, limits = SessionService(session, engine).capture(id, hosts, asked)
+    make_in_background(database, made.id, target, made.run_id, limits)
+    return made
+
+
+@router.get(
+    "/runs/{id}/captures",
+    operation_id="list_captures",
+    summary="A run's packet captures, the latest first",
+    responses=responses(404, 409),
+)
+def list_captures(service: Service, id: Id) -> schemas.CaptureList:
+    return service.list_captures(id)
+
+
+@router.get(
+    "/runs/{id}/captures/{capture}/file",
+    operation_id="read_capture",
+    summary="The pcapng file of a capture",
+    response_class=FileResponse,
+    responses={200: FILE, **responses(404, 409)},
+)
+def read_capture(service: Service, id: Id, capture: Id) -> Response:
+    content, name, size_bytes = service.captures.file(id, capture)
+    return download(content, "application/x-pcapng", name, headers={"content-length": str(size_bytes)})
+
+
+@router.delete(
+    "/runs/{id}/captures/{capture}",
+    operation_id="delete_capture",
+    summary="Delete a packet capture",
+    status_code=204,
+    responses=responses(404),
+)
+def delete_capture(service: Service, id: Id, capture: Id) -> None:
+    service.captures.delete(id, capture)
+
+
+@router.get(
+    "/runs/{id}/servers/{name}",
+    operation_id="inspect_server",
+    summary="What one server knows while its packets flow",
+    responses=responses(404, 409, 503),
+)
+def inspect_server(service: Service, request: Request, id: Id, name: ServerName) -> schemas.ServerState:
+    """Its neighbours, the paths of its flows, links it was told are down, and what it dropped and relayed."""
+    settings = request.app.state.settings
+    return service.server(id, name, Hosts.of(settings, Place.of(settings)))
+
+
+@router.get(
+    "/runs/{id}/services",
+    operation_id="list_services",
+    summary="The services that a run's servers host",
+    responses=responses(404, 409),
+)
+def list_services(service: Service, id: Id) -> schemas.ServiceList:
+    """Each with the messages that it understands. Empty where the servers' protocol hosts none."""
+    return service.services(id)
+
+
+@router.post(
+    "/runs/{id}/services/{service}/messages",
+    operation_id="send_service_message",
+    summary="Send a message to a service and wait for its answers",
+    responses=responses(404, 409),
+)
+def send_service_message(
+    engine: EngineOf, request: Request, id: Id, service: ServiceName, asked: schemas.ServiceMessage
+) -> schemas.ServiceExchange:
+    """The message and all answers are events of the run, in its stream and its replay. An answer that comes later is there."""
+    settings, database = request.app.state.settings, request.app.state.database
+    with database.session() as session:
+        message = SessionService(session, engine).message(id, service, asked)
+    return exchange(database, Hosts.of(settings, Place.of(settings)), message, asked)
+
+
+@router.get(
+    "/runs/{id}/switches/{name}",
+    operation_id="inspect_switch",
+    summary="The routes of one switch while packets flow",
+    responses=responses(404, 409, 503),
+)
+def inspect_switch(service: Service, request: Request, id: Id, name: SwitchName) -> schemas.SwitchState:
+    """Its routes and the groups of weighted next hops that they share, as they are in the kernel; none for a bridge."""
+    settings = request.app.state.settings
+    return service.switch(id, name, Hosts.of(settings, Place.of(settings)))

@@ -1,0 +1,141 @@
+"""What one server of a run under way knows: its node's report through the fabric, with names for ids and addresses.
+
+The report is sections of columns and rows. Nothing here knows what a section means: cells are translated by their column's
+kind, and everything else passes through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import ValidationError
+
+from cubeyard.emulation.deploy.names import shell_command
+from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError
+from cubeyard.emulation.fabric.hosts import Hosts, Spread
+from cubeyard.emulation.live import schemas
+from cubeyard.emulation.measure.events import FIRST_PORT
+from cubeyard.emulation.network.network import Network
+from cubeyard.emulation.setup.flows import MAX_FLOWS
+from cubeyard.kit.errors import ProblemError, not_found
+
+Json = dict[str, Any]
+
+ANSWER_SECS = 2.0
+"""A node answers in a millisecond; one that is frozen never does."""
+
+
+def server_of(network: Network, run_id: str, name: str) -> int:
+    """The id of a server. Raises a 404."""
+    server = network.id_of.get(name)
+    if server is None or server not in network.servers:
+        raise not_found(f"server {name} in run {run_id}")
+    return server
+
+
+def inspect(hosts: Hosts, network: Network, run_id: str, name: str, mode: str = "containers") -> schemas.ServerState:
+    """Raises a 404 for a server that is not in the run, a 409 for one that does not answer, a 503 without a fabric."""
+    server = server_of(network, run_id, name)
+    spread = Spread.of(network, hosts.every)
+    host = spread.hosts[spread.host_of[server]]
+    with FabricClient(host.socket) as fabric:
+        try:
+            known = fabric.call("inspect", ANSWER_SECS, run=run_id, server=server)
+        except (FabricError, FabricGoneError) as error:
+            raise ProblemError(
+                409, "server-silent", f"Server {name} does not answer: {host.said(error.detail)}"
+            ) from error
+    try:
+        return described(network, run_id, server, known, shell_command(run_id, server, name, mode))
+    except (ValidationError, KeyError, TypeError, ValueError, AttributeError) as error:  # a node may send anything
+        why = f"its report is not valid: {type(error).__name__} {str(error).splitlines()[0]}"
+        raise ProblemError(409, "server-silent", f"Server {name} does not answer: {why[:200]}") from error
+
+
+def inspect_switch(hosts: Hosts, network: Network, run_id: str, name: str) -> schemas.SwitchState:
+    """Raises a 404 for a switch that is not in the run, a 409 for a run that the fabric does not have, a 503 without a fabric."""
+    switch = network.id_of.get(name)
+    if switch is None or switch not in network.switches:
+        raise not_found(f"switch {name} in run {run_id}")
+    state = schemas.SwitchState(run_id=run_id, switch=name, id=switch, sections=[])
+    if network.protocol["switches"] != "routers":
+        return state
+    # Routers are on one host.
+    with FabricClient(hosts.every[0].socket) as fabric:
+        try:
+            known = fabric.call("inspect", ANSWER_SECS, run=run_id, server=switch)
+        except (FabricError, FabricGoneError) as error:
+            raise ProblemError(409, "switch-silent", f"Switch {name} does not answer: {error.detail}") from error
+    state.sections = [schemas.InspectionSection.model_validate(one) for one in known["sections"]]
+    _name(network, state.sections)
+    return state
+
+
+def _name(network: Network, sections: list[schemas.InspectionSection]) -> None:
+    """Put names for ids and addresses into sections. Raises as `Cells.row`."""
+    cells = Cells(network)
+    for section in sections:
+        kinds = [column.kind for column in section.columns]
+        section.rows = [cells.row(kinds, row) for row in section.rows]
+
+
+def described(network: Network, run_id: str, server: int, known: Json, shell: str = "") -> schemas.ServerState:
+    """A node's report in names. Raises ValidationError, KeyError, TypeError, ValueError or AttributeError if it is not valid."""
+    state = schemas.ServerState(
+        run_id=run_id,
+        server=network.name_of[server],
+        id=server,
+        shell=shell,
+        counts=known["counts"],
+        sections=known["sections"],
+    )
+    _name(network, state.sections)
+    return state
+
+
+class Cells:
+    """Cells with names for ids and addresses, by the kind of their column."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._named: dict[str, Callable[[Any], Any]] = {
+            "server": self._server,
+            "servers": self._servers,
+            "flow": self._flow,
+            "paths": lambda paths: [{**path, "servers": self._servers(path["servers"])} for path in paths],
+        }
+
+    def row(self, kinds: list[str], row: list[Any]) -> list[Any]:
+        """A row in names; of its paths, the one that the row's `path-id` names is `used`. Raises as `named`, or ValueError for
+        a row that has not a cell a column."""
+        cells = [self.named(kind, cell) for kind, cell in zip(kinds, row, strict=True)]
+        if "path-id" in kinds and "paths" in kinds:
+            in_use = cells[kinds.index("path-id")]
+            for path in cells[kinds.index("paths")] or []:
+                path["used"] = path["path_id"] == in_use
+        return cells
+
+    def named(self, kind: str, cell: Any) -> Any:
+        """Raises KeyError, TypeError or ValueError for a cell that is not of its kind."""
+        if cell is None:
+            return None
+        if kind in self._named:
+            return self._named[kind](cell)
+        if not isinstance(cell, bool | int | float | str):
+            raise TypeError(f"a cell of kind {kind} is neither a number nor a text")
+        return cell
+
+    def _server(self, server: Any) -> str:
+        return self._network.name_of.get(int(server), str(server))
+
+    def _servers(self, servers: Any) -> list[str]:
+        return [self._server(one) for one in servers]
+
+    def _flow(self, flow: Json) -> Json:
+        """Its ends by name, or by address outside; `flow` is its row, null for another application's and for answers."""
+        row = int(flow["dport"]) - FIRST_PORT
+        ends = {end: self._network.server_at(str(flow[end])) or str(flow[end]) for end in ("src", "dst")}
+        ports = {name: int(flow[name]) for name in ("proto", "sport", "dport")}
+        # Ports that systems give to clients begin far above those of the workload.
+        return {**ends, **ports, "flow": row if 0 <= row < MAX_FLOWS else None}

@@ -1,0 +1,92 @@
+"""The SQL of orders, of the fault frames that tell how they ended, of the events of ticks, and of captures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import func, select, update
+from sqlalchemy.orm import Session
+
+from cubeyard.emulation.live.models import CaptureRow, OrderRow
+from cubeyard.kit.db import Repository
+from cubeyard.runs.models import FrameRow
+
+Json = dict[str, Any]
+
+
+class OrderRepository:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def add(self, row: OrderRow) -> OrderRow:
+        self._session.add(row)
+        self._session.flush()
+        self._session.refresh(row)
+        return row
+
+    def injected(self, run_id: str) -> Sequence[OrderRow]:
+        """The faults injected while the run was under way, in order. Their number is only settled under the run's lock."""
+        query = select(OrderRow).where(OrderRow.run_id == run_id, OrderRow.kind == "inject")
+        return self._session.scalars(query.order_by(OrderRow.id)).all()
+
+    def waiting(self, run_id: str, after: int) -> Sequence[OrderRow]:
+        """Orders that are not carried out yet, with numbers above `after`."""
+        query = select(OrderRow).where(OrderRow.run_id == run_id, OrderRow.id > after, OrderRow.obeyed_at.is_(None))
+        return self._session.scalars(query.order_by(OrderRow.id)).all()
+
+    def last(self, run_id: str) -> int:
+        """The latest order's number; 0 if there is none."""
+        return self._session.scalars(select(func.max(OrderRow.id)).where(OrderRow.run_id == run_id)).one() or 0
+
+    def carried_out(self, order_id: int, outcome: Json) -> None:
+        change = update(OrderRow).where(OrderRow.id == order_id)
+        self._session.execute(change.values(outcome=outcome, obeyed_at=func.clock_timestamp()))
+
+    def fault_frames(self, run_id: str) -> list[Json]:
+        """Payloads of the `fault` frames of the run's latest attempt, in order."""
+        begun = select(func.max(FrameRow.seq)).where(FrameRow.run_id == run_id, FrameRow.kind == "network")
+        query = select(FrameRow.payload).where(
+            FrameRow.run_id == run_id,
+            FrameRow.kind == "fault",
+            FrameRow.seq > func.coalesce(begun.scalar_subquery(), 0),
+        )
+        return list(self._session.scalars(query.order_by(FrameRow.seq)))
+
+
+class EventRepository(Repository):
+    """The events of a run's latest attempt."""
+
+    def flowing(self, run_id: str) -> bool:
+        """Whether the attempt has a tick: from then on everything that happens is recorded."""
+        latest = select(FrameRow.kind).where(FrameRow.run_id == run_id, FrameRow.kind.in_(("network", "tick")))
+        return self._session.scalars(latest.order_by(FrameRow.seq.desc()).limit(1)).first() == "tick"
+
+    def of_ticks(self, run_id: str, after: int) -> list[tuple[int, list[Json]]]:
+        """Of each tick after that frame that has events, its number and the events."""
+        query = select(FrameRow.seq, FrameRow.payload["events"]).where(
+            FrameRow.run_id == run_id, FrameRow.kind == "tick", FrameRow.seq > after
+        )
+        return [(seq, events) for seq, events in self._session.execute(query.order_by(FrameRow.seq)) if events]
+
+
+class CaptureRepository(Repository):
+    def of_run(self, run_id: str) -> Sequence[CaptureRow]:
+        """The captures of a run, without their files, the latest first."""
+        query = select(CaptureRow).where(CaptureRow.run_id == run_id)
+        return self._session.scalars(query.order_by(CaptureRow.created_at.desc(), CaptureRow.id)).all()
+
+    def capture(self, run_id: str, capture_id: str) -> CaptureRow | None:
+        query = select(CaptureRow).where(CaptureRow.run_id == run_id, CaptureRow.id == capture_id)
+        return self._session.scalars(query).one_or_none()
+
+    def data(self, capture_id: str) -> bytes | None:
+        """The file; None if there is none."""
+        return self._session.scalars(select(CaptureRow.data).where(CaptureRow.id == capture_id)).one_or_none()
+
+    def ended(self, capture_id: str, outcome: Json) -> None:
+        """Set these columns, unless the row has been deleted meanwhile."""
+        self._session.execute(update(CaptureRow).where(CaptureRow.id == capture_id).values(**outcome))
+
+    def delete(self, row: CaptureRow) -> None:
+        self._session.delete(row)

@@ -1,0 +1,305 @@
+"""What the emulation endpoints take and give, and what the frames of its runs hold."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from cubeyard.experiments.faults import FaultRequest
+from cubeyard.frames.events import CellKind
+from cubeyard.kit.text import PlainText
+from cubeyard.plans.schemas import Request
+
+Short = Annotated[str, Field(max_length=300)]
+
+
+class LiveFault(FaultRequest):
+    """A fault for a run that is under way. Its times count from when the worker takes it up."""
+
+
+class FaultTarget(BaseModel):
+    kind: str = Field(description="How it breaks, one by one.", examples=["server-off"])
+    name: str = Field(description="A server or switch, or a link by its two ends.")
+
+
+class BlastRadius(BaseModel):
+    """What a fault would cut, and what the flow engine expects of the rest."""
+
+    targets: list[FaultTarget]
+    flows: int
+    lost_flows: int = Field(description="Flows that no path is left for, or whose end is gone.")
+    abt_bits_per_sec: float = Field(description="Predicted, with everything broken that is broken now and this too.")
+    abt_before_bits_per_sec: float = Field(description="Predicted, as it is now.")
+    goodput_bits_per_sec: float = Field(description="Predicted sum of the fair rates.")
+    goodput_before_bits_per_sec: float
+
+
+class FaultState(BaseModel):
+    """A fault of a run, scheduled or asked for."""
+
+    id: str = Field(examples=["f1"])
+    kind: str
+    targets: list[str]
+    at_secs: float | None = Field(description="When it was to strike, on the run's own clock; null: at once.")
+    until_secs: float | None
+    live: bool = Field(description="Asked for while the run was under way.")
+    state: Literal["waiting", "injected", "recovered", "failed"]
+    reason: str = ""
+
+
+class FaultList(BaseModel):
+    items: list[FaultState]
+
+
+class Order(BaseModel):
+    """What was asked of a running session."""
+
+    id: int
+    run_id: str
+    kind: Literal["inject", "recover", "stop-all"]
+    fault: str = Field(description="The fault's id in the run; empty for `stop-all`.")
+    targets: list[FaultTarget] = []
+    created_at: datetime
+
+
+class CaptureLimits(Request):
+    """When a capture ends, and how much of each packet it keeps."""
+
+    max_bytes: int = Field(default=4 * 2**20, ge=1024, le=16 * 2**20, description="Of the file.")
+    max_secs: float = Field(default=10.0, ge=0.1, le=60, allow_inf_nan=False)
+    packet_bytes: int = Field(default=65_535, ge=14, le=65_535, description="Kept of each packet.")
+
+    def for_fabric(self) -> dict[str, float]:
+        return {"max_bytes": self.max_bytes, "max_secs": self.max_secs, "packet_bytes": self.packet_bytes}
+
+
+class CaptureRequest(CaptureLimits):
+    """A link, or a port of a server."""
+
+    link: Annotated[PlainText, Field(min_length=1, max_length=140)] | None = Field(
+        default=None, description="By its two ends.", examples=["00/<0,0>"]
+    )
+    server: Annotated[PlainText, Field(min_length=1, max_length=64)] | None = Field(default=None, examples=["00"])
+    port: int | None = Field(default=None, ge=0, le=255, description="Of the server, from 0.")
+
+    @model_validator(mode="after")
+    def _one_target(self) -> CaptureRequest:
+        if (self.link is None) == (self.server is None):
+            raise ValueError("give either link, or server and port")
+        if (self.server is None) != (self.port is None):
+            raise ValueError("server and port belong together")
+        return self
+
+
+class Capture(BaseModel):
+    """A packet capture of a run."""
+
+    id: str
+    run_id: str
+    target: str = Field(description="The link, or the server and its port.")
+    state: Literal["running", "done", "failed"]
+    reason: str = Field(description="Why it failed; empty otherwise.")
+    packets: int | None = Field(description="In the file; null before it is done.")
+    missed: int | None = Field(description="Packets that arrived faster than they were read.")
+    size_bytes: int | None
+    end: Literal["bytes", "secs", "interface-down", "caller-gone"] | None = Field(description="What ended it.")
+    max_bytes: int
+    max_secs: float
+    created_at: datetime
+
+
+class CaptureList(BaseModel):
+    items: list[Capture]
+
+
+class InspectionColumn(BaseModel):
+    """A column of a section, and what its cells are."""
+
+    name: Short
+    title: Short
+    kind: CellKind = Field(
+        description="`server`: a name; `servers`: names of a path's servers; `flow`: {src, dst, proto, sport, dport, flow}, its ends by "
+        "name or address, `flow` its row in the workload or null; `paths`: list of {path_id, servers, available_bits_per_sec, ...}."
+    )
+
+
+class InspectionSection(BaseModel):
+    """A table of what a server knows. Any cell may be null."""
+
+    name: Short
+    title: Short
+    columns: list[InspectionColumn] = Field(max_length=32)
+    rows: list[list[Any]] = Field(max_length=1000)
+    omitted: int = Field(default=0, ge=0, description="Rows that the server did not send.")
+
+
+class ServerState(BaseModel):
+    """What one server of a run that is under way knows and has done, in sections that its protocol names."""
+
+    run_id: str
+    server: str
+    id: int
+    shell: str = Field(description="A command that opens a shell in the server's network, on the machine that has it.")
+    counts: dict[str, int] = Field(description="Since it was wired, by name.", max_length=256)
+    sections: list[InspectionSection] = Field(max_length=32)
+
+
+class ServiceList(BaseModel):
+    """The services of a run's servers."""
+
+    items: list[ServiceOption]
+    max_message_bytes: int = Field(description="Longest message to a service, in UTF-8.")
+
+
+class ServiceMessage(Request):
+    """A message to a service, and how long to wait for answers."""
+
+    message: PlainText = Field(min_length=1, description="As the service understands it.", examples=["get colour"])
+    server: Annotated[PlainText, Field(min_length=1, max_length=64)] | None = Field(
+        default=None, description="The server whose instance gets it; every server if left out.", examples=["(0,0,0)"]
+    )
+    wait_secs: float = Field(default=1.0, ge=0, le=10, allow_inf_nan=False, description="Longest wait for answers.")
+    answers: int = Field(default=1, ge=1, le=1024, description="With so many answers the wait is over.")
+
+
+class ServiceAnswer(BaseModel):
+    """What an instance of a service said."""
+
+    server: str
+    at_secs: float = Field(description="On the run's own clock; negative before the measurement.")
+    answer: str = Field(description="At most 4,000 characters of it.")
+
+
+class ServiceExchange(BaseModel):
+    """A message that was sent, and what the service has said since, on whichever server and to whom."""
+
+    run_id: str
+    service: str
+    told: list[str] = Field(description="The servers that got the message.")
+    silent: list[str] = Field(description="Servers that did not answer, of a message to every server.")
+    answers: list[ServiceAnswer]
+
+
+class SwitchState(BaseModel):
+    """The routes of one switch of a run that is under way, and the groups of weighted next hops that they share."""
+
+    run_id: str
+    switch: str
+    id: int
+    sections: list[InspectionSection] = Field(
+        max_length=32,
+        description="`routes` and `groups`, and where flows are spread by load `controllers`, `tor-uplinks` and `tor-weights`; "
+        "empty where switches are bridges.",
+    )
+
+
+class ProfileRequest(BaseModel):
+    """A plan spec, or the topology alone."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    spec: dict[str, Any] = Field(examples=[{"family": "torus3d", "x": 3, "y": 3, "z": 3}])
+
+
+class Refusal(BaseModel):
+    """Why nothing of a topology can be emulated."""
+
+    field: str
+    value: str
+    limit: str
+    message: str
+    hint: str
+
+
+class ForwardingOption(BaseModel):
+    """Where packets are forwarded."""
+
+    name: str
+    title: str
+
+
+class BalanceOption(BaseModel):
+    """A way in which routers spread flows."""
+
+    name: str
+    title: str
+
+
+class ProtocolSetting(BaseModel):
+    """A setting of a protocol, from which a form can be made."""
+
+    name: str
+    title: str
+    description: str
+    type: Literal["number", "integer"]
+    unit: str
+    minimum: float
+    maximum: float
+    default: float
+    source: str = Field(description="Where the default comes from, for example `[bcube §7.5]`.")
+
+
+class ServiceMessageForm(BaseModel):
+    """A kind of message that a service understands."""
+
+    title: str = Field(description="What it does.")
+    example: str = Field(description="A message of this kind that can be sent as it is.", examples=["get colour"])
+    to_every_server: bool = Field(description="Whether every server has to get one, rather than one server.")
+
+
+class ServiceOption(BaseModel):
+    """A service: a program with an instance on every server, which routes packets of its own."""
+
+    name: str = Field(examples=["cache"])
+    title: str
+    description: str
+    messages: list[ServiceMessageForm]
+
+
+class ProtocolOption(BaseModel):
+    """A protocol that the servers can run."""
+
+    name: str
+    title: str
+    description: str
+    header_bytes: int
+    max_ports: int
+    addresses_per_server: int
+    gateways: bool
+    adapts: bool = Field(description="Whether it moves flows by load.")
+    switches: Literal["bridges", "routers"] = Field(description="What its switches are made of.")
+    balances: list[BalanceOption] = Field(description="How flows can be spread; empty where switches are bridges.")
+    routing: str = Field(description="The routing scheme that predicts it.")
+    forwardings: list[ForwardingOption] = Field(description="Empty where servers forward nothing.")
+    settings: list[ProtocolSetting]
+    services: list[ServiceOption] = Field(description="That every server hosts.")
+    max_message_bytes: int = Field(description="Longest message to a service, in UTF-8.")
+
+
+class SliceOption(BaseModel):
+    """Slices that the topology has."""
+
+    around_max_k: int | None = Field(description="Highest order of a slice around a server; null where there is none.")
+
+
+class AddressRanges(BaseModel):
+    """Addresses that applications see."""
+
+    applications: str
+    outside: str
+
+
+class EmulationProfile(BaseModel):
+    """What of a topology can be emulated, and how."""
+
+    family: str
+    supported: bool
+    refusal: Refusal | None
+    default_protocol: str | None
+    protocols: list[ProtocolOption]
+    transports: list[str]
+    slice: SliceOption
+    addresses: AddressRanges
+    max_servers: int

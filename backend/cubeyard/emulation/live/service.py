@@ -1,0 +1,283 @@
+"""Requests to a session under way: faults, their preview, recovery, stop-all, inspection.
+
+Reads take no lock: the worker needs the run's row for each tick it writes. Orders lock the row, so that their numbers are
+distinct and they are committed in the order of their ids, which the worker reads them by.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from cubeyard.emulation.deploy.names import shell_command
+from cubeyard.emulation.fabric.hosts import Hosts
+from cubeyard.emulation.faults.damage import Damage
+from cubeyard.emulation.faults.faults import Fault, Schedule, resolve
+from cubeyard.emulation.live import schemas
+from cubeyard.emulation.live.captures import CaptureService, Target, target_of
+from cubeyard.emulation.live.inspection import inspect, inspect_switch, server_of
+from cubeyard.emulation.live.models import OrderRow
+from cubeyard.emulation.live.repository import CaptureRepository, EventRepository, OrderRepository
+from cubeyard.emulation.live.services import Message, check_message, services_of
+from cubeyard.emulation.network import network as networks
+from cubeyard.emulation.network.network import Network
+from cubeyard.emulation.network.services import with_services
+from cubeyard.emulation.setup.prediction import predict
+from cubeyard.emulation.setup.question import read
+from cubeyard.engine import Engine
+from cubeyard.experiments.emulation import DEFAULT_LINK_GBPS, Emulation
+from cubeyard.experiments.fault_kinds import KINDS
+from cubeyard.experiments.repository import ExperimentRepository
+from cubeyard.kit.errors import ProblemError, not_found
+from cubeyard.runs.models import RunRow
+from cubeyard.runs.repository import FINISHED, RunRepository
+
+Json = dict[str, Any]
+
+
+def resolve_live(engine: Engine, network: Network, asked: Json, number: int, seed: int) -> Fault:
+    """Fault `l<number>` (from 1) of those injected while the run is under way.
+
+    Each draws its targets with a seed of its own, so that the same request strikes other devices the next time. Raises a 422
+    that names the field.
+    """
+    return resolve(engine, network, [asked], seed + number, [f"l{number}"], "body")[0]
+
+
+def live_fault(engine: Engine, network: Network, order: OrderRow, seed: int) -> Fault:
+    """The fault of an `inject` order, as it was resolved when the order was written."""
+    if order.fault is not None:
+        return Fault.read(order.fault)
+    return resolve_live(engine, network, order.payload, int(order.fault_id[1:]), seed)
+
+
+def network_of(engine: Engine, document: Json) -> Network:
+    settings = Emulation.model_validate(document.get("emulation") or {})
+    rate = (document.get("link_gbps") or DEFAULT_LINK_GBPS) * 1e9
+    part = settings.slice.model_dump() if settings.slice is not None else None
+    network = networks.build(engine, document["plan"]["spec"], rate, settings.mtu_at(rate), part)
+    return with_services(network, settings.services)
+
+
+ROUTES = ("controllers", "tor-uplinks", "tor-weights", "routes", "groups")
+"""Sections of a node's inspection that are its routes, and what sets their weights."""
+NEVER = "The run was over before it."
+
+
+class Outliner:
+    """Answers for experiments with real packets before any is sent."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def outline(self, document: Json) -> Json:
+        question = read(self._engine, document)
+        settings, estimate = question.settings, question.estimate
+        secs = estimate.start_secs + settings.calibrate_secs + settings.settle_secs + settings.seconds
+        return {
+            "routing": question.prediction.routing,
+            "flows": len(question.flows),
+            "failed": _struck(question.schedule.faults),
+            "secs": secs,
+        }
+
+
+class SessionService:
+    def __init__(self, session: Session, engine: Engine) -> None:
+        self._session = session
+        self._engine = engine
+        self._orders = OrderRepository(session)
+        self._runs = RunRepository(session)
+        self.captures = CaptureService(CaptureRepository(session))
+
+    def faults(self, run_id: str) -> schemas.FaultList:
+        """The faults of a run and their states. Raises a 404, a 409 for a run of another engine."""
+        row, document = self._emulated(run_id)
+        scheduled, live = self._known(row.id, network_of(self._engine, document), document)
+        said = self._said(row.id)
+        unsaid = {"state": "failed", "reason": NEVER} if row.state in FINISHED else {"state": "waiting"}
+        items = []
+        for fault in [*scheduled, *live]:
+            frame = said.get(fault.id, unsaid)
+            items.append(
+                schemas.FaultState(
+                    id=fault.id,
+                    kind=fault.kind,
+                    targets=fault.names,
+                    at_secs=frame.get("at_secs", None if fault in live else fault.at_secs),
+                    until_secs=frame.get("until_secs", fault.until_secs),
+                    live=fault in live,
+                    state=frame["state"],
+                    reason=frame.get("reason", ""),
+                )
+            )
+        return schemas.FaultList(items=items)
+
+    def preview(self, run_id: str, asked: schemas.LiveFault) -> schemas.BlastRadius:
+        """What a fault would cut; injects nothing. Raises a 404, a 409 for a run of another engine, a 422."""
+        row, document = self._emulated(run_id)
+        network = network_of(self._engine, document)
+        number, seed = len(self._orders.injected(row.id)) + 1, document["seeds"][0]
+        fault = resolve_live(self._engine, network, asked.model_dump(mode="json"), number, seed)
+        scheduled, live = self._known(row.id, network, document)
+        said = self._said(row.id)
+        broken = [one for one in (*scheduled, *live) if said.get(one.id, {}).get("state") == "injected"]
+        settings = Emulation.model_validate(document.get("emulation") or {})
+        ask = (self._engine, network, document["workload"], document.get("routing"), seed, settings)
+        before = predict(*ask, Damage.of(broken))
+        after = predict(*ask, Damage.of([*broken, fault]))
+        return schemas.BlastRadius(
+            targets=_targets(fault),
+            flows=len(after.rates_bits_per_sec),
+            lost_flows=after.dropped_flows,
+            abt_bits_per_sec=after.abt_bits_per_sec,
+            abt_before_bits_per_sec=before.abt_bits_per_sec,
+            goodput_bits_per_sec=after.ideal_bits_per_sec,
+            goodput_before_bits_per_sec=before.ideal_bits_per_sec,
+        )
+
+    def inject(self, run_id: str, asked: schemas.LiveFault) -> schemas.Order:
+        """Order a fault. Raises a 404, a 409 unless the run is under way, a 422 for a target that the run does not have."""
+        _, document = self._under_way(run_id)
+        network = network_of(self._engine, document)  # before the lock: it may take long
+        row, _ = self._under_way(run_id, lock=True)
+        payload = asked.model_dump(mode="json")
+        number = len(self._orders.injected(row.id)) + 1
+        fault = resolve_live(self._engine, network, payload, number, document["seeds"][0])
+        return self._order(row, "inject", fault.id, payload, fault)
+
+    def recover(self, run_id: str, fault_id: str) -> schemas.Order:
+        """Order a fault's end. Raises a 404 for a run or fault that does not exist, a 409 unless the run is under way."""
+        row, document = self._under_way(run_id, lock=True)
+        known = {f"f{i + 1}" for i in range(len(document["faults"]))}
+        known |= {order.fault_id for order in self._orders.injected(row.id)}
+        if fault_id not in known:
+            raise not_found(f"fault {fault_id} in run {run_id}")
+        return self._order(row, "recover", fault_id, {})
+
+    def server(self, run_id: str, name: str, hosts: Hosts) -> schemas.ServerState:
+        """What one server knows now. Raises a 404, a 409 for a run that is over or a server that does not answer, a 503."""
+        row, document = self._under_way(run_id)
+        return inspect(hosts, network_of(self._engine, document), row.id, name, _mode(document))
+
+    def services(self, run_id: str) -> schemas.ServiceList:
+        """The services that the run's servers host. Raises a 404, a 409 for a run of another engine."""
+        _, document = self._emulated(run_id)
+        return services_of(network_of(self._engine, document))
+
+    def message(self, run_id: str, service: str, asked: schemas.ServiceMessage) -> Message:
+        """A message that can be sent now. Raises a 404, a 409 unless packets flow and the servers host services, a 422."""
+        row, document = self._under_way(run_id)
+        network = network_of(self._engine, document)
+        servers = check_message(network, service, asked)
+        if not EventRepository(self._session).flowing(row.id):
+            detail = f"The servers of run {run_id} are not ready: wait until its traffic flows, then send again."
+            raise ProblemError(409, "not-flowing", detail)
+        every = asked.server is None
+        return Message(row.id, network, service, asked.message, servers, every=every, after=row.last_seq)
+
+    def switch(self, run_id: str, name: str, hosts: Hosts) -> schemas.SwitchState:
+        """The routes of one switch now. Raises a 404, a 409 for a run that is over, a 503 without a fabric."""
+        row, document = self._under_way(run_id)
+        return inspect_switch(hosts, network_of(self._engine, document), row.id, name)
+
+    def routes(self, run_id: str, name: str, hosts: Hosts) -> Json:
+        """The routes of a switch or server: `{run_id, node, id, sections}`. Raises a 404, a 409 for a run that is over or a node
+        that does not answer, a 503."""
+        row, document = self._under_way(run_id)
+        network = network_of(self._engine, document)
+        is_server = network.id_of.get(name) in network.servers
+        known = (
+            inspect(hosts, network, row.id, name, _mode(document))
+            if is_server
+            else inspect_switch(hosts, network, row.id, name)
+        )
+        sections = [one.model_dump(mode="json") for one in known.sections if one.name in ROUTES]
+        return {"run_id": row.id, "node": name, "id": known.id, "sections": sections}
+
+    def capture(
+        self, run_id: str, hosts: Hosts, asked: schemas.CaptureRequest
+    ) -> tuple[schemas.Capture, Target, schemas.CaptureLimits]:
+        """Keep a capture, which is made once this is committed. Raises a 404, a 409 unless the run is under way or if it has
+        too many, a 422 for a target that the run does not have.
+        """
+        row, document = self._under_way(run_id)
+        target = target_of(hosts, network_of(self._engine, document), asked)
+        made = self.captures.start(row.id, target, asked)
+        return self.captures.described(made), target, asked
+
+    def list_captures(self, run_id: str) -> schemas.CaptureList:
+        """Raises a 404, a 409 for a run of another engine."""
+        row, _ = self._emulated(run_id)
+        return self.captures.of_run(row.id)
+
+    def shell(self, run_id: str, name: str) -> str:
+        """The command for a shell in a server. Raises a 404 for a run or server, a 409 unless the run is under way."""
+        row, document = self._under_way(run_id)
+        server = server_of(network_of(self._engine, document), row.id, name)
+        return shell_command(row.id, server, name, _mode(document))
+
+    def stop_all(self, run_id: str) -> schemas.Order:
+        """Order the end of every fault. Raises a 404, a 409 unless the run is under way."""
+        row, _ = self._under_way(run_id, lock=True)
+        return self._order(row, "stop-all", "", {})
+
+    def _order(self, row: RunRow, kind: Any, fault_id: str, payload: Json, fault: Fault | None = None) -> schemas.Order:
+        document = fault.document() if fault is not None else None
+        order = self._orders.add(OrderRow(run_id=row.id, kind=kind, fault_id=fault_id, payload=payload, fault=document))
+        targets = _targets(fault) if fault is not None else []
+        return schemas.Order(
+            id=order.id, run_id=row.id, kind=kind, fault=fault_id, targets=targets, created_at=order.created_at
+        )
+
+    def _known(self, run_id: str, network: Network, document: Json) -> tuple[list[Fault], list[Fault]]:
+        """The run's faults: the scheduled ones, and those injected while it was under way."""
+        seed = document["seeds"][0]
+        scheduled = Schedule.read(self._engine, network, document["faults"], seed).faults
+        return scheduled, [live_fault(self._engine, network, one, seed) for one in self._orders.injected(run_id)]
+
+    def _said(self, run_id: str) -> dict[str, Json]:
+        """The last frame of each fault that has one, by the fault's id."""
+        return {frame["id"]: frame for frame in self._orders.fault_frames(run_id)}
+
+    def _emulated(self, run_id: str, *, lock: bool = False) -> tuple[RunRow, Json]:
+        """A run and its experiment's document. Raises a 404, or a 409 for a run of another engine."""
+        row = self._runs.run(run_id, lock=lock)
+        if row is None:
+            raise not_found(f"run {run_id}")
+        experiment = None
+        if row.kind == "emulation" and row.experiment_id is not None:
+            experiment = ExperimentRepository(self._session).experiment(row.experiment_id)
+        if experiment is None:
+            raise ProblemError(409, "no-emulation", f"Run {run_id} sends no packets: it is a {row.kind}.")
+        return row, experiment.document
+
+    def _under_way(self, run_id: str, *, lock: bool = False) -> tuple[RunRow, Json]:
+        """The same. Raises a 409 for a run that is over."""
+        row, document = self._emulated(run_id, lock=lock)
+        if row.state in FINISHED:
+            raise ProblemError(409, "run-over", f"Run {run_id} is over: it {row.state}. Start another one.")
+        return row, document
+
+
+def _mode(document: Json) -> str:
+    return Emulation.model_validate(document.get("emulation") or {}).mode
+
+
+def _targets(fault: Fault) -> list[schemas.FaultTarget]:
+    return [schemas.FaultTarget(kind=strike.kind, name=strike.name) for strike in fault.strikes]
+
+
+def _struck(faults: list[Fault]) -> Json:
+    """How many things are to fail, and how many links to go on worse, each once however often."""
+    strikes = [strike for fault in faults for strike in fault.strikes]
+    struck = {("degraded" if KINDS[one.kind].carries else KINDS[one.kind].target, one.name) for one in strikes}
+    count = Counter(one_class for one_class, _ in struck)
+    return {
+        "servers": count["server"],
+        "switches": count["switch"],
+        "links": count["link"],
+        "degraded_links": count["degraded"],
+    }

@@ -1,0 +1,163 @@
+"""Messages to the services of a run under way, and what the services answer.
+
+A message goes to the fabric of its server at once. It and the answers are events of the run, which its worker records with the
+next tick: the answers that a caller gets are read from there, so that they are the ones that the replay has.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from cubeyard.emulation.fabric.client import FabricClient, FabricError
+from cubeyard.emulation.fabric.hosts import Hosts, Spread
+from cubeyard.emulation.live import schemas
+from cubeyard.emulation.live.repository import EventRepository
+from cubeyard.emulation.network.network import Network
+from cubeyard.kit.db import Database
+from cubeyard.kit.errors import ProblemError, field_error
+
+Json = dict[str, Any]
+
+TELL_SECS = 2.0
+"""The fabric takes a message in a millisecond; a server that is gone it refuses."""
+LOOK_EVERY_SECS = 0.1
+"""As often as there is a tick."""
+ANSWER = "service-answer"
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message that was found to be possible, and the run's last frame before it."""
+
+    run_id: str
+    network: Network
+    service: str
+    text: str
+    servers: list[int]
+    every: bool
+    """Whether it is to all servers, so that one that does not answer keeps it from none of the others."""
+    after: int
+
+
+def services_of(network: Network) -> schemas.ServiceList:
+    protocol = network.protocol
+    return schemas.ServiceList(items=protocol["services"], max_message_bytes=protocol["max_message_bytes"])
+
+
+def check_message(network: Network, service: str, asked: schemas.ServiceMessage) -> list[int]:
+    """The servers that a message is to. Raises a 409 where servers host no services, a 422 that names the field."""
+    names = [one["name"] for one in network.protocol["services"]]
+    if not names:
+        title = network.protocol["title"]
+        raise ProblemError(
+            409, "no-services", f"The servers of this {network.family} host no services: they run {title}."
+        )
+    if service not in names:
+        message = f"The servers of this run host no service {service}."
+        limit, hint = f"one of {', '.join(names)}", "GET /api/v1/runs/{id}/services describes them."
+        raise field_error("path.service", service, message, limit=limit, hint=hint)
+    length, most = len(asked.message.encode()), int(network.protocol["max_message_bytes"])
+    if length > most:
+        message = f"The message is {length:,} bytes long, but may be {most:,}."
+        hint = "Send a shorter one, or several."
+        raise field_error("body.message", asked.message, message, limit=f"at most {most:,} bytes of UTF-8", hint=hint)
+    if asked.server is None:
+        return list(network.servers)
+    server = network.id_of.get(asked.server)
+    if server is None or server not in network.servers:
+        known = list(network.servers.values())
+        message = f"There is no server {asked.server} in this run."
+        limit, hint = "a server of the run", f"They are called {known[0]} to {known[-1]}."
+        raise field_error("body.server", asked.server, message, limit=limit, hint=hint)
+    return [server]
+
+
+def send(hosts: Hosts, message: Message) -> tuple[list[str], list[str]]:
+    """Send it; the names of the servers that got it, and of those that do not answer.
+
+    Raises a 409 if its only server does not answer or no server does, a 503 without a fabric or with one that is silent.
+    """
+    network, spread = message.network, Spread.of(message.network, hosts.every)
+    told, silent, why = [], [], ""
+    for number, host in enumerate(spread.hosts):
+        mine = [server for server in message.servers if spread.host_of[server] == number]
+        if not mine:
+            continue
+        with FabricClient(host.socket) as fabric:
+            for server in mine:
+                params = {"run": message.run_id, "server": server, "service": message.service, "message": message.text}
+                try:
+                    fabric.call("tell", TELL_SECS, **params)
+                except FabricError as error:
+                    silent.append(network.servers[server])
+                    why = why or host.said(error.detail)
+                else:
+                    told.append(network.servers[server])
+    if not told:
+        who = "No server answers" if message.every else f"Server {silent[0]} does not answer"
+        raise ProblemError(409, "server-silent", f"{who}: {why}")
+    return told, silent
+
+
+@dataclass
+class Answers:
+    """The answers of a service, from events of ticks. A long one is told in parts, in order, which are put together here."""
+
+    network: Network
+    service: str
+    since_nanos: int = 0
+    """On the machine's monotonic clock: what was said before is of an earlier message, and was told late."""
+    whole: list[schemas.ServiceAnswer] = field(default_factory=list)
+    _begun: dict[Any, str] = field(default_factory=dict)
+    """By server: the parts so far."""
+
+    def hear(self, events: Iterable[Json]) -> None:
+        for event in events:
+            if event.get("name") != ANSWER or event.get("kind") != "protocol":
+                continue
+            if (event.get("at_nanos") or self.since_nanos) < self.since_nanos:
+                continue
+            cells = {cell["name"]: cell["value"] for cell in event["cells"]}
+            if cells.get("service") != self.service:
+                continue
+            server = event.get("server")
+            text = self._begun.pop(server, "") + str(cells.get("answer", ""))
+            if cells.get("parts_left"):
+                self._begun[server] = text
+                continue
+            name = self.network.name_of.get(server, str(server)) if server is not None else ""
+            self.whole.append(schemas.ServiceAnswer(server=name, at_secs=event["at_secs"], answer=text))
+
+
+def answers_of(
+    database: Database, message: Message, since_nanos: int, asked: schemas.ServiceMessage
+) -> list[schemas.ServiceAnswer]:
+    """What the service has said since then, once there are as many answers as asked for or the time is over."""
+    found, after = Answers(message.network, message.service, since_nanos), message.after
+    until = time.monotonic() + asked.wait_secs
+    while True:
+        # A session each time: a caller that waits holds no connection to the database.
+        with database.session() as session:
+            ticks = EventRepository(session).of_ticks(message.run_id, after)
+        for seq, events in ticks:
+            found.hear(events)
+            after = seq
+        if len(found.whole) >= asked.answers or time.monotonic() >= until:
+            return found.whole
+        time.sleep(min(LOOK_EVERY_SECS, max(until - time.monotonic(), 0.0)))
+
+
+def exchange(
+    database: Database, hosts: Hosts, message: Message, asked: schemas.ServiceMessage
+) -> schemas.ServiceExchange:
+    """Send a message and wait for answers, as long as it says. Raises as `send`."""
+    # Of several hosts, each has a clock of its own, and the run's events are on its worker's.
+    since_nanos = 0 if any(host.name for host in hosts.every) else time.monotonic_ns()
+    told, silent = send(hosts, message)
+    answers = answers_of(database, message, since_nanos, asked)
+    return schemas.ServiceExchange(
+        run_id=message.run_id, service=message.service, told=told, silent=silent, answers=answers
+    )

@@ -1,0 +1,104 @@
+"""A tick's columns, small enough for its frame whatever the network's size. [ours]
+
+Bytes are told in a unit that the network's frame names: one byte where the network is small, else the finest with which all
+columns fit. What rounding leaves is carried into the next tick, so that sums over ticks stay right to one unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+
+from cubeyard.emulation.network.network import Network
+
+FRAME_BYTES = 9 * 1024
+COLUMNS_BYTES = 7500
+"""What columns may take of it."""
+LEAST_ROWS = 16
+"""Of what few links or flows have, so many are told in any tick."""
+TICK_SECS = 0.1
+STEPS = (9999, 999, 99)
+"""In how many units a full link may be told: a number has a digit less each time. 1 % is finer than any colour."""
+SMALL_PACKET_BYTES = 1000
+"""Packets of full links are taken to be so large or larger: smaller ones do not fill links here."""
+MANY_SERVERS = 64
+"""Beyond, shares of a core are told to 1 %, not to 0.1 %."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """How the ticks of a session are written."""
+
+    unit_bytes: int
+    flows: bool
+    """Whether they hold a column of flows."""
+    packets: bool
+    """Whether they hold columns of the links' packets."""
+    cpu_digits: int
+
+
+def format_of(network: Network, flows: int, max_flows: int) -> Format:
+    """The finest unit with which a tick of full links fits, with the flows if it can be."""
+    servers, links = len(network.servers), len(network.links)
+    full_bytes = network.fastest_bits_per_sec * TICK_SECS / 8
+    cpu_digits = 3 if servers <= MANY_SERVERS else 2
+    ports = 2 * links / max(servers, 1)
+    units = [1, *(max(1, ceil(full_bytes / steps)) for steps in STEPS)]
+    for with_flows in (True, False) if flows <= max_flows else (False,):
+        for unit in units:
+            characters = (
+                2 * links * _width(full_bytes, unit)
+                + 2 * servers * _width(full_bytes * ports, unit)
+                + servers * (cpu_digits + 3)
+                + (flows * _width(full_bytes, unit) if with_flows else 0)
+            )
+            if characters <= COLUMNS_BYTES:
+                characters += 2 * links * _width(full_bytes, SMALL_PACKET_BYTES)
+                return Format(unit, with_flows, characters <= COLUMNS_BYTES, cpu_digits)
+    return Format(units[-1], flows=False, packets=False, cpu_digits=cpu_digits)
+
+
+def _width(most_bytes: float, unit: int) -> int:
+    """Characters of a number and its comma."""
+    return len(str(int(most_bytes / unit))) + 1
+
+
+class Units:
+    """One column of bytes as whole units."""
+
+    def __init__(self, unit_bytes: int) -> None:
+        self._unit = unit_bytes
+        self._rest: np.ndarray | int = 0
+
+    def of(self, values: np.ndarray) -> list[int]:
+        if self._unit == 1:
+            return values.tolist()
+        whole, self._rest = np.divmod(values + self._rest, self._unit)
+        return whole.tolist()
+
+
+class Few:
+    """What few rows have, each row with its values: the largest, as many as fit. `counts` wait until they can be told."""
+
+    def __init__(self, *, counts: bool) -> None:
+        self._counts = counts
+        self._rest: dict[int, list[int]] = {}
+
+    def of(self, columns: Sequence[Sequence[int]], room_bytes: int) -> list[list[int]]:
+        """`[row, value of each column]`, by row. O(rows)."""
+        found = {row: list(values) for row, values in enumerate(zip(*columns, strict=True)) if any(values)}
+        for row, values in self._rest.items():
+            found[row] = [one + more for one, more in zip(found.get(row, [0] * len(values)), values, strict=True)]
+        largest = sorted(found, key=lambda row: (-sum(found[row]), row))
+        told, used = 0, 0
+        for row in largest:
+            used += sum(len(str(one)) + 1 for one in (row, *found[row])) + 2
+            if told >= LEAST_ROWS and used > room_bytes:
+                break
+            told += 1
+        if self._counts:
+            self._rest = {row: found[row] for row in largest[told:]}
+        return [[row, *found[row]] for row in sorted(largest[:told])]

@@ -1,0 +1,270 @@
+"""What servers and the fabric report, made short enough for frames: flows by their row, paths as lists of servers.
+
+A burst (every flow of an all-to-all chooses its path at once) is spread over the following ticks rather than cut. A server
+that floods gets its turn among the others and no more, and the number of its events left out is told. Nodes are not trusted:
+an event that does not fit the type of its kind is told as `node-refused`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import orjson
+from pydantic import ValidationError
+
+from cubeyard.emulation.measure.clock import Clock
+from cubeyard.emulation.measure.fair_queue import FairQueue
+from cubeyard.emulation.measure.parts import in_parts
+from cubeyard.emulation.network.network import MAX_SERVERS
+from cubeyard.frames.events import CELL_KINDS, EVENT, KINDS
+
+Json = dict[str, Any]
+Route = tuple[int, list[int]]
+"""A flow's row and the servers of its path."""
+
+ADDRESS = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
+FIRST_PORT = 5201
+"""The fabric gives flow i the port FIRST_PORT + i."""
+EVENTS_A_TICK = 20
+ROUTES_A_TICK = 100
+LEAST_ROOM_BYTES = 1000
+"""Events and routes get so much of a frame each, however full it is."""
+EVENT_BYTES = 600
+"""An event that is longer is told by its kind and its length."""
+PATH_SERVERS = 64
+"""More than any path has."""
+WAITING = 500
+"""Of one server, for its turn: more than all its flows tell when a switch fails, far less than a flood."""
+REMEMBERED = 200_000
+"""Events of a session that are kept for the report: an hour of a flapping cable."""
+LEFT_OUT_EVERY_SECS = 1.0
+MOST_NANOS = 2**63
+ROUTES = frozenset({"path-selected", "path-switched"})
+COUNTED = frozenset({"probed", "path-selected"})
+"""Kinds that ticks tell as a number: there are hundreds, and all say the same."""
+LONG = frozenset({"service-answer", "service-message"})
+"""Kinds with a text for people of any length, which is told in parts."""
+REPORTED = "reported"
+"""A protocol's own event, whose name is in `what`."""
+RENAMED = {"probe": "probed"}
+"""Kinds of nodes from before the names on the wire were settled."""
+NOT_CELLS = frozenset({"t", "kind", "server", "at_nanos", "at_secs", "cells"})
+MOST_CELLS = 16
+
+
+@dataclass
+class Events:
+    """Between two ticks. `flows` is their number in the workload; `server_at` names the server with an address."""
+
+    flows: int
+    clock: Clock = field(default_factory=Clock)
+    server_at: Callable[[str], str | None] = field(default={}.get)
+    all: deque[Json] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    """Everything taken in, short."""
+    switches: int = 0
+    """How often a flow took another path."""
+    paths: dict[int, list[int]] = field(default_factory=dict)
+    """The path of each flow that has one, by its row: ids of servers."""
+    first_paths: dict[int, list[int]] = field(default_factory=dict)
+    """The first path that each flow had, by its row."""
+    several: bool = False
+    """Whether flows take several paths at a time, of which one is told."""
+    path_changes: int = 0
+    probings: int = 0
+    """How often a flow's paths were probed."""
+    probing_nanos: int = 0
+    """How long all of that took."""
+    _waiting: FairQueue[Json] = field(default_factory=lambda: FairQueue(WAITING))
+    _routes: FairQueue[Route] = field(default_factory=lambda: FairQueue(WAITING))
+    _counts: Counter[str] = field(default_factory=Counter)
+    _now_secs: float = 0.0
+    _told: Counter[Hashable] = field(default_factory=Counter)
+    """How many left out were told of, by server."""
+    _told_secs: float = float("-inf")
+
+    def hear(self, raw: list[Json], now_secs: float) -> None:
+        """Take in what a tick of the fabric reports. `now_secs` is the tick's time on the session's clock."""
+        self._now_secs = now_secs
+        for event in raw:
+            kind = kebab(event.get("kind"))
+            if kind == REPORTED:
+                kind = kebab(event.get("what"))
+            try:
+                self._take(event, kind)
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                self._refuse(event.get("server"), f"event {kind[:40]!r} is not valid: {_why(error)}")
+
+    def _refuse(self, server: Any, message: str) -> None:
+        known = server if isinstance(server, int) and 0 <= server < MAX_SERVERS else None
+        self._tell({"kind": "node-refused", "server": known, "message": message, "at_nanos": None}, self._now_secs)
+
+    def _take(self, event: Json, kind: str) -> None:
+        at_nanos = _whole(event["at_nanos"], MOST_NANOS) if event.get("at_nanos") else None
+        at_secs = self._now_secs if at_nanos is None else self.clock.secs(at_nanos)
+        row = self._row(event.get("flow"))
+        path = _path(event["path"]) if event.get("path") is not None else None
+        if path is not None and _whole(event["path"].get("others", 0), MOST_NANOS) > 0:
+            self.several = True
+        took_nanos = _whole(event.get("took_nanos", 0), MOST_NANOS)
+        if kind not in COUNTED:
+            short = self._short(event, kind, row, path) if kind in KINDS else self._of_protocol(event, kind)
+            whole = {**short, "at_nanos": at_nanos}
+            for part in in_parts(whole, EVENT_BYTES) if kind in LONG else [whole]:
+                self._tell(part, at_secs)
+        if kind in ROUTES and row is not None and path is not None:
+            self._routes.put(event.get("server"), (row, path))
+            self.paths[row] = path
+            self.first_paths.setdefault(row, path)
+            self.path_changes += 1
+        if kind == "path-switched":
+            self.switches += 1
+        if kind == "probed":
+            self.probings += 1
+            self.probing_nanos += took_nanos
+        if kind in COUNTED:
+            self._counts[kind] += 1
+
+    def _tell(self, event: Json, at_secs: float) -> None:
+        """Queue an event for the frames, in the shape of its kind. Raises ValueError for one that does not fit it."""
+        short = EVENT.validate_python({**event, "at_secs": round(at_secs, 4)})
+        length = len(orjson.dumps(short, option=orjson.OPT_NON_STR_KEYS))
+        if length > EVENT_BYTES:
+            raise ValueError(f"it is {length} bytes long, at most {EVENT_BYTES}")
+        if self._waiting.put(short.get("server"), short):
+            self.all.append(short)
+
+    @property
+    def left_out(self) -> list[tuple[Any, int]]:
+        """Servers and how many of their events no frame tells."""
+        return sorted(self._waiting.left_out.items(), key=lambda one: -one[1])
+
+    def tick(self, room_bytes: int = 8000) -> Json:
+        """What fits the next frame; nothing that is empty."""
+        events = self._newly_left_out(room_bytes)
+        events += _fitting(self._waiting.turns(), EVENTS_A_TICK, room_bytes - len(orjson.dumps(events)))
+        routes = _fitting(self._routes.turns(), ROUTES_A_TICK, room_bytes - len(orjson.dumps(events)))
+        counts, self._counts = dict(self._counts), Counter()
+        every: Json = {"events": events, "routes": routes, "counts": counts}
+        return {name: some for name, some in every.items() if some}
+
+    def _newly_left_out(self, room_bytes: int) -> list[Json]:
+        """Once a second, of the servers that said too much: those first of which most is not told yet."""
+        if self._now_secs - self._told_secs < LEFT_OUT_EVERY_SECS:
+            return []
+        news = (self._waiting.left_out - self._told).most_common()
+        at_secs = round(self._now_secs, 4)
+        every = (
+            {"kind": "events-left-out", "server": server, "count": count, "at_nanos": None, "at_secs": at_secs}
+            for server, count in news
+        )
+        found = _fitting(every, EVENTS_A_TICK, room_bytes)
+        if found:
+            self._told_secs = self._now_secs
+            self._told.update({one["server"]: one["count"] for one in found})
+        return found
+
+    def _row(self, flow: Json | int | None) -> int | None:
+        """The workload's flow of a five-tuple or of its number; an application of somebody else's has none."""
+        return self._row_at(flow, "dport")
+
+    def _row_at(self, flow: Json | int | None, port: str) -> int | None:
+        row = flow if isinstance(flow, int) else int((flow or {}).get(port, 0)) - FIRST_PORT
+        return row if 0 <= row < self.flows else None
+
+    def _short(self, event: Json, kind: str, row: int | None, path: list[int] | None) -> Json:
+        kept = {name: event[name] for name in event if name not in ("t", "flow", "path", "at_nanos", "at_secs", "kind")}
+        if row is not None:
+            kept["flow"] = row
+        elif event.get("flow"):
+            kept["tuple"] = self._named(event["flow"])
+            answers = self._row_at(event["flow"], "sport")
+            if answers is not None:
+                kept["answers"] = answers
+        if path is not None:
+            kept["path"] = path
+        if isinstance(kept.get("reason"), str):
+            kept["reason"] = ADDRESS.sub(lambda found: self._name_at(found[0]), kept["reason"])
+        return {"kind": kind, **kept}
+
+    def _of_protocol(self, event: Json, kind: str) -> Json:
+        """An event of a kind that the frames do not know: its own cells, or its fields as cells."""
+        cells = event.get("cells")
+        if cells is None:
+            fields = [(name, value) for name, value in event.items() if name not in NOT_CELLS and value is not None]
+            cells = [_cell(str(name), value) for name, value in fields[:MOST_CELLS]]
+        named = [
+            {**cell, "value": self._named(cell["value"])} if cell.get("kind") == "flow" else cell for cell in cells
+        ]
+        return {"kind": "protocol", "name": kind, "server": event.get("server"), "cells": named}
+
+    def _named(self, flow: Json) -> Json:
+        """A five-tuple with names for the addresses of servers."""
+        return {**flow, "src": self._name_at(str(flow["src"])), "dst": self._name_at(str(flow["dst"]))}
+
+    def _name_at(self, address: str) -> str:
+        return self.server_at(address) or address
+
+
+def kebab(name: Any) -> str:
+    """A name on the wire, as frames have it."""
+    plain = str(name or "").replace("_", "-")
+    return RENAMED.get(plain, plain)
+
+
+def _why(error: Exception) -> str:
+    """In words and short; what a node sent is not repeated."""
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"][1:])
+        return f"{where}: {first['msg']}"[:200]
+    if isinstance(error, KeyError):
+        return f"{error.args[0]} is missing"
+    return (str(error) if isinstance(error, ValueError) else "a value has the wrong type")[:200]
+
+
+def _cell(name: str, value: Any) -> Json:
+    """A field with what it is, as far as its name and value say it."""
+    kind = "text"
+    if isinstance(value, bool):
+        kind = "flag"
+    elif isinstance(value, int | float):
+        ends = (one for one in ("bits-per-sec", "secs") if name.endswith(one.replace("-", "_")))
+        kind = next(ends, name if name in CELL_KINDS and isinstance(value, int) else "count")
+    elif isinstance(value, dict) and {"src", "dst", "proto", "sport", "dport"} <= set(value):
+        return {"name": name, "kind": "flow", "value": value}
+    elif isinstance(value, dict) and "servers" in value:
+        return {"name": name, "kind": "servers", "value": _path(value)}
+    return {"name": name, "kind": kind, "value": value if kind != "text" else str(value)}
+
+
+def _whole(said: Any, below: int) -> int:
+    """A whole number from a node, which may send anything. Raises ValueError."""
+    number = int(said)
+    if not 0 <= number < below:
+        raise ValueError(f"a number is not from 0 to {below - 1}")
+    return number
+
+
+def _path(said: Json) -> list[int]:
+    """The ids of a path's servers. Raises ValueError, TypeError or KeyError."""
+    servers = said["servers"]
+    if len(servers) > PATH_SERVERS:
+        raise ValueError(f"a path of more than {PATH_SERVERS} servers")
+    return [_whole(one, MAX_SERVERS) for one in servers]
+
+
+def _fitting(turns: Iterator[Any], most: int, room_bytes: int) -> list[Any]:
+    """So many of them, and no more once they fill the room."""
+    found: list[Any] = []
+    room = max(room_bytes, LEAST_ROOM_BYTES)
+    for one in islice(turns, most):
+        found.append(one)
+        room -= len(orjson.dumps(one)) + 1
+        if room <= EVENT_BYTES:
+            break
+    return found

@@ -1,0 +1,55 @@
+"""An event whose text is longer than an event may be, as several events, each with the next part of the text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+Json = dict[str, Any]
+
+MOST_PARTS = 64
+"""More than the longest answer of a node has; the rest of a longer one is left out."""
+LEAST_BYTES = 64
+"""Of a part. An event that leaves less room is not told in parts."""
+PART_CELL_BYTES = 96
+"""For the cell that numbers the parts, and the time that is added to an event."""
+
+
+def in_parts(event: Json, most_bytes: int) -> list[Json]:
+    """The event itself if it is short enough, or its last text cell in parts that are.
+
+    `parts_left` is a cell of each part but the last: how many follow.
+    """
+    if len(orjson.dumps(event)) <= most_bytes - PART_CELL_BYTES:
+        return [event]
+    cells = list(event["cells"])
+    at = max((i for i, cell in enumerate(cells) if isinstance(cell["value"], str)), default=None)
+    if at is None:
+        return [event]
+    text = cells[at]["value"]
+    room = most_bytes - PART_CELL_BYTES - len(orjson.dumps({**event, "cells": _with(cells, at, "")}))
+    if room < LEAST_BYTES:
+        return [event]
+    texts = _pieces(text, room)[:MOST_PARTS]
+    parts = []
+    for left, piece in zip(reversed(range(len(texts))), texts, strict=True):
+        number = [{"name": "parts_left", "kind": "count", "value": left}] if left else []
+        parts.append({**event, "cells": [*_with(cells, at, piece), *number]})
+    return parts
+
+
+def _with(cells: list[Json], at: int, text: str) -> list[Json]:
+    return [{**cell, "value": text} if i == at else cell for i, cell in enumerate(cells)]
+
+
+def _pieces(text: str, room: int) -> list[str]:
+    """The text cut so that no piece takes more than `room` bytes of JSON."""
+    pieces, begin, used = [], 0, 0
+    for i, character in enumerate(text):
+        length = len(orjson.dumps(character)) - 2
+        if used + length > room:
+            pieces.append(text[begin:i])
+            begin, used = i, 0
+        used += length
+    return [*pieces, text[begin:]]

@@ -1,0 +1,224 @@
+"""What a session measures: the fabric's ticks as compact frames, and sums of them for the report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, cast
+
+import numpy as np
+import orjson
+
+from cubeyard.emulation.measure.clock import Clock
+from cubeyard.emulation.measure.columns import FRAME_BYTES, Few, Units, format_of
+from cubeyard.emulation.measure.events import Events
+from cubeyard.emulation.measure.paths import PathsTaken
+from cubeyard.emulation.measure.sums import Sums
+from cubeyard.emulation.measure.tick import Tick
+from cubeyard.emulation.measure.window import Reading, Window
+from cubeyard.emulation.setup.question import Question
+from cubeyard.frames.tick import TickFrame, TickPhase
+
+Json = dict[str, Any]
+Part = Literal["before", "during", "after"]
+
+SHORTEST_SECS = 0.02
+"""The kernel counts CPU time in hundredths of a second: a shorter tick tells nothing of it and repeats the one before."""
+WAYS = ((0, "ab"), (1, "ba"))
+"""Directions of a link, and what a report calls them."""
+MAX_FLOW_COLUMNS = 512
+"""A tick with more flows gives them by server only."""
+
+
+@dataclass
+class Recorder:
+    """Everything measured since the workload began to count."""
+
+    question: Question
+    parts: dict[Part, Sums] = field(default_factory=dict)
+    series: list[tuple[float, float, float]] = field(default_factory=list)
+    """(at, goodput, ABT), one a second."""
+
+    def __post_init__(self) -> None:
+        network = self.question.network
+        self.clock = Clock(self.question.settings.settle_secs)
+        self.events = Events(len(self.question.flows), self.clock, self.question.network.server_at)
+        self._servers = list(network.servers)
+        self._row = {server: i for i, server in enumerate(self._servers)}
+        self._destination = np.array([self._row[flow.destination] for flow in self.question.flows])
+        self._source = np.array([self._row[flow.source] for flow in self.question.flows])
+        self._window = Window(len(self.question.flows))
+        self.paths_before = PathsTaken(len(self.question.flows))
+        """Of the time before the first fault."""
+        self._next_second = 0
+        self._last_secs = 0.0
+        self._cpu = 0.0
+        self._cut_off = 0
+        self._received = np.zeros(len(self.question.flows), np.int64)
+        self.format = format_of(network, len(self.question.flows), MAX_FLOW_COLUMNS)
+        self._few = {name: Few(counts=name != "queues") for name in ("retransmits", "link_drops", "queues")}
+        self._units = {name: Units(self.format.unit_bytes) for name in ("ab", "ba", "received", "relayed", "flows")}
+        self.total = self._sums()
+        self.drops: Counter[str] = Counter()
+        """Packets that servers dropped, by reason."""
+        self.reading = Reading(0.0, 0.0, 0)
+
+    def _sums(self) -> Sums:
+        links, flows = len(self.question.network.links), len(self.question.flows)
+        return Sums(
+            links=np.zeros((2, links), np.int64),
+            packets=np.zeros((2, links), np.int64),
+            link_drops=np.zeros((2, links), np.int64),
+            longest_queue=np.zeros((2, links), np.int64),
+            flows=np.zeros(flows, np.int64),
+            relayed=np.zeros(len(self._servers), np.int64),
+            alive=np.ones(flows, np.bool_),
+        )
+
+    def take(self, frame: Json) -> tuple[Tick, float]:
+        """A tick, and how many seconds it stands for."""
+        network = self.question.network
+        tick = Tick.of(frame, len(self._servers), len(network.links), len(self.question.flows))
+        self.clock.sampled(tick.at_secs)
+        secs = tick.at_secs - self._last_secs
+        self._last_secs = tick.at_secs
+        self._received += tick.flows
+        self._window.add(max(secs, 0.0), tick.flows.tolist())
+        self.reading = self._window.read(done=self._done)
+        if secs < SHORTEST_SECS:
+            tick = replace(tick, cpu=self._cpu)
+        self._cpu = tick.cpu
+        return tick, max(secs, 0.0)
+
+    @property
+    def all_received(self) -> bool:
+        """Whether every flow that has an end has come to it."""
+        return len(self._done) == len(self._received)
+
+    @property
+    def _done(self) -> set[int]:
+        """Flows that have an end and have come to it."""
+        size = self.question.settings.flow_bytes
+        return set() if size is None else set(np.flatnonzero(self._received >= size).tolist())
+
+    def count(
+        self,
+        tick: Tick,
+        secs: float,
+        at_secs: float,
+        part: Part,
+        dead: Collection[int] = (),
+        cut_off: Collection[int] = (),
+    ) -> Reading:
+        """Add a tick of the measured time, which is at `at_secs` of it. `dead` are ids of servers that are off; `cut_off` ids of
+        flows that no path is left for. ABT is of the other flows, as a prediction's is.
+        """
+        ended = self._flows_of(dead) | set(cut_off)
+        self._cut_off = len(ended)
+        self.reading = self._window.read(ended, self._done)
+        self.parts.setdefault(part, self._sums()).add(secs, tick, self.reading, ended)
+        self.total.add(secs, tick, self.reading, ended)
+        if part == "before":
+            # What flows can carry does not follow from one of their paths.
+            paths = {} if self.events.several else self.events.paths
+            self.paths_before.add(secs, paths, self.events.path_changes)
+        self.drops.update(tick.drops)
+        if at_secs >= self._next_second:
+            self._next_second = int(at_secs) + 1
+            now = self.reading
+            self.series.append((round(at_secs, 1), round(now.goodput_bits_per_sec), round(now.abt_bits_per_sec)))
+        return self.reading
+
+    def _flows_of(self, servers: Collection[int]) -> set[int]:
+        return {flow.id for flow in self.question.flows if flow.source in servers or flow.destination in servers}
+
+    def payload(self, tick: Tick, at_secs: float, phase: TickPhase) -> TickFrame:
+        """The tick's frame: differences in columns, and only what is there. At most FRAME_BYTES of JSON."""
+        received = np.bincount(self._destination, tick.flows, len(self._servers)).astype(np.int64)
+        units = self._units
+        payload: TickFrame = {
+            "tick": tick.number,
+            "at_secs": round(at_secs, 3),
+            "phase": phase,
+            "links": {"ab": units["ab"].of(tick.links[0]), "ba": units["ba"].of(tick.links[1])},
+            "servers": {
+                "received": units["received"].of(received),
+                "relayed": units["relayed"].of(tick.relayed),
+                "cpu": [round(one, self.format.cpu_digits) for one in tick.server_cpu],
+            },
+            "goodput_bits_per_sec": round(self.reading.goodput_bits_per_sec),
+            "abt_bits_per_sec": round(self.reading.abt_bits_per_sec),
+            "cpu": round(tick.cpu, 3),
+        }
+        if self.format.packets:
+            payload["links"]["ab_packets"], payload["links"]["ba_packets"] = tick.packets.tolist()
+        if self.format.flows:
+            payload["flows"] = {"bytes": units["flows"].of(tick.flows)}
+        if self._cut_off:
+            payload["cut_off_flows"] = self._cut_off
+        if tick.drops:
+            payload["drops"] = {name: one for name, one in tick.drops.items() if one}
+        few = {
+            "retransmits": [tick.retransmits],
+            "link_drops": tick.link_drops.tolist(),
+            "queues": tick.queue.tolist(),
+        }
+        room_bytes = (FRAME_BYTES - len(orjson.dumps(payload))) // 2
+        for name, columns in few.items():
+            if rows := self._few[name].of(columns, room_bytes // len(few)):
+                payload[name] = rows
+        return cast("TickFrame", {**payload, **self.events.tick(FRAME_BYTES - len(orjson.dumps(payload)))})
+
+    def per_server(self) -> list[Json]:
+        secs = max(self.total.secs, 1e-9)
+        sent = np.bincount(self._source, self.total.flows, len(self._servers)) * 8 / secs
+        received = np.bincount(self._destination, self.total.flows, len(self._servers)) * 8 / secs
+        relayed = self.total.relayed * 8 / secs
+        names = self.question.network.servers
+        return [
+            {
+                "server": names[server],
+                "id": server,
+                "sent_bits_per_sec": round(float(sent[i])),
+                "received_bits_per_sec": round(float(received[i])),
+                "relayed_bits_per_sec": round(float(relayed[i])),
+            }
+            for i, server in enumerate(self._servers)
+        ]
+
+    def per_link(self) -> list[Json]:
+        total, network = self.total, self.question.network
+        bits_per_sec = total.links * 8 / max(total.secs, 1e-9)
+        return [
+            {
+                "link": network.link_name(link),
+                "id": link.id,
+                "level": link.level,
+                **{f"{way}_bits_per_sec": round(float(bits_per_sec[direction, i])) for direction, way in WAYS},
+                **{f"{way}_packets": int(total.packets[direction, i]) for direction, way in WAYS},
+                **{f"{way}_drops": int(total.link_drops[direction, i]) for direction, way in WAYS},
+                **{f"{way}_longest_queue_bytes": int(total.longest_queue[direction, i]) for direction, way in WAYS},
+            }
+            for i, link in enumerate(network.links)
+        ]
+
+    def per_flow(self) -> list[Json]:
+        secs = max(self.total.secs, 1e-9)
+        names = self.question.network.servers
+        return [
+            {
+                "flow": flow.id,
+                "source": names[flow.source],
+                "destination": names[flow.destination],
+                "goodput_bits_per_sec": round(float(self.total.flows[flow.id]) * 8 / secs),
+                "ideal_bits_per_sec": round(flow.ideal_bits_per_sec),
+                **self._as_predicted(flow.id),
+            }
+            for flow in self.question.flows
+        ]
+
+    def _as_predicted(self, flow: int) -> Json:
+        """Whether a flow took the path that was predicted, if one was."""
+        predicted = self.question.prediction.paths
+        return {} if predicted is None else {"as_predicted": self.events.first_paths.get(flow) == predicted[flow]}

@@ -1,0 +1,123 @@
+"""Ten ticks as one frame, so that an hour of a session is soon on a page. [ours]
+
+How each field of a tick becomes a second's is written beside the field (`cubeyard/frames/tick.py`), not here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import add
+from typing import Annotated, Any, NotRequired, get_args, get_origin, get_type_hints
+
+import numpy as np
+from typing_extensions import is_typeddict
+
+from cubeyard.frames.tick import Over, TickFrame
+
+Json = dict[str, Any]
+
+TICKS = 10
+CPU_DIGITS = 3
+
+
+@dataclass(frozen=True)
+class _Field:
+    """How one field of a tick adds up: by a rule, or each of its own fields by theirs."""
+
+    over: Over | None
+    fields: dict[str, _Field]
+    optional: bool
+    """Left out where it would be empty."""
+
+
+def _fields_of(shape: Any) -> dict[str, _Field]:
+    found = {}
+    for name, hint in get_type_hints(shape, include_extras=True).items():
+        over, plain, optional = _unwrapped(hint)
+        found[name] = _Field(over, _fields_of(plain) if is_typeddict(plain) else {}, optional)
+        assert found[name].over is not None or found[name].fields, f"{name} says nothing of how ticks add up"
+    return found
+
+
+def _unwrapped(hint: Any) -> tuple[Over | None, Any, bool]:
+    """The rule among a field's annotations, its type without them, and whether it may be absent."""
+    over, optional = None, False
+    while get_origin(hint) in (Annotated, NotRequired):
+        optional = optional or get_origin(hint) is NotRequired
+        over = next((one for one in get_args(hint)[1:] if isinstance(one, Over)), over)
+        hint = get_args(hint)[0]
+    return over, hint, optional
+
+
+FIELDS = _fields_of(TickFrame)
+
+
+class Seconds:
+    """Ticks are added; each tenth gives a second of the same form, with `secs` beside it."""
+
+    def __init__(self) -> None:
+        self._ticks: list[tuple[Json, float]] = []
+
+    def add(self, tick: Json, secs: float) -> Json | None:
+        """`tick` as its frame tells it, and the time that it stands for."""
+        self._ticks.append((tick, secs))
+        return self.rest() if len(self._ticks) == TICKS else None
+
+    def rest(self) -> Json | None:
+        """Of what has been added since the last one; None if nothing was."""
+        ticks = [tick for tick, _ in self._ticks]
+        total_secs = sum(secs for _, secs in self._ticks)
+        if not ticks:
+            return None
+        weights = [secs / total_secs if total_secs > 0 else 1 / len(ticks) for _, secs in self._ticks]
+        self._ticks = []
+        return {**_together(FIELDS, ticks, weights), "secs": round(total_secs, 3)}
+
+
+def _together(fields: dict[str, _Field], parts: list[Json], weights: list[float]) -> Json:
+    """The fields that any of the parts has."""
+    found: Json = {}
+    for name, one in fields.items():
+        there = [(part[name], weight) for part, weight in zip(parts, weights, strict=True) if name in part]
+        if there:
+            values, shares = [value for value, _ in there], [weight for _, weight in there]
+            value = _together(one.fields, values, shares) if one.over is None else _over(one.over, values, shares)
+            if value or not one.optional:
+                found[name] = value
+    return found
+
+
+def _over(over: Over, values: list[Any], weights: list[float]) -> Any:
+    if over is Over.LAST:
+        return values[-1]
+    if over is Over.ALL:
+        return [one for value in values for one in value]
+    if over is Over.MEAN:
+        mean = np.average(values, axis=0, weights=weights)
+        return np.round(mean, CPU_DIGITS).tolist()
+    return _by_row(values, max) if over is Over.LONGEST else _sum(values)
+
+
+def _sum(values: list[Any]) -> Any:
+    """Of counts by name, of rows that few have, or of columns."""
+    if isinstance(values[0], dict):
+        sums: Counter[str] = Counter()
+        for value in values:
+            sums.update(value)
+        return dict(sums)
+    first = next((value for value in values if value), [None])[0]
+    if isinstance(first, list | tuple):
+        return _by_row(values, add)
+    return np.array(values, dtype=np.int64).sum(axis=0).tolist()
+
+
+def _by_row(values: list[list[list[int]]], both: Callable[[int, int], int]) -> list[list[int]]:
+    """Rows with values, as `Few` gives them."""
+    found: dict[int, list[int]] = {}
+    for value in values:
+        for row, *numbers in value:
+            had = found.get(row)
+            found[row] = list(numbers) if had is None else [both(*pair) for pair in zip(had, numbers, strict=True)]
+    return [[row, *numbers] for row, numbers in sorted(found.items())]

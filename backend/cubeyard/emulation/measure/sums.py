@@ -1,0 +1,99 @@
+"""Sums of ticks over a stretch of the session, and their means for the report."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cubeyard.emulation.measure.tick import Tick
+from cubeyard.emulation.measure.window import Reading
+
+Json = dict[str, Any]
+
+
+@dataclass
+class Sums:
+    """Of a stretch of the session, in the columns' order. Bytes, unless said otherwise."""
+
+    links: np.ndarray
+    """[direction, link]"""
+    packets: np.ndarray
+    """[direction, link] Number."""
+    link_drops: np.ndarray
+    """[direction, link] Packets that found a full queue."""
+    longest_queue: np.ndarray
+    """[direction, link] At any tick."""
+    flows: np.ndarray
+    relayed: np.ndarray
+    alive: np.ndarray
+    """[flow] Whether both its ends were up all the time."""
+    secs: float = 0.0
+    ticks: int = 0
+    retransmits: int = 0
+    drops: int = 0
+    cpu: float = 0.0
+    """Sum of cpu x secs."""
+    own_cpu: float | None = None
+    """Sum of what the run itself used x secs; None if it is not known."""
+    least_bits_per_sec: float | None = None
+    least_abt_bits_per_sec: float | None = None
+    most_stalled_flows: int = 0
+    """Flows without progress in the worst second."""
+
+    def add(self, secs: float, tick: Tick, reading: Reading, dead: Collection[int]) -> None:
+        self.secs += secs
+        self.alive[list(dead)] = False
+        self.ticks += 1
+        self.links += tick.links
+        self.packets += tick.packets
+        self.link_drops += tick.link_drops
+        np.maximum(self.longest_queue, tick.queue, out=self.longest_queue)
+        self.flows += tick.flows
+        self.relayed += tick.relayed
+        self.retransmits += sum(tick.retransmits)
+        self.drops += sum(tick.drops.values())
+        self.cpu += tick.cpu * secs
+        if tick.own_cpu is not None:
+            self.own_cpu = (self.own_cpu or 0.0) + tick.own_cpu * secs
+        self.least_bits_per_sec = _least(self.least_bits_per_sec, reading.goodput_bits_per_sec)
+        self.least_abt_bits_per_sec = _least(self.least_abt_bits_per_sec, reading.abt_bits_per_sec)
+        self.most_stalled_flows = max(self.most_stalled_flows, reading.stalled_flows)
+
+    @property
+    def goodput_bits_per_sec(self) -> float:
+        return float(self.flows.sum()) * 8 / self.secs if self.secs > 0 else 0.0
+
+    @property
+    def abt_bits_per_sec(self) -> float:
+        """Flows times the slowest one's mean rate, of those that were never cut off."""
+        alive = self.flows[self.alive]
+        return float(alive.min()) * 8 / self.secs * alive.size if alive.size and self.secs > 0 else 0.0
+
+    @property
+    def stalled_flows(self) -> int:
+        """Flows that carried nothing in all of it."""
+        return int((self.flows == 0).sum())
+
+    def document(self) -> Json:
+        """The stretch's means."""
+        secs = max(self.secs, 1e-9)
+        return {
+            "secs": round(self.secs, 2),
+            "goodput_bits_per_sec": round(self.goodput_bits_per_sec),
+            "least_goodput_bits_per_sec": round(self.least_bits_per_sec or 0.0),
+            "abt_bits_per_sec": round(self.abt_bits_per_sec),
+            "least_abt_bits_per_sec": round(self.least_abt_bits_per_sec or 0.0),
+            "stalled_flows": self.stalled_flows,
+            "most_stalled_flows": self.most_stalled_flows,
+            "cut_off_flows": int((~self.alive).sum()),
+            "retransmits": self.retransmits,
+            "drops": self.drops,
+            "cpu": round(self.cpu / secs, 4),
+        }
+
+
+def _least(had: float | None, now: float) -> float:
+    return now if had is None else min(had, now)

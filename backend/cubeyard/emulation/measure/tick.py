@@ -1,0 +1,74 @@
+"""A fabric's frame in arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cubeyard.emulation.measure.events import kebab
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A frame of the fabric, in arrays. What it leaves out is nothing."""
+
+    number: int
+    at_secs: float
+    links: np.ndarray
+    """[direction, link] Bytes."""
+    packets: np.ndarray
+    """[direction, link]"""
+    link_drops: np.ndarray
+    """[direction, link] Packets that found a full queue."""
+    queue: np.ndarray
+    """[direction, link] Bytes that wait now."""
+    relayed: np.ndarray
+    own: list[int]
+    server_cpu: list[float]
+    flows: np.ndarray
+    retransmits: list[int]
+    drops: dict[str, int]
+    cpu: float
+    own_cpu: float | None
+    """Share of all cores that the run itself used; None from a fabric that does not tell."""
+    events: list[Json]
+
+    @classmethod
+    def of(cls, frame: Json, servers: int, links: int, flows: int) -> Tick:
+        of_links, of_servers, of_flows = (frame.get(name) or {} for name in ("links", "servers", "flows"))
+        forth, back = _column(of_links.get("tx"), links), _column(of_links.get("rx"), links)
+        return cls(
+            int(frame.get("tick", 0)),
+            float(frame.get("at_secs", 0.0)),
+            np.array([forth, back], dtype=np.int64),
+            _both_ways(of_links.get("packets"), links),
+            _both_ways(of_links.get("drops"), links),
+            _both_ways(of_links.get("queue"), links),
+            np.array(_column(of_servers.get("relayed"), servers), dtype=np.int64),
+            _column(of_servers.get("own"), servers),
+            [float(one or 0) for one in _filled(of_servers.get("cpu"), servers)],
+            np.array(_column(of_flows.get("bytes"), flows), dtype=np.int64),
+            _column(of_flows.get("retransmits"), flows),
+            {kebab(name): int(count) for name, count in (frame.get("drops") or {}).items()},
+            float((frame.get("host") or {}).get("cpu") or 0.0),
+            (frame.get("host") or {}).get("own_cpu"),
+            list(frame.get("events") or []),
+        )
+
+
+def _filled(values: list[Any] | None, length: int) -> list[Any]:
+    """As long as it has to be: what a frame lacks is zero."""
+    return [*(values or []), *[0] * length][:length]
+
+
+def _column(values: list[Any] | None, length: int) -> list[int]:
+    return [int(one or 0) for one in _filled(values, length)]
+
+
+def _both_ways(values: list[Any] | None, links: int) -> np.ndarray:
+    """[direction, link], of a column that gives all of one direction, then all of the other."""
+    return np.array(_column(values, 2 * links), dtype=np.int64).reshape(2, links)

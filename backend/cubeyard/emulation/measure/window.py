@@ -1,0 +1,50 @@
+"""Goodput and ABT over the last second, from the ticks' bytes by flow."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection
+from dataclasses import dataclass
+
+WINDOW_SECS = 1.0
+"""Rates are means over this long: TCP's own swings are not the network's."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Means over the last window."""
+
+    goodput_bits_per_sec: float
+    abt_bits_per_sec: float
+    stalled_flows: int
+
+
+class Window:
+    """The flows' progress over the last second, or the less that there is of it."""
+
+    def __init__(self, flows: int) -> None:
+        self._ticks: deque[tuple[float, list[int]]] = deque()
+        self._sums = [0] * flows
+        self._secs = 0.0
+
+    def add(self, secs: float, goodput_bytes: list[int]) -> None:
+        self._ticks.append((secs, goodput_bytes))
+        self._secs += secs
+        self._sums = [had + more for had, more in zip(self._sums, goodput_bytes, strict=True)]
+        while self._secs - self._ticks[0][0] >= WINDOW_SECS - 1e-6:
+            gone_secs, gone = self._ticks.popleft()
+            self._secs -= gone_secs
+            self._sums = [had - less for had, less in zip(self._sums, gone, strict=True)]
+
+    def read(self, dead: Collection[int] = (), done: Collection[int] = ()) -> Reading:
+        """`dead` are rows of flows that have lost an end: ABT is of the others, as it is predicted. `[bcube §3.6]`
+
+        `done` are rows of flows that have carried all they had to: they are not stalled, nor is any of them the slowest.
+        """
+        secs = max(self._secs, 1e-9)
+        alive = [one for row, one in enumerate(self._sums) if row not in dead and row not in done]
+        return Reading(
+            sum(self._sums) * 8 / secs,
+            len(alive) * min(alive, default=0) * 8 / secs,
+            sum(one == 0 for row, one in enumerate(self._sums) if row not in done),
+        )

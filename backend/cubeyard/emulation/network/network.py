@@ -1,0 +1,314 @@
+"""The network that is emulated: a plan's topology, or a slice of it, as the fabric takes it.
+
+Ids stay the plan's own, in a slice too: every frame, event and fault speaks of the same numbers as the plan does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from cubeyard.engine import Engine, PlanRejectedError
+from cubeyard.experiments.checks import refused_by_field
+from cubeyard.kit.errors import field_error
+
+Json = dict[str, Any]
+
+MAX_SERVERS = 65_536
+"""A port's address holds 16 bits of the server's id."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """Ends are (node, port)."""
+
+    id: int
+    a: tuple[int, int]
+    b: tuple[int, int]
+    level: int
+    rate_ratio: float = 1.0
+    """How many times faster than the plan's slowest link it is, in the plan and here."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """Servers and switches by id and name, and the links between them."""
+
+    spec: Json
+    """Of the whole topology, without the plan around it."""
+    servers: dict[int, str]
+    switches: dict[int, str]
+    links: list[Link]
+    whole: bool
+    """False for a slice."""
+    rate_bits_per_sec: float
+    """Of the slowest link."""
+    mtu: int
+    protocol: Json
+    """What its servers run, from the engine's profile: `name`, `header_bytes`, `gateways`, `adapts`, `switches`, `routing`,
+    `forwardings`."""
+    slice_around_max_k: int | None = None
+    """Highest order of a slice around a server; None for a family that has no smaller ones of its kind inside."""
+    outside: list[str] = field(default_factory=list)
+    """Names of the servers that a slice leaves out."""
+    gateways: list[int] = field(default_factory=list)
+    """Ids of the servers that join it to an external network."""
+    addresses: dict[int, str] = field(default_factory=dict)
+    """Of each server, the address that applications use."""
+    digits: dict[int, list[int]] = field(default_factory=dict)
+    """Of each server and switch, its address in the topology."""
+    switch_levels: dict[int, int] = field(default_factory=dict)
+    planned_bits_per_sec: float = 1e9
+    """What the slowest link has in the plan."""
+    user_services: list[Json] = field(default_factory=list)
+    """Services that users wrote: `{name, id, module}`, the module in hexadecimal digits."""
+    picture: str = "tiers"
+    """How a diagram arranges nodes by their digits, as the engine names it."""
+
+    @property
+    def family(self) -> str:
+        return self.spec["family"]
+
+    @cached_property
+    def id_of(self) -> dict[str, int]:
+        return {name: one for names in (self.servers, self.switches) for one, name in names.items()}
+
+    @cached_property
+    def name_of(self) -> dict[int, str]:
+        return {**self.servers, **self.switches}
+
+    @cached_property
+    def _server_at(self) -> dict[str, str]:
+        return {address: self.servers[one] for one, address in self.addresses.items()}
+
+    def server_at(self, address: str) -> str | None:
+        """The name of the server with that address; None for an address outside the network."""
+        return self._server_at.get(address)
+
+    @cached_property
+    def has_several_rates(self) -> bool:
+        """Whether some links are faster than others."""
+        return any(link.rate_ratio > 1.0 for link in self.links)
+
+    @cached_property
+    def fastest_bits_per_sec(self) -> float:
+        """Of the fastest link."""
+        return max((self.rate_of(link) for link in self.links), default=self.rate_bits_per_sec)
+
+    def rate_of(self, link: Link) -> float:
+        """Of a link, each way, in bits per second."""
+        return self.rate_bits_per_sec * link.rate_ratio
+
+    def link_name(self, link: Link) -> str:
+        return f"{self.name_of[link.a[0]]}/{self.name_of[link.b[0]]}"
+
+    def link_names(self, link: Link) -> tuple[str, str]:
+        """The link by its two ends, in either order."""
+        a, b = self.name_of[link.a[0]], self.name_of[link.b[0]]
+        return f"{a}/{b}", f"{b}/{a}"
+
+    @cached_property
+    def header_efficiency(self) -> float:
+        """The share of a link's rate that is payload: what Ethernet, the protocol's header, IP and TCP leave of a full packet."""
+        ethernet, ip_tcp = 14, 52
+        return (self.mtu - self.protocol["header_bytes"] - ip_tcp) / (self.mtu + ethernet)
+
+    def for_fabric(
+        self,
+        run_id: str,
+        seed: int,
+        dataplane: str,
+        settings: Json,
+        *,
+        fair_queues: bool = False,
+        balance: str = "ecmp",
+    ) -> Json:
+        """The description that the fabric takes. `dataplane` names the forwarding, if servers forward at all; `balance` how
+        routers spread flows, if switches are any."""
+        return {
+            "run": run_id,
+            "spec": self.spec,
+            "protocol": self.protocol["name"],
+            "forwarding": dataplane if self.protocol["forwardings"] else None,
+            "rate_bits_per_sec": self.rate_bits_per_sec,
+            "mtu": self.mtu,
+            "seed": seed,
+            "fair_queues": fair_queues,
+            "balance": balance,
+            "settings": settings,
+            "gateways": self.gateways,
+            "services": self.user_services,
+            "servers": [{"id": one, "name": name, "ip": self.addresses[one]} for one, name in self.servers.items()],
+            "switches": [{"id": one, "name": name} for one, name in self.switches.items()],
+            "links": [
+                {
+                    "id": link.id,
+                    "a": list(link.a),
+                    "b": list(link.b),
+                    "level": link.level,
+                    "rate_bits_per_sec": self.rate_of(link),
+                }
+                for link in self.links
+            ],
+        }
+
+
+def topology_of(spec: Mapping[str, Any]) -> Json:
+    """The topology within a plan spec, or the spec itself."""
+    inner = spec.get("topology")
+    return dict(inner) if isinstance(inner, Mapping) else dict(spec)
+
+
+def build(engine: Engine, spec: Mapping[str, Any], rate_bits_per_sec: float, mtu: int, part: Json | None) -> Network:
+    """The network of a plan or of a slice of it. Raises a 422 that names what cannot be emulated."""
+    inner = topology_of(spec)
+    profile = _profile(engine, inner)
+    described = _described(engine, inner, part)
+    servers, switches = described["servers"], described["switches"]
+    return Network(
+        inner,
+        {one["id"]: one["name"] for one in servers},
+        {one["id"]: one["name"] for one in switches},
+        [
+            Link(one["id"], tuple(one["a"]), tuple(one["b"]), one["level"], one["rate_ratio"])
+            for one in described["links"]
+        ],
+        whole=described["whole"],
+        rate_bits_per_sec=rate_bits_per_sec,
+        mtu=mtu,
+        protocol=_protocol(profile, engine.hosts),
+        slice_around_max_k=profile["slice"]["around_max_k"],
+        outside=described["outside"],
+        addresses={one["id"]: one["address"] for one in servers},
+        digits={one["id"]: one["digits"] for one in (*servers, *switches)},
+        switch_levels={one["id"]: one["level"] for one in switches},
+        planned_bits_per_sec=described["slowest_bits_per_sec"],
+        picture=described["picture"],
+    )
+
+
+def _described(engine: Engine, spec: Json, part: Json | None) -> Json:
+    """The engine's own description; its findings as errors of the request's fields."""
+    if part is not None:
+        part = {"within": part["within"], "k": part["k"]} if part.get("within") else {"servers": part["servers"]}
+    try:
+        return engine.emulation_network(spec, part)
+    except PlanRejectedError as error:
+        in_slice = any(str(one["where"]).startswith("slice") for one in error.findings)
+        with refused_by_field("body.emulation" if in_slice else "body.plan"):
+            raise
+
+
+def with_gateways(network: Network, names: list[str]) -> Network:
+    """The network with some of its servers as gateways. Raises a 422 that names the one that cannot be."""
+    if names and not network.protocol["gateways"]:
+        raise field_error(
+            "body.emulation.gateways",
+            names,
+            f"Servers of a {network.family} forward nothing, so none of them can be a gateway.",
+            hint="Leave gateways out, or choose a family whose servers forward packets.",
+        )
+    ids = [_server(network, f"body.emulation.gateways.{i}", name) for i, name in enumerate(names)]
+    for i, name in enumerate(names):
+        if ids[i] in ids[:i]:
+            raise field_error(f"body.emulation.gateways.{i}", name, f"{name} is named twice.", hint="Name it once.")
+    return replace(network, gateways=ids)
+
+
+def check_settings(network: Network, settings: Mapping[str, float]) -> None:
+    """Raises a 422 that names the setting that the servers' protocol does not have, or whose value is not allowed.
+
+    Servers without a protocol have no settings: what is given for them has no effect, as for any other topology that an
+    experiment is repeated with.
+    """
+    known = {one["name"]: one for one in network.protocol["settings"]}
+    for name, value in settings.items() if known else ():
+        where, setting = f"body.emulation.timers.{name}", known.get(name)
+        if setting is None:
+            names = ", ".join(known)
+            message = f"{network.protocol['title']} has no setting {name}."
+            raise field_error(where, value, message, limit=f"one of {names}", hint="Leave it out.")
+        least, most, whole = setting["minimum"], setting["maximum"], setting["type"] == "integer"
+        if not least <= value <= most or (whole and value != int(value)):
+            limit = f"{'a whole number, ' if whole else ''}{least:g} to {most:g}"
+            message = f"{setting['title']} is {value:g}, but must be {limit}."
+            raise field_error(where, value, message, limit=limit, hint=f"The default is {setting['default']:g}.")
+
+
+def check_balance(network: Network, balance: str) -> None:
+    """Raises a 422 for one that the network does not have."""
+    if balance != "ecmp" and network.protocol["switches"] != "routers":
+        raise field_error(
+            "body.emulation.balance",
+            balance,
+            f"Switches of a {network.family} are bridges, which spread no flows.",
+            limit="ecmp",
+            hint="Leave balance out, or choose a fat-tree, a tree or Subways.",
+        )
+    names = [one["name"] for one in network.protocol["balances"]]
+    if names and balance not in names:
+        raise field_error(
+            "body.emulation.balance",
+            balance,
+            "Servers of this network have one ToR each, so that controllers have nothing to choose.",
+            limit=", ".join(names),
+            hint="Choose Subways of type 1 or 2 with several ports a server, or another balance.",
+        )
+
+
+def outside_namespace(run_id: str) -> str:
+    """Name of the namespace that stands for the external network, as `ip netns` shows it."""
+    return f"cy-{run_id[:8]}-out"
+
+
+OUTSIDE_ADDRESS = "198.18.0.1"
+"""Of a network kept for tests of networks. `[RFC 2544]`"""
+
+
+def _profile(engine: Engine, spec: Json) -> Json:
+    """What of the topology can be emulated. Raises a 422 that names the field for one that cannot."""
+    try:
+        profile = engine.emulation_profile(spec)
+    except PlanRejectedError:
+        with refused_by_field("body.plan"):
+            raise
+    refusal = profile["refusal"]
+    if refusal is not None:
+        raise field_error(
+            f"body.plan.{refusal['field']}",
+            refusal["value"],
+            refusal["message"],
+            limit=refusal["limit"],
+            hint=refusal["hint"],
+        )
+    return profile
+
+
+def _protocol(profile: Json, hosts: int) -> Json:
+    """What the servers run: the family's default, or on several hosts the first whose switches can have a part on each.
+
+    Raises a 422 where there is none: a router has no parts.
+    """
+    protocols: list[Json] = profile["protocols"]
+    found = next((one for one in protocols if hosts <= 1 or one["switches"] == "bridges"), None)
+    if found is None:
+        raise field_error(
+            "body.plan.family",
+            profile["family"],
+            f"The routers of a {profile['family']} run on one host, but CUBEYARD_HOSTS names {hosts}.",
+            limit="one host",
+            hint="Leave CUBEYARD_HOSTS out, or choose a family whose switches are bridges.",
+        )
+    return found
+
+
+def _server(every: Network, where: str, name: str) -> int:
+    one = every.id_of.get(name)
+    if one is None or one not in every.servers:
+        known = list(every.servers.values())
+        raise field_error(
+            where, name, f"There is no server {name} in this plan.", hint=f"They are called {known[0]} to {known[-1]}."
+        )
+    return one

@@ -1,0 +1,140 @@
+"""Injecting and recovering faults while the workload runs: by the schedule, and by orders. Each change is a frame."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cubeyard.emulation.fabric.client import FabricGoneError
+from cubeyard.emulation.faults.damage import WHOLE, Damage
+from cubeyard.emulation.faults.faults import Fault, Schedule
+from cubeyard.emulation.measure.clock import Clock
+from cubeyard.emulation.measure.recorder import Part
+from cubeyard.emulation.measure.window import Reading
+from cubeyard.emulation.session.injector import Injector
+from cubeyard.emulation.session.orders import Order
+from cubeyard.emulation.session.sink import Sink
+from cubeyard.emulation.setup.prediction import Prediction
+from cubeyard.emulation.setup.question import Question
+from cubeyard.kit.errors import ProblemError
+
+Json = dict[str, Any]
+
+STATES = {"inject": "injected", "recover": "recovered"}
+
+
+class FaultControl:
+    """Knows every fault of the run, and what is expected of the network as it is now."""
+
+    def __init__(self, question: Question, injector: Injector, sink: Sink, clock: Clock) -> None:
+        self._question = question
+        self._injector = injector
+        self._sink = sink
+        self._clock = clock
+        self._schedule: Schedule = question.schedule.again()
+        self._known: dict[str, Fault] = {fault.id: fault for fault in question.schedule.faults}
+        self._damage = WHOLE
+        """Of the latest `predicted` frame."""
+        self.expected = self._expected_by(question.prediction)
+        """What the model gives for the network as it is now."""
+        self.cut_off = self._cut_off_by(question.prediction)
+        """Ids of flows that no path or no end is left for: ABT is of the others, measured as predicted."""
+        self.happened: list[Json] = []
+        """Every injection, with its times."""
+        self.predicted: list[Json] = []
+        """The payloads of all `predicted` frames."""
+
+    @property
+    def part(self) -> Part:
+        """Before the first fault, while any is active, or after."""
+        if not self.happened:
+            return "before"
+        return "during" if self._injector.active else "after"
+
+    @property
+    def tested(self) -> bool:
+        """Whether the hypothesis is watched now: from the first fault on, or always where none is scheduled."""
+        return bool(self.happened) or not self._question.schedule.faults
+
+    def _expected_by(self, prediction: Prediction) -> Reading:
+        stalled = len(self._cut_off_by(prediction))
+        return Reading(prediction.ideal_bits_per_sec, prediction.abt_bits_per_sec, stalled)
+
+    def _cut_off_by(self, prediction: Prediction) -> frozenset[int]:
+        settings = self._question.settings
+        return prediction.cut_off(settings.connections) if settings.delivery == "unicast" else frozenset()
+
+    def act(self, at_secs: float, *, scheduled: bool) -> None:
+        """Carry out the orders given since the last call, and, if `scheduled`, what is due at `at_secs` of the measured time."""
+        if scheduled:
+            for due in self._schedule.due(at_secs):
+                self._do(due.action, due.fault, at_secs)
+        for order in self._sink.orders():
+            self._sink.done(order, self._carry_out(order, at_secs))
+
+    def stop_all(self, at_secs: float, why: str) -> Json:
+        """Cancel scheduled faults, recover active ones, and confirm it with a frame. `{ok, reason}`."""
+        self._schedule.cancel()
+        failed = [
+            outcome
+            for fault in list(self._injector.active.values())
+            if not (outcome := self._do("recover", fault, at_secs))["ok"]
+        ]
+        confirmed = not failed and not self._injector.active
+        self._sink.frame("stop-all", {"why": why, "recovered": confirmed, "at_secs": round(at_secs, 3)})
+        return {"ok": confirmed, **({"reason": failed[0]["reason"]} if failed else {})}
+
+    def _carry_out(self, order: Order, at_secs: float) -> Json:
+        if order.kind == "stop-all":
+            return self.stop_all(at_secs, "requested")
+        if order.kind == "recover":
+            fault = self._known.get(order.fault_id)
+            if fault is None:
+                return {"ok": False, "reason": f"There is no fault {order.fault_id} in this run."}
+            self._schedule.cancel(fault.id)
+            return self._do("recover", fault, at_secs)
+        assert order.fault is not None
+        fault = order.fault.at(at_secs)
+        self._known[fault.id] = fault
+        self._schedule.add(fault)
+        return {"ok": True}
+
+    def _do(self, action: str, fault: Fault, at_secs: float) -> Json:
+        """Inject or recover, and write a frame. A failure is the fault's, not the session's: `{ok, reason}`."""
+        outcome: Json = {"ok": True}
+        if action == "recover" and fault.id not in self._injector.active:
+            return outcome  # a flapping fault may be off at its end; another may never have been injected
+        try:
+            at_nanos = self._injector.inject(fault) if action == "inject" else self._injector.recover(fault)
+        except FabricGoneError:
+            raise
+        except ProblemError as error:
+            outcome = {"ok": False, "reason": error.detail}
+        else:
+            at_secs = max(at_secs, self._clock.secs(at_nanos))
+            self._remember(action, fault, round(at_secs, 3), at_nanos)
+        state = STATES[action] if outcome["ok"] else "failed"
+        self._sink.frame("fault", {**fault.described(), "state": state, "at_secs": round(at_secs, 3), **outcome})
+        if outcome["ok"]:
+            self._predict(at_secs)
+        return outcome
+
+    def _remember(self, action: str, fault: Fault, at_secs: float, at_nanos: int) -> None:
+        if action == "inject":
+            times = {"injected_at_secs": at_secs, "recovered_at_secs": None, "at_nanos": at_nanos}
+            self.happened.append({**fault.described(), **times})
+            return
+        for one in self.happened:
+            if one["id"] == fault.id and one["recovered_at_secs"] is None:
+                one["recovered_at_secs"] = at_secs
+
+    def _predict(self, at_secs: float) -> None:
+        """Write what is expected of the network in its present state, if that has changed."""
+        damage = Damage.of(self._injector.active.values())
+        if self._question.predicted_with is None or damage == self._damage:
+            return
+        self._damage = damage
+        prediction = self._question.predicted_with(damage)
+        self.cut_off, self.expected = self._cut_off_by(prediction), self._expected_by(prediction)
+        expected = prediction.document()
+        self.predicted.append({"at_secs": round(at_secs, 3), **damage.document(), **expected})
+        self._sink.frame("predicted", self.predicted[-1])

@@ -1,0 +1,123 @@
+"""Making faults happen and end: the fabric breaks links and switches, Docker kills and freezes servers."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import Any
+
+from cubeyard.emulation.deploy.containers import DockerGoneError
+from cubeyard.emulation.deploy.deployment import Deployment
+from cubeyard.emulation.fabric.client import FabricGoneError
+from cubeyard.emulation.faults.faults import Fault, Strike
+from cubeyard.experiments.fault_kinds import KINDS
+from cubeyard.kit.errors import ProblemError
+
+Json = dict[str, Any]
+
+BY_DOCKER = frozenset({"server-killed", "server-frozen"})
+"""Kinds that change nothing but a server's process: the Docker engine does them where servers are containers."""
+
+
+class Injector:
+    """Knows what is broken now."""
+
+    def __init__(self, run_id: str, deployment: Deployment) -> None:
+        self._run = run_id
+        self._deployment = deployment
+        self.active: dict[str, Fault] = {}
+        self._standing: dict[str, list[Strike]] = {}
+        """What of each active fault is not mended yet, by the fault's id."""
+
+    @property
+    def dead(self) -> set[int]:
+        """Servers that are off, killed or frozen: what they send and receive is nobody's to save."""
+        return {strike.target["server"] for strike in self._every if "server" in strike.target}
+
+    @property
+    def _every(self) -> list[Strike]:
+        return [strike for strikes in self._standing.values() for strike in strikes]
+
+    @property
+    def _containers(self) -> bool:
+        return self._deployment.in_containers
+
+    def inject(self, fault: Fault) -> int:
+        """Break everything that the fault strikes. When the first of it was broken, by the machine's monotonic clock.
+
+        Raises ProblemError for what cannot be broken, and mends the rest: only what could not be mended either is active then.
+        """
+        struck_nanos = time.monotonic_ns()
+        self.active[fault.id] = fault
+        standing = self._standing.setdefault(fault.id, [])
+        for strike in fault.strikes:
+            if strike in standing:
+                continue
+            try:
+                self._break(strike)
+            except ProblemError:
+                with suppress(ProblemError):
+                    self.recover(fault)
+                raise
+            standing.append(strike)
+        return struck_nanos
+
+    def recover(self, fault: Fault) -> int:
+        """Mend it. What another fault holds broken too stays so until that one ends as well.
+
+        Raises ProblemError for the first thing that cannot be mended, after all others are: it stands, and may be tried again.
+        """
+        failed: ProblemError | None = None
+        for strike in list(self._standing.get(fault.id, [])):
+            try:
+                self._mend(strike)
+            except (FabricGoneError, DockerGoneError):
+                raise
+            except ProblemError as error:
+                failed = failed or error
+            else:
+                self._standing[fault.id].remove(strike)
+        if failed is not None:
+            raise failed
+        self._standing.pop(fault.id, None)
+        self.active.pop(fault.id, None)
+        return time.monotonic_ns()
+
+    def _held_by_another(self, strike: Strike) -> bool:
+        """Of what Docker does: of everything else the fabric knows by itself."""
+        process = KINDS[strike.kind].process
+        others = (other for other in self._every if other != strike and other.target == strike.target)
+        return any(KINDS[other.kind].process == process for other in others)
+
+    def _break(self, strike: Strike) -> None:
+        assert self._deployment.fabrics is not None
+        if self._containers and strike.kind in BY_DOCKER:
+            server = strike.target["server"]
+            if KINDS[strike.kind].process == "ends":
+                self._deployment.kill(server)
+            else:
+                self._deployment.freeze(server)
+            return
+        self._deployment.fabrics.inject(self._run, strike.for_fabric())
+        if self._containers and KINDS[strike.kind].process == "ends":
+            try:
+                self._deployment.kill(strike.target["server"])
+            except ProblemError:
+                with suppress(ProblemError):
+                    self._deployment.fabrics.call("recover", run=self._run, fault=strike.id)
+                raise
+
+    def _mend(self, strike: Strike) -> None:
+        assert self._deployment.fabrics is not None
+        if self._containers and KINDS[strike.kind].process and not self._held_by_another(strike):
+            server = strike.target["server"]
+            if KINDS[strike.kind].process == "pauses":
+                self._deployment.thaw(server)
+            else:
+                self._deployment.revive(server)
+                if any(
+                    KINDS[other.kind].process == "pauses" and other.target == strike.target for other in self._every
+                ):
+                    self._deployment.freeze(server)
+        if not (self._containers and strike.kind in BY_DOCKER):
+            self._deployment.fabrics.call("recover", run=self._run, fault=strike.id)

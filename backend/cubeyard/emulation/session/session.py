@@ -1,0 +1,186 @@
+"""One session: servers up, a pair calibrated, the workload sent and measured, faults injected and recovered, everything removed.
+
+The session knows nothing of databases or terminals: whoever runs it gives it a sink for its frames, which also tells it when
+to stop and which orders were given.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Literal
+
+import structlog
+
+from cubeyard.emulation.deploy.containers import DockerGoneError
+from cubeyard.emulation.deploy.deployment import Deployment
+from cubeyard.emulation.fabric.place import Place
+from cubeyard.emulation.judge import report
+from cubeyard.emulation.judge.fidelity import Calibration
+from cubeyard.emulation.judge.guard import Guard
+from cubeyard.emulation.measure.recorder import Recorder
+from cubeyard.emulation.measure.seconds import Seconds
+from cubeyard.emulation.network.network import OUTSIDE_ADDRESS, outside_namespace
+from cubeyard.emulation.session.calibration import calibrate
+from cubeyard.emulation.session.fault_control import FaultControl
+from cubeyard.emulation.session.injector import Injector
+from cubeyard.emulation.session.opening import described
+from cubeyard.emulation.session.sink import Sink
+from cubeyard.emulation.session.traffic import sent
+from cubeyard.emulation.setup.flows import for_fabric
+from cubeyard.emulation.setup.question import Question
+from cubeyard.kit.errors import ProblemError
+from cubeyard.settings import Settings
+
+Json = dict[str, Any]
+log = structlog.get_logger(__name__)
+
+WATCH_SECS = 2.0
+"""How often the Docker engine is asked which containers run."""
+DOCKER_GONE_SECS = 8.0
+"""A Docker engine that does not answer for longer ends the session; one that restarts is back sooner."""
+SERVERS_ENDED = "All servers' containers ended at once: the Docker engine restarted, or something stopped them. Start the run again."
+
+
+class Session:
+    """Runs once."""
+
+    def __init__(self, settings: Settings, place: Place, run_id: str, question: Question, sink: Sink) -> None:
+        self._place = place
+        self._run = run_id
+        self._question = question
+        self._sink = sink
+        self._deployment = Deployment(settings, place, run_id, question)
+        self._injector = Injector(run_id, self._deployment)
+        self._recorder = Recorder(question)
+        self._faults = FaultControl(question, self._injector, sink, self._recorder.clock)
+        self._guard = Guard(question.settings.hypothesis)
+        self._seconds = Seconds()
+        self._at_secs = 0.0
+
+    def run(self) -> Json:
+        """The report. Whatever happens, nothing of the run is left when this returns or raises.
+
+        Raises ProblemError: 409 if another process holds the run, 503 for a fabric or Docker engine that is gone, and what
+        the deployment and the sink raise.
+        """
+        with self._place.held(self._run) as mine:
+            if not mine:
+                raise ProblemError(409, "run-held", f"Another process holds run {self._run}.")
+            timings: Json = {}
+            if self._deployment.in_containers:
+                self._place.remember(self._run)
+            try:
+                timings = self._up()
+                calibration = self._calibrate()
+                ended = self._measure()
+                self._tell_second(self._seconds.rest())
+            finally:
+                self._sink_quietly("phase", {"phase": "removing"})
+                timings.update(self._deployment.down())
+                if not timings["kept"]:
+                    self._place.forget(self._run)
+        document = report.make(
+            self._recorder, self._guard, calibration, self._faults.happened, ended=ended, timings=timings
+        )
+        document["predicted_steps"] = self._faults.predicted
+        self._sink.progress(1.0)
+        return document
+
+    def _sink_quietly(self, kind: str, payload: Json) -> None:
+        """A frame on the way out: what ends the session must not keep the rest from being removed."""
+        try:
+            self._sink.frame(kind, payload)
+        except Exception as error:
+            log.info("frame_not_written", run=self._run, kind=kind, error=str(error))
+
+    def _up(self) -> Json:
+        spread = self._deployment.spread.document(self._question.network)
+        unit = {"unit_bytes": self._recorder.format.unit_bytes}
+        self._sink.frame("network", {**described(self._question), **unit, **spread})
+
+        def told(done: int, total: int) -> None:
+            self._sink.check()
+            self._sink.progress(0.1 * done / total)
+
+        self._sink.frame("phase", {"phase": "deploying", "servers": len(self._question.network.servers)})
+        timings = self._deployment.up(told)
+        self._sink.frame("phase", {"phase": "up", **timings, **self._outside()})
+        return timings
+
+    def _outside(self) -> Json:
+        """Where the external network is, if the run has gateways to one."""
+        if not self._question.network.gateways:
+            return {}
+        return {"outside": {"namespace": outside_namespace(self._run), "address": OUTSIDE_ADDRESS}}
+
+    def _calibrate(self) -> Calibration | None:
+        secs = self._question.settings.calibrate_secs
+        if secs <= 0:
+            return None
+        assert self._deployment.fabrics is not None
+        self._sink.frame("phase", {"phase": "calibrating", "secs": secs})
+        found = calibrate(self._deployment.fabrics, self._run, self._question, self._sink.check)
+        self._sink.frame("phase", {"phase": "calibrated", **found.document()})
+        return found
+
+    def _measure(self) -> Literal["done", "aborted"]:
+        """Send the workload for as long as the experiment says, and measure it. How it ended."""
+        settings = self._question.settings
+        assert self._deployment.fabrics is not None
+        self._sink.frame("phase", {"phase": "settling", "secs": settings.settle_secs})
+        flows = for_fabric(self._question.flows, settings)
+        total_secs = settings.settle_secs + settings.seconds
+        watched_at = time.monotonic()
+        began = False
+        for frame in sent(self._deployment.fabrics, self._run, flows, total_secs, self._sink.check):
+            counted = frame.get("at_secs", 0.0) >= settings.settle_secs
+            if counted and not began:
+                began = True
+                self._sink.frame("phase", {"phase": "measuring", "secs": settings.seconds})
+            aborted = self._take(frame, counted=counted)
+            self._sink.progress(0.15 + 0.85 * min(frame.get("at_secs", 0.0) / total_secs, 1.0))
+            if aborted:
+                self._faults.stop_all(self._at_secs, "the hypothesis is not met")
+                return "aborted"
+            if counted and self._recorder.all_received:
+                break
+            self._faults.act(self._at_secs, scheduled=counted)
+            watched_at = self._watch_docker(watched_at)
+        return "done"
+
+    def _take(self, frame: Json, *, counted: bool) -> bool:
+        """Record a frame of the fabric and write its tick. Whether the hypothesis ends the run now."""
+        tick, secs = self._recorder.take(frame)
+        self._at_secs = tick.at_secs - self._question.settings.settle_secs
+        self._recorder.events.hear(tick.events, self._at_secs)
+        reading, part = self._recorder.reading, self._faults.part
+        if counted:
+            reading = self._recorder.count(tick, secs, self._at_secs, part, self._injector.dead, self._faults.cut_off)
+        payload: Json = {**self._recorder.payload(tick, self._at_secs, part if counted else "settling")}
+        self._sink.frame("tick", payload)
+        self._tell_second(self._seconds.add(payload, secs))
+        if not counted:
+            return False
+        if part == "before":
+            self._guard.before(reading)
+        return self._faults.tested and self._guard.watch(self._at_secs, secs, reading, tick.cpu, self._faults.expected)
+
+    def _tell_second(self, second: Json | None) -> None:
+        if second is not None:
+            self._sink.frame("second", second)
+
+    def _watch_docker(self, watched_at: float) -> float:
+        """Ask the engine now and then whether it still runs the servers. Raises when it is gone for good."""
+        now = time.monotonic()
+        if not self._deployment.in_containers or now - watched_at < WATCH_SECS:
+            return watched_at
+        try:
+            self._deployment.ask_engines()
+        except DockerGoneError:
+            if now - watched_at > DOCKER_GONE_SECS:
+                raise
+            return watched_at
+        if not self._injector.active and self._deployment.all_ended():
+            # One server that ends is a failure to observe; an engine that restarts ends them all.
+            raise ProblemError(503, "servers-ended", SERVERS_ENDED)
+        return now

@@ -1,0 +1,30 @@
+"""Sending flows, and the fabric's frames of that time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from cubeyard.emulation.fabric.fabrics import Fabrics
+
+Json = dict[str, Any]
+
+SILENT_SECS = 15.0
+"""A fabric that sends no frame for this long hangs; one that is gone is noticed at once."""
+
+
+def sent(fabrics: Fabrics, run_id: str, flows: list[Json], secs: float, check: Callable[[], None]) -> Iterator[Json]:
+    """Send these flows for `secs`, and yield the frames of that time. `check` is called between frames and may raise.
+
+    Raises FabricGoneError for a fabric that ends or falls silent.
+    """
+    fabrics.call("workload", run=run_id, flows=flows)
+    # Frames hold differences: a missed one is missing in every sum, so subscribe before anything is sent.
+    with fabrics.stream(run_id) as stream:
+        fabrics.call("start", run=run_id)
+        for frame in stream.frames(SILENT_SECS, check):
+            if frame.get("at_secs", 0.0) > 0:
+                yield frame
+            if frame.get("at_secs", 0.0) >= secs:
+                break
+    fabrics.call("stop", run=run_id)

@@ -1,0 +1,113 @@
+"""What this machine carries, before anything is started: servers, memory, connections, and packets against CPU."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cubeyard.emulation.network.network import Network
+from cubeyard.emulation.setup.flows import Flow
+from cubeyard.experiments.emulation import Emulation
+from cubeyard.kit.errors import FieldError, ProblemError
+
+Json = dict[str, Any]
+
+SERVER_BYTES = {"containers": 24 * 1024 * 1024, "namespaces": 6 * 1024 * 1024}
+"""Resident: the node, and in a container its shim."""
+KEPT_BYTES = 512 * 1024 * 1024
+"""Left to everybody else."""
+START_SECS = {"containers": 0.18, "namespaces": 0.012}
+"""A server, all started one beside the other. [measured]"""
+MAX_SERVERS = {"containers": 256, "namespaces": 1024}
+NANOS_A_BYTE, NANOS_A_PACKET = 4.3, 10_800.0
+"""CPU time a byte of goodput costs, all its hops together: 5.5 ns at MTU 9000, 11.5 ns at 1500. [measured, EMULATOR]"""
+SOFTWARE_TIMES = 6.0
+"""Forwarding in user space costs so much more. [measured: 10 to 18 times a relay, half of all work is relays]"""
+SLICE_K = 1
+
+
+@dataclass(frozen=True)
+class Estimate:
+    servers: int
+    links: int
+    flows: int
+    memory_bytes: int
+    memory_free_bytes: int
+    cpu: float
+    """Share of all cores at the ideal rate; above 1 it cannot be reached."""
+    start_secs: float
+
+    def document(self) -> Json:
+        return {**self.__dict__, "cpu": round(self.cpu, 3), "start_secs": round(self.start_secs, 1)}
+
+
+def estimate(network: Network, settings: Emulation, flows: list[Flow], hosts: int = 0) -> Estimate:
+    """Over a number of `hosts` (0: this machine), which are taken to be like this one."""
+    servers = len(network.servers)
+    most = settings.flow_bits_per_sec or float("inf")
+    nanos = NANOS_A_BYTE + NANOS_A_PACKET / network.mtu
+    if settings.dataplane == "software":
+        nanos *= SOFTWARE_TIMES
+    cores = sum(min(flow.ideal_bits_per_sec, most) for flow in flows) / 8 * nanos * 1e-9
+    return Estimate(
+        servers,
+        len(network.links),
+        len(flows),
+        servers * SERVER_BYTES[settings.mode],
+        memory_free_bytes(),
+        cores / ((os.cpu_count() or 1) * max(hosts, 1)),
+        1.0 + servers * START_SECS[settings.mode],
+    )
+
+
+def refuse_oversize(network: Network, mode: str, hosts: int = 0) -> None:
+    """Raise a 422 with the estimate and a slice to take instead, if the network is too large for this machine.
+
+    Over a number of `hosts` (0: this machine) each one's memory is looked at when the run begins.
+    """
+    servers = len(network.servers)
+    needed, room = servers * SERVER_BYTES[mode], max(memory_free_bytes() - KEPT_BYTES, 0)
+    most = MAX_SERVERS[mode] * max(hosts, 1)
+    problems = []
+    if servers > most:
+        problems.append(f"{servers:,} servers; at most {most:,} run as {mode}")
+    if hosts:
+        room = most * SERVER_BYTES[mode]
+    elif needed > room:
+        problems.append(f"{needed / 2**30:.1f} GiB of memory; {room / 2**30:.1f} GiB are free")
+    if not problems:
+        return
+    offered = offered_slice(network)
+    hint = "Take fewer servers."
+    if offered is not None:
+        hint = (
+            f'Take a slice of it: "emulation": {{"slice": {{"within": "{offered["within"]}", "k": {offered["k"]}}}}}.'
+        )
+    message = f"The run would need {' and '.join(problems)}."
+    limit = f"at most {min(most, room // SERVER_BYTES[mode]):,} servers"
+    error = FieldError(field="body.plan", value=servers, limit=limit, message=message, hint=hint)
+    finding = {
+        "severity": "error",
+        "code": "too-large-emulation",
+        "where": "emulation.slice",
+        "message": message,
+        "hint": hint,
+        "fix": None if offered is None else {"emulation": {"slice": offered}},
+    }
+    raise ProblemError(422, "too-large-emulation", f"body.plan: {message} {hint}", errors=[error], findings=[finding])
+
+
+def offered_slice(network: Network) -> Json | None:
+    """A smaller network of the same family around the first server, if the plan's order is higher."""
+    if network.slice_around_max_k is None or network.spec["k"] <= SLICE_K:
+        return None
+    return {"within": next(iter(network.servers.values())), "k": SLICE_K}
+
+
+def memory_free_bytes() -> int:
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return 0

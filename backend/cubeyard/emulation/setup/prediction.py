@@ -1,0 +1,190 @@
+"""What the flow engine expects of the same network, workload and rate: the ideal that a measurement stands beside."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from cubeyard.emulation.faults.damage import WHOLE, Damage
+from cubeyard.emulation.network.network import Network
+from cubeyard.engine import Engine
+from cubeyard.experiments.emulation import Emulation
+from cubeyard.kit.errors import field_error
+
+Json = dict[str, Any]
+
+MAX_FLOWS = 2048
+"""Beyond that the machine is busy with connections rather than with the network."""
+IP_PROTOCOLS = {"tcp": 6, "udp": 17}
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Max-min fair rates of the workload's flows; ABT is as many times the slowest. In bits per second, headers included."""
+
+    source: list[str]
+    destination: list[str]
+    rates_bits_per_sec: list[float]
+    abt_bits_per_sec: float
+    dropped_flows: int
+    routing: str
+    connection_rates_bits_per_sec: list[float] | None = None
+    """Of each connection, flow after flow; None where those of a flow are all alike."""
+    paths: list[list[int]] | None = None
+    """Of each connection: the ids of the nodes of the path that it will take; None where that is not known beforehand."""
+
+    @property
+    def ideal_bits_per_sec(self) -> float:
+        return sum(self.rates_bits_per_sec)
+
+    def cut_off(self, connections: int) -> frozenset[int]:
+        """Ids of the connections that carry nothing: their flow has lost an end or every path. `connections` are of each flow."""
+        if self.paths is not None:
+            return frozenset(i for i, path in enumerate(self.paths) if not path)
+        lost = (i for i, rate in enumerate(self.rates_bits_per_sec) if rate <= 0)
+        return frozenset(i * connections + number for i in lost for number in range(connections))
+
+    def rates_of_connections(self, connections: int) -> list[float]:
+        """In the order of flows, `connections` of each. In bits per second, headers included."""
+        if self.connection_rates_bits_per_sec is not None:
+            return self.connection_rates_bits_per_sec
+        return [rate / connections for rate in self.rates_bits_per_sec for _ in range(connections)]
+
+    def relayed(self, network: Network, edges: Sequence[tuple[int, int]]) -> Prediction:
+        """Of data that is passed on over disjoint edges, each at a link's rate: what every receiver gets, added up."""
+        rates = [network.rate_bits_per_sec] * len(edges)
+        source, destination = ([network.name_of[edge[end]] for edge in edges] for end in (0, 1))
+        return replace(
+            self,
+            source=source,
+            destination=destination,
+            rates_bits_per_sec=rates,
+            abt_bits_per_sec=sum(rates),
+            connection_rates_bits_per_sec=None,
+            paths=None,
+        )
+
+    def document(self) -> Json:
+        return {
+            "ideal_bits_per_sec": self.ideal_bits_per_sec,
+            "abt_bits_per_sec": self.abt_bits_per_sec,
+            "flows": len(self.rates_bits_per_sec),
+            "dropped_flows": self.dropped_flows,
+            "routing": self.routing,
+        }
+
+
+def predict(
+    engine: Engine,
+    network: Network,
+    workload: Json,
+    routing: str | None,
+    seed: int,
+    settings: Emulation,
+    damage: Damage = WHOLE,
+) -> Prediction:
+    """The prediction with so much broken. Raises a 422 for a workload that the plan cannot have.
+
+    Routers choose by their tables and by a hash of a connection's addresses and ports, which are known: unless `routing` names
+    another scheme, each connection is predicted on the path that it will take.
+    """
+    # The engine gives all links the rate that it is told. It knows how they differ, so it gets the plan's rates, and what
+    # it finds is scaled.
+    scale = network.rate_bits_per_sec / network.planned_bits_per_sec if network.has_several_rates else None
+    experiment = {
+        "workload": workload if network.whole else within(network, workload, seed),
+        # A protocol that moves flows by load is predicted by the scheme that sees the load.
+        "routing": routing or (network.protocol["routing"] if network.protocol["adapts"] else None),
+        "faults": damage.faults(network.outside, scale or 1.0),
+        "link_gbps": network.rate_bits_per_sec / 1e9 if scale is None else None,
+        "max_min": True,
+        "flow_rates": True,
+        "seeds": [seed],
+    }
+    document = orjson.loads(engine.predict_json(network.spec, experiment))
+    rates = document["flow_rates"]
+    bits = 1e9 * (scale or 1.0)
+    found = Prediction(
+        rates["source"],
+        rates["destination"],
+        [(one or 0.0) * bits for one in rates["gbps"]],
+        document["abt_gbps"] * bits,
+        document["dropped_flows"],
+        document["routing"],
+    )
+    if network.protocol["switches"] != "routers" or routing is not None or settings.delivery != "unicast":
+        return found
+    return _over_tables(engine, network, found, seed, settings, damage)
+
+
+def _over_tables(
+    engine: Engine, network: Network, found: Prediction, seed: int, settings: Emulation, damage: Damage
+) -> Prediction:
+    """The same flows over the paths that the routers' tables and hashes give their connections."""
+    each = settings.connections
+    ends = zip(found.source, found.destination, strict=True)
+    pairs = [(network.id_of[source], network.id_of[destination]) for source, destination in ends for _ in range(each)]
+    if len(pairs) > MAX_FLOWS:
+        return found
+    run = {
+        "slice": None if network.whole else {"servers": list(network.servers.values())},
+        "faults": damage.faults(),
+        "seed": seed,
+        "balance": settings.balance,
+        "link_gbps": network.rate_bits_per_sec / 1e9,
+        "protocol": IP_PROTOCOLS[settings.protocol],
+        "flows": [(number, *pair) for number, pair in enumerate(pairs)],
+    }
+    paths, gbps = engine.routed_flows(network.spec, run)
+    rates = [rate * 1e9 for rate in gbps]
+    alive = [rate for rate, path in zip(rates, paths, strict=True) if path]
+    flows = [slice(first, first + each) for first in range(0, len(pairs), each)]
+    return replace(
+        found,
+        rates_bits_per_sec=[sum(rates[flow]) for flow in flows],
+        abt_bits_per_sec=len(alive) * min(alive, default=0.0),
+        dropped_flows=sum(not any(paths[flow]) for flow in flows),
+        routing=settings.balance,
+        connection_rates_bits_per_sec=rates,
+        paths=paths,
+    )
+
+
+def within(network: Network, workload: Json, seed: int) -> Json:
+    """The workload among a slice's servers, as the engine takes it for the whole plan."""
+    servers = list(network.servers.values())
+    kind = workload["kind"]
+    if kind == "all-to-all":
+        return {"kind": "shuffle", "servers": servers}
+    if kind == "matrix":
+        return workload  # it names its servers; flows of others have no end here
+    if kind == "one-to-one":
+        return {"kind": kind, "source": servers[0], "destination": servers[-1], **workload}
+    if kind == "one-to-all":
+        source = workload.get("source") or servers[0]
+        return {"kind": "one-to-several", "source": source, "destinations": [one for one in servers if one != source]}
+    if kind in ("permutation", "one-to-several", "incast"):
+        return _drawn(workload, servers, random.Random(seed))  # noqa: S311 - a draw that can be repeated, no secret
+    raise field_error(
+        "body.workload.kind",
+        kind,
+        f"A {kind} workload cannot be limited to a slice.",
+        limit="all-to-all, one-to-one, one-to-several, one-to-all, permutation, incast, matrix",
+    )
+
+
+def _drawn(workload: Json, servers: list[str], draws: random.Random) -> Json:
+    kind = workload["kind"]
+    if kind == "permutation":
+        order = draws.sample(servers, len(servers))
+        return {"kind": "matrix", "entries": [[one, order[i - 1], 1.0] for i, one in enumerate(order)]}
+    one, many = ("source", "destinations") if kind == "one-to-several" else ("destination", "sources")
+    centre = workload.get(one) or servers[0]
+    others = [name for name in servers if name != centre]
+    count = workload.get("count") or (3 if kind == "one-to-several" else len(others))
+    chosen = workload.get(many) or draws.sample(others, min(count, len(others)))
+    return {"kind": kind, one: centre, many: chosen}

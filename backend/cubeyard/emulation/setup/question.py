@@ -1,0 +1,80 @@
+"""What a session is asked to do: an experiment's document, read once and checked against the machine's limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from cubeyard.emulation.faults.damage import WHOLE, Damage
+from cubeyard.emulation.faults.faults import Schedule
+from cubeyard.emulation.network import network as networks
+from cubeyard.emulation.network.network import Network
+from cubeyard.emulation.network.services import hosted
+from cubeyard.emulation.setup.estimate import Estimate, estimate, refuse_oversize
+from cubeyard.emulation.setup.flows import Flow, flows_of
+from cubeyard.emulation.setup.prediction import Prediction, predict
+from cubeyard.engine import Engine
+from cubeyard.experiments.emulation import DEFAULT_LINK_GBPS, Emulation
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Question:
+    """Everything that is fixed before the first packet."""
+
+    network: Network
+    seed: int
+    settings: Emulation
+    workload: Json
+    flows: list[Flow]
+    prediction: Prediction
+    """Of the whole network, before any fault."""
+    schedule: Schedule
+    estimate: Estimate
+    predicted_with: Callable[[Damage], Prediction] | None
+    """What is expected once something is broken; None for data that is relayed: its edges are fixed."""
+    rates_over: Callable[[list[list[int]]], list[float]]
+    """Max-min fair rates in bits per second, headers included, of flows over given paths of server ids."""
+
+    @property
+    def software(self) -> bool:
+        return self.settings.dataplane == "software"
+
+
+def read(engine: Engine, document: Json) -> Question:
+    """The question of an experiment's document. Raises a 422 that names the field."""
+    settings = Emulation.model_validate(document.get("emulation") or {})
+    rate = (document.get("link_gbps") or DEFAULT_LINK_GBPS) * 1e9
+    part = settings.slice.model_dump() if settings.slice is not None else None
+    network = networks.build(engine, document["plan"]["spec"], rate, settings.mtu_at(rate), part)
+    network = networks.with_gateways(network, settings.gateways)
+    networks.check_settings(network, settings.timers)
+    networks.check_balance(network, settings.balance)
+    network = hosted(engine, network, settings.services)
+    refuse_oversize(network, settings.mode, engine.hosts)
+    seed = document["seeds"][0]
+    schedule = Schedule.read(engine, network, document["faults"], seed)
+
+    def predicted_with(damage: Damage) -> Prediction:
+        return predict(engine, network, document["workload"], document.get("routing"), seed, settings, damage)
+
+    prediction = predicted_with(WHOLE)
+    flows = flows_of(engine, network, prediction, settings, document["workload"])
+    relayed = settings.delivery != "unicast"
+    if relayed:
+        prediction = prediction.relayed(network, [(flow.source, flow.destination) for flow in flows])
+    expected = estimate(network, settings, flows, engine.hosts)
+    return Question(
+        network,
+        seed,
+        settings,
+        document["workload"],
+        flows,
+        prediction,
+        schedule,
+        expected,
+        None if relayed else predicted_with,
+        lambda paths: [one * 1e9 for one in engine.rates_over_paths(network.spec, paths, rate / 1e9)],
+    )

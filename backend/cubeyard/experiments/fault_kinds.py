@@ -1,0 +1,75 @@
+"""The engine's catalogue of fault kinds: names, targets, parameters with units and limits. There is no other list of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from cubeyard.engine import Json, fault_kinds
+
+Target = Literal["server", "switch", "link"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number that a kind of fault needs, in `unit`, from `minimum` to `maximum`."""
+
+    name: str
+    title: str
+    unit: str
+    minimum: float
+    maximum: float
+    default: float
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One way to break something."""
+
+    name: str
+    title: str
+    target: Literal["server", "switch", "link", "any"]
+    effect: str
+    silent: bool
+    """Nobody is told: it is noticed by what does not arrive."""
+    predicted: bool
+    """The flow engine knows it."""
+    carries: bool
+    """The target still carries packets: it is degraded, it has not failed."""
+    process: Literal["ends", "pauses"] | None
+    """What it does to the process of a server."""
+    stands_for: dict[Target, str] | None
+    """Of a general kind: the exact one for each target."""
+    parameters: tuple[Parameter, ...]
+
+    def exact(self, target: Target) -> str:
+        """The name of the kind that hits such a target."""
+        return self.name if self.stands_for is None else self.stands_for[target]
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        """What it can hit."""
+        return ("server", "switch", "link") if self.target == "any" else (self.target,)
+
+
+def _read(document: Json) -> Kind:
+    parameters = tuple(Parameter(**one) for one in document["parameters"])
+    return Kind(**{**document, "parameters": parameters})
+
+
+KINDS: dict[str, Kind] = {document["name"]: _read(document) for document in fault_kinds()}
+"""By name, in the order of menus."""
+PARAMETERS: dict[str, Parameter] = {one.name: one for kind in KINDS.values() for one in kind.parameters}
+"""Every parameter by name."""
+
+
+def _known(name: str) -> str:
+    if name not in KINDS:
+        raise ValueError(f"there is no such kind of fault; there are {', '.join(KINDS)}")
+    return name
+
+
+KindName = Annotated[str, AfterValidator(_known), Field(json_schema_extra={"enum": list(KINDS)})]
+"""Of a request. Raises a 422 with the names that there are."""

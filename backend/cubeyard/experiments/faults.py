@@ -1,0 +1,103 @@
+"""Faults as requests and documents have them: what breaks, how and when."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, ValidationInfo, create_model, field_validator
+
+from cubeyard.experiments.fault_kinds import KINDS, PARAMETERS, KindName, Parameter
+from cubeyard.kit.text import PlainText
+from cubeyard.plans.schemas import Request
+
+FailureKind = Literal["server", "switch", "link", "rack"]
+Ratio = Annotated[float, Field(ge=0, le=1)]
+Selected = Annotated[PlainText, Field(min_length=1, max_length=200)]
+
+
+class ShareTarget(Request):
+    """A share of all devices of a kind, drawn by the seed."""
+
+    kind: FailureKind
+    ratio: Ratio
+
+
+class NamedTarget(Request):
+    """Devices, racks and links by name."""
+
+    names: list[Selected] = Field(min_length=1, max_length=10_000, examples=[["<3,001>", "R07"]])
+
+
+class SelectedTarget(Request):
+    """Devices in words."""
+
+    selector: Selected = Field(examples=["10% of level-1 switches"])
+
+
+def _is_none(value: object) -> bool:
+    return value is None
+
+
+def _parameter(one: Parameter, *, bounded: bool) -> Any:
+    """An optional field for a parameter, with the kinds that need it."""
+    kinds = " or ".join(f"`{kind.name}`" for kind in KINDS.values() if one in kind.parameters)
+    unit = f", in {one.unit}" if one.unit else ""
+    limits: dict[str, Any] = {"ge": one.minimum, "le": one.maximum} if bounded else {}
+    field = Field(default=None, exclude_if=_is_none, description=f"With {kinds}: {one.title}{unit}.", **limits)
+    return (float | None, field)
+
+
+class _Core(Request):
+    at_secs: float = Field(default=0.0, ge=0, le=1e9, allow_inf_nan=False)
+    target: ShareTarget | NamedTarget | SelectedTarget
+    kind: KindName = "down"
+    until_secs: float | None = Field(default=None, ge=0, le=1e9, allow_inf_nan=False, description="Null: permanently.")
+
+
+_WithParameters = create_model(
+    "_WithParameters", __base__=_Core, **{name: _parameter(one, bounded=False) for name, one in PARAMETERS.items()}
+)
+
+
+class Fault(_WithParameters):
+    """What breaks, how and when, and the parameter of its kind. Predictions know some kinds; real packets all of them."""
+
+    flap_secs: float | None = Field(
+        default=None,
+        exclude_if=_is_none,
+        ge=0.2,
+        le=3600,
+        description="On and off, for this long each, until `until_secs`.",
+    )
+
+
+_Bounded = create_model(
+    "_Bounded", __base__=Fault, **{name: _parameter(one, bounded=True) for name, one in PARAMETERS.items()}
+)
+
+
+class FaultRequest(_Bounded):
+    """A fault of a request: with the parameters that its kind needs and no others, within their limits, and in order of time."""
+
+    model_config = ConfigDict(validate_default=True)
+
+    @field_validator("until_secs")
+    @classmethod
+    def _not_before_it_strikes(cls, value: float | None, info: ValidationInfo) -> float | None:
+        at_secs = info.data.get("at_secs")
+        if value is not None and at_secs is not None and value < at_secs:
+            raise ValueError(f"it is before at_secs, which is {at_secs:g}; give a later time, or leave it out")
+        return value
+
+    @field_validator(*PARAMETERS)
+    @classmethod
+    def _of_its_kind(cls, value: float | None, info: ValidationInfo) -> float | None:
+        kind = info.data.get("kind")
+        if kind is None:
+            return value  # the kind is refused already
+        needed = any(one.name == info.field_name for one in KINDS[kind].parameters)
+        if needed and value is None:
+            raise ValueError(f"{kind} needs {info.field_name}")
+        if not needed and value is not None:
+            raise ValueError(f"{info.field_name} says nothing about a fault of kind {kind}; leave it out")
+        return value

@@ -1,0 +1,182 @@
+"""What an experiment asks: a plan, a workload, faults, and the engine that answers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from cubeyard.experiments.emulation import Emulation
+from cubeyard.experiments.engines import DEFAULT, EMULATION, ENGINES, EngineName
+from cubeyard.experiments.faults import FailureKind, FaultRequest, Ratio
+from cubeyard.kit.ids import PATTERN
+from cubeyard.kit.text import PlainText, storable_json
+from cubeyard.plans.schemas import EXAMPLE_ID, Name, Request, Revision, Spec
+
+MAX_SEED = 2**53 - 1
+"""The largest whole number that JavaScript tells from its neighbours."""
+
+WorkloadKind = Literal[
+    "all-to-all",
+    "one-to-one",
+    "one-to-several",
+    "one-to-all",
+    "permutation",
+    "random-pairs",
+    "incast",
+    "shuffle",
+    "hot-racks",
+    "matrix",
+    "listed",
+    "requests",
+]
+Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
+PacketSetting = (
+    bool | int | Annotated[float, Field(allow_inf_nan=False)] | Annotated[PlainText, Field(max_length=200)] | None
+)
+
+
+class Workload(BaseModel):
+    """Who sends to whom. Each kind has parameters of its own beside `kind`, and `bytes` is what each flow sends; the engine checks them."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [{"kind": "all-to-all"}]})
+
+    kind: WorkloadKind
+
+    @model_validator(mode="after")
+    def _storable(self) -> Workload:
+        storable_json(self.model_extra or {})
+        return self
+
+
+def _is_none(value: object) -> bool:
+    return value is None
+
+
+class PlanReference(Request):
+    """A saved plan; its head when no revision is named. The experiment keeps the spec it found."""
+
+    id: str = Field(pattern=PATTERN, examples=[EXAMPLE_ID])
+    revision: Revision | None = None
+
+
+class FailureAxis(Request):
+    kind: FailureKind
+    ratios: list[Ratio] = Field(min_length=1, max_length=201, examples=[[0, 0.05, 0.1]])
+
+
+def _listed(failure: object) -> object:
+    return [failure] if isinstance(failure, dict | FailureAxis) else failure
+
+
+FailureAxes = Annotated[
+    list[FailureAxis],
+    Field(min_length=1, max_length=4),
+    BeforeValidator(_listed, json_schema_input_type=FailureAxis | list[FailureAxis]),
+]
+
+
+class Axes(Request):
+    """What a sweep varies: topology, failure ratio and seed. Every combination is a point."""
+
+    topologies: list[Annotated[PlanReference | Spec, Field(union_mode="left_to_right")]] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=8,
+        description="Saved plans and specs to compare, kept as specs; the experiment's plan if left out.",
+    )
+    failure: FailureAxes | None = Field(
+        default=None, description="Kinds of failure, one after the other; or one alone."
+    )
+    seeds: Annotated[int, Field(ge=1, le=1000)] | Annotated[list[Seed], Field(min_length=1, max_length=1000)] | None = (
+        Field(default=None, description="So many seeds from the experiment's first on, or the seeds themselves.")
+    )
+
+
+def _distinct(seeds: list[int]) -> list[int]:
+    if len(set(seeds)) != len(seeds):
+        raise ValueError("a seed is given twice")
+    return seeds
+
+
+class Question(Request):
+    """What every engine takes: who sends to whom, over which paths, with what broken."""
+
+    plan: Annotated[PlanReference | Spec, Field(union_mode="left_to_right")]
+    workload: Workload
+    routing: Annotated[PlainText, Field(min_length=1, max_length=64)] | None = Field(
+        default=None, description="A routing scheme; the paper's own for the family if left out.", examples=["bsr"]
+    )
+    faults: list[FaultRequest] = Field(default=[], max_length=200)
+    engine: EngineName = DEFAULT
+    emulation: Emulation | None = Field(
+        default=None, exclude_if=_is_none, description='Settings of engine "emulation".'
+    )
+    packet: dict[str, PacketSetting] | None = Field(
+        default=None,
+        exclude_if=_is_none,
+        max_length=64,
+        description='Settings of engine "packet" by name; `GET /engines` lists them. What is left out has its default.',
+        examples=[{"rto_min_secs": 0.01, "subflows": 8, "coupling": "lia"}],
+    )
+    link_gbps: float | None = Field(
+        default=None,
+        gt=0,
+        le=100_000,
+        allow_inf_nan=False,
+        description="Every link's rate; the plan's own if left out.",
+    )
+
+    max_min: bool | None = Field(
+        default=None, description="Whether to work out max-min fair rates; if left out, up to 100,000 flows."
+    )
+    flow_gigabits: float | None = Field(
+        default=None,
+        gt=0,
+        le=1e9,
+        allow_inf_nan=False,
+        description="What each flow has to send: asks for completion times.",
+    )
+    link_load: bool = Field(default=False, description="Whether to give the flows on every link, in columns.")
+
+    @model_validator(mode="after")
+    def _by_engine(self) -> Question:
+        engine = ENGINES[self.engine]
+        if engine is EMULATION:
+            self.emulation = self.emulation or Emulation()
+        elif self.emulation is not None:
+            raise ValueError(f'emulation: engine "{engine.name}" has no such settings; leave them out')
+        if self.packet is not None and engine.settings != "packet":
+            raise ValueError(f'packet: engine "{engine.name}" has no such settings; leave them out')
+        for index, fault in enumerate(self.faults):
+            if fault.kind not in engine.faults:
+                others = " or ".join(f'"{one.name}"' for one in ENGINES.values() if fault.kind in one.faults)
+                raise ValueError(
+                    f'faults.{index}.kind: {fault.kind} needs engine {others}; "{engine.name}" knows {", ".join(engine.faults)}'
+                )
+            if fault.flap_secs is not None and not engine.flaps:
+                raise ValueError(f'faults.{index}.flap_secs: engine "{engine.name}" computes one state; leave it out')
+        return self
+
+
+class ExperimentCreate(Question):
+    name: Name | None = Field(default=None, description="Made from the plan and the workload if left out.")
+    seeds: Annotated[list[Seed], AfterValidator(_distinct)] = Field(default=[7], min_length=1, max_length=1000)
+    axes: Axes | None = Field(default=None, description="Makes it a sweep.")
+
+    @model_validator(mode="after")
+    def _one_point(self) -> ExperimentCreate:
+        if not ENGINES[self.engine].computed and (self.axes is not None or len(self.seeds) > 1):
+            raise ValueError(f'axes: a run of engine "{self.engine}" has one point; leave axes out and give one seed')
+        return self
+
+
+class PredictRequest(Question):
+    seed: Seed = 7
+
+
+class SimulateRequest(Question):
+    """What is simulated packet by packet. The workload's `bytes` are what each flow sends."""
+
+    engine: EngineName = "packet"
+    seed: Seed = 7

@@ -1,0 +1,195 @@
+"""What the computing engines answer for one point of an experiment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+
+class FailedCounts(BaseModel):
+    servers: int
+    switches: int
+    links: int
+    degraded_links: int = Field(default=0, description="Links that go on and carry less.")
+
+
+class Dropped(BaseModel):
+    end_failed: int = Field(description="Flows one of whose servers has failed.")
+    no_path: int = Field(description="Flows between live servers for which the routing found no path.")
+
+
+class FairRates(BaseModel):
+    """Max-min fair rates of the flows that cross a link."""
+
+    flows: int
+    total_gbps: float
+    min_gbps: float | None
+    p01_gbps: float | None
+    median_gbps: float | None
+    mean_gbps: float | None
+    p99_gbps: float | None
+    max_gbps: float | None
+
+
+class TotalRate(BaseModel):
+    """Steps: from each moment on, all flows together have that rate."""
+
+    from_secs: list[float]
+    gbps: list[float]
+
+
+class Completion(BaseModel):
+    """When flows end that all begin at 0."""
+
+    flows: int
+    first_secs: float | None
+    median_secs: float | None
+    mean_secs: float | None
+    last_secs: float | None
+    total_rate: TotalRate
+
+
+class LinkLoad(BaseModel):
+    """Flows by link, in the order of the plan's cables."""
+
+    a_to_b: list[int]
+    b_to_a: list[int]
+
+
+class Prediction(BaseModel, extra="allow"):
+    """The engine's answer for one point. More comes with it, by workload and by what was asked for."""
+
+    abt_gbps: float = Field(description="Aggregate bottleneck throughput.")
+    flows: int = Field(description="Carried flows.")
+    dropped_flows: int
+    dropped: Dropped
+    max_link_flows: int
+    link_flows_by_level: dict[str, LevelFlows]
+    path_hops: PathHops
+    failures: FailedCounts
+    maxmin: FairRates | None = Field(default=None, description="With `max_min`, or unasked up to 100,000 flows.")
+    completion: Completion | None = Field(default=None, description="With `flow_gigabits`.")
+    link_load: LinkLoad | None = Field(default=None, description="With `link_load`.")
+    routing: str
+    seed: int
+    engine_version: str
+
+
+class CompletionSecs(BaseModel):
+    """Times from each flow's own start to the arrival of its last byte, of the flows that are complete."""
+
+    flows: int
+    unfinished: int
+    min: float | None
+    median: float | None
+    mean: float | None
+    p99: float | None
+    max: float | None
+
+
+class Distribution(BaseModel):
+    """So large a share of the complete flows took at most so many seconds."""
+
+    share: list[float]
+    secs: list[float]
+
+
+class PacketBytes(BaseModel):
+    """Payload of data packets: sent = received + dropped + in flight, at every moment."""
+
+    sent: int
+    received: int
+    dropped: int
+    in_flight: int
+
+
+class Series(BaseModel):
+    """Columns in time: row `i` is at `(i + 1) * step_secs`."""
+
+    step_secs: float
+    goodput_gbps: list[float]
+    drops: list[int] = Field(description="In the step.")
+    timeouts: list[int] = Field(description="In the step.")
+    finished: list[int] = Field(description="Complete flows so far.")
+    queue_bytes: list[int] | None = Field(default=None, description="What waits at the watched link.")
+    window_packets: list[float] | None = Field(default=None, description="Of the watched flow, if there is one.")
+
+
+class LatencySecs(BaseModel):
+    """From each request's start to the arrival of the last byte of its response."""
+
+    requests: int
+    unanswered: int = Field(description="Without a response at that moment, or without a path.")
+    min: float | None
+    median: float | None
+    mean: float | None
+    p99: float | None
+    max: float | None
+    bound: float | None = Field(description="The latency that should not be exceeded, if the workload names one.")
+    within_bound: float | None = Field(description="Share of all requests whose response came within the bound.")
+
+
+class SimulationSoFar(BaseModel, extra="allow"):
+    """What there is of a simulation at a moment of its virtual time."""
+
+    seed: int
+    simulated_secs: float
+    flows: int
+    completion_secs: CompletionSecs
+    completion_distribution: Distribution
+    latency_secs: LatencySecs | None = Field(default=None, description="With workload `requests`.")
+    latency_distribution: Distribution | None = Field(default=None, description="With workload `requests`.")
+    bytes: PacketBytes
+    drops: int = Field(description="Data packets.")
+    ack_drops: int
+    retransmits: int
+    timeouts: int
+    marks: int = Field(description="ECN marks.")
+    packet_hops: int
+    series: Series
+
+
+class PredictedEnds(BaseModel):
+    """When the same flows end on the same routes as the flow engine has it."""
+
+    flows: int
+    median: float | None
+    max: float | None
+    share: list[float]
+    secs: list[float]
+
+
+class WatchedParts(BaseModel):
+    """What the columns in time are of."""
+
+    link: str | None = Field(description="A directed link, `from/to`.")
+    flow: int | None
+
+
+class Simulation(SimulationSoFar, extra="allow"):
+    """What the packet engine answers for one point."""
+
+    goodput_gbps: float
+    predicted: PredictedEnds | None = Field(
+        default=None, description="Of up to 2,000 flows of TCP that start together and without faults."
+    )
+    watched: WatchedParts
+    choices: dict[str, Any] = Field(description="Every setting and assumption of the run.")
+    dropped_flows: int = Field(description="Flows without a path at the start.")
+    failures: FailedCounts
+    routing: str
+    engine_version: str
+
+
+class LevelFlows(BaseModel, extra="allow"):
+    label: str
+    min: float
+    max: float
+    mean: float
+
+
+class PathHops(BaseModel, extra="allow"):
+    mean: float
+    max: float | None
+    unit: str = Field(description="`hops` from server to server, or `links`.")

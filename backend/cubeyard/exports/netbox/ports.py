@@ -1,0 +1,141 @@
+"""The ports of each device as NetBox lists them: their names, and the types that the device has, whatever is plugged in.
+
+A port's type follows from the device's own part: its access ports first, and those of its uplinks where a cable is faster.
+What a device has beyond the structure's ports (a 48-port switch that uses 30) follows with the next numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import NamedTuple
+
+from cubeyard.exports.links import LinkFacts, interface_type
+from cubeyard.exports.tables import PlanTables
+from cubeyard.exports.text import plain
+
+NAME_MAX_CHARACTERS = 64
+MAX_UNUSED_PORTS = 512
+"""Of one device; a book that claims more is not believed."""
+
+
+class Port(NamedTuple):
+    name: str
+    type: str
+
+
+class _Group(NamedTuple):
+    """Devices that have the same ports: of one kind, level and part."""
+
+    kind: int
+    level: int
+    part: int
+
+
+class _Supply(NamedTuple):
+    """What a device's part has: ports of one rate and connector."""
+
+    ports: int
+    gbps: float
+    connector: str
+
+
+class DevicePorts:
+    """Ports by device, computed once for all devices of one kind, level and part."""
+
+    def __init__(self, tables: PlanTables, facts: LinkFacts) -> None:
+        self._tables, self._facts = tables, facts
+        self._known: dict[_Group, list[Port]] = {}
+        self._first: dict[_Group, int] = {}
+        for device in range(len(tables.hosts)):
+            group = self._group(device)
+            best = self._first.get(group)
+            ports = tables.plan.scene["devices"]["port_count"]
+            if best is None or ports[device] > ports[best]:
+                self._first[group] = device
+
+    def _group(self, device: int) -> _Group:
+        tables = self._tables
+        part = tables.device_part[device]
+        return _Group(tables.device_kind[device], tables.device_level[device], -1 if part is None else part)
+
+    def of(self, device: int) -> list[Port]:
+        """Every port of a device in order, those that no cable uses too."""
+        group = self._group(device)
+        if group not in self._known:
+            self._known[group] = self._ports(group)
+        return self._known[group]
+
+    @cached_property
+    def _cabled(self) -> dict[_Group, dict[str, tuple[float, str]]]:
+        """The fastest cable's rate and its connector by port name, over all devices of a group."""
+        plan, facts = self._tables.plan, self._facts
+        out: dict[_Group, dict[str, tuple[float, str]]] = {}
+        groups = [self._group(device) for device in range(len(self._tables.hosts))]
+        parts = plan.cables["part"].tolist()
+        for devices, names in (
+            (plan.cables["a_device"].tolist(), plan.a_port_names),
+            (plan.cables["b_device"].tolist(), plan.b_port_names),
+        ):
+            for device, name, gbps, part in zip(devices, names, facts.gbps, parts, strict=True):
+                ports = out.setdefault(groups[device], {})
+                if gbps > ports.get(name, (0.0, ""))[0]:
+                    ports[name] = (gbps, facts.cable_connector(part))
+        return out
+
+    def _supplies(self, group: _Group) -> list[_Supply]:
+        """What the device's part offers: a switch's access ports and uplinks, a server's network cards."""
+        if group.kind:
+            own = self._facts.part_attributes(group.part)
+            return [
+                _Supply(int(own.get(count) or 0), float(own.get(gbps) or 0), plain(own.get(connector)))
+                for count, gbps, connector in (
+                    ("ports", "port_gbps", "connector"),
+                    ("uplink_ports", "uplink_gbps", "uplink_connector"),
+                )
+                if own.get(count)
+            ]
+        servers = max(sum(kind == 0 for kind in self._tables.device_kind), 1)
+        by_sku = {part["sku"]: part for part in self._tables.parts}
+        out = []
+        for line in self._tables.plan.bom["lines"]:
+            if line["category"] == "nic" and line["sku"] in by_sku:
+                card = by_sku[line["sku"]].get("attributes") or {}
+                cards = round(line["quantity"] / servers)
+                count = cards * int(card.get("ports") or 0)
+                out.append(_Supply(count, float(card.get("port_gbps") or 0), plain(card.get("connector"))))
+        return sorted(out, key=lambda supply: supply.gbps)
+
+    def _ports(self, group: _Group) -> list[Port]:
+        cabled = self._cabled.get(group, {})
+        supplies = self._supplies(group)
+        left = [supply.ports for supply in supplies]
+        ports: list[Port] = []
+        names = [plain(name) for name in self._tables.plan.port_names(self._first[group])]
+        for name in names:
+            gbps, connector = cabled.get(name, (0.0, ""))
+            # The slowest kind of port that carries it and is left; a cable faster than all is the book's finding.
+            fitting = [i for i, supply in enumerate(supplies) if left[i] > 0 and supply.gbps >= gbps]
+            if fitting:
+                left[fitting[0]] -= 1
+                ports.append(_port(name, supplies[fitting[0]]))
+            else:
+                ports.append(_port(name, _Supply(1, gbps, connector)))
+        return ports + self._unused(names, supplies, left)
+
+    @staticmethod
+    def _unused(names: list[str], supplies: list[_Supply], left: list[int]) -> list[Port]:
+        """What the part has beyond the structure's ports, numbered on. Ports called by directions (`x+`) have no next one."""
+        last = re.fullmatch(r"(.*?)(\d+)", names[-1]) if names else None
+        if last is None:
+            return []
+        out: list[Port] = []
+        for supply, count in zip(supplies, left, strict=True):
+            for _ in range(count):
+                if len(out) < MAX_UNUSED_PORTS:
+                    out.append(_port(f"{last[1]}{int(last[2]) + 1 + len(out)}", supply))
+        return out
+
+
+def _port(name: str, supply: _Supply) -> Port:
+    return Port(name[:NAME_MAX_CHARACTERS], interface_type(supply.gbps, supply.connector))

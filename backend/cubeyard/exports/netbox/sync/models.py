@@ -1,0 +1,77 @@
+"""The models that a sync makes, in order: path of the API, how an object is recognised, and which fields the plan owns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any
+
+Json = dict[str, Any]
+Key = Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """One kind of object. Keys and fields are in the API's words, with references as ids."""
+
+    title: str
+    path: str
+    key: Callable[[Json], Key]
+    """What an object is recognised by, from a wanted object or one that `plain` made of an answer."""
+    owned: tuple[str, ...] = ()
+    """Fields that are changed where they differ; none for objects that are shared with others."""
+
+
+def plain(found: Json) -> Json:
+    """An object of an answer in the form in which it is sent: references as ids, choices as their values."""
+    return {name: _plain(value) for name, value in found.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return value.get("id", value.get("value"))
+    return value
+
+
+def same(wanted: object, found: object) -> bool:
+    """Whether a field has the wanted value: NetBox gives decimals as texts or floats, and nothing as null or empty text."""
+    if wanted in (None, "") or found in (None, ""):
+        return wanted in (None, "") and found in (None, "")
+    if isinstance(wanted, int | float) and not isinstance(wanted, bool):
+        try:
+            return abs(float(str(found)) - wanted) < 1e-6
+        except ValueError:
+            return False
+    return wanted == found
+
+
+def _fields(*names: str) -> Callable[[Json], Key]:
+    return lambda one: tuple(one.get(name) for name in names)
+
+
+def cable_ends(one: Json) -> Key:
+    """The interfaces that a cable joins, in either direction."""
+    ends = (*one["a_terminations"], *one["b_terminations"])
+    return frozenset(end["object_id"] for end in ends if end["object_type"] == "dcim.interface")
+
+
+SITES = Model("sites", "/api/dcim/sites/", _fields("slug"))
+LOCATIONS = Model("locations", "/api/dcim/locations/", _fields("site", "slug"))
+MANUFACTURERS = Model("manufacturers", "/api/dcim/manufacturers/", _fields("slug"))
+DEVICE_TYPES = Model("device types", "/api/dcim/device-types/", _fields("manufacturer", "model"))
+INTERFACE_TEMPLATES = Model("interface templates", "/api/dcim/interface-templates/", _fields("device_type", "name"))
+POWER_PORT_TEMPLATES = Model("power port templates", "/api/dcim/power-port-templates/", _fields("device_type", "name"))
+BAY_TEMPLATES = Model("device bay templates", "/api/dcim/device-bay-templates/", _fields("device_type", "name"))
+DEVICE_ROLES = Model("device roles", "/api/dcim/device-roles/", _fields("slug"))
+RACK_TYPES = Model("rack types", "/api/dcim/rack-types/", _fields("manufacturer", "model"))
+RACKS = Model("racks", "/api/dcim/racks/", _fields("location", "name"), ("description",))
+DEVICES = Model(
+    "devices", "/api/dcim/devices/", _fields("name"),
+    ("role", "device_type", "location", "rack", "position", "face", "description"),
+)  # fmt: skip
+DEVICE_BAYS = Model("device bays", "/api/dcim/device-bays/", _fields("device", "name"), ("installed_device",))
+INTERFACES = Model("interfaces", "/api/dcim/interfaces/", _fields("device", "name"), ("type",))
+POWER_PORTS = Model("power ports", "/api/dcim/power-ports/", _fields("device", "name"), ("maximum_draw",))
+CABLES = Model(
+    "cables", "/api/dcim/cables/", cable_ends, ("type", "label", "color", "length", "length_unit", "description")
+)

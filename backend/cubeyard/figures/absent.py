@@ -1,0 +1,30 @@
+"""Published numbers that no figure computes or measures yet, with what they need. An entry leaves with its figure's arrival."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Absent(NamedTuple):
+    """`numbers` of one place in a paper."""
+
+    source: str
+    what: str
+    numbers: int
+    needs: str
+
+
+ABSENT = (
+    Absent("[bcube §8, Table 1]", "one-to-several of DCell", 1, "a construction: its paths are of different lengths"),
+    Absent("[dcell §8, Table 3]", "degree, diameter, bisection and bottleneck of 8 other structures", 32, "families"),
+    Absent("[dcell §7.3]", "CPU of sender, receiver and forwarder", 3, "the CPU of each server, measured"),
+    Absent("[camcube §6, Fig. 6]", "throughput and CPU of a server, base and extended routing", 4, "real packets"),
+    Absent("[serverswitch §6]", "forwarding in software, register read and write", 3, "the authors' switch card"),
+    Absent("[serverswitch §6]", "BCube through two relays: throughput and CPU", 2, "the authors' switch card"),
+    Absent("[serverswitch §6]", "QCN: length of the queue and time of a reply", 2, "the authors' switch card"),
+)
+
+
+def absent_of(paper: str) -> int:
+    """How many numbers of a paper have no row, as far as they are known."""
+    return sum(one.numbers for one in ABSENT if one.source[1:].split()[0] == paper)

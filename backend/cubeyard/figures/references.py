@@ -1,0 +1,72 @@
+"""Results that come with the program, so that no figure is empty before it has been run here.
+
+Of a figure that the engine computes: what this version of it computes with the figure's own seeds, anywhere. Of a measured
+one: what one machine measured, which is named. `bin/figure-references` writes them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from cubeyard.engine import Json
+
+FOLDER = Path(__file__).parent / "references"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A figure's result and what it took."""
+
+    document: Json
+    secs: float
+    """On the machine that made it."""
+    hash: str
+
+    @property
+    def seeds(self) -> list[int]:
+        return self.document["provenance"].get("seeds", [])
+
+    @property
+    def machine(self) -> str | None:
+        """Where it was measured; None for a computed one."""
+        host = self.document["provenance"].get("host")
+        return None if host is None else f"{host['cores']} cores, {host['cpu']}, kernel {host['kernel']}"
+
+    def agrees(self, document: Json) -> bool | None:
+        """Whether a result has the same numbers. None where that says nothing: measured, or with other seeds."""
+        if self.machine is not None or document["provenance"].get("seeds", []) != self.seeds:
+            return None
+        return result_hash(document) == self.hash
+
+
+def result_hash(document: Json) -> str:
+    """Of the numbers and lines of a figure, to the last digit; not of its texts."""
+    rows = [[row["name"], row["ours"]] for row in document["rows"]]
+    lines = [[one["name"], one["x"], one["y"]] for one in document.get("series", [])]
+    return hashlib.sha256(orjson.dumps([rows, lines])).hexdigest()
+
+
+@lru_cache(maxsize=128)
+def reference_of(figure_id: str) -> Reference | None:
+    """None for a figure that has none yet."""
+    path = FOLDER / f"{figure_id}.json"
+    if not path.is_file():
+        return None
+    kept: dict[str, Any] = orjson.loads(path.read_bytes())
+    return Reference(document=kept["result"], secs=kept["secs"], hash=result_hash(kept["result"]))
+
+
+def write_reference(folder: Path, document: Json, secs: float) -> Path:
+    """Keep a result. The same result gives the same bytes but for the time it took."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{document['id']}.json"
+    path.write_bytes(
+        orjson.dumps({"secs": float(f"{secs:.2g}"), "result": document}, option=orjson.OPT_INDENT_2) + b"\n"
+    )
+    return path

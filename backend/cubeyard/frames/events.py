@@ -1,0 +1,179 @@
+"""What servers and the fabric report, as ticks tell it.
+
+The kinds that every protocol shares have a type each. Whatever else a protocol reports is a `protocol` event with typed cells,
+which the page draws without knowing the protocol.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NotRequired, get_args
+
+from pydantic import Field, TypeAdapter
+from typing_extensions import TypedDict
+
+Port = Annotated[int, Field(ge=0, le=65_535)]
+ServerId = Annotated[int, Field(ge=0, le=2**32 - 1)]
+Text = Annotated[str, Field(max_length=300)]
+
+CellKind = Literal[
+    "server", "servers", "flow", "paths", "port", "count", "bits-per-sec", "secs", "flag", "path-id", "text"
+]
+
+
+class FiveTuple(TypedDict):
+    """A flow: its ends by the names of servers, or by address outside the network."""
+
+    src: Text
+    dst: Text
+    proto: int
+    sport: Port
+    dport: Port
+
+
+class _Event(TypedDict):
+    server: Annotated[
+        NotRequired[ServerId | None], Field(description="Id of the server, or of the switch, that reports it.")
+    ]
+    at_secs: Annotated[float, Field(description="On the session's clock; negative before the measurement.")]
+    at_nanos: Annotated[int | None, Field(description="On the machine's monotonic clock; null: with its tick.")]
+
+
+class _OfFlow(_Event):
+    flow: Annotated[NotRequired[int], Field(description="The row of the workload's flow.")]
+    answers: Annotated[
+        NotRequired[int], Field(description="The row of the workload's flow whose return traffic it is.")
+    ]
+    tuple: Annotated[NotRequired[FiveTuple], Field(description="Of return traffic, or of another application's flow.")]
+
+
+class NeighbourDead(_Event):
+    kind: Literal["neighbour-dead"]
+    neighbour: ServerId
+    port: Port
+    cause: Annotated[Text, Field(examples=["silence", "carrier", "report"])]
+
+
+class NeighbourAlive(_Event):
+    kind: Literal["neighbour-alive"]
+    neighbour: ServerId
+    port: Port
+
+
+class PathSwitched(_OfFlow):
+    kind: Literal["path-switched"]
+    path: Annotated[list[ServerId], Field(description="Ids of its servers, both ends included.")]
+    from_path_id: NotRequired[int]
+    reason: Annotated[Text, Field(examples=["failure", "adaptation"])]
+
+
+class PathFailed(_Event):
+    kind: Literal["path-failed"]
+    reporter: ServerId
+    unreachable: list[ServerId]
+
+
+class NoPath(_OfFlow):
+    kind: Literal["no-path"]
+
+
+class FlowDone(_OfFlow):
+    kind: Literal["flow-done"]
+    reason: Annotated[NotRequired[Text | None], Field(description="Null or absent if it carried everything.")]
+
+
+class Carrier(_Event):
+    kind: Literal["carrier"]
+    port: Port
+    up: bool
+
+
+class NodeLost(_Event):
+    kind: Literal["node-lost"]
+
+
+class NodeRefused(_Event):
+    """A report or request of a server's node that was not accepted."""
+
+    kind: Literal["node-refused"]
+    message: str
+
+
+class NodeError(_Event):
+    """A message that a server's node did not accept."""
+
+    kind: Literal["node-error"]
+    message: str
+
+
+class NodeFlooding(_Event):
+    kind: Literal["node-flooding"]
+    messages: int
+
+
+class EventsLost(_Event):
+    """Events that the fabric had no room for."""
+
+    kind: Literal["events-lost"]
+    count: int
+
+
+class EventsLeftOut(_Event):
+    """Events of one server that ticks had no room for, so far."""
+
+    kind: Literal["events-left-out"]
+    count: int
+
+
+class FabricFailure(_Event):
+    kind: Literal["fabric-error"]
+    message: str
+
+
+class FaultInEffect(_Event):
+    """The fabric's own report of what a `fault` frame tells with its targets."""
+
+    kind: Literal["fault-injected", "fault-recovered"]
+    fault: str
+    what: Annotated[NotRequired[str], Field(description="The kind of the fault.")]
+
+
+class Cell(TypedDict):
+    """One value of a protocol's event, with what it is."""
+
+    name: Text
+    title: NotRequired[Text]
+    kind: CellKind
+    value: Any
+
+
+class ProtocolEvent(_Event):
+    """An event of a protocol's own."""
+
+    kind: Literal["protocol"]
+    name: Annotated[Text, Field(description="Its kind, as the protocol calls it.", examples=["link-state-sent"])]
+    cells: Annotated[list[Cell], Field(max_length=32)]
+
+
+SessionEvent = Annotated[
+    NeighbourDead
+    | NeighbourAlive
+    | PathSwitched
+    | PathFailed
+    | NoPath
+    | FlowDone
+    | Carrier
+    | NodeLost
+    | NodeRefused
+    | NodeError
+    | NodeFlooding
+    | EventsLost
+    | EventsLeftOut
+    | FabricFailure
+    | FaultInEffect
+    | ProtocolEvent,
+    Field(discriminator="kind"),
+]
+EVENT: TypeAdapter[Any] = TypeAdapter(SessionEvent)
+KINDS: frozenset[str] = frozenset(EVENT.json_schema()["discriminator"]["mapping"]) - {"protocol"}
+"""The kinds that have a type of their own."""
+CELL_KINDS: frozenset[str] = frozenset(get_args(CellKind))

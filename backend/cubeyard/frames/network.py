@@ -1,0 +1,107 @@
+"""The frame that opens an emulation: what the columns of its ticks are, and what is expected of them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from cubeyard.frames.faults import Predicted, ScheduledFault
+
+Digits = Annotated[list[list[int]], Field(description="Each one's address in its topology, for pictures.")]
+
+
+Picture = Literal["rows", "rings", "planes", "tiers"]
+
+
+class FrameServers(TypedDict):
+    id: list[int]
+    name: list[str]
+    digits: NotRequired[Digits]
+
+
+class FrameSwitches(TypedDict):
+    id: list[int]
+    name: list[str]
+    level: NotRequired[list[int]]
+    digits: NotRequired[Digits]
+
+
+class FrameLinks(TypedDict):
+    """From port `a_port` of device `a` to port `b_port` of device `b`, by id."""
+
+    id: list[int]
+    a: list[int]
+    b: list[int]
+    a_port: list[int]
+    b_port: list[int]
+    level: list[int]
+    rate_bits_per_sec: Annotated[
+        NotRequired[list[float]], Field(description="Each way; absent where all have the network's rate.")
+    ]
+
+
+class FrameFlows(TypedDict):
+    """The connections of the workload: ids of their servers, and the predicted rate with headers."""
+
+    source: list[int]
+    destination: list[int]
+    ideal_bits_per_sec: list[float]
+    path: Annotated[
+        NotRequired[list[list[int]]],
+        Field(
+            description="Ids of the devices of the path that each is predicted to take, where that is known beforehand."
+        ),
+    ]
+
+
+class EmulationEstimate(TypedDict):
+    """What the run was expected to take of this machine."""
+
+    servers: int
+    links: int
+    flows: int
+    memory_bytes: int
+    memory_free_bytes: int
+    cpu: Annotated[float, Field(description="Share of all cores at the ideal rate; above 1 it is out of reach.")]
+    start_secs: float
+
+
+class FrameHosts(TypedDict):
+    name: list[str]
+    of_server: Annotated[list[int], Field(description="The row of each server's host in `name`.")]
+
+
+class NetworkFrame(TypedDict):
+    """Opens an attempt at an emulation."""
+
+    family: str
+    picture: Annotated[
+        NotRequired[Picture],
+        Field(
+            description="How a diagram arranges devices by their digits: servers in a row with level 0 below and other levels above "
+            "(rows), in rings of groups (rings), in planes by the last digit (planes), or in a row under their switches "
+            "(tiers); absent in runs from before it."
+        ),
+    ]
+    spec: dict[str, Any]
+    whole: Annotated[bool, Field(description="False for a slice of a larger plan.")]
+    gateways: Annotated[NotRequired[list[int]], Field(description="Ids of servers.")]
+    mode: Literal["containers", "namespaces"]
+    dataplane: Literal["kernel", "software"]
+    rate_bits_per_sec: Annotated[float, Field(description="Of the slowest link, each way.")]
+    mtu: int
+    seed: int
+    settle_secs: float
+    seconds: float
+    header_efficiency: Annotated[float, Field(description="The share of a link's rate that is payload.")]
+    servers: FrameServers
+    switches: FrameSwitches
+    links: FrameLinks
+    flows: FrameFlows
+    predicted: Annotated[Predicted, Field(description="Before any fault.")]
+    schedule: list[ScheduledFault]
+    estimate: EmulationEstimate
+    unit_bytes: Annotated[NotRequired[int], Field(description="What ticks count bytes in; 1 if absent.")]
+    hosts: Annotated[NotRequired[FrameHosts], Field(description="Where servers are spread over several machines.")]

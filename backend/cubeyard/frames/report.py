@@ -1,0 +1,187 @@
+"""The frame that ends an emulation."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import ConfigDict, Field
+from typing_extensions import TypedDict
+
+from cubeyard.frames.faults import Predicted, PredictedFrame, ScheduledFault
+
+
+class WindowMeans(TypedDict):
+    """Means over a stretch of the measured time."""
+
+    secs: float
+    goodput_bits_per_sec: float
+    least_goodput_bits_per_sec: Annotated[float, Field(description="Of any second.")]
+    abt_bits_per_sec: Annotated[
+        float,
+        Field(
+            description="Flows times the slowest one's mean rate, of flows that were not cut off; of the whole run: the mean of "
+            "its stretches by time."
+        ),
+    ]
+    least_abt_bits_per_sec: Annotated[float, Field(description="Of any second.")]
+    stalled_flows: Annotated[int, Field(description="Flows that carried nothing in all of the time.")]
+    most_stalled_flows: Annotated[NotRequired[int], Field(description="Flows without progress in the worst second.")]
+    cut_off_flows: Annotated[
+        NotRequired[int], Field(description="Flows that lost an end or every path at any time; ABT is of the others.")
+    ]
+    retransmits: int
+    drops: int
+    cpu: float
+
+
+class Verdict(TypedDict):
+    """Whether the hypothesis held. The hypothesis's own fields stand beside these."""
+
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
+
+    outcome: Annotated[
+        Literal["held", "broken", "inconclusive", "none"],
+        Field(description="Inconclusive: it was not met while this machine was busy, which may have been the cause."),
+    ]
+    sentence: str
+    unit: NotRequired[str]
+    worst: NotRequired[float | None]
+    violations: NotRequired[int]
+    broken_at_secs: NotRequired[float | None]
+
+
+class CalibrationResult(TypedDict):
+    source: str
+    destination: str
+    goodput_bits_per_sec: float
+    ideal_bits_per_sec: float
+    achieved_over_ideal: float
+
+
+class OverPathsResult(TypedDict):
+    """The measurement beside max-min fair rates over the paths that flows took, without headers."""
+
+    goodput_bits_per_sec: Annotated[float, Field(description="What these paths allow.")]
+    abt_bits_per_sec: Annotated[float, Field(description="What these paths allow.")]
+    goodput_share: Annotated[float, Field(description="Measured, of what the paths allow.")]
+    abt_share: Annotated[float, Field(description="Measured, of what the paths allow.")]
+    least_flow_share: Annotated[float, Field(description="Of the flow that got least of its own fair rate.")]
+    median_flow_share: float
+
+
+class Fidelity(TypedDict):
+    """Whether the numbers are the network's or this machine's, of the time before the first fault."""
+
+    verdict: Literal["faithful", "host-limited", "unknown"]
+    cause: Annotated[
+        NotRequired[Literal["none", "paths", "tcp", "machine", "unknown"]],
+        Field(description="What the measurement lacks of the prediction is due to."),
+    ]
+    reason: str
+    cpu: Annotated[float | None, Field(description="Share of all cores in use.")]
+    own_cpu: Annotated[
+        NotRequired[float | None], Field(description="Share of all cores that this run used; null if it is not known.")
+    ]
+    achieved_over_ideal: float | None
+    abt_over_predicted: Annotated[
+        NotRequired[float | None], Field(description="Measured ABT by the predicted one without headers.")
+    ]
+    over_paths: Annotated[
+        NotRequired[OverPathsResult | None], Field(description="Null where the paths of flows are not known.")
+    ]
+    header_efficiency: float
+    calibration: CalibrationResult | None
+
+
+class ReportedFault(ScheduledFault):
+    """A fault that was injected, and how the network took it. Times count from the injection, unless named at."""
+
+    injected_at_secs: float
+    recovered_at_secs: Annotated[float | None, Field(description="Null: active to the end.")]
+    at_nanos: int
+    detected_secs: float | None
+    first_move_secs: float | None
+    last_move_secs: float | None
+    moves: Annotated[int, Field(description="Flows that took another path within 30 s.")]
+    recovered_secs: Annotated[float | None, Field(description="Until the goodput was back at 95 % of before.")]
+
+
+class Probing(TypedDict):
+    rounds: int
+    mean_secs: float
+
+
+class LeftOut(TypedDict):
+    server: str
+    count: int
+
+
+class ServerMeans(TypedDict):
+    server: str
+    id: int
+    sent_bits_per_sec: float
+    received_bits_per_sec: float
+    relayed_bits_per_sec: float
+
+
+class LinkMeans(TypedDict):
+    """A link over the whole measurement, from a to b and back."""
+
+    link: str
+    id: int
+    level: int
+    ab_bits_per_sec: float
+    ba_bits_per_sec: float
+    ab_packets: int
+    ba_packets: int
+    ab_drops: int
+    ba_drops: int
+    ab_longest_queue_bytes: int
+    ba_longest_queue_bytes: int
+
+
+class FlowMeans(TypedDict):
+    flow: int
+    source: str
+    destination: str
+    goodput_bits_per_sec: float
+    ideal_bits_per_sec: float
+    as_predicted: Annotated[
+        NotRequired[bool],
+        Field(description="Whether the first path that it took was the predicted one; absent where none was."),
+    ]
+
+
+class Series(TypedDict):
+    """One point a second, each the mean of the second before."""
+
+    at_secs: list[float]
+    goodput_bits_per_sec: list[float]
+    abt_bits_per_sec: list[float]
+
+
+class ReportFrame(TypedDict):
+    """What an emulation measured, and what it is worth. Rates are goodput unless they are predicted or ideal."""
+
+    point: Annotated[NotRequired[int], Field(description="Always 0: an emulation is one point.")]
+    ended: Literal["done", "aborted", "stopped"]
+    verdict: Verdict
+    aggregate_goodput_bits_per_sec: float
+    ideal_bits_per_sec: float
+    header_efficiency: float
+    abt_bits_per_sec: float
+    predicted: Predicted
+    predicted_steps: NotRequired[list[PredictedFrame]]
+    total: WindowMeans
+    windows: dict[Literal["before", "during", "after"], WindowMeans]
+    fidelity: Fidelity
+    faults: list[ReportedFault]
+    path_switches: int
+    probing: Probing
+    events_left_out: list[LeftOut]
+    drops: dict[str, int]
+    per_server: list[ServerMeans]
+    per_link: list[LinkMeans]
+    per_flow: list[FlowMeans]
+    series: Series
+    timings: dict[str, Any]

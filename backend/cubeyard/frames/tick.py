@@ -1,0 +1,95 @@
+"""A tick of an emulation, ten a second, and ten of them as one. The one definition of their columns.
+
+Columns stand in the order of the `network` frame's: position 3 is its third server or link, not an id. Beside each field is how
+ten ticks make a second of it (`Over`).
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated, Literal, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from cubeyard.frames.events import SessionEvent
+
+
+class Over(Enum):
+    """How a field of several ticks becomes one value."""
+
+    LAST = "last"
+    """The last tick's."""
+    SUM = "sum"
+    MEAN = "mean"
+    """By the time that each tick stands for."""
+    LONGEST = "longest"
+    """The largest, row by row."""
+    ALL = "all"
+    """One list after the other."""
+
+
+Bytes = Annotated[list[int], Field(description="In units of the `network` frame's `unit_bytes`."), Over.SUM]
+Packets = Annotated[list[int], Field(description="Absent where a large network has no room."), Over.SUM]
+Rows = list[tuple[int, int]]
+"""[row, value] of rows that have one, as many as there is room for."""
+LinkRows = list[tuple[int, int, int]]
+"""[row of the link, value from a to b, value from b to a]."""
+TickPhase = Literal["settling", "before", "during", "after"]
+
+
+class LinkColumns(TypedDict):
+    """Sent over each link since the tick before."""
+
+    ab: Bytes
+    ba: Bytes
+    ab_packets: NotRequired[Packets]
+    ba_packets: NotRequired[Packets]
+
+
+class ServerColumns(TypedDict):
+    """Of each server, since the tick before."""
+
+    received: Annotated[Bytes, Field(description="Goodput of the flows that end here.")]
+    relayed: Annotated[Bytes, Field(description="Passed on for others.")]
+    cpu: Annotated[list[float], Field(description="Share of one core, of the server's process."), Over.MEAN]
+
+
+class FlowColumns(TypedDict):
+    bytes: Annotated[Bytes, Field(description="Received by each flow's destination.")]
+
+
+class TickFrame(TypedDict):
+    """What happened since the tick before."""
+
+    tick: Annotated[int, Field(description="The fabric's number of it."), Over.LAST]
+    at_secs: Annotated[float, Field(description="On the session's clock; negative while settling."), Over.LAST]
+    phase: Annotated[TickPhase, Over.LAST]
+    links: LinkColumns
+    servers: ServerColumns
+    goodput_bits_per_sec: Annotated[float, Field(description="Mean over the last second."), Over.LAST]
+    abt_bits_per_sec: Annotated[float, Field(description="Mean over the last second."), Over.LAST]
+    cpu: Annotated[float, Field(description="Share of all cores of the machine."), Over.MEAN]
+    flows: Annotated[NotRequired[FlowColumns], Field(description="Absent where there are too many flows.")]
+    retransmits: Annotated[NotRequired[Rows], Field(description="By row of the flow."), Over.SUM]
+    link_drops: Annotated[NotRequired[LinkRows], Field(description="Packets that found a full queue."), Over.SUM]
+    queues: Annotated[NotRequired[LinkRows], Field(description="Bytes that wait at a link's ends."), Over.LONGEST]
+    cut_off_flows: Annotated[
+        NotRequired[int], Field(description="Flows that lost an end or every path; ABT is of the others."), Over.LAST
+    ]
+    drops: Annotated[NotRequired[dict[str, int]], Field(description="Packets servers dropped, by reason."), Over.SUM]
+    events: Annotated[NotRequired[list[SessionEvent]], Over.ALL]
+    routes: Annotated[
+        NotRequired[list[tuple[int, list[int]]]],
+        Field(description="Flows that have a new path: [row, ids of its servers]."),
+        Over.ALL,
+    ]
+    counts: Annotated[
+        NotRequired[dict[str, int]], Field(description="Events that are only counted, by kind."), Over.SUM
+    ]
+
+
+class SecondFrame(TickFrame):
+    """Ten ticks as one."""
+
+    secs: Annotated[float, Field(description="The time that it stands for.")]

@@ -1,0 +1,129 @@
+"""Errors as HTTP responses: RFC 9457 problem JSON for whatever was raised below an endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from cubeyard.kit.errors import MEDIA_TYPE, FieldError, ProblemError, shown
+
+
+def problem_response(
+    scope: Mapping[str, Any],
+    status: int,
+    code: str,
+    detail: str,
+    *,
+    errors: Sequence[FieldError] = (),
+    findings: Sequence[Mapping[str, Any]] = (),
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """The response itself, for endpoints and bare ASGI middleware alike."""
+    try:
+        title = HTTPStatus(status).phrase
+    except ValueError:
+        title = "Error"
+    body = {
+        "type": f"urn:cubeyard:problem:{code}",
+        "title": title,
+        "status": status,
+        "detail": detail,
+        "instance": str(scope.get("path", "")),
+        "request_id": str(scope.get("state", {}).get("request_id", "")),
+        "errors": [error.model_dump(mode="json") for error in errors],
+        "findings": list(findings),
+    }
+    return Response(dumps(body), status_code=status, media_type=MEDIA_TYPE, headers=dict(headers or {}))
+
+
+def dumps(body: object) -> bytes:
+    """JSON for anything, even for text that holds half a surrogate pair: the error path must not fail."""
+    try:
+        return orjson.dumps(body, default=str)
+    except TypeError:
+        import json
+
+        return json.dumps(body, default=str).encode("ascii")
+
+
+_LIMITS = {
+    "ge": "at least {}",
+    "gt": "more than {}",
+    "le": "at most {}",
+    "lt": "less than {}",
+    "min_length": "at least {} long",
+    "max_length": "at most {} long",
+    "pattern": "of the form {}",
+    "expected": "one of {}",
+    "expected_schemes": "one of {}",
+}
+
+_HINTS = {
+    "missing": "Add the field.",
+    "extra_forbidden": "Remove the field, or check its spelling.",
+    "json_invalid": "Send one JSON document.",
+    "json_type": "Send JSON text.",
+}
+
+
+def _of_validation(error: Mapping[str, Any]) -> FieldError:
+    context = error.get("ctx") or {}
+    limits = [_LIMITS[key].format(context[key]) for key in _LIMITS if key in context]
+    kind = str(error.get("type", ""))
+    return FieldError(
+        field=".".join(str(part) for part in error.get("loc", ())) or "body",
+        value=shown(error.get("input")) if kind != "missing" else None,
+        limit=", ".join(limits) or None,
+        message=str(error.get("msg", "invalid")),
+        hint=_HINTS.get(kind) or (f"Give a value that is {limits[0]}." if limits else None),
+    )
+
+
+async def _on_problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ProblemError)
+    return problem_response(
+        request.scope,
+        error.status,
+        error.code,
+        error.detail,
+        errors=error.errors,
+        findings=error.findings,
+        headers=error.headers,
+    )
+
+
+async def _on_validation(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    errors = [_of_validation(one) for one in error.errors()]
+    malformed = any(one.get("type") == "json_invalid" for one in error.errors())
+    status, code = (400, "malformed") if malformed else (422, "invalid")
+    first = errors[0] if errors else None
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    detail = f"{first.field}: {first.message}{more}" if first else "The request is not valid."
+    return problem_response(request.scope, status, code, detail, errors=errors)
+
+
+async def _on_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    code = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}.get(error.status_code, "http")
+    detail = str(error.detail)
+    if error.status_code == 404:
+        detail = f"There is nothing at {request.url.path}."
+    elif error.status_code == 405:
+        detail = f"{request.method} is not possible at {request.url.path}."
+    elif error.status_code == 400 and "body" in detail.lower():
+        code = "malformed"
+    return problem_response(request.scope, error.status_code, code, detail, headers=dict(error.headers or {}))
+
+
+def install(app: FastAPI) -> None:
+    app.add_exception_handler(ProblemError, _on_problem)
+    app.add_exception_handler(RequestValidationError, _on_validation)
+    app.add_exception_handler(HTTPException, _on_http)

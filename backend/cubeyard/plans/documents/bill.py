@@ -1,0 +1,52 @@
+"""What to buy."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from cubeyard.plans.documents.base import Document
+from cubeyard.plans.documents.summary import BookName, Cost, Weight
+
+
+class BomLine(Document):
+    line: int
+    category: str
+    sku: str = Field(description="Empty where no part of the book fits.")
+    name: str
+    manufacturer: str
+    part_number: str = Field(description="The manufacturer's; empty where the book does not say.")
+    supplier: str
+    lead_time_days: int | None
+    length_metres: float | None = Field(description="Of one piece: a cable, a box of cable, a tray.")
+    colour: str | None
+    quantity: float
+    spares: float
+    unit: str = Field(description="What is ordered: `each`, `box`, `sheet`, `pack`, `m` or `h`.")
+    pieces_per_unit: int | None = Field(description="Labels on a sheet, ties in a pack.")
+    unit_price_usd: float | None
+    total_usd: float | None = Field(description="Quantity and spares together; null without a price.")
+    weight_kg: float | None
+    source: str
+    basis: str
+    price_field: str = Field(description="The part's field that the price is from.")
+    price_factor: float = Field(description="What that field is multiplied by, like the metres in a box.")
+
+
+class CutPiece(Document):
+    sku: str
+    colour: str
+    length_metres: float
+    pieces: int
+
+
+class Bom(Document):
+    book: BookName
+    currency: str
+    lines: list[BomLine]
+    cut_list: list[CutPiece] = Field(description="For bulk cable: what to cut.")
+    waste_metres: float
+    boxes: int
+    cable_order_metres: float = Field(description="Metres of cable in the order, spares and whole boxes included.")
+    labour_minutes: float
+    weight_kg: Weight
+    cost_usd: Cost

@@ -1,0 +1,68 @@
+"""`/api/v1/plans/{id}/revisions/{revision}/work`: what is cabled, shared by everybody who works on it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+
+from cubeyard.catalog.endpoints import EngineOf
+from cubeyard.kit.auth.guard import configured_token
+from cubeyard.kit.auth.service import AuthService
+from cubeyard.kit.db import UnitOfWork
+from cubeyard.kit.errors import responses
+from cubeyard.kit.ids import Id
+from cubeyard.kit.text import PlainText
+from cubeyard.plans.work import schemas
+from cubeyard.plans.work.service import WorkService
+
+router = APIRouter(prefix="/plans/{id}/revisions/{revision}/work", tags=["plans"])
+
+
+def get_service(session: UnitOfWork, engine: EngineOf) -> WorkService:
+    return WorkService(session, engine)
+
+
+def _who(session: UnitOfWork, request: Request) -> str | None:
+    """The name of the token that the request came with."""
+    identity = getattr(request.state, "identity", None)
+    if identity is None:
+        return None
+    return AuthService(session, configured_token(request.app.state.settings)).name_of(identity)
+
+
+Service = Annotated[WorkService, Depends(get_service)]
+Who = Annotated[str | None, Depends(_who)]
+RevisionPath = Annotated[int, Path(ge=1, le=2_147_483_647)]
+
+
+@router.get(
+    "", operation_id="read_work", summary="How far the cabling is, in all and by rack", responses=responses(404)
+)
+def read_work(service: Service, id: Id, revision: RevisionPath) -> schemas.WorkProgress:
+    return service.progress(id, revision)
+
+
+@router.get(
+    "/marks", operation_id="list_marks", summary="Cables that are done or have a problem", responses=responses(404)
+)
+def list_marks(
+    service: Service,
+    id: Id,
+    revision: RevisionPath,
+    rack: Annotated[
+        PlainText | None, Query(min_length=1, max_length=120, description="Only cables with an end in this rack.")
+    ] = None,
+    state: Annotated[schemas.MarkState | None, Query(description="Only these.")] = None,
+    after: Annotated[int, Query(ge=-1, le=2_147_483_647, description="Only cables above this number.")] = -1,
+    limit: Annotated[int, Query(ge=1, le=schemas.MAX_MARKS)] = schemas.MAX_MARKS,
+) -> schemas.MarkPage:
+    return service.marks(id, revision, rack=rack, state=state, after=after, limit=limit)
+
+
+@router.put("/marks", operation_id="write_marks", summary="Mark cables, or open them again", responses=responses(404))
+def write_marks(
+    service: Service, who: Who, id: Id, revision: RevisionPath, request: schemas.MarkChanges
+) -> schemas.MarkPage:
+    """The marks that these cables have afterwards. All of them are written or none; the same request may be sent again."""
+    return service.write(id, revision, request.marks, who)

@@ -1,0 +1,68 @@
+"""What the endpoints of the cabling work take and give."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from cubeyard.kit.text import PlainText
+
+MAX_MARKS = 1000
+"""How many marks one request may write, and one page of them holds."""
+
+CableIndex = Annotated[
+    int, Field(ge=0, le=2_147_483_647, description="The cable's number: 12 is the cable C00012.", examples=[12])
+]
+MarkState = Literal["done", "exception"]
+
+
+class MarkChange(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    cable: CableIndex
+    state: Literal["open", "done", "exception"] = Field(description="`open` removes the cable's mark.")
+    note: Annotated[PlainText, Field(max_length=500, description="Needed for an exception: what is wrong.")] = ""
+
+    @model_validator(mode="after")
+    def _explained(self) -> Self:
+        if self.state == "exception" and not self.note.strip():
+            raise ValueError("an exception needs a note that says what is wrong")
+        return self
+
+
+class MarkChanges(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    marks: Annotated[
+        list[MarkChange],
+        Field(min_length=1, max_length=MAX_MARKS, description="Of two changes of one cable, the later one counts."),
+    ]
+
+
+class Mark(BaseModel):
+    cable: int
+    state: MarkState
+    note: str
+    by: str | None = Field(description="The name of the token that it was written with; null without one.")
+    at: datetime = Field(description="When the server got it.")
+
+
+class MarkPage(BaseModel):
+    items: list[Mark] = Field(description="In the order of their cables.")
+    next: int | None = Field(description="The `after` of the next page; null on the last one.")
+
+
+class RackProgress(BaseModel):
+    rack: str
+    cables: int = Field(description="Cables with an end in this rack. One between two racks counts in both.")
+    done: int
+    exceptions: int
+
+
+class WorkProgress(BaseModel):
+    cables: int = Field(description="Cables of the whole plan, each counted once.")
+    done: int
+    exceptions: int
+    racks: list[RackProgress]

@@ -1,0 +1,55 @@
+"""Ending and cleaning up: every signal that ends a program, and `cubeyard clean` for what none of them could end."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from cubeyard.cli.clean import clean
+from cubeyard.cli.place import stoppable
+from cubeyard.emulation.fabric.place import Place
+from cubeyard.kit.signals import ending
+from cubeyard.settings import Settings
+from tests.emulation.scripted import scripted
+
+
+@pytest.mark.parametrize("one", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"])
+def test_each_signal_that_ends_a_program_ends_its_session(one: str) -> None:
+    before = signal.getsignal(signal.Signals[one])
+    with stoppable() as told:
+        assert not told()
+        os.kill(os.getpid(), signal.Signals[one])
+        assert told()
+    assert signal.getsignal(signal.Signals[one]) is before
+
+
+def test_a_closed_terminal_that_is_ignored_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert signal.SIGHUP not in ending()
+        with stoppable() as told:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert not told(), "as under nohup"
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_clean_removes_dead_runs_and_leaves_living_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CUBEYARD_HOME", str(tmp_path))
+    monkeypatch.setenv("CUBEYARD_FABRIC_DIR", str(tmp_path / "place"))
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    place = Place.of(Settings())
+    with scripted(place.socket) as fabric:
+        fabric.runs = [{"run": "dead", "owner": place.name}, {"run": "alive", "owner": place.name}]
+        with place.held("alive"):
+            clean()
+            assert [params["run"] for method, params in fabric.calls if method == "destroy"] == ["dead"]
+            assert "Removed run dead" in capsys.readouterr().err
+        fabric.runs = []
+        clean()
+        assert "Nothing was left" in capsys.readouterr().err

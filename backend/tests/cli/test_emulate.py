@@ -1,0 +1,69 @@
+"""The options of `cubeyard emulate`: rates, faults and hypotheses as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import typer
+
+from cubeyard.cli.emulate import _hypothesis, _rate
+from cubeyard.cli.faults import read_fault
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"), [("100M", 1e8), ("1G", 1e9), ("250k", 250e3), ("5000", 5000.0), ("2.5 Gbit/s", 2.5e9)]
+)
+def test_a_rate_is_read_from_text(text: str, rate: float) -> None:
+    assert _rate(text) == pytest.approx(rate)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (
+            "cable-pulled=00/<0,0>@10-20",
+            {"kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}, "at_secs": 10.0, "until_secs": 20.0},
+        ),
+        (
+            "switch-off=10% of level-1 switches@5",
+            {
+                "kind": "switch-off",
+                "target": {"selector": "10% of level-1 switches"},
+                "at_secs": 5.0,
+                "until_secs": None,
+            },
+        ),
+        (
+            "server-killed=03",
+            {"kind": "server-killed", "target": {"names": ["03"]}, "at_secs": 0.0, "until_secs": None},
+        ),
+        ('{"target": {"names": ["03"]}}', {"target": {"names": ["03"]}}),
+    ],
+)
+def test_a_fault_is_read_from_text(text: str, fault: dict[str, Any]) -> None:
+    assert read_fault(text) == fault
+
+
+def test_a_hypothesis_is_read_from_text() -> None:
+    assert _hypothesis("goodput-share>=0.6 for 2s") == {
+        "metric": "goodput-share",
+        "bound": 0.6,
+        "for_secs": 2.0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("parse", "text"),
+    [
+        (_rate, "fast"),
+        (_rate, "-5M"),
+        (_rate, "0"),
+        (read_fault, "03"),
+        (_hypothesis, "x"),
+        (_hypothesis, "abt>=1.2.3"),
+    ],
+)
+def test_text_that_cannot_be_read_exits_with_2(parse: Any, text: str) -> None:
+    with pytest.raises(typer.Exit):
+        parse(text)

@@ -1,0 +1,163 @@
+"""`cubeyard simulate`: what scripts rely on, without a database."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cubeyard.cli.workload import flows_of, read_workload
+from tests.processes import PROGRAM, environment
+
+SMALL = {"family": "bcube", "n": 4, "k": 1}
+
+
+def cubeyard(home: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [*PROGRAM, "simulate", *arguments],
+        capture_output=True,
+        env=environment(home, DATABASE_URL="postgresql://nobody@127.0.0.1:9/nothing"),
+        timeout=300,
+        check=False,
+    )
+
+
+def simulated(home: Path, *arguments: str, spec: dict[str, Any] = SMALL) -> dict[str, Any]:
+    done = cubeyard(home, "--spec", json.dumps(spec), *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_document_adds_up_and_names_its_choices(tmp_path: Path) -> None:
+    document = simulated(
+        tmp_path, "--workload", '{"kind":"permutation","bytes":300000}', "--link-gbps", "1", "--seed", "3"
+    )
+    assert document["flows"] == 16
+    times = document["completion_secs"]
+    assert 300_000 * 8e-9 < times["median"] <= times["p99"] <= times["max"]
+    sizes = document["bytes"]
+    assert sizes["sent"] == sizes["received"] + sizes["dropped"] + sizes["in_flight"]
+    assert sizes["received"] >= 16 * 300_000
+    assert {"drops", "timeouts", "packet_hops"} <= set(document)
+    assert "packet_hops_per_cpu_sec" not in document
+    choices = document["choices"]
+    assert (choices["mtu_bytes"], choices["recovery"], choices["initial_window"]) == (1500, "new-reno", 10)
+    assert choices["queue_bytes"] > 0
+    assert choices["assumptions"]
+
+
+def test_the_same_seed_gives_the_same_bytes_and_timing_is_apart(tmp_path: Path) -> None:
+    arguments = ("--spec", json.dumps(SMALL), "--bytes", "100000", "--link-gbps", "1", "--json")
+    first, second = cubeyard(tmp_path, *arguments), cubeyard(tmp_path, *arguments)
+    assert first.returncode == 0
+    assert first.stdout == second.stdout
+    assert cubeyard(tmp_path, *arguments, "--seed", "8").stdout != first.stdout
+    timed = json.loads(cubeyard(tmp_path, *arguments, "--timing").stdout)
+    assert timed.pop("packet_hops_per_cpu_sec") > 0
+    assert timed == json.loads(first.stdout)
+
+
+def test_a_short_timeout_saves_an_incast(tmp_path: Path) -> None:
+    arguments = ("--workload", '{"kind":"incast","bytes":32768}', "--link-gbps", "1", "--set", "queue_bytes=32000")
+    spec = {"family": "fat_tree", "ports": 8}
+    long = simulated(tmp_path, *arguments, spec=spec)
+    short = simulated(tmp_path, *arguments, "--set", "rto_min_secs=0.001", spec=spec)
+    assert long["timeouts"] > 0
+    assert long["completion_secs"]["max"] > 0.2 > short["completion_secs"]["max"]
+
+
+def test_sack_and_cubic_are_printed_with_what_they_leave_out(tmp_path: Path) -> None:
+    arguments = ("--workload", '{"kind":"incast","bytes":1000000}', "--link-gbps", "1", "--set", "queue_bytes=32000")
+    settings = ("--set", "recovery=sack", "--set", "congestion=cubic")
+    plain, told = simulated(tmp_path, *arguments), simulated(tmp_path, *arguments, *settings)
+    assert (told["choices"]["recovery"], told["choices"]["congestion"]) == ("sack", "cubic")
+    for rfc in ("RFC 6675", "RFC 9438"):
+        assert any(rfc in one for one in told["choices"]["assumptions"])
+        assert not any(rfc in one for one in plain["choices"]["assumptions"])
+    # What is known to have arrived is not sent again.
+    assert told["retransmits"] == told["drops"]
+    assert plain["retransmits"] > plain["drops"]
+    sizes = told["bytes"]
+    assert sizes["sent"] == sizes["received"] + sizes["dropped"] + sizes["in_flight"]
+    done = cubeyard(tmp_path, "--spec", json.dumps(SMALL), *settings, "--set", "coupling=lia")
+    assert done.returncode == 2
+    assert "coupling lia" in " ".join(done.stderr.decode().split())
+
+
+def test_requests_are_answered_within_a_bound_that_is_told(tmp_path: Path) -> None:
+    workload = {"kind": "requests", "count": 50, "rate_per_sec": 1000, "latency_bound_secs": 0.001}
+    told = simulated(tmp_path, "--workload", json.dumps(workload), "--link-gbps", "1")["latency_secs"]
+    assert (told["requests"], told["unanswered"]) == (15 * 50, 0)
+    assert 0 < told["min"] <= told["median"] <= told["p99"] <= told["max"]
+    assert 0 < told["within_bound"] <= 1
+    arguments = ("--spec", json.dumps(SMALL), "--workload", json.dumps(workload), "--link-gbps", "1")
+    printed = " ".join(cubeyard(tmp_path, *arguments).stdout.decode().split())
+    assert "Latency, median" in printed
+    assert "within 0.001 s" in printed
+    refused = cubeyard(tmp_path, *arguments, "--bytes", "5")
+    assert refused.returncode == 2
+    assert b"response_bytes" in refused.stderr
+
+
+def test_flows_from_a_file_start_and_end_on_their_own(tmp_path: Path) -> None:
+    flows, times = tmp_path / "flows.csv", tmp_path / "times.csv"
+    flows.write_text("source,destination,bytes,start_secs\n00,01,1000000,0.25\n02,03,5000,0\n")
+    document = simulated(tmp_path, "--workload", str(flows), "--link-gbps", "1", "--flows-csv", str(times))
+    assert document["workload"] == {"kind": "listed", "flows": 2}
+    assert "flow_times" not in document
+    with times.open() as lines:
+        rows = list(csv.DictReader(lines))
+    assert [(row["source"], row["destination"], row["bytes"]) for row in rows] == [
+        ("00", "01", "1000000"),
+        ("02", "03", "5000"),
+    ]
+    assert float(rows[0]["start_secs"]) >= 0.25
+    assert float(rows[0]["completion_secs"]) > 0.008
+    assert float(rows[1]["completion_secs"]) == document["completion_secs"]["min"]
+
+
+def test_what_is_too_much_or_zero_is_refused_with_its_limit(tmp_path: Path) -> None:
+    for arguments, words in [
+        (("--bytes", "1000000000000"), ("workload.bytes", "Estimate", "limit is")),
+        (("--workload", '{"kind":"random-pairs","count":10000000}'), ("10000000 flows", "Estimate")),
+        (("--link-gbps", "0"), ("link_gbps", "above 0")),
+        (("--set", "hop_delay_secs=0"), ("packet.hop_delay_secs", "is 0", "Give")),
+        (("--set", "colour=red"), ("packet", "colour")),
+        (("--fault", "server-frozen=1 server@1"), ("server-frozen", "Choose one of")),
+    ]:
+        done = cubeyard(tmp_path, "--spec", json.dumps(SMALL), *arguments)
+        assert done.returncode == 2, (arguments, done.stderr)
+        told = " ".join(done.stderr.decode().split())
+        assert all(word in told for word in words), told
+        assert "Traceback" not in told
+
+
+names = st.text("0123456789<>,-", min_size=1, max_size=8).filter(lambda name: name.strip() and name != "source")
+
+
+@given(
+    st.lists(
+        st.tuples(names, names, st.integers(1, 10**12), st.floats(0, 1e6, allow_nan=False)), min_size=1, max_size=20
+    )
+)
+def test_flows_of_csv_come_back(flows: list[tuple[str, str, int, float]]) -> None:
+    lines = ["source,destination,bytes,start_secs"]
+    lines += [f'"{source}","{destination}",{size},{start!r}' for source, destination, size, start in flows]
+    expected = [(source.strip(), destination.strip(), size, start) for source, destination, size, start in flows]
+    assert flows_of("\n".join(lines)) == {"kind": "listed", "flows": expected}
+
+
+@pytest.mark.parametrize("line", ["00,01,0,0", "00,01,1.5,0", "00,01,many,0", "00,01", "00,01,1,2,3"])
+def test_a_line_that_is_no_flow_is_named(line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "flows.csv"
+    file.write_text(f"source,destination,bytes,start_secs\n00,02,1,0\n{line}\n")
+    with pytest.raises(typer.Exit):
+        read_workload(str(file))
+    assert "line 3" in " ".join(capsys.readouterr().err.split())

@@ -1,0 +1,62 @@
+"""What a command loads: planning and predicting start without the web server, the database, the emulator and NumPy.
+
+The set of modules is what is tested, not the time: start-up is nearly all imports, and a set is the same on a busy machine.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {
+    "alembic",
+    "docker",
+    "fastapi",
+    "numpy",
+    "procrastinate",
+    "psycopg",
+    "sqlalchemy",
+    "starlette",
+    "structlog",
+    "uvicorn",
+}
+SMALL = '{"family":"bcube","n":2,"k":1}'
+PROBE = """
+import json, sys
+sys.argv = ["cubeyard", *json.loads(sys.argv[1])]
+from cubeyard.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})), file=sys.stderr)
+"""
+
+
+def loaded(*arguments: str) -> set[str]:
+    """Packages that are loaded once the command has ended."""
+    command = [sys.executable, "-c", PROBE, json.dumps(arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--version",),
+        ("topology", "--spec", SMALL),
+        ("topology", "--spec", SMALL, "--edges"),
+        ("plan", "--spec", SMALL),
+        ("predict", "--spec", SMALL),
+    ],
+    ids=lambda arguments: " ".join(arguments[::2]),
+)
+def test_a_command_loads_what_it_needs_and_no_more(arguments: tuple[str, ...]) -> None:
+    assert loaded(*arguments) & HEAVY == set()
+
+
+def test_the_probe_sees_what_is_loaded() -> None:
+    assert loaded("openapi") >= {"fastapi", "sqlalchemy"}

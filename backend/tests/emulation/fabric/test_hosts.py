@@ -1,0 +1,335 @@
+"""A run over several hosts, without packets: how servers are divided, frames merged, clocks compared, and who is named when."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from cubeyard.emulation.deploy.probe import probe
+from cubeyard.emulation.deploy.reaper import reap
+from cubeyard.emulation.fabric.client import FabricError, FabricGoneError
+from cubeyard.emulation.fabric.fabrics import Fabrics
+from cubeyard.emulation.fabric.hosts import VNIS_A_RUN, Host, Hosts, Spread, divided, first_vni
+from cubeyard.emulation.fabric.merging import merged
+from cubeyard.emulation.fabric.place import Place
+from cubeyard.emulation.live.inspection import inspect
+from cubeyard.emulation.session.session import Session
+from cubeyard.emulation.setup.estimate import refuse_oversize
+from cubeyard.engine import Engine
+from cubeyard.kit.errors import ProblemError
+from cubeyard.settings import EmulationHost, Settings
+from tests.emulation.scripted import scripted
+from tests.emulation.session.test_session import RUN, Kept, question
+
+Json = dict[str, Any]
+
+
+@given(st.integers(0, 2000), st.lists(st.floats(0.01, 100), min_size=1, max_size=8))
+def test_every_server_is_on_one_host_in_proportion_and_in_order(servers: int, shares: list[float]) -> None:
+    parts = divided(servers, shares)
+    assert len(parts) == len(shares)
+    assert [one for part in parts for one in part] == list(range(servers))
+    for part, share in zip(parts, shares, strict=True):
+        assert abs(len(part) - servers * share / sum(shares)) <= 1
+    assert parts == divided(servers, shares)
+
+
+@pytest.mark.parametrize(
+    ("servers", "shares", "lengths"),
+    [(16, [1], [16]), (16, [1, 1], [8, 8]), (16, [1, 1, 2], [4, 4, 8]), (1, [1, 1], [0, 1]), (64, [3, 1], [48, 16])],
+)
+def test_parts_are_as_long_as_their_shares(servers: int, shares: list[float], lengths: list[int]) -> None:
+    assert [len(part) for part in divided(servers, shares)] == lengths
+
+
+@given(st.text("0123456789abcdefghijklmnopqrstuvwxyz", min_size=14, max_size=14))
+def test_a_run_has_a_block_of_vxlan_numbers_that_exist(run_id: str) -> None:
+    first = first_vni(run_id)
+    assert first % VNIS_A_RUN == 0
+    assert 0 < first <= 2**24 - VNIS_A_RUN
+
+
+def frame(tick: int, *, links: list[int], flows: list[int], **other: Any) -> Json:
+    return {
+        "tick": tick,
+        "at_secs": tick / 10,
+        "links": {
+            "tx": links,
+            "rx": links,
+            "packets": [*links, *links],
+            "drops": [*links, *links],
+            "queue": [*links, *links],
+        },
+        "servers": {"relayed": links, "own": links, "cpu": [one / 10 for one in links]},
+        "flows": {"bytes": flows, "retransmits": flows, "path": flows},
+        "drops": {},
+        "host": {"cpu": 0.25},
+        "events": [],
+        **other,
+    }
+
+
+COUNTS = st.lists(st.integers(0, 10**9), min_size=3, max_size=3)
+
+
+@given(st.lists(st.lists(COUNTS, min_size=1, max_size=4), min_size=2, max_size=4), st.randoms(use_true_random=False))
+def test_merged_counts_are_all_counts_and_levels_the_latest(by_host: list[list[list[int]]], draws: Random) -> None:
+    cpus = [draws.random() for _ in by_host]
+    frames = [
+        [
+            frame(i, links=counts, flows=counts, host={"cpu": cpu if i == len(host) else 1.0})
+            for i, counts in enumerate(host, 1)
+        ]
+        for host, cpu in zip(by_host, cpus, strict=True)
+    ]
+    tick = merged(frames, [0] * len(frames))
+    assert tick["tick"] == max(len(host) for host in by_host)
+    assert tick["host"] == {"cpu": max(cpus)}, "of the busiest, now"
+    every = [counts for host in by_host for counts in host]
+    latest = [host[-1] for host in by_host]
+    summed, levels = ([sum(column) for column in zip(*rows, strict=True)] for rows in (every, latest))
+    assert tick["links"]["tx"] == tick["flows"]["bytes"] == tick["servers"]["own"] == summed
+    assert tick["links"]["packets"] == tick["links"]["drops"]
+    assert tick["links"]["queue"] == [*levels, *levels]
+    assert tick["at_secs"] == max(len(host) for host in by_host) / 10
+    assert set(tick) == set(frames[0][0])
+
+
+def test_a_single_fabrics_frames_are_left_as_they_are() -> None:
+    only = frame(3, links=[1], flows=[2])
+    assert merged([[only]], [0]) is only
+    two = merged([[only, only]], [0])
+    assert (two["links"]["tx"], two["flows"]["path"]) == ([2], [2])
+    far = {
+        **only,
+        "events": [{"kind": "carrier", "at_nanos": 7}, {"kind": "carrier"}, {"kind": "carrier", "at_nanos": 0}],
+    }
+    assert [one.get("at_nanos") for one in merged([[far]], [5])["events"]] == [2, None, 0], (
+        "unless their clock is another"
+    )
+
+
+def test_events_are_on_our_clock_and_told_once() -> None:
+    first = [{"kind": "carrier", "at_nanos": 5_000}, {"kind": "fault-injected", "at_nanos": 4_000}]
+    second = [{"kind": "carrier", "at_nanos": 1_005_100}, {"kind": "fault-injected", "at_nanos": 1_004_000}]
+    second.append({"kind": "fault-recovered", "at_nanos": 1_004_500})
+    frames = [[frame(1, links=[], flows=[], events=events)] for events in (first, second)]
+    told = merged(frames, [0, 1_000_000])["events"]
+    assert [(one["kind"], one["at_nanos"]) for one in told] == [
+        ("carrier", 5_000), ("fault-injected", 4_000), ("carrier", 5_100),
+    ]  # fmt: skip
+    drops = [[frame(1, links=[], flows=[], drops={"no-path": 2})], [frame(1, links=[], flows=[], drops={"no-path": 3})]]
+    assert merged(drops, [0, 0])["drops"] == Counter({"no-path": 5})
+
+
+def settings(tmp_path: Path, *names: str) -> Settings:
+    hosts = tuple(
+        EmulationHost.model_validate({"name": name, "fabric": tmp_path / f"{name}.sock", "underlay": f"10.77.0.{i}"})
+        for i, name in enumerate(names, 1)
+    )
+    return Settings(hosts=hosts, home=tmp_path)
+
+
+def run(tmp_path: Path, engine: Engine, sink: Kept) -> Json:
+    return Session(settings(tmp_path, "a", "b"), Place(tmp_path / "place"), RUN, question(engine), sink).run()
+
+
+def test_each_host_is_told_its_part_and_ticks_are_the_sum(engine: Engine, tmp_path: Path) -> None:
+    sink = Kept()
+    with scripted(tmp_path / "a.sock") as first, scripted(tmp_path / "b.sock") as second:
+        for fabric in (first, second):
+            fabric.rate = lambda _now, _faults: 0.5
+        report = run(tmp_path, engine, sink)
+    hosts = [fabric.network["hosts"] for fabric in (first, second)]
+    assert [one["here"] for one in hosts] == [0, 1]
+    assert hosts[0]["underlays"] == hosts[1]["underlays"] == ["10.77.0.1", "10.77.0.2"]
+    assert hosts[0]["first_vni"] == hosts[1]["first_vni"] == first_vni(RUN)
+    assert [one["host"] for one in first.network["servers"]] == [0] * 8 + [1] * 8
+    assert first.network["servers"] == second.network["servers"]
+    (network,) = sink.of("network")
+    assert network["hosts"] == {"name": ["a", "b"], "of_server": [0] * 8 + [1] * 8}
+    each = first.frame(1)["flows"]["bytes"][0]
+    for tick in sink.of("tick"):
+        (carried,) = set(tick["flows"]["bytes"])
+        assert carried >= 2 * each, "a tick is out when both have told"
+        assert carried % each == 0
+    assert report["ended"] == "done"
+    for fabric in (first, second):
+        assert [name for name, _ in fabric.calls if name in ("wire", "start", "destroy")] == [
+            "destroy", "wire", "start", "start", "destroy",
+        ]  # fmt: skip
+
+
+def test_a_host_that_goes_away_ends_the_run_by_its_name(engine: Engine, tmp_path: Path) -> None:
+    with scripted(tmp_path / "a.sock") as first, scripted(tmp_path / "b.sock") as second:
+        second.dies_at_secs = 0.5
+        with pytest.raises(FabricGoneError, match="Host b: cubeyard-fabric went away"):
+            run(tmp_path, engine, Kept())
+        assert [fabric.calls[-1][0] for fabric in (first, second)] == ["destroy", "destroy"]
+
+
+def test_a_host_that_falls_silent_is_named(tmp_path: Path) -> None:
+    hosts = Hosts.of(settings(tmp_path, "a", "b"), Place(tmp_path)).every
+    beats: list[float] = []
+    with scripted(tmp_path / "a.sock") as first, scripted(tmp_path / "b.sock") as second:
+        for fabric in (first, second):
+            fabric.network = {"links": [], "servers": []}
+        second.silent_from = 5
+        fabrics = Fabrics(hosts)
+        with fabrics.stream(RUN) as stream, pytest.raises(FabricGoneError, match=r"Host b: .* sent nothing for 0.6 s"):
+            for _ in stream.frames(0.6, lambda: beats.append(time.monotonic())):
+                pass
+        fabrics.close()
+    assert max(later - before for before, later in pairwise(beats)) < 0.6, "it can be stopped meanwhile"
+
+
+def test_another_hosts_clock_is_measured(tmp_path: Path) -> None:
+    hosts = [Host("", tmp_path / "a.sock"), Host("b", tmp_path / "b.sock")]
+    with scripted(tmp_path / "a.sock"), scripted(tmp_path / "b.sock") as ahead:
+        ahead.ahead_nanos = 3_600_000_000_000
+        fabrics = Fabrics(hosts)
+        near, far = fabrics.offsets_nanos()
+        fabrics.close()
+    assert near == 0, "our own clock is the same"
+    assert far == pytest.approx(ahead.ahead_nanos, abs=20_000_000)
+
+
+def test_only_our_own_runs_are_reaped_on_hosts_that_others_use(tmp_path: Path) -> None:
+    place = Place(tmp_path / "place")
+    place.make()
+    ours = settings(tmp_path, "a")
+    owner = Hosts.of(ours, place).owner
+    with scripted(tmp_path / "a.sock") as fabric:
+        fabric.runs = [{"run": "ours0000", "owner": owner}, {"run": "theirs00", "owner": "another-machine"}]
+        assert reap(ours, place) == ["ours0000"]
+        assert [params["run"] for name, params in fabric.calls if name == "destroy"] == ["ours0000"]
+
+
+def test_hosts_without_a_server_are_left_out(engine: Engine, tmp_path: Path) -> None:
+    network = question(engine).network
+    many = [Host(f"h{i}", tmp_path, share=share) for i, share in enumerate((1.0, 0.001, 1.0))]
+    spread = Spread.of(network, many)
+    assert [host.name for host in spread.hosts] == ["h0", "h2"]
+    alone = Spread.of(network, many[:1])
+    assert "hosts" not in alone.for_fabric(network.for_fabric(RUN, 7, "kernel", {}), "me", 0)
+    assert alone.document(network) == {}
+
+
+def test_a_network_over_two_hosts_says_where_everything_is(engine: Engine, tmp_path: Path) -> None:
+    network = question(engine, slice={"servers": ["11", "00", "01", "10"]}).network
+    hosts = [Host("a", tmp_path, underlay="10.0.0.1"), Host("b", tmp_path, underlay="10.0.0.2", share=3.0)]
+    spread = Spread.of(network, hosts)
+    assert spread.several
+    assert [spread.servers(network, host) for host in (0, 1)] == [{0: "00"}, {1: "01", 4: "10", 5: "11"}]
+    assert spread.document(network) == {"hosts": {"name": ["a", "b"], "of_server": [0, 1, 1, 1]}}
+    told = network.for_fabric(RUN, 7, "kernel", {})
+    assert spread.for_fabric(told, "me", 1) == {
+        **told,
+        "owner": "me",
+        "servers": [{**one, "host": host} for one, host in zip(told["servers"], (0, 1, 1, 1), strict=True)],
+        "hosts": {"here": 1, "underlays": ["10.0.0.1", "10.0.0.2"], "first_vni": first_vni(RUN)},
+    }
+    alone = Spread.of(network, hosts[:1])
+    assert alone.for_fabric(told, "me", 0) == {**told, "owner": "me"}
+    assert (hosts[0].said("so"), Host("", tmp_path).said("so")) == ("Host a: so", "so")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("nonsense", "CUBEYARD_HOSTS is 'nonsense'; it must be a JSON list of hosts"),
+        ("/nowhere/hosts.json", "or the path of a file that holds one"),
+        ('[{"name": "A b", "fabric": "/a.sock", "underlay": "10.0.0.1"}]', "hosts.0.name"),
+        (
+            '[{"name": "a", "fabric": "a.sock", "underlay": "10.0.0.1"}]',
+            "must be an absolute path of at most 107 bytes",
+        ),
+        ('[{"name": "a", "fabric": "/a.sock", "underlay": "here"}]', "hosts.0.underlay"),
+        (
+            '[{"name": "a", "fabric": "/a.sock", "underlay": "10.0.0.1"}, {"name": "b", "fabric": "/a.sock", "underlay": "10.0.0.2"}]',
+            "hosts.1.fabric is /a.sock, as another host's; give each host one of its own",
+        ),
+    ],
+)
+def test_hosts_that_cannot_be_are_refused_by_the_field(monkeypatch: pytest.MonkeyPatch, text: str, said: str) -> None:
+    monkeypatch.setenv("CUBEYARD_HOSTS", text)
+    with pytest.raises(ValidationError) as refused:
+        Settings()
+    assert said in str(refused.value)
+
+
+def test_hosts_are_read_from_a_file_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "hosts.json").write_text(
+        '[{"name": "a", "fabric": "/a.sock", "underlay": "10.0.0.1", "docker": "far"}]'
+    )
+    monkeypatch.setenv("CUBEYARD_HOSTS", str(tmp_path / "hosts.json"))
+    (host,) = Hosts.of(Settings(), Place(tmp_path)).every
+    assert (host.name, host.docker, host.underlay, host.share) == ("a", "far", "10.0.0.1", 1.0)
+
+
+def test_an_unknown_docker_context_is_named(engine: Engine) -> None:
+    from cubeyard.emulation.deploy.containers import DockerGoneError, engine_version
+
+    with pytest.raises(DockerGoneError, match="there is no Docker context nowhere-7; `docker context ls` lists them"):
+        engine_version(1, "nowhere-7")
+
+
+def test_each_host_is_looked_at(tmp_path: Path) -> None:
+    with scripted(tmp_path / "a.sock") as fabric:
+        fabric.probed = {
+            "version": "1",
+            "underlay_mtu": 9100,
+            "reasons": {},
+            "namespaces": True,
+            "bridges": True,
+            "htb": True,
+        }
+        machine = probe(settings(tmp_path, "a", "b"))
+        assert [params["hosts"]["here"] for name, params in fabric.calls if name == "probe"] == [0]
+    near, far = machine.hosts
+    assert (near.name, near.ready, near.underlay_mtu, near.cores) == ("a", True, 9100, 2)
+    assert (far.name, far.ready, far.cores) == ("b", False, 0)
+    assert "does not answer" in far.reason
+    assert not machine.ready
+    assert machine.max_servers == 0, "a run needs both"
+    (lacking,) = (one for one in machine.capabilities if one.name == "fabric")
+    assert lacking.reason.startswith("a: Runs, version 1.; b: cubeyard-fabric does not answer")
+
+
+def test_two_hosts_take_twice_the_servers(engine: Engine) -> None:
+    network = question(engine).network
+    many = replace(network, servers={i: f"{i}" for i in range(300)})
+    with pytest.raises(ProblemError, match="300 servers; at most 256 run as containers"):
+        refuse_oversize(many, "containers")
+    refuse_oversize(many, "containers", hosts=2)
+
+
+def test_a_server_is_asked_on_its_own_host(engine: Engine, tmp_path: Path) -> None:
+    hosts = Hosts.of(settings(tmp_path, "a", "b"), Place(tmp_path))
+    with scripted(tmp_path / "a.sock") as first, scripted(tmp_path / "b.sock") as second:
+        second.fails = {"inspect"}
+        with pytest.raises(ProblemError, match=r"Server 20 does not answer: Host b: inspect is not possible now"):
+            inspect(hosts, question(engine).network, RUN, "20")
+    assert first.calls == []
+    assert second.calls == [("inspect", {"run": RUN, "server": 8})]
+
+
+def test_a_fault_that_one_host_refuses_is_mended_on_the_others(tmp_path: Path) -> None:
+    with scripted(tmp_path / "a.sock") as first, scripted(tmp_path / "b.sock") as second:
+        second.fails = {"inject", "recover"}
+        fabrics = Fabrics(Hosts.of(settings(tmp_path, "a", "b"), Place(tmp_path)).every)
+        with pytest.raises(FabricError, match="Host b: inject is not possible now"):
+            fabrics.inject(RUN, {"id": "f1", "kind": "link-delay"})
+        fabrics.close()
+        assert first.faults == {}
+        assert [name for name, _ in first.calls] == ["inject", "recover"]

@@ -1,0 +1,126 @@
+"""Locks that die with their holder, and an image that is the same for the same program."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tarfile
+import threading
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from cubeyard.emulation.deploy.images import _layer
+from cubeyard.emulation.deploy.reaper import reap
+from cubeyard.emulation.fabric.client import FabricClient, FabricGoneError
+from cubeyard.emulation.fabric.place import Place
+from cubeyard.settings import Settings
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from cubeyard.emulation.fabric.place import Place
+with Place(Path(sys.argv[1])).held("run1"):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_killed_holder_lets_go(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    assert not place.free("run1")
+    with place.held("run1") as mine:
+        assert not mine
+    os.kill(holder.pid, signal.SIGKILL)
+    holder.communicate()
+    assert place.free("run1")
+    with place.held("run1") as mine:
+        assert mine
+        assert not place.free("run1")
+    assert place.locks() == []
+
+
+def _nothing() -> None:
+    pass
+
+
+def test_the_last_user_out_removes_the_folder(tmp_path: Path) -> None:
+    place = Place(tmp_path / "00c0ffee")
+    first, second = place.enter(), place.enter()
+    ended: list[str] = []
+    place.leave(first, lambda: ended.append("first"))
+    assert place.folder.exists(), "there is another user"
+    place.leave(second, lambda: ended.append("second"))
+    assert ended == ["second"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_who_comes_while_the_last_one_leaves_gets_a_new_folder(tmp_path: Path) -> None:
+    place = Place(tmp_path / "00c0ffee")
+    came: list[int] = []
+    newcomer = threading.Thread(target=lambda: came.append(place.enter()))
+
+    def end() -> None:
+        newcomer.start()
+        newcomer.join(0.2)
+        assert newcomer.is_alive(), "it waits for what is being ended"
+
+    place.leave(place.enter(), end)
+    newcomer.join(5)
+    (handle,) = came
+    assert os.fstat(handle).st_ino == place.folder.stat().st_ino
+    assert not place.remove_abandoned(), "it has a user"
+    place.leave(handle, _nothing)
+    assert not place.folder.exists()
+
+
+@pytest.mark.parametrize("left", ["locks/run1", "state/journal/run1.json", "state/runs/run1"])
+def test_a_folder_stays_while_something_of_a_run_is_left(tmp_path: Path, left: str) -> None:
+    place = Place(tmp_path / "00c0ffee")
+    handle = place.enter()
+    (place.folder / left).parent.mkdir(parents=True, exist_ok=True)
+    (place.folder / left).touch()
+    place.leave(handle, _nothing)
+    assert not place.remove_abandoned()
+    (place.folder / left).unlink()
+    assert place.remove_abandoned()
+
+
+def test_a_run_with_containers_is_remembered_until_they_are_gone(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    with place.held("run1"):
+        place.remember("run1")
+    assert place.locks() == ["run1"]
+    with place.held("run1") as mine:
+        assert mine
+        place.forget("run1")
+    assert place.locks() == []
+
+
+def test_homes_have_places_of_their_own(tmp_path: Path) -> None:
+    first, second = (Place.of(Settings(home=tmp_path / name)) for name in ("a", "b"))
+    assert first.folder != second.folder
+    assert len(str(first.socket)) < 80, "a Unix socket's path may have 107 bytes"
+
+
+def test_nobody_at_the_socket_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(FabricGoneError, match="does not answer at"):
+        FabricClient(tmp_path / "no.sock")
+    assert reap(Settings(), Place(tmp_path)) == []
+
+
+def test_the_image_is_the_program_and_a_folder() -> None:
+    layer = _layer(b"\x7fELF program")
+    assert layer == _layer(b"\x7fELF program")
+    with tarfile.open(fileobj=BytesIO(layer)) as tar:
+        assert {entry.name: entry.mode for entry in tar} == {
+            "run": 0o755,
+            "run/cubeyard": 0o755,
+            "cubeyard-node": 0o755,
+        }

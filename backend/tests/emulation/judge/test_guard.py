@@ -1,0 +1,169 @@
+"""The last second's rates, and the hypothesis that is held against them."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cubeyard.emulation.judge.fidelity import BUSY_CPU
+from cubeyard.emulation.judge.guard import Guard
+from cubeyard.emulation.measure.window import Reading, Window
+from cubeyard.experiments.emulation import Hypothesis, Metric
+
+TICK_SECS = 0.125
+"""Has no rounding errors."""
+METRICS: tuple[Metric, ...] = get_args(Metric)
+
+
+@given(
+    st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0, 3.0]), max_size=30),
+    st.integers(0, 2**32),
+    st.sets(st.integers(0, 3)),
+    st.sets(st.integers(0, 3)),
+)
+def test_a_reading_is_the_mean_of_the_fewest_last_ticks_that_are_a_second(
+    secs_each: list[float], seed: int, dead: set[int], done: set[int]
+) -> None:
+    window, draws = Window(4), np.random.default_rng(seed)
+    ticks = [(secs, draws.integers(0, 3, 4).tolist()) for secs in secs_each]
+    for secs, carried in ticks:
+        window.add(secs, carried)
+    last: list[tuple[float, list[int]]] = []
+    while len(last) < len(ticks) and sum(secs for secs, _ in last) < 1 - 1e-6:
+        last = ticks[-len(last) - 1 :]
+    sums = [sum(carried[flow] for _, carried in last) for flow in range(4)]
+    alive = [one for flow, one in enumerate(sums) if flow not in dead | done]
+    secs = max(sum(secs for secs, _ in last), 1e-9)
+    reading = window.read(dead, done)
+    assert reading.goodput_bits_per_sec == pytest.approx(8 * sum(sums) / secs)
+    assert reading.abt_bits_per_sec == pytest.approx(8 * len(alive) * min(alive, default=0) / secs)
+    assert reading.stalled_flows == sum(sums[flow] == 0 for flow in {0, 1, 2, 3} - done)
+
+
+def test_a_flow_that_lost_an_end_is_no_bottleneck_and_one_that_is_done_not_even_stalled() -> None:
+    window = Window(3)
+    window.add(1.0, [100, 0, 300])
+    assert window.read() == Reading(400 * 8, 0, 1)
+    assert window.read({1}) == Reading(400 * 8, 2 * 100 * 8, 1)
+    assert window.read(done={1}) == Reading(400 * 8, 2 * 100 * 8, 0)
+    assert window.read({0, 1, 2}) == Reading(400 * 8, 0, 1), "all flows have died"
+    assert Window(1).read() == Reading(0, 0, 1), "before the first tick"
+
+
+def reading(metric: Metric, value: int) -> Reading:
+    """One in which that metric alone says so; a share of the 100 that were before."""
+    name = metric.removesuffix("-share").replace("-", "_")
+    return Reading(
+        value if name == "goodput" else 1e6, value if name == "abt" else 1e6, value if "stalled" in name else 99
+    )
+
+
+def watched(hypothesis: Hypothesis, values: list[int]) -> tuple[Guard, list[bool]]:
+    """A guard that saw a mean of 100 before the fault and these values after it."""
+    guard = Guard(hypothesis)
+    for one in (50, 150, 100):
+        guard.before(reading(hypothesis.metric, one))
+    every = [reading(hypothesis.metric, one) for one in values]
+    return guard, [guard.watch(i * TICK_SECS, TICK_SECS, one) for i, one in enumerate(every)]
+
+
+@given(
+    st.sampled_from(METRICS),
+    st.integers(1, 6),
+    st.booleans(),
+    st.lists(st.sampled_from([40, 49, 50, 51, 60]), max_size=30),
+)
+def test_it_is_broken_by_the_first_violation_that_lasts(
+    metric: Metric, lasts: int, abort: bool, values: list[int]
+) -> None:
+    share = 100 if metric.endswith("-share") else 1
+    most = metric == "stalled-flows"
+    hypothesis = Hypothesis(metric=metric, bound=50 / share, for_secs=lasts * TICK_SECS, abort=abort)
+    guard, told = watched(hypothesis, values)
+    wrong = [one > 50 if most else one < 50 for one in values]
+    broken = next((i for i in range(len(values)) if i + 1 >= lasts and all(wrong[i + 1 - lasts : i + 1])), None)
+    assert guard.broken_at_secs == (None if broken is None else broken * TICK_SECS)
+    assert told == [abort and i == broken for i in range(len(values))], "it is said once"
+    assert guard.violations == sum(wrong)
+    assert guard.worst == (((max if most else min)(values) / share) if values else None)
+    assert guard.outcome == ("none" if not values else "held" if broken is None else "broken")
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_busy_machine_is_no_excuse_where_the_model_does_not_meet_the_hypothesis_either(metric: Metric) -> None:
+    most = metric == "stalled-flows"
+    bad, good = (60, 40) if most else (40, 60)
+    bound = 0.5 if metric.endswith("-share") else 50
+
+    def outcome(expected: list[int]) -> str:
+        guard = Guard(Hypothesis(metric=metric, bound=bound, for_secs=len(expected) * TICK_SECS))
+        guard.before(reading(metric, 100))
+        for i, one in enumerate(expected):
+            guard.watch(i * TICK_SECS, TICK_SECS, reading(metric, bad), 1.0, reading(metric, one))
+        return guard.outcome
+
+    assert outcome([good] * 4) == "inconclusive"
+    assert outcome([bad] * 4) == "broken"
+    assert outcome([good, bad, bad, bad]) == "broken", "a reading is of the second before"
+
+
+def test_a_share_of_nothing_is_not_known() -> None:
+    guard = Guard(Hypothesis(bound=0.5))
+    assert not guard.watch(0.0, 10.0, Reading(0.0, 0.0, 3))
+    guard.before(Reading(0.0, 0.0, 3))
+    assert not guard.watch(0.1, 10.0, Reading(0.0, 0.0, 3))
+    found = guard.document()
+    assert (found["outcome"], found["worst"], found["violations"]) == ("none", None, 0)
+    assert found["sentence"] == (
+        "Goodput was not tested: no fault was injected, or nothing was received before the first one."
+    )
+
+
+def test_a_run_without_a_hypothesis_says_so() -> None:
+    guard = Guard(None)
+    assert guard.watch(0.0, 1.0, Reading(0.0, 0.0, 3)) is False
+    assert guard.outcome == "none"
+    assert guard.document() == {"outcome": "none", "sentence": "The run had no hypothesis."}
+
+
+@pytest.mark.parametrize(
+    ("metric", "bound", "value", "sentence", "unit"),
+    [
+        ("goodput", 50, 60, "Goodput stayed at or above 5e-05 Mb/s, or recovered within 0.25 s.", "bit/s"),
+        ("abt", 50, 40, "ABT stayed below 5e-05 Mb/s for 0.25 s (until 0.1 s).", "bit/s"),
+        ("goodput-share", 0.5, 40, "Goodput stayed below 50 % of baseline for 0.25 s (until 0.1 s).", "of baseline"),
+        ("abt-share", 0.5, 60, "ABT stayed at or above 50 % of baseline, or recovered within 0.25 s.", "of baseline"),
+        ("stalled-flows", 50, 60, "The number of stalled flows stayed above 50 for 0.25 s (until 0.1 s).", "flows"),
+    ],
+)
+def test_the_verdict_in_words(metric: Metric, bound: float, value: int, sentence: str, unit: str) -> None:
+    guard, _ = watched(Hypothesis(metric=metric, bound=bound, for_secs=0.25), [value, value])
+    broken = "(until" in sentence
+    assert guard.document() == {
+        "outcome": "broken" if broken else "held",
+        "sentence": sentence,
+        "metric": metric,
+        "bound": bound,
+        "for_secs": 0.25,
+        "abort": True,
+        "unit": unit,
+        "worst": value / 100 if metric.endswith("-share") else value,
+        "violations": 2 if broken else 0,
+        "broken_at_secs": 0.125 if broken else None,
+    }
+
+
+@given(st.lists(st.floats(0, 1), min_size=3, max_size=3))
+def test_a_violation_at_a_busy_machine_is_inconclusive(cpu: list[float]) -> None:
+    guard = Guard(Hypothesis(metric="goodput", bound=50, for_secs=0.5, abort=False))
+    assert not guard.watch(0.0, 0.25, reading("goodput", 60), 1.0)
+    for number, one in enumerate(cpu):
+        guard.watch((number + 1) * 0.25, 0.25, reading("goodput", 40), one)
+    busy = (cpu[0] + cpu[1]) / 2
+    assert guard.cpu == pytest.approx(busy), "of the violation, up to when it had lasted"
+    assert guard.outcome == ("inconclusive" if guard.cpu >= BUSY_CPU else "broken")
+    assert ("this machine may have been the limit" in guard.document()["sentence"]) is (guard.outcome == "inconclusive")

@@ -1,0 +1,417 @@
+"""What a session's numbers are worth, and what each fault led to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cubeyard.emulation.judge.fidelity import (
+    BUSY_CPU,
+    GOOD_ABT_SHARE,
+    GOOD_SHARE,
+    MORE_THAN_FAIR,
+    Calibration,
+    Observed,
+    OverPaths,
+    judge,
+)
+from cubeyard.emulation.judge.guard import Guard
+from cubeyard.emulation.judge.report import Consequences, make
+from cubeyard.emulation.measure.recorder import Part, Recorder
+from cubeyard.engine import Engine
+from tests.emulation.measure.test_events import chosen
+from tests.emulation.measure.test_measures import TINY, busy_frame
+from tests.emulation.setup.test_question import question
+
+Json = dict[str, Any]
+SECOND = 1_000_000_000
+
+
+def pair(share: float | None) -> Calibration | None:
+    return None if share is None else Calibration("00", "01", share * 1e8, 1e8)
+
+
+@pytest.mark.parametrize(
+    ("alone", "achieved", "cpu", "stalled", "verdict", "reason"),
+    [
+        (
+            0.9, GOOD_SHARE, 0.99, 0, "faithful",
+            "Without faults, 95% of achievable goodput was reached at 99% host CPU: nothing is missing. The host was "
+            "busy then, but it was not the limit.",
+        ),
+        (None, MORE_THAN_FAIR, 0.5, 0, "faithful", "Without faults, 103% of achievable goodput was reached at 50% host CPU: nothing is missing."),
+        (
+            None, 1.04, 0.5, 0, "faithful",
+            "Without faults, 104% of achievable goodput was reached at 50% host CPU: more than fair shares add up to, because TCP "
+            "gives more to flows with shorter paths.",
+        ),
+        (
+            0.98, 1.1, BUSY_CPU, 3, "host-limited",
+            "Without faults, 110% of achievable goodput was reached at 90% host CPU, and 3 flows carried nothing: take slower links "
+            "or fewer flows.",
+        ),
+        (0.98, 1.0, 0.89, 3, "faithful", "Without faults, 100% of achievable goodput was reached at 89% host CPU: nothing is missing."),
+        (
+            None, 0.8, 0.5, 0, "unknown",
+            "Without faults, 80% of achievable goodput was reached at 50% host CPU, and no pair was measured alone.",
+        ),
+        (
+            0.7, 0.6, 0.5, 0, "host-limited",
+            "Without faults, 60% of achievable goodput was reached at 50% host CPU. Even one pair alone reached only 70% of "
+            "its link.",
+        ),
+        (
+            GOOD_SHARE, 0.8, BUSY_CPU, 0, "host-limited",
+            "Without faults, 80% of achievable goodput was reached at 90% host CPU, and one pair alone reached 95%: take slower links "
+            "or fewer flows.",
+        ),
+        (
+            0.98, 0.8, 0.89, 0, "faithful",
+            "Without faults, 80% of achievable goodput was reached at 89% host CPU, and one pair alone reached 98%: what is missing, "
+            "the network itself loses.",
+        ),
+        (0.98, None, 0.5, 0, "unknown", "Nothing was measured before the first fault."),
+        (0.98, 0.8, None, 0, "unknown", "The CPU is not known."),
+    ],
+)  # fmt: skip
+def test_the_fidelity_verdict(
+    alone: float | None, achieved: float | None, cpu: float | None, stalled: int, verdict: str, reason: str
+) -> None:
+    found = judge(pair(alone), Observed(achieved, cpu, 1.0, stalled))
+    assert (found["verdict"], found["reason"]) == (verdict, reason)
+
+
+def over_paths(abt: float, goodput: float = 1.0) -> OverPaths:
+    """Measured shares of what the paths allow."""
+    return OverPaths(1e9, 8e8, goodput, abt, abt, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "abt", "of_paths", "verdict", "cause", "says"),
+    [
+        (0.95, 0.32, None, "host-limited", "machine", "ABT reached only 32% of the prediction: take slower links"),
+        (0.5, 0.32, None, "faithful", "unknown", "ABT reached only 32% of the prediction: the slowest flow"),
+        (0.5, 0.32, 0.4, "faithful", "tcp", "and 40% of what the paths taken allow: TCP gives the slowest flow less"),
+        (0.95, 0.32, 0.4, "host-limited", "machine", "40% of what the paths taken allow: take slower links"),
+        (0.5, 0.32, GOOD_ABT_SHARE, "faithful", "paths", "75% of what the paths taken allow: flows took other paths"),
+        (0.95, 0.32, 0.9, "faithful", "paths", "90% of what the paths taken allow: flows took other paths"),
+        (0.95, GOOD_ABT_SHARE, 0.4, "faithful", "none", "more than fair shares"),
+        (0.95, None, None, "faithful", "none", "more than fair shares"),
+    ],
+)
+def test_a_verdict_looks_at_abt_as_well_as_goodput(
+    cpu: float, abt: float | None, of_paths: float | None, verdict: str, cause: str, says: str
+) -> None:
+    """Goodput is whole in all of them: what one flow lacks, others have."""
+    paths = None if of_paths is None else over_paths(of_paths)
+    found = judge(pair(0.98), Observed(1.16, cpu, 1.0, 0, abt, over_paths=paths))
+    assert (found["verdict"], found["cause"]) == (verdict, cause)
+    assert says in found["reason"]
+    assert found["abt_over_predicted"] == abt
+
+
+@pytest.mark.parametrize(
+    ("cpu", "alone", "goodput_of_paths", "verdict", "cause"),
+    [
+        (0.98, 0.6, 0.96, "faithful", "paths"),
+        (0.98, 0.98, 0.8, "host-limited", "machine"),
+        (0.5, 0.98, 0.8, "faithful", "tcp"),
+        (0.5, 0.7, 0.8, "host-limited", "machine"),
+    ],
+)
+def test_goodput_that_the_paths_do_not_allow_is_not_missing(
+    cpu: float, alone: float, goodput_of_paths: float, verdict: str, cause: str
+) -> None:
+    found = judge(pair(alone), Observed(0.8, cpu, 1.0, over_paths=over_paths(0.9, goodput_of_paths)))
+    assert (found["verdict"], found["cause"]) == (verdict, cause)
+
+
+def test_a_busy_host_says_how_much_of_it_was_the_run_s() -> None:
+    found = judge(pair(0.98), Observed(1.0, 0.98, 1.0, own_cpu=0.31))
+    assert found["verdict"] == "faithful"
+    assert (
+        "at 98% host CPU (31% by this run): nothing is missing. The host was busy then, but it was not"
+        in found["reason"]
+    )
+    assert (found["cpu"], found["own_cpu"]) == (0.98, 0.31)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["before", "during", "after"]), st.integers(1, 30)), min_size=1, max_size=3))
+def test_abt_of_the_whole_run_lies_between_those_of_its_stretches(
+    engine: Engine, stretches: list[tuple[Part, int]]
+) -> None:
+    recorder, number = Recorder(question(engine, TINY, "permutation")), 0
+    for at, (part, ticks) in enumerate(stretches):
+        for _ in range(ticks):
+            number += 1
+            frame = busy_frame(number, 4, 8, 4)
+            # Another flow is the slowest in each stretch.
+            frame["flows"]["bytes"] = [10_000 * (1 + (row + at) % 4) for row in range(4)]
+            tick, secs = recorder.take({**frame, "at_secs": number / 10})
+            recorder.count(tick, secs, number / 10, part)
+    found = report(recorder)
+    each = [one["abt_bits_per_sec"] for one in found["windows"].values()]
+    assert min(each) - 1 <= found["total"]["abt_bits_per_sec"] <= max(each) + 1
+    assert found["abt_bits_per_sec"] == found["total"]["abt_bits_per_sec"]
+
+
+def test_abt_is_of_the_flows_that_are_not_cut_off(engine: Engine) -> None:
+    recorder = Recorder(question(engine, TINY, "permutation"))
+    for number in range(1, 21):
+        frame = busy_frame(number, 4, 8, 4)
+        frame["flows"]["bytes"] = [0, 125_000, 125_000, 125_000]
+        tick, secs = recorder.take({**frame, "at_secs": number / 10})
+        reading = recorder.count(tick, secs, number / 10, "during", set(), {0})
+    assert reading.abt_bits_per_sec == pytest.approx(3e7)
+    found = report(recorder)["windows"]["during"]
+    assert (found["abt_bits_per_sec"], found["cut_off_flows"]) == (3e7, 1)
+    assert recorder.payload(tick, 2.0, "during").get("cut_off_flows") == 1
+
+
+def test_a_verdict_comes_with_what_it_is_made_of() -> None:
+    found = judge(Calibration("00", "01", 87_654_321, 1e8), Observed(0.8123456, 0.4567891, 0.98765432))
+    assert {name: one for name, one in found.items() if name != "reason"} == {
+        "verdict": "host-limited",
+        "cause": "machine",
+        "cpu": 0.4568,
+        "own_cpu": None,
+        "over_paths": None,
+        "achieved_over_ideal": 0.8123,
+        "abt_over_predicted": None,
+        "header_efficiency": 0.9877,
+        "calibration": {
+            "source": "00",
+            "destination": "01",
+            "goodput_bits_per_sec": 87_654_321,
+            "ideal_bits_per_sec": 1e8,
+            "achieved_over_ideal": 0.8765,
+        },
+    }
+    assert "only 89% of its link" in found["reason"], "headers are not what it lacks"
+    assert "82% of achievable goodput" in found["reason"]
+    nothing = judge(Calibration("00", "01", 1.0, 0.0), Observed(None, None, 0.9))
+    assert nothing["cpu"] is nothing["achieved_over_ideal"] is None
+    assert nothing["calibration"]["achieved_over_ideal"] == 0.0
+
+
+def recorded(
+    engine: Engine, ticks: int, *, dead: set[int] | None = None, cpu: float = 0.5, **emulation: Any
+) -> Recorder:
+    """A quiet second has ten ticks; each flow carries a full frame's bytes in each of them."""
+    recorder = Recorder(question(engine, workload="permutation", emulation=emulation))
+    for number in range(1, ticks + 1):
+        tick, secs = recorder.take({**busy_frame(number, 16, 32, 16), "host": {"cpu": cpu}})
+        recorder.count(tick, secs, number / 10, "before", dead or set())
+    return recorder
+
+
+def report(recorder: Recorder, faults: list[Json] | None = None) -> Json:
+    return make(recorder, Guard(None), pair(0.98), faults or [], ended="done", timings={})
+
+
+@pytest.mark.parametrize("mtu", [1280, 1500, 9000])
+def test_flows_at_a_pace_of_their_own_are_not_meant_to_reach_the_ideal(engine: Engine, mtu: int) -> None:
+    """10 Mb/s each, as much as they were asked for and no more."""
+    found = report(recorded(engine, 30, protocol="udp", flow_bits_per_sec=1e7, mtu=mtu))["fidelity"]
+    assert found["verdict"] == "faithful"
+    assert found["reason"].startswith("Without faults, 100% of achievable goodput")
+    assert found["achieved_over_ideal"] == pytest.approx(found["header_efficiency"])
+
+
+@pytest.mark.parametrize(("ticks", "verdict"), [(0, "unknown"), (9, "unknown"), (10, "host-limited")])
+def test_less_than_a_second_before_the_first_fault_is_worth_nothing(engine: Engine, ticks: int, verdict: str) -> None:
+    found = report(recorded(engine, ticks, cpu=0.95))
+    assert found["fidelity"]["verdict"] == verdict
+    assert found["windows"].keys() == ({"before"} if ticks else set())
+    assert found["fidelity"]["cpu"] == (0.95 if ticks >= 10 else None)
+
+
+def test_a_measurement_stands_beside_what_the_paths_taken_allow(engine: Engine) -> None:
+    recorder = Recorder(question(engine, TINY, "permutation"))
+    flows, links = recorder.question.flows, 8
+    direct = {flow.id: [flow.source, flow.destination] for flow in flows}
+    taken = {row: path if _adjacent(path) else _by(path) for row, path in direct.items()}
+    recorder.events.paths.update(taken)
+    fair = recorder.question.rates_over([taken[flow.id] for flow in flows])
+    for number in range(1, 21):
+        frame = busy_frame(number, 4, links, len(flows))
+        frame["flows"]["bytes"] = [int(rate * recorder.question.network.header_efficiency / 80) for rate in fair]
+        tick, secs = recorder.take({**frame, "at_secs": number / 10})
+        recorder.count(tick, secs, number / 10, "before")
+    found = report(recorder)["fidelity"]["over_paths"]
+    assert found["abt_share"] == pytest.approx(1.0, rel=1e-3)
+    assert found["goodput_share"] == pytest.approx(1.0, rel=1e-3)
+    assert found["least_flow_share"] == pytest.approx(1.0, rel=1e-3)
+    nothing = Recorder(question(engine, TINY, "permutation"))
+    assert nothing.paths_before.fair_rates(nothing.question.rates_over) is None
+
+
+def _adjacent(path: list[int]) -> bool:
+    """Whether two servers of a BCube(2,1) differ in one digit."""
+    return (path[0] ^ path[1]) in (1, 2)
+
+
+def _by(path: list[int]) -> list[int]:
+    return [path[0], path[0] ^ 1, path[1]]
+
+
+def test_a_session_in_which_every_flow_died_is_reported(engine: Engine) -> None:
+    found = report(recorded(engine, 20, dead=set(range(16))))
+    assert found["abt_bits_per_sec"] == found["total"]["least_abt_bits_per_sec"] == 0
+    assert found["aggregate_goodput_bits_per_sec"] == pytest.approx(16 * 1e7)
+
+
+def test_the_whole_report(engine: Engine) -> None:
+    recorder = Recorder(question(engine, TINY, "permutation"))
+    frame = {**busy_frame(1, 4, 8, 4), "drops": {"ttl": 1, "no_route": 2}}
+    frame["flows"]["bytes"] = [100_000, 125_000, 125_000, 125_000]
+    for number in range(1, 25):
+        tick, secs = recorder.take({**frame, "tick": number, "at_secs": number / 10})
+        part: Part = "before" if number <= 12 else "during" if number <= 15 else "after"
+        recorder.count(tick, secs, number / 10, part)
+    events = recorder.events
+    moved = {**chosen(0, "path-switched"), "at_nanos": 123_456_789}
+    events.hear([moved, *[{"kind": "probed", "server": 2, "took_nanos": 1_500_000}] * 4], 2.0)
+    events.hear([{"kind": "probed", "server": 2, "took_nanos": 2_345_678}, *[{"kind": "x", "server": 3}] * 503], 2.0)
+    events.hear([{"kind": "x", "server": 99}] * 501, 2.0)
+    faults = [
+        {"id": "f1", "at_nanos": 4, "injected_at_secs": 0.9, "recovered_at_secs": None},
+        {"id": "f2", "at_nanos": 200_000_000, "injected_at_secs": 0.2, "recovered_at_secs": None},
+    ]
+    found = make(recorder, Guard(None), pair(0.98), faults, ended="aborted", timings={"up_secs": 0.5})
+    rate, slowest = 1e7, 8e6
+    goodput = 3 * rate + slowest
+    window = {
+        "secs": 1.2, "goodput_bits_per_sec": goodput, "least_goodput_bits_per_sec": goodput,
+        "abt_bits_per_sec": 4 * slowest, "least_abt_bits_per_sec": 4 * slowest, "stalled_flows": 0, "most_stalled_flows": 0, "cut_off_flows": 0,
+        "retransmits": 576,
+        "drops": 36, "cpu": 0.7,
+    }  # fmt: skip
+    network, flows = recorder.question.network, recorder.question.flows
+    assert found == {
+        "ended": "aborted",
+        "verdict": {"outcome": "none", "sentence": "The run had no hypothesis."},
+        "aggregate_goodput_bits_per_sec": goodput,
+        "ideal_bits_per_sec": round(sum(flow.ideal_bits_per_sec for flow in flows)),
+        "header_efficiency": round((9000 - 36 - 52) / 9014, 4),
+        "abt_bits_per_sec": 4 * slowest,
+        "predicted": recorder.question.prediction.document(),
+        "total": {**window, "secs": 2.4, "retransmits": 48 * 24, "drops": 72},
+        "windows": {
+            "before": window,
+            "during": {**window, "secs": 0.3, "retransmits": 144, "drops": 9},
+            "after": {**window, "secs": 0.9, "retransmits": 432, "drops": 27},
+        },
+        "fidelity": judge(
+            pair(0.98),
+            Observed(
+                goodput / sum(flow.ideal_bits_per_sec for flow in flows), 0.7, network.header_efficiency, 0,
+                4 * slowest / (recorder.question.prediction.abt_bits_per_sec * network.header_efficiency),
+            ),
+        ),
+        "faults": [
+            {
+                **faults[0], "detected_secs": None, "first_move_secs": 0.1235, "last_move_secs": 0.1235, "moves": 1,
+                "recovered_secs": 1.1,
+            },
+            {
+                **faults[1], "detected_secs": None, "first_move_secs": None, "last_move_secs": None, "moves": 0,
+                "recovered_secs": 1.8,
+            },
+        ],
+        "path_switches": 1,
+        "probing": {"rounds": 5, "mean_secs": 0.001669},
+        "events_left_out": [{"server": "11", "count": 3}, {"server": "", "count": 1}],
+        "drops": {"no-route": 48, "ttl": 24},
+        "per_server": recorder.per_server(),
+        "per_link": recorder.per_link(),
+        "per_flow": recorder.per_flow(),
+        "series": {
+            "at_secs": [0.1, 1.0, 2.0],
+            "goodput_bits_per_sec": [goodput] * 3,
+            "abt_bits_per_sec": [4 * slowest] * 3,
+        },
+        "timings": {"up_secs": 0.5},
+    }  # fmt: skip
+    assert orjson.loads(orjson.dumps(found)) == found, "of plain numbers and text"
+    assert list(found["drops"]) == ["no-route", "ttl"]
+    assert found["per_flow"][1] == {
+        "flow": 1,
+        "source": network.servers[flows[1].source],
+        "destination": network.servers[flows[1].destination],
+        "goodput_bits_per_sec": rate,
+        "ideal_bits_per_sec": round(flows[1].ideal_bits_per_sec),
+    }
+
+
+EVENTS = st.lists(
+    st.tuples(st.integers(0, 100), st.sampled_from(["neighbour-dead", "path-failed", "carrier", "path-switched", "hello"])),
+    max_size=60,
+)  # fmt: skip
+
+
+@given(EVENTS, st.integers(0, 60), st.none() | st.integers(1, 40))
+def test_a_fault_s_consequences_are_what_followed_it_within_half_a_minute(
+    engine: Engine, told: list[tuple[int, str]], struck: int, lasted: int | None
+) -> None:
+    recorder = recorded(engine, 0)
+    recorder.events.all += [{"kind": kind, "at_nanos": at * SECOND} for at, kind in told]
+    recorder.events.all.append({"kind": "carrier", "at_nanos": None})
+    recovered = None if lasted is None else 5.0 + lasted
+    fault = {"at_nanos": struck * SECOND, "injected_at_secs": 5.0, "recovered_at_secs": recovered}
+    found = Consequences(recorder).of(fault)
+    after = [(at - struck, kind) for at, kind in told if 0 <= at - struck <= 30]
+    moves = [secs for secs, kind in after if kind == "path-switched" and (lasted is None or secs <= lasted)]
+    noticed = [secs for secs, kind in after if kind not in ("path-switched", "hello")]
+    assert found == {
+        "detected_secs": min(noticed, default=None),
+        "first_move_secs": min(moves, default=None),
+        "last_move_secs": max(moves, default=None),
+        "moves": len(moves),
+        "recovered_secs": None,
+    }
+
+
+def test_the_goodput_is_back_when_a_whole_second_after_the_fault_is_nearly_as_before(engine: Engine) -> None:
+    recorder = recorded(engine, 20)
+    full = recorder.parts["before"].goodput_bits_per_sec
+    recorder.series = [(float(at), share * full, 0.0) for at, share in enumerate([1, 1, 1, 1, 0.4, 0.94, 0.96, 0.5, 1])]
+    consequences = Consequences(recorder)
+    back = {
+        at: consequences.of({"at_nanos": 5, "injected_at_secs": at, "recovered_at_secs": None})["recovered_secs"]
+        for at in (1.5, 2.0, 2.5, 6.5, 7.5)
+    }
+    assert back == {1.5: 1.5, 2.0: 4.0, 2.5: 3.5, 6.5: 1.5, 7.5: None}
+    assert (
+        Consequences(recorded(engine, 9)).of({"at_nanos": 5, "injected_at_secs": 0.9, "recovered_at_secs": None})[
+            "recovered_secs"
+        ]
+        is None
+    )
+
+
+def test_flows_that_go_back_when_a_fault_ends_are_not_moved_by_it(engine: Engine) -> None:
+    recorder = recorded(engine, 10)
+    recorder.events.all += [
+        {"kind": "path-switched", "reason": "failure", "at_nanos": SECOND + 2_000_000},
+        {"kind": "path-switched", "reason": "recovery", "at_nanos": 3 * SECOND + 100},
+    ]
+    fault = {"at_nanos": SECOND, "injected_at_secs": 1.0, "recovered_at_secs": 3.0}
+    found = Consequences(recorder).of(fault)
+    assert (found["moves"], found["first_move_secs"], found["last_move_secs"]) == (1, 0.002, 0.002)
+
+
+def test_an_hour_of_a_flapping_cable_is_soon_reported(engine: Engine) -> None:
+    recorder = recorded(engine, 10)
+    recorder.events.all += [{"kind": "path-switched", "at_nanos": i * SECOND // 50} for i in range(60_000)]
+    recorder.series = [(float(i), 0.0, 0.0) for i in range(3600)]
+    consequences = Consequences(recorder)
+    found = [
+        consequences.of({"at_nanos": i * SECOND, "injected_at_secs": float(i), "recovered_at_secs": None})
+        for i in range(1000)
+    ]
+    assert {one["moves"] for one in found} == {1501}

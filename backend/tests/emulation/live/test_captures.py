@@ -1,0 +1,156 @@
+"""Packet captures of a run under way, over REST; the fabric is scripted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import func, select, update
+
+from cubeyard.emulation.deploy.names import shell_command
+from cubeyard.emulation.fabric.place import Place
+from cubeyard.emulation.live import captures
+from cubeyard.emulation.live.models import CaptureRow
+from cubeyard.kit.db import Database
+from cubeyard.settings import Settings
+from tests.emulation.live.test_api import API, ASKED
+from tests.emulation.scripted import Scripted, scripted
+
+Json = dict[str, Any]
+FILE = bytes(range(256))
+CAPTURED = {"pcapng": FILE.hex(), "interface": "p0", "packets": 3, "missed": 0, "end": "secs"}
+
+
+@pytest.fixture
+def run(client: TestClient) -> str:
+    made = client.post(f"{API}/experiments", json=ASKED).json()["id"]
+    return client.post(f"{API}/experiments/{made}/runs").json()["id"]
+
+
+@pytest.fixture
+def fabric(settings: Settings) -> Iterator[Scripted]:
+    with scripted(Place.of(settings).socket) as script:
+        script.captured = CAPTURED.copy()
+        yield script
+
+
+def ended(client: TestClient, run: str) -> list[Json]:
+    """The run's captures, once none is under way."""
+    deadline = time.monotonic() + 10
+    while True:
+        found = client.get(f"{API}/runs/{run}/captures").json()["items"]
+        if all(one["state"] != "running" for one in found) or time.monotonic() > deadline:
+            return found
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize(
+    ("asked", "target", "named"),
+    [
+        ({"link": "00/<0,0>"}, {"link": 0}, "00/<0,0>"),
+        ({"link": "<0,0>/00"}, {"link": 0}, "00/<0,0>"),
+        ({"server": "01", "port": 1}, {"port": [1, 1]}, "01 p1"),
+    ],
+)
+def test_a_capture_is_made_kept_and_downloaded(
+    client: TestClient, run: str, fabric: Scripted, asked: Json, target: Json, named: str
+) -> None:
+    made = client.post(f"{API}/runs/{run}/captures", json={**asked, "max_secs": 1, "max_bytes": 5000})
+    assert made.status_code == 202, made.text
+    (found,) = ended(client, run)
+    assert found["id"] == made.json()["id"]
+    assert (found["state"], found["reason"]) == ("done", "")
+    assert (found["packets"], found["size_bytes"], found["target"]) == (3, 256, named)
+    (call,) = (params for method, params in fabric.calls if method == "capture")
+    assert call == {
+        "run": run, "target": target, "limits": {"max_bytes": 5000, "max_secs": 1.0, "packet_bytes": 65_535},
+    }  # fmt: skip
+    file = client.get(f"{API}/runs/{run}/captures/{found['id']}/file")
+    assert (file.content, file.headers["content-type"]) == (FILE, "application/x-pcapng")
+    assert ".pcapng" in file.headers["content-disposition"]
+    assert client.delete(f"{API}/runs/{run}/captures/{found['id']}").status_code == 204
+    assert client.get(f"{API}/runs/{run}/captures/{found['id']}/file").status_code == 404
+    assert client.get(f"{API}/runs/{run}/captures").json()["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [
+        ({"link": "00/11"}, "body.link"),
+        ({"server": "99", "port": 0}, "body.server"),
+        ({"server": "00", "port": 7}, "body.port"),
+        ({"server": "00"}, "body"),
+        ({}, "body"),
+        ({"link": "00/<0,0>", "max_secs": 61}, "body.max_secs"),
+        ({"link": "00/<0,0>", "max_bytes": 2**25}, "body.max_bytes"),
+    ],
+)
+def test_what_the_run_does_not_have_is_refused_by_its_field(
+    client: TestClient, run: str, asked: Json, field: str
+) -> None:
+    answer = client.post(f"{API}/runs/{run}/captures", json=asked)
+    assert answer.status_code == 422
+    assert [error["field"] for error in answer.json()["errors"]] == [field]
+
+
+def test_a_capture_that_the_fabric_refuses_says_why(client: TestClient, run: str, fabric: Scripted) -> None:
+    fabric.fails = {"capture"}
+    client.post(f"{API}/runs/{run}/captures", json={"link": "00/<0,0>"})
+    (found,) = ended(client, run)
+    assert (found["state"], found["size_bytes"]) == ("failed", None)
+    assert "capture is not possible now" in found["reason"]
+    file = client.get(f"{API}/runs/{run}/captures/{found['id']}/file")
+    assert (file.status_code, file.json()["type"]) == (409, "urn:cubeyard:problem:no-file")
+
+
+def test_without_a_fabric_a_capture_fails(client: TestClient, run: str) -> None:
+    client.post(f"{API}/runs/{run}/captures", json={"link": "00/<0,0>"})
+    (found,) = ended(client, run)
+    assert found["state"] == "failed"
+    assert "does not answer" in found["reason"]
+
+
+def test_a_run_has_a_bounded_number_of_captures(
+    client: TestClient, run: str, fabric: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(captures, "MAX_CAPTURES", 2)
+    codes = [client.post(f"{API}/runs/{run}/captures", json={"link": "00/<0,0>"}).status_code for _ in range(3)]
+    assert codes == [202, 202, 409]
+    monkeypatch.setattr(captures, "MAX_CAPTURES", 9)
+    monkeypatch.setattr(captures, "MAX_RUN_BYTES", 4 * 2**20)
+    assert len(ended(client, run)) == 2
+    assert client.post(f"{API}/runs/{run}/captures", json={"link": "00/<0,0>"}).status_code == 409, (
+        "512 bytes are taken"
+    )
+
+
+def test_a_capture_whose_process_is_gone_is_told_as_failed(
+    client: TestClient, run: str, database: Database, fabric: Scripted
+) -> None:
+    client.post(f"{API}/runs/{run}/captures", json={"link": "00/<0,0>"})
+    ended(client, run)
+    with database.session() as session:
+        long_ago = datetime.now(UTC) - timedelta(minutes=2)
+        session.execute(update(CaptureRow).values(state="running", created_at=long_ago))
+    (found,) = client.get(f"{API}/runs/{run}/captures").json()["items"]
+    assert (found["state"], found["reason"]) == ("failed", captures.LOST)
+
+
+def test_captures_go_with_their_run(client: TestClient, run: str, database: Database, fabric: Scripted) -> None:
+    client.post(f"{API}/runs/{run}/captures", json={"link": "00/<0,0>"})
+    ended(client, run)
+    client.post(f"{API}/runs/{run}/cancel")
+    assert client.post(f"{API}/runs/{run}/captures", json={"link": "00/<0,0>"}).status_code == 409, "it is over"
+    assert client.delete(f"{API}/runs/{run}").status_code == 204
+    with database.session() as session:
+        assert session.scalar(select(func.count()).select_from(CaptureRow)) == 0
+
+
+def test_a_shell_is_opened_by_the_machine_s_own_tools() -> None:
+    assert shell_command("0123456789", 5, "11", "namespaces") == "sudo ip netns exec cy-01234567-5 bash"
+    command = shell_command("0123456789", 5, "1;2", "containers")
+    assert command.endswith("{{.State.Pid}}' cubeyard-01234567-1-2)\" bash")

@@ -1,0 +1,105 @@
+"""What a fault is expected to cut in a run that is under way, over REST: with what is broken already, and how."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from cubeyard.kit.db import Database
+from cubeyard.runs.repository import RunRepository
+from tests.conftest import SMALL
+
+Json = dict[str, Any]
+API = "/api/v1"
+BOTH_WAYS = {"names": ["00/<0,0>", "00/<1,0>"]}
+SLOW = {"kind": "link-rate", "rate_bits_per_sec": 1e7, "target": BOTH_WAYS}
+LOSSY = {"kind": "link-loss", "loss_ratio": 0.5, "target": BOTH_WAYS}
+
+
+@pytest.fixture
+def run_id(client: TestClient) -> str:
+    """A run that waits for its worker: 00 sends to 33, and its links are to slow down."""
+    asked = {
+        "plan": SMALL,
+        "workload": {"kind": "one-to-one", "source": "00", "destination": "33"},
+        "engine": "emulation",
+        "link_gbps": 0.1,
+        "faults": [{"at_secs": 3, **SLOW}],
+    }
+    made = client.post(f"{API}/experiments", json=asked)
+    assert made.status_code == 201, made.text
+    return client.post(f"{API}/experiments/{made.json()['id']}/runs").json()["id"]
+
+
+def goodputs(client: TestClient, run_id: str, fault: Json) -> tuple[float, float]:
+    """Predicted before and after it, in bits per second."""
+    answer = client.post(f"{API}/runs/{run_id}/faults/preview", json=fault)
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    assert (found["flows"], found["lost_flows"]) == (1, 0)
+    assert found["abt_bits_per_sec"] == pytest.approx(found["goodput_bits_per_sec"])
+    return found["goodput_before_bits_per_sec"], found["goodput_bits_per_sec"]
+
+
+def test_links_that_would_carry_less_are_previewed_so(client: TestClient, run_id: str) -> None:
+    assert goodputs(client, run_id, LOSSY) == pytest.approx((1e8, 5e7))
+    assert goodputs(client, run_id, SLOW) == pytest.approx((1e8, 1e7))
+    one = {**SLOW, "target": {"names": ["00/<0,0>"]}}
+    assert goodputs(client, run_id, one) == pytest.approx((1e8, 1e8)), "the other way is whole"
+    late = {"kind": "link-delay", "delay_secs": 0.1, "target": BOTH_WAYS}
+    assert goodputs(client, run_id, late) == pytest.approx((1e8, 1e8))
+
+
+def test_what_carries_less_already_is_counted_as_slow_and_not_as_gone(
+    client: TestClient, database: Database, run_id: str
+) -> None:
+    def told(state: str) -> None:
+        with database.session() as session:
+            runs = RunRepository(session)
+            row = runs.run(run_id, lock=True)
+            assert row is not None
+            runs.append(row, "fault", {"id": "f1", "state": state, "at_secs": 3.0}, 60)
+            session.commit()
+
+    told("injected")
+    assert goodputs(client, run_id, LOSSY) == pytest.approx((1e7, 5e6))
+    told("recovered")
+    assert goodputs(client, run_id, LOSSY) == pytest.approx((1e8, 5e7))
+
+
+@pytest.mark.parametrize(
+    ("fault", "where"),
+    [
+        ({"kind": "link-rate", "target": BOTH_WAYS}, "body.rate_bits_per_sec"),
+        ({"kind": "down", "target": BOTH_WAYS, "loss_ratio": 0.1}, "body.loss_ratio"),
+    ],
+)
+def test_a_number_that_does_not_suit_its_kind_is_refused(
+    client: TestClient, run_id: str, fault: Json, where: str
+) -> None:
+    for path in ("faults", "faults/preview"):
+        answer = client.post(f"{API}/runs/{run_id}/{path}", json=fault)
+        assert answer.status_code == 422
+        assert [error["field"] for error in answer.json()["errors"]] == [where]
+
+
+@pytest.mark.parametrize("target", [{"names": ["99"]}, {"names": ["00", "00/99"]}, {"names": ["00/11"]}])
+@pytest.mark.parametrize("kind", ["server-killed", "cable-pulled", "down"])
+def test_a_target_that_does_not_exist_is_refused_before_anything_starts(
+    client: TestClient, run_id: str, kind: str, target: Json
+) -> None:
+    fault = {"kind": kind, "target": target}
+    asked = {"plan": SMALL, "workload": {"kind": "permutation"}, "engine": "emulation"}
+    whole = {"kind": "down", "target": {"names": ["00"]}}
+    for path, body, where in (
+        (f"runs/{run_id}/faults", fault, "body"),
+        (f"runs/{run_id}/faults/preview", fault, "body"),
+        ("experiments", {**asked, "faults": [fault]}, "body.faults.0"),
+        ("experiments", {**asked, "faults": [whole, fault]}, "body.faults.1"),
+    ):
+        answer = client.post(f"{API}/{path}", json=body)
+        assert answer.status_code == 422, answer.text
+        assert answer.headers["content-type"].startswith("application/problem+json")
+        assert [error["field"] for error in answer.json()["errors"]] == [f"{where}.target.names"]

@@ -1,0 +1,335 @@
+"""What is measured, as it is summed up and told: frames, columns, seconds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cubeyard.emulation.measure.recorder import Recorder
+from cubeyard.emulation.measure.seconds import Seconds
+from cubeyard.emulation.measure.tick import Tick
+from cubeyard.emulation.measure.window import Window
+from cubeyard.engine import Engine
+from tests.conftest import SMALL
+from tests.emulation.measure.test_events import chosen
+from tests.emulation.setup.test_question import question
+
+Json = dict[str, Any]
+FRAME_BYTES = 9 * 1024
+TINY = {"family": "bcube", "n": 2, "k": 1}
+"""4 servers, 4 switches, 8 links."""
+
+
+def busy_frame(number: int, servers: int, links: int, flows: int) -> Json:
+    """A frame with large numbers in every column."""
+    return {
+        "tick": number,
+        "at_secs": number / 10,
+        "links": {
+            "tx": [1_250_000] * links,
+            "rx": [1_250_000] * links,
+            "packets": [1_250] * 2 * links,
+            "drops": [3] * 2 * links,
+            "queue": [131_072] * 2 * links,
+        },
+        "servers": {"relayed": [1_250_000] * servers, "own": [1_250_000] * servers, "cpu": [0.123] * servers},
+        "flows": {"bytes": [125_000] * flows, "retransmits": [12] * flows, "path": [4_000_000_000 - number] * flows},
+        "drops": {"next_hop_dead": 12},
+        "host": {"cpu": 0.7},
+        "events": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("spec", "workload"),
+    [
+        (SMALL, "all-to-all"),
+        ({"family": "bcube", "n": 8, "k": 1}, "permutation"),
+        ({"family": "bcube", "n": 8, "k": 1}, "incast"),
+        ({"family": "bcube", "n": 4, "k": 2}, "one-to-all"),
+        ({"family": "bcube", "n": 10, "k": 1}, "permutation"),
+        ({"family": "bcube", "n": 16, "k": 1}, "permutation"),
+        ({"family": "bcube", "n": 16, "k": 1}, "incast"),
+    ],
+)
+def test_a_tick_is_small(engine: Engine, spec: Json, workload: str) -> None:
+    asked = question(engine, spec, workload)
+    recorder = Recorder(asked)
+    sizes = []
+    for number in range(1, 5):
+        recorder.events.hear([chosen(row, "path-switched") for row in range(len(asked.flows))], 0.0)
+        tick, secs = recorder.take(
+            busy_frame(number, len(asked.network.servers), len(asked.network.links), len(asked.flows))
+        )
+        recorder.count(tick, secs, number / 10, "before")
+        sizes.append(len(orjson.dumps(recorder.payload(tick, number / 10, "before"))))
+    assert max(sizes) <= FRAME_BYTES
+
+
+def test_what_is_told_in_units_adds_up_to_what_was_measured(engine: Engine) -> None:
+    asked = question(engine, {"family": "bcube", "n": 16, "k": 1}, "permutation")
+    recorder = Recorder(asked)
+    unit, links = recorder.format.unit_bytes, len(asked.network.links)
+    assert unit > 1
+    told, drops = np.zeros(links, np.int64), np.zeros((2, links), np.int64)
+    for number in range(1, 41):
+        frame = busy_frame(number, 256, links, 256)
+        frame["links"]["tx"] = [number * 31_337 + link for link in range(links)]
+        frame["links"]["drops"] = [int(number == 1)] * 2 * links
+        tick, _ = recorder.take(frame)
+        payload = recorder.payload(tick, number / 10, "before")
+        told += np.array(payload["links"]["ab"]) * unit
+        for link, *counts in payload.get("link_drops", []):
+            drops[:, link] += counts
+    sent = [31_337 * 40 * 41 // 2 + 40 * link for link in range(links)]
+    assert np.all((sent - told >= 0) & (sent - told < unit))
+    assert np.all(drops == 1), "every drop is told once, if later"
+
+
+def test_a_second_holds_what_its_ticks_told(engine: Engine) -> None:
+    recorder, seconds = Recorder(question(engine)), Seconds()
+    ticks, told = [], []
+    for number in range(1, 26):
+        recorder.events.hear([chosen(number, "path-switched")], number / 10)
+        tick, secs = recorder.take({**busy_frame(number, 16, 32, 240), "drops": {"no_route": number}})
+        recorder.count(tick, secs, number / 10, "before")
+        ticks.append(recorder.payload(tick, number / 10, "before"))
+        told += [second] if (second := seconds.add(ticks[-1], secs)) else []
+    told += [rest] if (rest := seconds.rest()) else []
+    assert seconds.rest() is None
+    assert [second["tick"] for second in told] == [10, 20, 25]
+    assert [second["secs"] for second in told] == [1.0, 1.0, 0.5]
+    assert {*told[0]} == {*ticks[0], "secs"}, "of the same form"
+    for read in (
+        lambda frame: np.array(frame["links"]["ab"] + frame["links"]["ba"]),
+        lambda frame: np.array(frame["links"]["ab_packets"] + frame["links"]["ba_packets"]),
+        lambda frame: np.array(frame["servers"]["received"] + frame["servers"]["relayed"]),
+        lambda frame: np.array(frame["flows"]["bytes"]),
+        lambda frame: sum(sum(counts) for _, *counts in frame["link_drops"] + frame["retransmits"]),
+        lambda frame: frame["drops"]["no-route"],
+    ):
+        assert np.all(sum(read(one) for one in told) == sum(read(one) for one in ticks))
+    for name in ("events", "routes"):
+        assert [one for second in told for one in second[name]] == [one for tick in ticks for one in tick[name]]
+    assert told[0]["queues"] == ticks[0]["queues"]
+
+
+def four(most: int) -> st.SearchStrategy[list[int]]:
+    return st.lists(st.integers(0, most), min_size=4, max_size=4)
+
+
+FEW = st.dictionaries(st.integers(0, 3), st.integers(1, 99), max_size=3).map(lambda found: [*map(list, found.items())])
+
+
+@given(st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.4, 1.0005]), four(100), FEW, FEW), min_size=1, max_size=10))
+def test_a_second_s_shares_are_means_over_time_and_its_queues_the_longest(ticks: list[Any]) -> None:
+    seconds = Seconds()
+    none: Json = {"phase": "before", "goodput_bits_per_sec": 1, "abt_bits_per_sec": 2, "links": {"ab": [1], "ba": [2]}}
+    for i, (secs, shares, queues, drops) in enumerate(ticks):
+        cpu = [one / 100 for one in shares]
+        tick = {
+            **none,
+            "tick": i,
+            "at_secs": i,
+            "cpu": cpu[3],
+            "servers": {"received": [3], "relayed": [4], "cpu": cpu},
+        }
+        found = seconds.add({**tick, "queues": queues, "link_drops": drops, "counts": {"probed": i, "x": 1}}, secs)
+    found = found if len(ticks) == 10 else seconds.rest()
+    assert found is not None
+    weights = [one[0] for one in ticks] if any(one[0] for one in ticks) else [1.0] * len(ticks)
+    mean = [
+        sum(w * one[1][row] for w, one in zip(weights, ticks, strict=True)) / 100 / sum(weights) for row in range(4)
+    ]
+    assert found.pop("servers")["cpu"] == pytest.approx(mean, abs=0.0005001)
+    assert found.pop("cpu") == pytest.approx(mean[3], abs=0.0005001)
+    every: Json = {}
+    for name, column, add in (("queues", 2, max), ("link_drops", 3, sum)):
+        rows = sorted({row for one in ticks for row, _ in one[column]})
+        every |= {name: [[row, add(dict(one[column]).get(row, 0) for one in ticks)] for row in rows]} if rows else {}
+    assert found == {
+        **none, **every, "tick": len(ticks) - 1, "at_secs": len(ticks) - 1, "secs": round(sum(one[0] for one in ticks), 3),
+        "links": {"ab": [len(ticks)], "ba": [2 * len(ticks)]}, "counts": {"probed": sum(range(len(ticks))), "x": len(ticks)},
+    }  # fmt: skip
+
+
+def test_a_tick_too_short_for_the_kernel_s_clock_repeats_the_cpu(engine: Engine) -> None:
+    recorder = Recorder(question(engine))
+    ticks = [(0.1, 0.7), (0.101, 0.0), (0.2, 0.4)]
+    frames = [{**busy_frame(1, 16, 32, 240), "at_secs": at, "host": {"cpu": cpu}} for at, cpu in ticks]
+    assert [recorder.take(frame)[0].cpu for frame in frames] == [0.7, 0.7, 0.4]
+
+
+def test_rates_come_from_the_ticks_own_times(engine: Engine) -> None:
+    asked = question(engine)
+    recorder = Recorder(asked)
+    for number in range(1, 31):
+        tick, secs = recorder.take(busy_frame(number, 16, 32, 240))
+        recorder.count(tick, secs, number / 10, "before")
+    (flow, *_), (link, *_), (server, *_) = recorder.per_flow(), recorder.per_link(), recorder.per_server()
+    assert flow["goodput_bits_per_sec"] == pytest.approx(125_000 * 8 * 10, rel=1e-6)
+    assert link["ab_bits_per_sec"] == pytest.approx(1e8, rel=1e-6)
+    assert server["sent_bits_per_sec"] == pytest.approx(15 * 1e7, rel=1e-6)
+    assert recorder.total.goodput_bits_per_sec == pytest.approx(240 * 1e7, rel=1e-6)
+
+
+def test_a_link_s_report_keeps_its_directions_apart(engine: Engine) -> None:
+    recorder = Recorder(question(engine))
+    links = 32
+    for number in range(1, 4):
+        frame = busy_frame(number, 16, links, 240)
+        frame["links"] |= {
+            "packets": [*range(links), *[7] * links],
+            "drops": [0] * links + [number] * links,
+            "queue": [1000 * number] * links + [9000 // number] * links,
+        }
+        tick, secs = recorder.take(frame)
+        recorder.count(tick, secs, number / 10, "before")
+        payload = recorder.payload(tick, number / 10, "before")
+        assert payload["links"]["ab_packets"] == [*range(links)]
+        assert payload["links"]["ba_packets"] == [7] * links
+        assert payload["link_drops"][5] == [5, 0, number]
+        assert payload["queues"][5] == [5, 1000 * number, 9000 // number]
+    link = recorder.per_link()[5]
+    assert (link["ab_packets"], link["ba_packets"]) == (15, 21)
+    assert (link["ab_drops"], link["ba_drops"]) == (0, 6)
+    assert (link["ab_longest_queue_bytes"], link["ba_longest_queue_bytes"]) == (3000, 9000)
+
+
+def test_abt_is_of_the_flows_whose_ends_are_up(engine: Engine) -> None:
+    asked = question(engine)
+    recorder, dead = Recorder(asked), {5}
+    carried = [0 if dead & {flow.source, flow.destination} else 125_000 for flow in asked.flows]
+    for number in range(1, 11):
+        frame = busy_frame(number, 16, 32, 240)
+        tick, secs = recorder.take({**frame, "flows": {"bytes": carried}})
+        recorder.count(tick, secs, number / 10, "during", dead)
+    during = recorder.parts["during"].document()
+    assert during["abt_bits_per_sec"] == during["goodput_bits_per_sec"] == pytest.approx(210 * 1e7)
+    assert during["stalled_flows"] == 30
+
+
+TICKS = st.lists(
+    st.tuples(
+        st.sampled_from([0.05, 0.1, 0.25, 1.0, 3.1]),
+        st.sampled_from(["before", "during", "after"]),
+        four(10**6),
+        four(9),
+        st.sampled_from([set[int](), {0}, {1, 2}]),
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+def sums_of(ticks: list[Any], part: int) -> list[int]:
+    return [sum(column) for column in zip(*(one[part] for one in ticks), strict=True)]
+
+
+@given(TICKS)
+def test_every_part_is_the_sum_of_its_ticks(engine: Engine, ticks: list[Any]) -> None:
+    asked = question(engine, TINY, "permutation")
+    recorder, window = Recorder(asked), Window(4)
+    said: dict[str, list[Any]] = {}
+    at_secs = 0.0
+    for secs, part, carried, few, dead in ticks:
+        at_secs += secs
+        links = {"tx": carried * 2, "rx": few * 2, "drops": few}
+        flows = {"bytes": carried, "retransmits": few}
+        host = {"cpu": few[0] / 10}
+        frame = {"at_secs": at_secs, "links": links, "flows": flows, "servers": {"relayed": few}, "host": host}
+        tick, found = recorder.take({**frame, "drops": {"no_route": few[1], "ttl": few[2]}})
+        assert found == pytest.approx(secs)
+        ended = {flow.id for flow in asked.flows if dead & {flow.source, flow.destination}}
+        window.add(found, carried)
+        reading = window.read(ended)
+        assert recorder.count(tick, found, at_secs, part, dead) == recorder.reading == reading
+        for name in (part, "total"):
+            said.setdefault(name, []).append((found, carried, few, ended, reading))
+    for name, mine in said.items():
+        secs = sum(one[0] for one in mine)
+        flows = sums_of(mine, 1)
+        alive = [one for row, one in enumerate(flows) if not any(row in ended for *_, ended, _ in mine)]
+        sums = recorder.total if name == "total" else recorder.parts[name]
+        assert sums.document() == {
+            "secs": round(secs, 2),
+            "goodput_bits_per_sec": round(sum(flows) * 8 / secs),
+            "least_goodput_bits_per_sec": round(min(one[-1].goodput_bits_per_sec for one in mine)),
+            "abt_bits_per_sec": round(min(alive, default=0) * 8 / secs * len(alive)),
+            "least_abt_bits_per_sec": round(min(one[-1].abt_bits_per_sec for one in mine)),
+            "stalled_flows": flows.count(0),
+            "most_stalled_flows": max(one[-1].stalled_flows for one in mine),
+            "cut_off_flows": len(flows) - len(alive),
+            "retransmits": sum(sum(one[2]) for one in mine),
+            "drops": sum(one[2][1] + one[2][2] for one in mine),
+            "cpu": pytest.approx(sum(one[2][0] / 10 * one[0] for one in mine) / secs, abs=1e-4),
+        }
+        assert (sums.ticks, sums.relayed.tolist()) == (len(mine), sums_of(mine, 2))
+    rates = [[one * 8 / recorder.total.secs for one in sums_of(said["total"], i)] for i in (1, 2)]
+    assert [one["goodput_bits_per_sec"] for one in recorder.per_flow()] == [round(one) for one in rates[0]]
+    assert [one["ab_bits_per_sec"] for one in recorder.per_link()] == [round(one) for one in rates[0]] * 2
+    assert [one["ba_bits_per_sec"] for one in recorder.per_link()] == [round(one) for one in rates[1]] * 2
+    for row, server in enumerate(recorder.per_server()):
+        ends = [{flow.source: "sent", flow.destination: "received"}.get(server["id"]) for flow in asked.flows]
+        assert server["sent_bits_per_sec"] == round(rates[0][ends.index("sent")])
+        assert server["received_bits_per_sec"] == round(rates[0][ends.index("received")])
+        assert server["relayed_bits_per_sec"] == round(rates[1][row])
+
+
+@given(st.lists(st.sampled_from([0.0, 0.04, 0.1, 0.9, 1.0, 2.7]), min_size=1, max_size=60))
+def test_the_series_has_the_first_tick_of_each_second_that_has_any(engine: Engine, steps: list[float]) -> None:
+    recorder, at_secs, first = Recorder(question(engine, TINY, "permutation")), 0.0, dict[int, float]()
+    for secs in steps:
+        at_secs += secs
+        tick, found = recorder.take({"at_secs": at_secs})
+        recorder.count(tick, found, at_secs, "before")
+        first.setdefault(int(at_secs), at_secs)
+    assert [one[0] for one in recorder.series] == [round(at, 1) for at in first.values()]
+
+
+def test_what_was_sent_before_the_measured_time_is_in_the_last_second_s_rates_alone(engine: Engine) -> None:
+    recorder = Recorder(question(engine, TINY, "permutation"))
+    for number in range(1, 21):
+        recorder.take({"at_secs": number / 10, "flows": {"bytes": [1000, 2000, 3000, 0]}})
+    assert recorder.reading.goodput_bits_per_sec == pytest.approx(6000 * 8 * 10)
+    tick, secs = recorder.take({"at_secs": 2.1, "flows": {"bytes": [0, 0, 0, 4000]}})
+    reading = recorder.count(tick, secs, 0.1, "before")
+    assert reading.goodput_bits_per_sec == pytest.approx((9 * 6000 + 4000) * 8)
+    assert reading.stalled_flows == 0, "one that carried nothing in a tenth of a second is not stalled"
+    assert recorder.total.goodput_bits_per_sec == pytest.approx(4000 * 8 * 10)
+    assert not recorder.all_received
+
+
+def test_a_flow_that_has_sent_all_it_had_is_neither_stalled_nor_slow(engine: Engine) -> None:
+    recorder = Recorder(question(engine, TINY, "permutation", emulation={"flow_bytes": 3000}))
+    for number in range(1, 31):
+        carried = [100 if number <= 30 else 0] + [500 if number <= 6 else 0] * 3
+        tick, secs = recorder.take({"at_secs": number / 10, "flows": {"bytes": carried}})
+        reading = recorder.count(tick, secs, number / 10, "before")
+        assert recorder.all_received == (number == 30)
+        assert reading.stalled_flows == 0
+        if 6 <= number < 30:
+            assert reading.abt_bits_per_sec == pytest.approx(100 * 8 * 10), "of the one that goes on"
+
+
+def test_a_frame_that_leaves_things_out_is_read_as_nothing(engine: Engine) -> None:
+    tick = Tick.of({"links": {"tx": [7], "drops": [1, 2, 3]}, "servers": {"cpu": [0.5]}}, 2, 2, 2)
+    assert (tick.links.tolist(), tick.link_drops.tolist(), tick.queue.tolist()) == (
+        [[7, 0], [0, 0]],
+        [[1, 2], [3, 0]],
+        [[0, 0], [0, 0]],
+    )
+    assert (tick.server_cpu, tick.own, tick.relayed.tolist()) == ([0.5, 0.0], [0, 0], [0, 0])
+    assert (tick.flows.tolist(), tick.retransmits, tick.drops, tick.cpu, tick.events) == ([0, 0], [0, 0], {}, 0.0, [])
+    recorder = Recorder(question(engine, TINY, "permutation"))
+    tick, _ = recorder.take({"at_secs": 0.1, "tick": 3})
+    assert recorder.payload(tick, 0.12345, "settling") == {
+        "tick": 3, "at_secs": 0.123, "phase": "settling", "links": {name: [0] * 8 for name in ("ab", "ba", "ab_packets", "ba_packets")},
+        "servers": {"received": [0] * 4, "relayed": [0] * 4, "cpu": [0.0] * 4}, "goodput_bits_per_sec": 0,
+        "abt_bits_per_sec": 0, "cpu": 0.0, "flows": {"bytes": [0] * 4},
+    }  # fmt: skip

@@ -1,0 +1,187 @@
+"""What the fabric is told of a network and its flows, and what is said of them before anything starts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from cubeyard.emulation.network import network as networks
+from cubeyard.emulation.network.network import outside_namespace, with_gateways
+from cubeyard.emulation.setup import estimate as estimates
+from cubeyard.emulation.setup.estimate import KEPT_BYTES, SERVER_BYTES, estimate, memory_free_bytes, refuse_oversize
+from cubeyard.emulation.setup.flows import MAX_FLOWS, Flow, flows_of, for_fabric
+from cubeyard.engine import Engine
+from cubeyard.experiments.emulation import MTUS, PACKET_SECS, Emulation
+from cubeyard.kit.errors import ProblemError
+from cubeyard.settings import EmulationHost, Settings
+from tests.emulation.setup.test_question import LARGE, network, question
+
+Json = dict[str, Any]
+TINY = {"family": "bcube", "n": 2, "k": 1}
+
+
+def test_the_fabric_is_told_the_whole_network(engine: Engine) -> None:
+    found = with_gateways(network(engine, TINY), ["11", "00"])
+    assert found.for_fabric("run1", 7, "software", {"hello_secs": 2.0}) == {
+        "run": "run1", "spec": TINY, "rate_bits_per_sec": 1e8, "mtu": 9000, "protocol": "bcube", "forwarding": "software",
+        "seed": 7, "settings": {"hello_secs": 2.0}, "fair_queues": False, "balance": "ecmp", "gateways": [3, 0],
+        "services": [],
+        "servers": [{"id": i, "name": name, "ip": f"10.0.0.{i + 1}"} for i, name in enumerate(["00", "01", "10", "11"])],
+        "switches": [{"id": i, "name": name} for i, name in enumerate(["<0,0>", "<0,1>", "<1,0>", "<1,1>"], 4)],
+        "links": [
+            {"id": i, "a": list(a), "b": list(b), "level": level, "rate_bits_per_sec": 1e8}
+            for i, (a, b, level) in enumerate([
+                ((0, 0), (4, 0), 0), ((1, 0), (4, 1), 0), ((2, 0), (5, 0), 0), ((3, 0), (5, 1), 0),
+                ((0, 1), (6, 0), 1), ((1, 1), (7, 0), 1), ((2, 1), (6, 1), 1), ((3, 1), (7, 1), 1),
+            ])
+        ],
+    }  # fmt: skip
+    assert (found.whole, found.outside, outside_namespace("0123456789")) == (True, [], "cy-01234567-out")
+
+
+def test_a_tree_s_servers_forward_nothing_and_need_no_header(engine: Engine) -> None:
+    tree = networks.build(engine, {"family": "tree", "edge_ports": 2, "servers": 4}, 1e8, 1500, None)
+    told = tree.for_fabric("run1", 7, "software", {})
+    assert (told["protocol"], told["forwarding"]) == ("ip", None)
+    assert tree.header_efficiency == pytest.approx((1500 - 20 - 32) / (1500 + 14))
+    assert network(engine).header_efficiency == pytest.approx((9000 - 36 - 20 - 32) / (9000 + 14))
+    with pytest.raises(ProblemError, match="Servers of a tree forward nothing"):
+        with_gateways(tree, [next(iter(tree.servers.values()))])
+    assert with_gateways(tree, []).gateways == []
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"family": "fat_tree", "ports": 4, "layers": 3},
+        {"family": "subways", "type": 1, "p": 2, "q": 4, "l": 4, "clusters": 2},
+    ],
+)
+def test_routers_are_on_one_host(engine: Engine, tmp_path: Path, spec: Json) -> None:
+    assert networks.build(engine, spec, 1e8, 1500, None).protocol["switches"] == "routers"
+    hosts = [{"name": f"h{i}", "fabric": tmp_path / f"{i}.sock", "underlay": f"10.77.0.{i}"} for i in (1, 2)]
+    several = Engine(Settings(hosts=tuple(EmulationHost.model_validate(one) for one in hosts)))
+    with pytest.raises(ProblemError) as refused:
+        networks.build(several, spec, 1e8, 1500, None)
+    (error,) = refused.value.errors
+    assert (error.field, error.value, error.limit) == ("body.plan.family", spec["family"], "one host")
+    tree = networks.build(several, {"family": "tree", "edge_ports": 2, "servers": 4}, 1e8, 1500, None)
+    assert tree.protocol["switches"] == "bridges", "a bridge may have a part on each host"
+
+
+def test_a_slice_of_a_fat_tree_keeps_the_switches_between_its_servers(engine: Engine) -> None:
+    spec = {"family": "fat_tree", "ports": 4, "layers": 3}
+    near = networks.build(engine, spec, 1e8, 1500, {"servers": ["000", "010"]})
+    assert sorted(near.switch_levels.values()) == [0, 0, 1, 1], "two edge and two aggregation switches of one pod"
+    far = networks.build(engine, spec, 1e8, 1500, {"servers": ["000", "300"]})
+    assert sorted(far.switch_levels.values()) == [0, 0, 1, 1, 1, 1, 2, 2, 2, 2]
+
+
+def test_a_slice_says_what_it_leaves_out(engine: Engine) -> None:
+    part = network(engine, TINY, {"servers": ["00", "01", "10"]})
+    assert (part.whole, part.outside) == (False, ["11"])
+    assert list(part.switches.values()) == ["<0,0>", "<1,0>"], "a switch with one server left carries nothing"
+    assert network(engine, TINY, {"servers": ["00", "01", "10", "11"]}).whole
+    assert network(engine, TINY, {"within": "11", "k": 1}).whole
+
+
+def flow_words(**more: Any) -> Json:
+    return {"proto": "tcp", "bytes": None, "rate_bits_per_sec": None, "start_secs": 0.0, "pipeline": None, **more}
+
+
+def test_the_fabric_is_told_every_flow(engine: Engine) -> None:
+    told = for_fabric([Flow(0, 3, 1, 1e8), Flow(1, 1, 2, 1e8, relays=0)], Emulation())
+    assert told == [flow_words(id=0, source=3, destination=1), flow_words(id=1, source=1, destination=2, pipeline=0)]
+    paced = Emulation(protocol="udp", flow_bits_per_sec=5e6, flow_bytes=10)
+    assert for_fabric([Flow(0, 3, 1, 1e8)], paced) == [
+        flow_words(id=0, source=3, destination=1, proto="udp", bytes=10, rate_bits_per_sec=5e6)
+    ]
+
+
+def test_a_pipeline_passes_on_from_one_receiver_to_the_next(engine: Engine) -> None:
+    found = question(engine, TINY, "one-to-all", emulation={"delivery": "pipeline"})
+    ends = [0, *[flow.destination for flow in found.flows]]
+    assert sorted(ends) == [0, 1, 2, 3]
+    assert found.flows == [Flow(i, ends[i], ends[i + 1], 1e8, i - 1 if i else None) for i in range(3)]
+
+
+def test_there_may_be_so_many_flows_and_not_one_more(engine: Engine) -> None:
+    asked = question(engine, TINY, "one-to-one")
+    for connections in (1, 2):
+        settings = Emulation(connections=connections)
+        for pairs in (MAX_FLOWS // connections, MAX_FLOWS // connections + 1):
+            ends = {"source": ["00"] * pairs, "destination": ["11"] * pairs, "rates_bits_per_sec": [6.0] * pairs}
+            many = replace(asked.prediction, **ends)
+            if pairs * connections == MAX_FLOWS:
+                found = flows_of(engine, asked.network, many, settings, {"kind": "x"})
+                assert found == [Flow(i, 0, 3, 6.0 / connections) for i in range(MAX_FLOWS)]
+                continue
+            with pytest.raises(ProblemError) as refused:
+                flows_of(engine, asked.network, many, settings, {"kind": "x"})
+            assert f"x on 4 servers is {pairs * connections:,} connections" in refused.value.detail
+            assert refused.value.errors[0].limit == "at most 2,048"
+    none = replace(asked.prediction, source=[], destination=[], rates_bits_per_sec=[])
+    with pytest.raises(ProblemError, match="has no flow"):
+        flows_of(engine, asked.network, none, Emulation(), {"kind": "x"})
+
+
+def test_the_estimate_is_of_what_is_sent_by_this_many_cores(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert memory_free_bytes() > 2**20
+    monkeypatch.setattr(estimates.os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(estimates, "memory_free_bytes", lambda: 2**33)
+    some, flows = network(engine, TINY), [Flow(0, 0, 1, 8e8), Flow(1, 1, 0, 4e8)]
+    found = estimate(some, Emulation(mode="namespaces"), flows)
+    nanos = 4.3 + 10_800 / 9000
+    assert found.document() == {
+        "servers": 4, "links": 8, "flows": 2, "memory_bytes": 4 * 6 * 2**20, "memory_free_bytes": 2**33,
+        "cpu": round(1.5e8 * nanos / 1e9 / 4, 3), "start_secs": 1.0,
+    }  # fmt: skip
+    in_containers = estimate(some, Emulation(), flows, hosts=2)
+    assert (in_containers.memory_bytes, in_containers.start_secs) == (4 * 24 * 2**20, pytest.approx(1.72))
+    assert in_containers.cpu == pytest.approx(found.cpu / 2), "two hosts have twice the cores"
+    assert estimate(some, Emulation(dataplane="software"), flows).cpu == pytest.approx(6 * found.cpu)
+    paced = estimate(replace(some, mtu=1500), Emulation(flow_bits_per_sec=6e8), flows)
+    assert paced.cpu == pytest.approx(1.25e8 * (4.3 + 7.2) / 1e9 / 4)
+
+
+@given(rate=st.floats(1e4, 1e12))
+@example(rate=3.6e7)
+@example(rate=2.4e7)
+def test_ports_take_the_longest_packets_that_suit_the_rate(rate: float) -> None:
+    mtu = Emulation().mtu_at(rate)
+    assert mtu == 1500 or mtu * 8 / rate <= PACKET_SECS
+    assert all(longer * 8 / rate > PACKET_SECS for longer in MTUS if longer > mtu)
+    assert Emulation(mtu=1400).mtu_at(rate) == 1400, "what is asked for"
+
+
+def test_a_network_takes_the_memory_that_is_free_and_no_more(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    some = network(engine, LARGE, {"within": "0000", "k": 1})
+    for mode, each in SERVER_BYTES.items():
+        monkeypatch.setattr(estimates, "memory_free_bytes", lambda each=each: KEPT_BYTES + 64 * each)
+        refuse_oversize(some, mode)
+        monkeypatch.setattr(estimates, "memory_free_bytes", lambda each=each: KEPT_BYTES + 64 * each - 1)
+        with pytest.raises(ProblemError) as refused:
+            refuse_oversize(some, mode)
+        refuse_oversize(some, mode, hosts=1)
+        gib = f"{64 * each / 2**30:.1f} GiB"
+        message = f"The run would need {gib} of memory; {gib} are free."
+        hint = 'Take a slice of it: "emulation": {"slice": {"within": "0000", "k": 1}}.'
+        (error,), (finding,) = refused.value.errors, refused.value.findings
+        assert (refused.value.status, refused.value.code, refused.value.detail) == (
+            422, "too-large-emulation", f"body.plan: {message} {hint}",
+        )  # fmt: skip
+        assert (error.field, error.value, error.limit) == ("body.plan", 64, "at most 63 servers")
+        assert finding == {
+            "severity": "error", "code": "too-large-emulation", "where": "emulation.slice", "message": message, "hint": hint,
+            "fix": {"emulation": {"slice": {"within": "0000", "k": 1}}},
+        }  # fmt: skip
+    monkeypatch.setattr(estimates, "memory_free_bytes", lambda: 0)
+    with pytest.raises(ProblemError) as refused:
+        refuse_oversize(network(engine, TINY), "namespaces")
+    assert refused.value.findings[0]["fix"] is None, "there is no smaller BCube to offer"
+    assert "0.0 GiB are free" in refused.value.detail

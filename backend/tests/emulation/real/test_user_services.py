@@ -1,0 +1,131 @@
+"""Services that users wrote, on 27 servers with real packets: the example delivers, beside others that loop, trap and flood."""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from cubeyard.cli.modules import TEMPLATES
+
+from .test_live import API, Left, Live, home, rows
+
+__all__ = ["home"]
+
+Json = dict[str, Any]
+TORUS = {"family": "torus3d", "x": 3, "y": 3, "z": 3}
+NAMES = [f"({x},{y},{z})" for z in range(3) for y in range(3) for x in range(3)]
+LOSSES = {"loops": "lost-out-of-fuel", "traps": "lost-trapped", "floods": "packets-without-room"}
+ACTS = {
+    "loops": "(loop $l (br $l))",
+    "traps": "unreachable",
+    "floods": """(loop $l
+        (drop (call $transmit (i32.const 0) (i32.const 1400) (i32.and (local.get $i) (i32.const 0x020202))))
+        (local.set $i (i32.add (local.get $i) (i32.const 0x10301)))
+        (br_if $l (i32.lt_u (local.get $i) (i32.const 0xc1200))))""",
+}
+
+
+def bad(act: str) -> bytes:
+    """A module that acts badly each millisecond once it got a message, and at each packet."""
+    return f"""(module
+        (import "cubeyard" "transmit" (func $transmit (param i32 i32 i32) (result i32)))
+        (import "cubeyard" "set_timer" (func $set_timer (param i32)))
+        (memory (export "memory") 1)
+        (func $act (local $i i32) {act})
+        (func (export "buffer") (result i32) (i32.const 0))
+        (func (export "F") (param i32 i32))
+        (func (export "classify") (param i32) (result i32) (i32.const 0))
+        (func (export "deliver") (param i32 i32) (call $act))
+        (func (export "message") (param i32) (call $set_timer (i32.const 1)) (call $act))
+        (func (export "timer") (call $set_timer (i32.const 1)) (call $act)))""".encode()
+
+
+def service(name: str, number: int, module: bytes) -> Json:
+    return {"name": name, "id": number, "module": base64.b64encode(module).decode()}
+
+
+def send(live: Live, run: str, name: str, /, **asked: Any) -> tuple[int, Json]:
+    return live.call("POST", f"{API}/runs/{run}/services/{name}/messages", asked)
+
+
+def counters(live: Live, run: str) -> dict[str, Counter[str]]:
+    """What the services of some servers have counted."""
+    found: dict[str, Counter[str]] = {}
+    for name in NAMES[::5]:
+        code, state = live.inspect(run, name)
+        assert code == 200, state
+        for row in rows(state, "services"):
+            found.setdefault(row["service"], Counter())[row["counter"]] += row["count"]
+    return found
+
+
+def greeted(live: Live, run: str) -> None:
+    """Greetings from every server to one, for several of them: each arrives once, where its key is."""
+    for to in (NAMES[0], NAMES[13], NAMES[26]):
+        message = f"{to.strip('()')} to {to}"
+        code, found = send(live, run, "greeting", message=message, wait_secs=10, answers=len(NAMES))
+        assert code == 200, found
+        said = Counter((one["server"], one["answer"]) for one in found["answers"])
+        assert said == {(to, f"to {to}"): len(NAMES)}
+
+
+def test_the_example_delivers_beside_services_that_loop_trap_and_flood(home: Path, nothing_left: Left) -> None:
+    greeting = (TEMPLATES / "greeting.wat").read_bytes()
+    services = [service("greeting", 256, greeting)]
+    services += [service(name, 257 + at, bad(act)) for at, (name, act) in enumerate(ACTS.items())]
+    with Live(home) as live:
+        # Slow links: a flood fills them all, and this machine still has time for every server.
+        run = live.start(TORUS, {"kind": "permutation"}, link_gbps=0.002, services=services)
+        code, listed = live.call("GET", f"{API}/runs/{run}/services")
+        assert code == 200
+        assert [one["name"] for one in listed["items"]][-4:] == ["greeting", *ACTS]
+
+        def flows() -> bool:
+            code, found = send(live, run, "greeting", server=NAMES[0], message="0,0,0 first", wait_secs=10)
+            return code == 200 and [one["answer"] for one in found["answers"]] == ["first"]
+
+        live.wait("packets", flows)
+        greeted(live, run)
+        for name in ACTS:
+            code, found = send(live, run, name, message="begin", wait_secs=0)
+            assert code == 200, found
+        greeted(live, run)
+
+        found = counters(live, run)
+        for name, reason in LOSSES.items():
+            assert found[name][reason] > 0, found[name]
+        own = {
+            counter: count
+            for counter, count in found["greeting"].items()
+            if counter.startswith(("lost-", "packets-without"))
+        }
+        assert own == {}
+        code, found = send(live, run, "cache", server=NAMES[3], message="set colour blue", wait_secs=10)
+        assert [one["answer"] for one in found["answers"]] == ["STORED colour"]
+        # The protocol has its share of every server: nobody took a neighbour for dead.
+        for name in NAMES[::5]:
+            assert all(one["up"] for one in rows(live.inspect(run, name)[1], "neighbours"))
+
+        live.call("POST", f"{API}/runs/{run}/cancel")
+        assert live.ended(run)["state"] == "cancelled"
+
+
+def test_modules_are_refused_by_their_field(home: Path) -> None:
+    with Live(home) as live:
+        asked = {
+            "plan": TORUS,
+            "workload": {"kind": "permutation"},
+            "engine": "emulation",
+            "emulation": {"services": [service("empty", 256, b"(module)")]},
+        }
+        code, problem = live.call("POST", f"{API}/experiments", asked)
+        assert code == 422
+        (error,) = problem["errors"]
+        assert error["field"] == "body.emulation.services.0.module"
+        assert error["message"] == "The module does not export its memory."
+        assert "service new" in error["hint"]
+        long = service("long", 256, b"a" * 2_100_000)
+        code, problem = live.call("POST", f"{API}/experiments", {**asked, "emulation": {"services": [long]}})
+        assert code in (413, 422), problem

@@ -1,0 +1,293 @@
+"""The session's own logic, against a fabric of a few lines: order of frames, faults, guard, cancelling, and the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cubeyard.emulation.fabric.client import FabricError, FabricGoneError
+from cubeyard.emulation.fabric.place import Place
+from cubeyard.emulation.live.service import resolve_live
+from cubeyard.emulation.session.orders import Order
+from cubeyard.emulation.session.session import Session
+from cubeyard.emulation.setup.question import Question, read
+from cubeyard.engine import Engine
+from cubeyard.experiments.question import ExperimentCreate
+from cubeyard.kit.errors import ProblemError
+from cubeyard.settings import Settings
+from tests.conftest import SMALL
+from tests.emulation.scripted import Scripted, scripted
+from tests.frames.checked import checked
+
+Json = dict[str, Any]
+RUN = "0a1b2c3d4e5f6g"
+
+
+class Kept:
+    """A sink that keeps everything and passes on what the test wants."""
+
+    def __init__(self) -> None:
+        self.frames: list[tuple[str, Json]] = []
+        self.asked: list[tuple[float, Order]] = []
+        self.outcomes: dict[int, Json] = {}
+        self.stop_after: str | None = None
+        self._at = 0.0
+
+    def frame(self, kind: str, payload: Json) -> None:
+        self.frames.append((kind, checked(kind, payload)))
+        if kind == "tick":
+            self._at = payload["at_secs"]
+
+    def progress(self, share: float) -> None:
+        assert 0 <= share <= 1
+
+    def check(self) -> None:
+        if self.stop_after is not None and any(kind == self.stop_after for kind, _ in self.frames):
+            raise KeyboardInterrupt
+
+    def orders(self) -> list[Order]:
+        now = [order for at, order in self.asked if at <= self._at]
+        self.asked = [(at, order) for at, order in self.asked if at > self._at]
+        return now
+
+    def done(self, order: Order, outcome: Json) -> None:
+        self.outcomes[order.id] = outcome
+
+    def of(self, kind: str) -> list[Json]:
+        return [payload for one, payload in self.frames if one == kind]
+
+
+def question(engine: Engine, *, faults: list[Json] | None = None, **emulation: Any) -> Question:
+    short = {"seconds": 1.6, "settle_secs": 0.1, "calibrate_secs": 0.2, "mode": "namespaces", **emulation}
+    asked = {"plan": SMALL, "workload": {"kind": "permutation"}, "engine": "emulation", "link_gbps": 0.1}
+    document = ExperimentCreate.model_validate({**asked, "faults": faults or [], "emulation": short}).model_dump(
+        mode="json"
+    )
+    return read(engine, {**document, "plan": {"spec": SMALL}})
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+@pytest.fixture
+def fabric(place: Place) -> Iterator[Scripted]:
+    with scripted(place.socket) as script:
+        yield script
+
+
+def run(place: Place, asked: Question, sink: Kept) -> Json:
+    return Session(Settings(), place, RUN, asked, sink).run()
+
+
+def test_frames_come_in_order_and_everything_is_removed(engine: Engine, place: Place, fabric: Scripted) -> None:
+    sink = Kept()
+    report = run(place, question(engine), sink)
+    kinds = [kind for kind, _ in sink.frames]
+    assert kinds[0] == "network"
+    assert [frame["phase"] for frame in sink.of("phase")] == [
+        "deploying", "up", "calibrating", "calibrated", "settling", "measuring", "removing",
+    ]  # fmt: skip
+    times = [tick["at_secs"] for tick in sink.of("tick")]
+    assert times == sorted(times)
+    assert times[0] < 0 < times[-1]
+    assert [name for name, _ in fabric.calls if name != "subscribe"] == [
+        "destroy", "prepare", "wire", "workload", "start", "stop", "workload", "start", "stop", "destroy",
+    ]  # fmt: skip
+    (prepared,) = [params for name, params in fabric.calls if name == "prepare"]
+    assert prepared["ends_with_caller"] is True, "a fabric ends the run of a process that is killed"
+    assert report["ended"] == "done"
+    assert report["fidelity"]["verdict"] == "faithful"
+    assert report["aggregate_goodput_bits_per_sec"] == pytest.approx(16 * 1e8, rel=0.5)
+    assert report["windows"].keys() == {"before"}
+    assert place.free(RUN)
+
+
+def test_a_scheduled_fault_strikes_and_ends(engine: Engine, place: Place, fabric: Scripted) -> None:
+    sink = Kept()
+    pulled = {"at_secs": 0.5, "until_secs": 1.0, "kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}}
+    report = run(place, question(engine, faults=[pulled]), sink)
+    assert [(frame["state"], frame["targets"]) for frame in sink.of("fault")] == [
+        ("injected", ["00/<0,0>"]),
+        ("recovered", ["00/<0,0>"]),
+    ]
+    # Real time: a busy machine is late, never early.
+    struck, mended = (frame["at_secs"] for frame in sink.of("fault"))
+    assert 0.5 <= struck < mended
+    assert mended >= 1.0
+    (injected,) = [params["fault"] for name, params in fabric.calls if name == "inject"]
+    assert injected == {"id": "f1.0", "kind": "cable-pulled", "target": {"link": 0}}
+    before, during, after = (report["windows"][name]["goodput_bits_per_sec"] for name in ("before", "during", "after"))
+    assert during < 0.6 * before
+    assert after > 0.8 * before
+    assert report["faults"][0]["injected_at_secs"] == struck
+
+
+def test_what_is_expected_steps_with_each_fault_and_recovery(engine: Engine, place: Place, fabric: Scripted) -> None:
+    sink = Kept()
+    pulled = {"at_secs": 0.3, "until_secs": 1.2, "kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}}
+    slower = {"at_secs": 0.4, "kind": "link-rate", "rate_bits_per_sec": 1e7, "target": {"names": ["01/<0,0>"]}}
+    part = {"servers": ["00", "01", "02", "10", "11"]}
+    asked = question(engine, faults=[pulled, slower], slice=part)
+    live = resolve_live(engine, asked.network, {"target": {"names": ["11"]}}, 1, asked.seed)
+    sink.asked = [(0.7, Order(1, "inject", fault=live))]
+    report = run(place, asked, sink)
+    cable, slow = ["00/<0,0>"], [{"link": "01/<0,0>", "kind": "link-rate", "rate_bits_per_sec": 1e7}]
+    told = [(frame["failed"], frame["degraded"]) for frame in sink.of("predicted")]
+    assert told == [(cable, []), (cable, slow), ([*cable, "11"], slow), (["11"], slow)]
+    steps = [frame["at_secs"] for frame in sink.of("predicted")]
+    assert steps == sorted(steps)
+    assert all(at >= due for at, due in zip(steps, [0.3, 0.4, 0.7, 1.2], strict=True)), (
+        "late on a busy machine, never early"
+    )
+    lost = [frame["dropped_flows"] for frame in sink.of("predicted")]
+    assert lost == [0, 0, 3, 2], "one to and one from the dead server; without the cable one has no way around it"
+    assert all(frame["ideal_bits_per_sec"] > 0 for frame in sink.of("predicted"))
+    assert report["predicted_steps"] == sink.of("predicted")
+
+
+def test_a_link_at_a_tenth_and_a_lossy_one_lower_what_is_expected(
+    engine: Engine, place: Place, fabric: Scripted
+) -> None:
+    """Both ways of a server, so that no flow of its can go around; a link on which packets are late lowers nothing."""
+    sink = Kept()
+    ways = {"names": ["00/<0,0>", "00/<1,0>"]}
+    faults = [
+        {"at_secs": 0.2, "until_secs": 1.1, "kind": "link-rate", "rate_bits_per_sec": 1e7, "target": ways},
+        {"at_secs": 0.5, "kind": "link-delay", "delay_secs": 0.01, "target": ways},
+        {"at_secs": 0.8, "kind": "link-loss", "loss_ratio": 0.25, "target": ways},
+    ]
+    report = run(place, question(engine, faults=faults), sink)
+    whole = sink.of("network")[0]["predicted"]
+    slow, both, lossy = sink.of("predicted")
+    abt = [one["abt_bits_per_sec"] for one in (slow, both, lossy)]
+    assert abt[0] <= 16 * 1e7, "sixteen flows, of which one has a tenth of a link at most"
+    assert abt[1] == pytest.approx(0.75 * abt[0]), "probes see no loss: the flows stay where they are"
+    assert abt[0] < abt[2] <= whole["abt_bits_per_sec"]
+    assert slow["ideal_bits_per_sec"] < whole["ideal_bits_per_sec"] - 0.8e8
+    assert slow["dropped_flows"] == 0
+    assert [[one["kind"] for one in frame["degraded"]] for frame in (slow, both, lossy)] == [
+        ["link-rate"] * 2, ["link-loss", "link-rate"] * 2, ["link-loss"] * 2,
+    ]  # fmt: skip
+    assert [fault.get("rate_bits_per_sec") for fault in report["faults"]] == [1e7, None, None]
+    assert report["faults"][2]["loss_ratio"] == 0.25
+
+
+def test_a_broken_hypothesis_aborts_and_mends(engine: Engine, place: Place, fabric: Scripted) -> None:
+    sink = Kept()
+    off = {"at_secs": 0.4, "kind": "switch-off", "target": {"selector": "50% of level-1 switches"}}
+    asked = question(
+        engine, faults=[off], seconds=30, hypothesis={"metric": "goodput-share", "bound": 0.6, "for_secs": 0.3}
+    )
+    report = run(place, asked, sink)
+    assert report["ended"] == "aborted"
+    assert report["verdict"]["outcome"] == "broken"
+    assert sink.of("stop-all")[-1]["recovered"] is True
+    assert not fabric.faults, "everything was mended before the end"
+
+
+def test_a_hypothesis_is_watched_from_the_first_fault_on(engine: Engine, place: Place, fabric: Scripted) -> None:
+    """It is not met all the time: only what follows the fault counts against it."""
+    off = {"at_secs": 0.8, "kind": "switch-off", "target": {"names": ["<1,1>"]}}
+    impossible = {"metric": "goodput", "bound": 1e12, "for_secs": 0.1}
+    report = run(place, question(engine, faults=[off], seconds=3, hypothesis=impossible), Kept())
+    assert report["verdict"]["outcome"] == "broken"
+    assert report["verdict"]["broken_at_secs"] >= report["faults"][0]["injected_at_secs"] >= 0.8
+
+
+def test_a_hypothesis_without_a_fault_is_watched_from_the_start(engine: Engine, place: Place, fabric: Scripted) -> None:
+    impossible = {"metric": "goodput", "bound": 1e12, "for_secs": 0.1}
+    report = run(place, question(engine, seconds=3, hypothesis=impossible), Kept())
+    assert (report["ended"], report["verdict"]["outcome"]) == ("aborted", "broken")
+
+
+def test_abt_is_of_the_flows_that_a_fault_leaves_a_path(engine: Engine, place: Place, fabric: Scripted) -> None:
+    """A server whose switches are both off lives and reaches nobody: its two flows are counted beside ABT, not in it."""
+    off = {"at_secs": 0.3, "kind": "switch-off", "target": {"names": ["<0,0>", "<1,0>"]}}
+    sink = Kept()
+    report = run(place, question(engine, faults=[off]), sink)
+    (predicted,) = sink.of("predicted")
+    assert predicted["dropped_flows"] > 0
+    assert report["windows"]["during"]["cut_off_flows"] == predicted["dropped_flows"]
+    assert sink.of("tick")[-1]["cut_off_flows"] == predicted["dropped_flows"]
+    assert "cut_off_flows" not in sink.of("tick")[0]
+
+
+def test_a_violation_that_does_not_last_is_forgiven(engine: Engine, place: Place, fabric: Scripted) -> None:
+    sink = Kept()
+    off = {"at_secs": 0.4, "until_secs": 0.5, "kind": "switch-off", "target": {"names": ["<1,1>"]}}
+    asked = question(engine, faults=[off], hypothesis={"metric": "goodput-share", "bound": 0.99, "for_secs": 3})
+    assert run(place, asked, sink)["verdict"]["outcome"] == "held"
+
+
+def test_live_orders_are_obeyed_and_answered(engine: Engine, place: Place, fabric: Scripted) -> None:
+    sink, asked = Kept(), question(engine)
+    live = {"target": {"names": ["01"]}, "kind": "server-frozen"}
+    fault = resolve_live(engine, asked.network, live, 1, asked.seed)
+    sink.asked = [
+        (0.2, Order(1, "inject", fault=fault)),
+        (0.6, Order(2, "recover", fault_id="l1")),
+        (0.8, Order(3, "recover", fault_id="l9")),
+        (1.0, Order(4, "stop-all")),
+    ]
+    run(place, asked, sink)
+    assert [(frame["id"], frame["state"]) for frame in sink.of("fault")] == [("l1", "injected"), ("l1", "recovered")]
+    assert [sink.outcomes[id_]["ok"] for id_ in (1, 2, 3, 4)] == [True, True, False, True]
+
+
+def test_a_flapping_fault_comes_and_goes_and_is_gone_at_its_end(engine: Engine, place: Place, fabric: Scripted) -> None:
+    sink = Kept()
+    flapping = {"at_secs": 0.2, "until_secs": 1.0, "flap_secs": 0.2, "target": {"names": ["00/<0,0>"]}}
+    run(place, question(engine, faults=[flapping]), sink)
+    states = [frame["state"] for frame in sink.of("fault")]
+    assert states[:4] == ["injected", "recovered", "injected", "recovered"]
+    assert states[-1] == "recovered"
+    assert "failed" not in states, "at its end it may be whole already"
+    assert not fabric.faults
+
+
+def test_a_fault_that_cannot_be_made_fails_alone(engine: Engine, place: Place, fabric: Scripted) -> None:
+    fabric.fails = {"inject"}
+    sink = Kept()
+    loss = {"at_secs": 0.3, "kind": "link-loss", "loss_ratio": 0.1, "target": {"names": ["00/<0,0>"]}}
+    report = run(place, question(engine, faults=[loss]), sink)
+    (frame,) = sink.of("fault")
+    assert (frame["state"], frame["reason"]) == ("failed", "inject is not possible now. Wait.")
+    assert report["faults"] == []
+    assert report["windows"].keys() == {"before"}, "nothing was broken"
+    assert report["ended"] == "done"
+
+
+def test_stopped_while_deploying_nothing_is_left(engine: Engine, place: Place, fabric: Scripted) -> None:
+    sink = Kept()
+    sink.stop_after = "phase"
+    with pytest.raises(KeyboardInterrupt):
+        run(place, question(engine), sink)
+    assert fabric.calls[-1][0] == "destroy"
+    assert place.free(RUN)
+
+
+def test_a_fabric_that_dies_in_the_middle_ends_the_run_with_the_reason(
+    engine: Engine, place: Place, fabric: Scripted
+) -> None:
+    fabric.dies_at_secs = 0.6
+    with pytest.raises(FabricGoneError, match="went away"):
+        run(place, question(engine, calibrate_secs=0), Kept())
+    assert fabric.calls[-1][0] == "destroy"
+
+
+def test_a_refusal_to_wire_is_told(engine: Engine, place: Place, fabric: Scripted) -> None:
+    fabric.fails = {"wire"}
+    with pytest.raises(FabricError, match="wire is not possible now"):
+        run(place, question(engine), Kept())
+
+
+def test_one_run_is_one_process_s(engine: Engine, place: Place, fabric: Scripted) -> None:
+    asked = question(engine)
+    with place.held(RUN), pytest.raises(ProblemError, match="Another process holds run"):
+        run(place, asked, Kept())
+    assert not fabric.calls

@@ -1,0 +1,255 @@
+"""What a run is asked to do: networks and slices, flows, faults, and what is refused before anything starts."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cubeyard.emulation.faults.damage import Damage
+from cubeyard.emulation.faults.faults import Fault, Schedule, resolve
+from cubeyard.emulation.live.service import Outliner
+from cubeyard.emulation.network import network as networks
+from cubeyard.emulation.network.network import Network
+from cubeyard.emulation.setup.prediction import predict
+from cubeyard.emulation.setup.question import Question, read
+from cubeyard.engine import Engine, PlanRejectedError
+from cubeyard.experiments.emulation import Emulation
+from cubeyard.experiments.question import ExperimentCreate
+from cubeyard.kit.errors import ProblemError
+from tests.conftest import PAPER, SMALL
+
+Json = dict[str, Any]
+LARGE = {"family": "bcube", "n": 8, "k": 3}
+
+
+def network(engine: Engine, spec: Json = SMALL, part: Json | None = None) -> Network:
+    return networks.build(engine, spec, 1e8, 9000, part)
+
+
+def question(engine: Engine, spec: Json = SMALL, workload: str = "all-to-all", **fields: Any) -> Question:
+    asked = {"plan": spec, "workload": {"kind": workload}, "engine": "emulation", "link_gbps": 0.1, **fields}
+    document = ExperimentCreate.model_validate(asked).model_dump(mode="json")
+    return read(engine, {**document, "plan": {"spec": spec}})
+
+
+def test_each_address_is_one_server_s(engine: Engine) -> None:
+    found = network(engine)
+    assert len(set(found.addresses.values())) == len(found.servers)
+    assert {found.server_at(address): one for one, address in found.addresses.items()} == {
+        name: one for one, name in found.servers.items()
+    }
+    assert found.server_at("198.18.0.1") is None
+    part = network(engine, part={"servers": ["11", "12"]})
+    assert part.addresses == {one: found.addresses[one] for one in part.servers}
+    assert part.server_at(found.addresses[found.id_of["00"]]) is None
+
+
+def test_a_plan_s_network_is_its_topology(engine: Engine) -> None:
+    found = network(engine)
+    assert (len(found.servers), len(found.switches), len(found.links)) == (16, 8, 32)
+    assert found.link_name(found.links[0]) == "00/<0,0>"
+    ends = [end for link in found.links for end in (link.a, link.b)]
+    assert len(set(ends)) == len(ends), "no port has two links"
+    told = found.for_fabric("r", 7, "kernel", {})
+    assert told["servers"][5] == {"id": 5, "name": "11", "ip": "10.0.0.6"}
+    assert told["links"][0] == {"id": 0, "a": [0, 0], "b": [16, 0], "level": 0, "rate_bits_per_sec": 1e8}
+
+
+@settings(max_examples=20, deadline=None)
+@given(server=st.integers(0, 2047), k=st.integers(0, 2))
+def test_a_smaller_bcube_of_a_plan_is_one(engine: Engine, server: int, k: int) -> None:
+    name = "".join(str(server // 8**power % 8) for power in (3, 2, 1, 0))
+    part = network(engine, PAPER, {"within": name, "k": k})
+    assert len(part.servers) == 8 ** (k + 1)
+    assert len(part.switches) == (k + 1) * 8**k
+    assert len(part.links) == (k + 1) * len(part.servers)
+    assert part.id_of[name] == server, "a slice keeps the plan's ids"
+    whole = network(engine, PAPER)
+    assert {link.id: link for link in part.links}.items() <= {link.id: link for link in whole.links}.items()
+
+
+def test_five_servers_of_a_large_bcube_keep_the_switches_that_join_them(engine: Engine) -> None:
+    """BCube §7.4's own slice."""
+    names = ["0000", "0001", "0011", "0111", "1111"]
+    part = network(engine, LARGE, {"servers": names})
+    assert list(part.servers.values()) == names
+    assert len(part.switches) == 4, "one a digit, between each and the next"
+    assert len(part.links) == 8
+    assert not part.whole
+
+
+def test_a_slice_s_flows_stay_within_it(engine: Engine) -> None:
+    for kind in ("one-to-one", "one-to-all", "permutation", "incast", "one-to-several"):
+        found = question(engine, PAPER, kind, emulation={"slice": {"within": "0000", "k": 1}})
+        servers = set(found.network.servers)
+        assert {end for flow in found.flows for end in (flow.source, flow.destination)} <= servers
+        assert all(flow.ideal_bits_per_sec > 0 for flow in found.flows), kind
+    assert len(question(engine, PAPER, emulation={"slice": {"within": "0000", "k": 0}}).flows) == 8 * 7
+
+
+def test_what_faults_strike_is_told_before_anything_runs(engine: Engine) -> None:
+    faults = [
+        {"kind": "cable-pulled", "target": {"names": ["00/<0,0>", "01/<0,0>"]}},
+        {"kind": "link-loss", "loss_ratio": 0.1, "target": {"names": ["00/<0,0>"]}, "at_secs": 5},
+        {"target": {"selector": "50% of level-1 switches"}},
+    ]
+    asked = {"plan": SMALL, "workload": {"kind": "permutation"}, "engine": "emulation", "faults": faults}
+    document = ExperimentCreate.model_validate(asked).model_dump(mode="json")
+    told = Outliner(engine).outline({**document, "plan": {"spec": SMALL}})
+    assert told["failed"] == {"servers": 0, "switches": 2, "links": 2, "degraded_links": 1}
+    assert told["flows"] == 16
+
+
+def test_connections_share_their_flow_s_ideal(engine: Engine) -> None:
+    one = question(engine, workload="one-to-one")
+    four = question(engine, workload="one-to-one", emulation={"connections": 4})
+    assert len(four.flows) == 4
+    assert sum(flow.ideal_bits_per_sec for flow in four.flows) == pytest.approx(one.flows[0].ideal_bits_per_sec)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"spec": LARGE}, "at most 256 run as containers"),
+        ({"spec": {"family": "torus3d", "x": 1, "y": 1, "z": 1}}, "must be 2 to 1024 servers"),
+        ({"spec": {"family": "bcube", "n": 65, "k": 1}}, "spec.n is 65, but must be at most 64"),
+        ({"spec": {"family": "bcube", "n": 2, "k": 4}}, "spec.k is 4, but must be at most 3"),
+        ({"spec": {"family": "bcube", "n": 8, "k": 1}}, "4,032 connections"),
+        ({"emulation": {"slice": {"servers": ["00", "99"]}}}, "no server 99"),
+        ({"emulation": {"slice": {"servers": ["00", "00"]}}}, "needs at least 2"),
+        ({"emulation": {"timers": {"hello_secs": 0.001}}}, "must be 0.02 to 3600"),
+        ({"emulation": {"timers": {"dead_after": 2.5}}}, "a whole number, 1 to 100"),
+        ({"emulation": {"timers": {"hello": 1}}}, "has no setting hello"),
+        ({"emulation": {"gateways": ["00", "99"]}}, "no server 99"),
+        ({"emulation": {"gateways": ["00", "01", "00"]}}, "00 is named twice"),
+        ({"emulation": {"gateways": ["00"], "slice": {"servers": ["10", "11"]}}}, "no server 00"),
+        ({"faults": [{"target": {"names": ["00/<0,1>"]}}]}, "No link joins"),
+        ({"faults": [{"kind": "cable-pulled", "target": {"names": ["00"]}}]}, "is not a link"),
+        ({"faults": [{"kind": "server-off", "target": {"names": ["<0,1>"]}}]}, "is not a server"),
+        ({"faults": [{"target": {"selector": "a few switches"}}]}, "is not understood"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_with_the_reason(engine: Engine, fields: Json, said: str) -> None:
+    with pytest.raises((ProblemError, PlanRejectedError)) as refused:
+        question(engine, **fields)
+    assert said in f"{refused.value.detail} {refused.value.errors}"
+
+
+def test_gateways_are_named_to_the_fabric_by_id(engine: Engine) -> None:
+    found = question(engine, emulation={"gateways": ["11", "00"]})
+    assert found.network.for_fabric("run", 7, "kernel", {})["gateways"] == [
+        found.network.id_of[one] for one in ("11", "00")
+    ]
+
+
+def test_what_is_too_large_is_offered_a_slice_that_fits(engine: Engine) -> None:
+    with pytest.raises(ProblemError) as refused:
+        question(engine, LARGE)
+    fix = refused.value.findings[0]["fix"]
+    assert len(question(engine, LARGE, "permutation", **fix).network.servers) == 64
+
+
+def test_what_carries_less_is_no_failure_to_a_prediction(engine: Engine) -> None:
+    here, link = network(engine), {"names": ["00/<0,0>"]}
+    asked = [
+        {"kind": "link-rate", "rate_bits_per_sec": 1e7, "target": {"names": ["01/<0,0>", "00/<0,0>"]}},
+        {"kind": "link-loss", "loss_ratio": 0.5, "target": link},
+        {"kind": "link-loss", "loss_ratio": 0.5, "target": link},
+        {"kind": "link-delay", "delay_secs": 0.1, "target": {"names": ["02/<0,0>"]}},
+        {"kind": "server-frozen", "target": {"names": ["11"]}},
+        {"target": {"names": ["11", "<1,2>"]}},
+    ]
+    damage = Damage.of(resolve(engine, here, asked, 7, [f"f{i}" for i in range(len(asked))]))
+    slow, lost = {"kind": "link-rate", "rate_bits_per_sec": 1e7}, {"kind": "link-loss", "loss_ratio": 0.5}
+    assert damage.document() == {
+        "failed": ["11", "<1,2>"],
+        "degraded": [
+            {"link": "00/<0,0>", **lost}, {"link": "00/<0,0>", **lost}, {"link": "00/<0,0>", **slow},
+            {"link": "01/<0,0>", **slow},
+        ],
+    }  # fmt: skip
+    assert damage.faults(["33"])[0] == {"target": {"names": ["33", "11", "<1,2>"]}}
+    # 00 sends to 01 over one switch: a tenth of the rate, of which two losses let a quarter pass.
+    flow = {"kind": "one-to-one", "source": "00", "destination": "01"}
+    alone = predict(engine, here, flow, "bcube-fixed", 7, Emulation(), Damage(degraded=damage.degraded))
+    assert alone.rates_bits_per_sec == pytest.approx([1e7 / 4])
+    assert predict(engine, here, flow, "bcube-fixed", 7, Emulation()).rates_bits_per_sec == pytest.approx([1e8])
+
+
+def test_plain_down_is_the_loss_of_power_or_of_a_cable(engine: Engine) -> None:
+    targets = [{"names": ["00", "<1,2>"]}, {"names": ["03/<0,0>"]}]
+    found = resolve(engine, network(engine), [{"target": one} for one in targets], 7, ["f1", "f2"])
+    assert [(one.kind, one.name) for fault in found for one in fault.strikes] == [
+        ("server-off", "00"),
+        ("switch-off", "<1,2>"),
+        ("cable-pulled", "03/<0,0>"),
+    ]
+
+
+def test_a_seed_draws_the_same_targets_again(engine: Engine) -> None:
+    asked = [{"kind": "server-killed", "target": {"kind": "server", "ratio": 0.25}}]
+    here = network(engine)
+    drawn = [resolve(engine, here, asked, seed, ["f1"])[0].names for seed in (1, 1, 2, 3)]
+    assert len(drawn[0]) == 4
+    assert drawn[0] == drawn[1]
+    assert len({tuple(one) for one in drawn}) > 1
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 20), st.none() | st.floats(0, 20), st.none() | st.floats(0.2, 3)), min_size=1, max_size=6
+    )
+)
+def test_what_is_scheduled_happens_in_order_and_ends_mended(
+    plans: list[tuple[float, float | None, float | None]],
+) -> None:
+    faults = [
+        Fault(
+            f"f{i}", "down", [], at, at + length if length is not None else None, flap if length is not None else None
+        )
+        for i, (at, length, flap) in enumerate(plans)
+    ]
+    schedule = Schedule(faults)
+    done = [
+        one for now in itertools.takewhile(lambda now: now < 50, itertools.count(0, 0.1)) for one in schedule.due(now)
+    ]
+    assert [one.at_secs for one in done] == sorted(one.at_secs for one in done)
+    for fault in faults:
+        mine = [one for one in done if one.fault.id == fault.id]
+        assert mine[0].at_secs == fault.at_secs
+        if fault.until_secs is not None:
+            assert mine[-1].action == "recover" or fault.until_secs == fault.at_secs
+            assert mine[-1].at_secs == fault.until_secs
+
+
+def test_spanning_trees_reach_every_server_once_each(engine: Engine) -> None:
+    """BCube §3.5: k+1 edge-disjoint trees."""
+    found = question(engine, workload="one-to-all", emulation={"delivery": "spanning-trees"})
+    assert len(found.flows) == 2 * 15
+    for flow in found.flows:
+        assert flow.relays is None if flow.source == 0 else found.flows[flow.relays].destination == flow.source
+    received = [flow.destination for flow in found.flows]
+    assert sorted(received) == sorted([*range(1, 16)] * 2)
+    assert len({(flow.source, flow.destination) for flow in found.flows}) == len(found.flows)
+    assert found.prediction.ideal_bits_per_sec == 30 * 1e8
+
+
+def test_a_complete_graph_passes_every_half_on(engine: Engine) -> None:
+    """BCube §3.4."""
+    workload = {"kind": "one-to-several", "source": "00", "destinations": ["01", "10"]}
+    asked = {"plan": SMALL, "workload": workload, "engine": "emulation", "emulation": {"delivery": "complete-graph"}}
+    document = ExperimentCreate.model_validate(asked).model_dump(mode="json")
+    found = read(engine, {**document, "plan": {"spec": SMALL}})
+    assert [(flow.source, flow.destination, flow.relays) for flow in found.flows] == [
+        (0, 1, None), (0, 4, None), (1, 4, 0), (4, 1, 1),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("workload", "delivery"), [("all-to-all", "pipeline"), ("one-to-several", "spanning-trees")])
+def test_what_cannot_be_relayed_is_refused(engine: Engine, workload: str, delivery: str) -> None:
+    with pytest.raises(ProblemError):
+        question(engine, workload=workload, emulation={"delivery": delivery})

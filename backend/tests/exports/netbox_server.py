@@ -1,0 +1,233 @@
+"""A NetBox for tests of the sync: its REST API for the models that a sync uses, in this process.
+
+It keeps what NetBox keeps that a sync relies on: bulk calls are done whole or not at all, names are unique where NetBox has
+them unique, a device gets the components of its type, a device is in one bay and a port has one cable. It can fail on request.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import threading
+from collections import defaultdict
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+from urllib.parse import parse_qs, urlsplit
+
+Json = dict[str, Any]
+TOKEN = "nbt_test"
+UNIQUE: dict[str, tuple[tuple[str, ...], ...]] = {
+    "sites": (("slug",), ("name",)), "locations": (("site", "slug"), ("site", "name")),
+    "manufacturers": (("slug",), ("name",)), "device-roles": (("slug",), ("name",)),
+    "device-types": (("manufacturer", "model"), ("manufacturer", "slug")),
+    "rack-types": (("manufacturer", "model"), ("manufacturer", "slug")),
+    "racks": (("location", "name"),), "devices": (("site", "name"),), "device-bays": (("device", "name"),),
+    "interfaces": (("device", "name"),), "power-ports": (("device", "name"),), "cables": (),
+    "interface-templates": (("device_type", "name"),), "power-port-templates": (("device_type", "name"),),
+    "device-bay-templates": (("device_type", "name"),),
+}  # fmt: skip
+TEMPLATES = {
+    "interface-templates": "interfaces",
+    "power-port-templates": "power-ports",
+    "device-bay-templates": "device-bays",
+}
+CHOICES = ("status", "type", "face", "airflow", "subdevice_role", "length_unit", "weight_unit", "form_factor")
+REFERENCES = (
+    "site", "location", "manufacturer", "device_type", "rack_type", "role", "rack", "device", "installed_device",
+)  # fmt: skip
+
+
+class RefusedError(Exception):
+    """An answer of 400."""
+
+
+class NetboxServer:
+    """Serves `self.tables` on a free port of the loopback address while it is a context."""
+
+    def __init__(self) -> None:
+        self.tables: dict[str, dict[int, Json]] = {name: {} for name in UNIQUE}
+        self.writes = 0
+        self.requests = 0
+        self.fails: Callable[[int, str], str | None] = lambda number, method: None  # noqa: ARG005
+        """Asked for each request by its number: `refuse` answers 503, `lose` does it and answers nothing."""
+        self._next = 0
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def _do(self) -> None:
+                with outer._lock:
+                    outer.handle(self)
+
+            do_GET = do_POST = do_PATCH = do_DELETE = _do  # noqa: N815 - the names that http.server calls
+
+            def log_message(self, format: str, *args: object) -> None:
+                _ = format, args
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def state(self) -> dict[str, list[Json]]:
+        """Everything but ids and their order: objects by the names that they go by."""
+        names = {
+            number: one.get("name") or one.get("model")
+            for table in self.tables.values()
+            for number, one in table.items()
+        }
+        hosts = {n: (names[one["device"]], one["name"]) for n, one in self.tables["interfaces"].items()}
+
+        def named(one: Json) -> Json:
+            shown = {
+                key: names.get(value, value) if key in REFERENCES else value
+                for key, value in one.items()
+                if key != "id"
+            }
+            for side in ("a_terminations", "b_terminations"):
+                if side in one:
+                    shown[side] = [hosts[end["object_id"]] for end in one[side]]
+            return shown
+
+        return {
+            table: sorted((named(one) for one in rows.values()), key=lambda one: json.dumps(one, sort_keys=True))
+            for table, rows in self.tables.items()
+        }
+
+    # -- one request -------------------------------------------------------------------------------------------------
+
+    def handle(self, request: BaseHTTPRequestHandler) -> None:
+        self.requests += 1
+        length = int(request.headers.get("content-length") or 0)
+        body = json.loads(request.rfile.read(length)) if length else None
+        failure = self.fails(self.requests, request.command)
+        if failure == "refuse":
+            self._answer(request, 503, {"detail": "busy"})
+            return
+        if request.headers.get("authorization") != f"Bearer {TOKEN}":
+            self._answer(request, 403, {"detail": "Invalid token"})
+            return
+        parts = urlsplit(request.path)
+        table = parts.path.strip("/").split("/")[-1]
+        before = copy.deepcopy(self.tables)
+        try:
+            status, answer = self._act(request.command, table, parse_qs(parts.query), body)
+        except RefusedError as error:
+            self.tables = before
+            status, answer = 400, {"detail": str(error)}
+        if failure == "lose":
+            request.close_connection = True
+            return
+        self._answer(request, status, answer)
+
+    @staticmethod
+    def _answer(request: BaseHTTPRequestHandler, status: int, answer: object) -> None:
+        data = b"" if status == 204 else json.dumps(answer).encode()
+        request.send_response(status)
+        request.send_header("content-length", str(len(data)))
+        request.end_headers()
+        request.wfile.write(data)
+
+    def _act(self, method: str, table: str, query: dict[str, list[str]], body: Any) -> tuple[int, object]:
+        if method == "GET":
+            return 200, self._list(table, query)
+        self.writes += 1
+        if method == "POST":
+            return 201, [self._shown(table, self._create(table, one)) for one in body]
+        for one in body:
+            if method == "DELETE":
+                del self.tables[table][one["id"]]
+            else:
+                self.tables[table][one["id"]].update(one)
+                self._check(table, one["id"])
+        return (204, None) if method == "DELETE" else (200, [])
+
+    def _list(self, table: str, query: dict[str, list[str]]) -> Json:
+        rows = list(self.tables[table].values())
+        for name, values in query.items():
+            if name in ("limit", "offset", "ordering"):
+                continue
+            wanted = {int(value) for value in values}
+            rows = [one for one in rows if self._belongs(table, one, name.removesuffix("_id")) & wanted]
+        limit, offset = int(query["limit"][0]), int(query["offset"][0])
+        page = [self._shown(table, one) for one in rows[offset : offset + limit]]
+        return {"count": len(rows), "results": page}
+
+    def _belongs(self, table: str, one: Json, name: str) -> set[int]:
+        """The ids that a filter such as `site_id` compares."""
+        if table == "cables":
+            ends = [*one["a_terminations"], *one["b_terminations"]]
+            return {self._site_of(self.tables["interfaces"][end["object_id"]]) for end in ends}
+        if name == "site" and "device" in one:
+            return {self._site_of(one)}
+        return {one[name]}
+
+    def _site_of(self, component: Json) -> int:
+        return self.tables["devices"][component["device"]]["site"]
+
+    def _create(self, table: str, fields: Json) -> Json:
+        self._next += 1
+        one = {**fields, "id": self._next}
+        self.tables[table][one["id"]] = one
+        self._check(table, one["id"])
+        if table == "devices":
+            for template, component in TEMPLATES.items():
+                for made in list(self.tables[template].values()):
+                    if made["device_type"] == one["device_type"]:
+                        own = {key: value for key, value in made.items() if key not in ("id", "device_type")}
+                        self._create(component, {**own, "device": one["id"]})
+        return one
+
+    def _check(self, table: str, number: int) -> None:
+        one = self.tables[table][number]
+        others = [row for other, row in self.tables[table].items() if other != number]
+        for columns in UNIQUE[table]:
+            key = [one.get(column) for column in columns]
+            if any([row.get(column) for column in columns] == key for row in others):
+                raise RefusedError(f"{table}: {columns} {key} exists")
+        places = {"devices": ("rack", "position"), "device-bays": ("installed_device",)}.get(table)
+        if places and one.get(places[-1]) and any(all(row.get(at) == one[at] for at in places) for row in others):
+            raise RefusedError(f"{one['name']}: {places[-1]} is taken")
+        if table == "cables":
+            ends = {end["object_id"] for side in ("a_terminations", "b_terminations") for end in one[side]}
+            if not ends <= self.tables["interfaces"].keys():
+                raise RefusedError("no such interface")
+            if any(
+                ends & {end["object_id"] for side in ("a_terminations", "b_terminations") for end in row[side]}
+                for row in others
+            ):
+                raise RefusedError("a port already has a cable")
+
+    def _shown(self, table: str, one: Json) -> Json:
+        """As NetBox answers: references and choices as objects, decimals as floats."""
+        out: Json = {}
+        for name, value in one.items():
+            if value is None:
+                out[name] = None
+            elif name in REFERENCES:
+                out[name] = {"id": value, "display": "..."}
+            elif name in CHOICES:
+                out[name] = {"value": value, "label": str(value)}
+            else:
+                out[name] = float(value) if name in ("position", "length", "u_height") else value
+        if table == "device-types":
+            out["device_count"] = sum(row["device_type"] == one["id"] for row in self.tables["devices"].values())
+        return out
+
+
+def counts(server: NetboxServer) -> dict[str, int]:
+    out: dict[str, int] = defaultdict(int)
+    for table, rows in server.tables.items():
+        out[table] = len(rows)
+    return out

@@ -1,0 +1,199 @@
+"""The sync against a NetBox that fails, loses answers and holds other people's objects."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from cubeyard.cli.command import app
+from cubeyard.engine import Engine
+from cubeyard.exports.netbox.records import NetboxRecords
+from cubeyard.exports.netbox.sync import ModelChange, NetboxClient, NetboxError, sync
+from tests.exports import plans
+from tests.exports.netbox_server import TOKEN, NetboxServer, counts
+
+SPEC = {"family": "bcube", "n": 3, "k": 1}
+
+
+@pytest.fixture
+def server() -> Iterator[NetboxServer]:
+    with NetboxServer() as one:
+        yield one
+
+
+def records_of(engine: Engine, spec: dict[str, Any], name: str = "Container one") -> NetboxRecords:
+    return NetboxRecords(plans.compute(engine, spec, "current-2026", name))
+
+
+def run(server: NetboxServer, records: NetboxRecords, **options: Any) -> dict[str, ModelChange]:
+    with NetboxClient(server.url, TOKEN, timeout_secs=5) as client:
+        found = list(sync(records, client, pause=lambda secs: None, **options))  # noqa: ARG005
+    return {change.model: change for change in found}
+
+
+def written(found: dict[str, ModelChange]) -> int:
+    return sum(change.created + change.changed + change.deleted for change in found.values())
+
+
+def check(server: NetboxServer, records: NetboxRecords) -> None:
+    """All of the plan is there: each device where it stands, each cable between its ports."""
+    plan, tables = records.plan, server.tables
+    devices = {one["name"]: one for one in tables["devices"].values()}
+    assert set(plan.host_names) <= set(devices)
+    ports = {number: (one["device"], one["name"]) for number, one in tables["interfaces"].items()}
+    joined = {
+        frozenset(ports[end["object_id"]] for side in ("a_terminations", "b_terminations") for end in one[side])
+        for one in tables["cables"].values()
+    }
+    assert joined == {
+        frozenset({(devices[row["side_a_device"]]["id"], row["side_a_name"]), (devices[row["side_b_device"]]["id"], row["side_b_name"])})
+        for row in records.cables()
+    }  # fmt: skip
+    assert len(tables["interfaces"]) == sum(1 for _ in records.interfaces())
+    installed = {one["installed_device"] for one in tables["device-bays"].values() if one.get("installed_device")}
+    assert installed == {
+        devices[str(row["installed_device"])]["id"] for row in records.device_bays() if row["installed_device"]
+    }
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(spec=plans.small_specs().filter(lambda spec: spec.get("servers", 0) <= 60))
+def test_any_plan_is_made_whole_and_a_second_sync_writes_nothing(engine: Engine, spec: dict[str, Any]) -> None:
+    records = records_of(engine, spec)
+    with NetboxServer() as server:
+        run(server, records)
+        check(server, records)
+        state, writes = server.state(), server.writes
+        again = run(server, records)
+        assert written(again) == 0
+        assert server.writes == writes
+        assert server.state() == state
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(fail=st.sampled_from(["refuse", "lose"]), seed=st.integers(0, 2**20), piece=st.integers(1, 40))
+def test_failing_requests_change_nothing_of_the_outcome(engine: Engine, fail: str, seed: int, piece: int) -> None:
+    """About a third of the requests fail, before or after they were done."""
+    records = records_of(engine, SPEC)
+    with NetboxServer() as calm, NetboxServer() as rough:
+        run(calm, records)
+        rough.fails = lambda number, method: fail if (number * 2654435761 + seed) % 3 == 0 else None  # noqa: ARG005
+        run(rough, records, piece=piece)
+        assert rough.state() == calm.state()
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_an_interrupted_sync_goes_on_where_it_stopped(engine: Engine, data: st.DataObject) -> None:
+    records = records_of(engine, SPEC)
+    with NetboxServer() as calm, NetboxServer() as cut:
+        run(calm, records)
+        last = data.draw(st.integers(1, calm.requests))
+        cut.fails = lambda number, method: "lose" if number >= last else None  # noqa: ARG005
+        with pytest.raises(NetboxError, match="no answer"):
+            run(cut, records)
+        cut.fails = lambda number, method: None  # noqa: ARG005
+        run(cut, records)
+        assert cut.state() == calm.state()
+
+
+def test_a_dry_run_writes_nothing_and_says_what_a_run_does(engine: Engine, server: NetboxServer) -> None:
+    records = records_of(engine, SPEC)
+    told = run(server, records, dry_run=True)
+    assert server.writes == 0
+    done = run(server, records)
+    assert done["cables"].created == told["cables"].created == records.plan.cable_count
+    for model in ("sites", "racks", "devices", "device types", "interface templates"):
+        assert told[model].created == done[model].created > 0, model
+    # A device's components come with it, so they are told of and not created one by one.
+    assert told["interfaces"].created == len(server.tables["interfaces"])
+    assert written(run(server, records, dry_run=True)) == 0
+
+
+def test_what_somebody_changed_is_shown_and_put_right(engine: Engine, server: NetboxServer) -> None:
+    records = records_of(engine, SPEC)
+    run(server, records)
+    state = server.state()
+    tables = server.tables
+    shelf, other = [one for one in tables["devices"].values() if one.get("position")][:2]
+    tables["devices"][shelf["id"]]["position"], tables["devices"][other["id"]]["position"] = (
+        other["position"],
+        shelf["position"],
+    )
+    cables = list(tables["cables"].values())
+    cables[0]["b_terminations"], cables[1]["b_terminations"] = cables[1]["b_terminations"], cables[0]["b_terminations"]
+    cables[2]["length"] = 99
+    full, second = [one for one in tables["device-bays"].values() if one.get("installed_device")][:2]
+    full["installed_device"], second["installed_device"] = second["installed_device"], full["installed_device"]
+    del tables["cables"][cables[3]["id"]]
+
+    told, done = run(server, records, dry_run=True), run(server, records)
+    for found in (told, done):
+        assert (found["devices"].changed, found["device bays"].changed) == (2, 2)
+        assert (found["cables"].deleted, found["cables"].created, found["cables"].changed) == (2, 3, 1)
+        assert any("'length': 99" in words for words in found["cables"].examples)
+    assert server.state() == state
+
+
+def test_other_peoples_objects_are_used_or_left_alone(engine: Engine, server: NetboxServer) -> None:
+    """A role called Server, a second plan, and a rack that somebody added."""
+    with NetboxClient(server.url, TOKEN) as client:
+        client.create("/api/dcim/device-roles/", [{"name": "Server", "slug": "server", "color": "123456"}])
+    first, second = (
+        records_of(engine, SPEC),
+        records_of(engine, {"topology": SPEC, "site": {"host_prefix": "b"}}, "Two"),
+    )
+    run(server, first)
+    before = counts(server)
+    assert run(server, second)["device types"].created == 0, "the first plan's types serve"
+    after = counts(server)
+    assert after["devices"] == 2 * before["devices"]
+    assert after["device-roles"] == before["device-roles"]
+    assert [one["color"] for one in server.tables["device-roles"].values() if one["slug"] == "server"] == ["123456"]
+    site = next(iter(server.tables["sites"]))
+    location = next(iter(server.tables["locations"]))
+    server.tables["racks"][10**6] = {"id": 10**6, "name": "Mine", "site": site, "location": location}
+    untouched = copy.deepcopy(server.tables)
+    found = run(server, first)
+    assert found["racks"].extra == 1
+    assert written(found) == 0
+    assert server.tables == untouched
+
+
+def test_refusals_say_what_was_refused(engine: Engine, server: NetboxServer) -> None:
+    records = records_of(engine, SPEC)
+    with NetboxClient(server.url, "wrong") as stranger, pytest.raises(NetboxError, match="Is the token right"):
+        list(sync(records, stranger))
+    with pytest.raises(NetboxError, match="no address of a NetBox"):
+        NetboxClient("ftp://x", TOKEN)
+    with NetboxClient(server.url, TOKEN) as client:
+        client.create("/api/dcim/device-roles/", [{"name": "Server", "slug": "other", "color": "123456"}])
+        with pytest.raises(NetboxError, match="name"):
+            list(sync(records, client))
+
+
+def test_the_command_tells_what_it_did(server: NetboxServer) -> None:
+    given_args = [
+        "netbox", "sync", "--spec", '{"family":"bcube","n":2,"k":0}', "--url", server.url, "--token", TOKEN,
+        "--site", "Berlin", "--prefix", "dc-a",
+    ]  # fmt: skip
+    invoke = CliRunner().invoke
+    told = invoke(app, [*given_args, "--dry-run"])
+    assert told.exit_code == 0, told.output
+    assert "would be" in told.output
+    assert server.writes == 0
+    done = invoke(app, given_args)
+    assert done.exit_code == 0, done.output
+    assert {one["name"] for one in server.tables["sites"].values()} == {"Berlin"}
+    assert "dc-a-h0" in {one["name"] for one in server.tables["devices"].values()}
+    again = invoke(app, given_args)
+    assert "0 objects created, changed or deleted." in again.output
+    refused = invoke(app, [*given_args[:7], "wrong"])
+    assert refused.exit_code == 1
+    assert "goes on from there" in refused.output

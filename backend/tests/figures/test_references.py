@@ -1,0 +1,67 @@
+"""The results that come with the program: there is one for every computed figure, and it is what the engine computes."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+
+from cubeyard.emulation.figures.catalog import FIGURES
+from cubeyard.engine import Engine
+from cubeyard.figures.references import FOLDER, Reference, reference_of, result_hash
+from cubeyard.settings import Settings
+
+LEAST_SECS = 1.5
+"""Figures that take longer are computed again by who makes references: `bin/figure-references`."""
+
+
+def reference(figure_id: str) -> Reference:
+    found = reference_of(figure_id)
+    assert found is not None, f"bin/figure-references {figure_id}"
+    return found
+
+
+@pytest.fixture(scope="module")
+def module_engine() -> Engine:
+    return Engine(Settings())
+
+
+def quick() -> list[str]:
+    return sorted(path.stem for path in FOLDER.glob("*.json") if orjson.loads(path.read_bytes())["secs"] < LEAST_SECS)
+
+
+def test_every_computed_figure_has_one_of_this_engine(module_engine: Engine) -> None:
+    for one in module_engine.figures:
+        found = reference(one["id"])
+        assert found.document["id"] == one["id"]
+        assert found.document["title"] == one["title"]
+        assert found.document["provenance"]["engine_version"] == module_engine.version
+        assert found.secs > 0
+
+
+def test_every_measured_figure_has_one_of_a_named_machine() -> None:
+    for one in FIGURES:
+        found = reference(one.id)
+        assert (found.document["id"], found.document["title"]) == (one.id, one.title)
+        assert found.machine is not None
+        assert found.document["provenance"]["fidelity"]["verdict"] != "host-limited", one.id
+        assert found.agrees(found.document) is None, "what is measured again is never the same to the last digit"
+
+
+@pytest.mark.parametrize("figure_id", quick())
+def test_the_engine_computes_the_reference_to_the_last_digit(module_engine: Engine, figure_id: str) -> None:
+    found = reference(figure_id)
+    if found.machine is not None:
+        return
+    document = orjson.loads(module_engine.figure_json(figure_id, None))
+    assert document["rows"] == found.document["rows"], f"bin/figure-references {figure_id}"
+    assert found.agrees(document) is True
+
+
+def test_other_numbers_do_not_agree_and_other_seeds_say_nothing() -> None:
+    found = reference("bcube-table2")
+    changed = orjson.loads(orjson.dumps(found.document))
+    changed["rows"][0]["ours"] += 1e-9
+    assert found.agrees(changed) is False
+    changed["provenance"]["seeds"] = [1, 2]
+    assert found.agrees(changed) is None
+    assert result_hash({**found.document, "title": "Another"}) == found.hash

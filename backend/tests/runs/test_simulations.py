@@ -1,0 +1,94 @@
+"""Runs of the packet engine: their frames, what they show while they go on, their files, and how soon they are cancelled."""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+from collections.abc import Iterator
+
+import pytest
+from fastapi.testclient import TestClient
+
+from cubeyard.app import create_app
+from cubeyard.kit.db import Database
+from cubeyard.settings import Settings
+from tests.conftest import SMALL
+from tests.frames.checked import checked
+from tests.runs.conftest import API, Json, ended, start, wait_for
+from tests.runs.test_runs import frames
+
+QUESTION: Json = {
+    "plan": SMALL,
+    "engine": "packet",
+    "workload": {"kind": "permutation", "bytes": 300_000},
+    "link_gbps": 1,
+}
+LONG: Json = {**QUESTION, "workload": {"kind": "all-to-all", "bytes": 1_000_000_000}}
+
+
+@pytest.fixture
+def working_client(settings: Settings, database: Database) -> Iterator[TestClient]:
+    """With a worker inside, as `cubeyard run` has."""
+    with TestClient(create_app(settings, database=database, worker=True), base_url="http://localhost") as opened:
+        yield opened
+
+
+def test_a_run_gives_what_is_simulated_at_once(working_client: TestClient) -> None:
+    fault = {"at_secs": 0.001, "target": {"selector": "1 level-0 switch"}, "kind": "switch-silent"}
+    asked = {**QUESTION, "faults": [fault], "packet": {"rto_min_secs": 0.01}}
+    run = start(working_client, **asked, seeds=[5, 6])
+    assert run["kind"] == "simulation"
+    kept = working_client.get(f"{API}/experiments/{run['experiment_id']}").json()
+    assert (kept["workload"], kept["packet"]) == (asked["workload"], asked["packet"])
+    done = wait_for(working_client, run["id"], ended)
+    assert done["state"] == "succeeded", done["reason"]
+    points = [data for name, _, data in frames(working_client, run["id"]) if name == "simulation"]
+    assert [point["seed"] for point in points] == [5, 6]
+    for point in points:
+        checked("simulation", point)
+        at_once = working_client.post(f"{API}/simulate", json={**asked, "seed": point["seed"]})
+        assert at_once.json() == point["result"]
+        assert point["result"]["timeouts"] > 0
+        assert point["result"]["predicted"] is None
+    rows = list(csv.DictReader(io.StringIO(working_client.get(f"{API}/runs/{run['id']}/results?format=csv").text)))
+    assert [int(row["timeouts"]) for row in rows] == [point["result"]["timeouts"] for point in points]
+    assert float(rows[0]["completion_max_secs"]) == points[0]["result"]["completion_secs"]["max"]
+    report = working_client.get(f"{API}/runs/{run['id']}/report.html")
+    assert report.status_code == 200, report.text
+    assert "Completion times" in report.text
+    assert "rto_min_secs" in report.text
+
+
+def test_a_long_run_shows_what_there_is_and_ends_soon_when_cancelled(working_client: TestClient) -> None:
+    run = start(working_client, **LONG)
+    wait_for(working_client, run["id"], lambda now: now["last_seq"] >= 5)
+    began = time.monotonic()
+    assert working_client.post(f"{API}/runs/{run['id']}/cancel").status_code == 200
+    done = wait_for(working_client, run["id"], ended)
+    assert time.monotonic() - began < 1.0
+    assert done["state"] == "cancelled"
+    partial = [data for name, _, data in frames(working_client, run["id"]) if name == "simulating"]
+    assert len(partial) >= 2
+    for one in partial:
+        checked("simulating", one)
+        sizes = one["result"]["bytes"]
+        assert sizes["sent"] == sizes["received"] + sizes["dropped"] + sizes["in_flight"]
+    hops = [one["result"]["packet_hops"] for one in partial]
+    assert hops == sorted(hops)
+    assert partial[-1]["result"]["completion_secs"]["unfinished"] == 240
+
+
+def test_the_estimate_tells_hops_and_memory(client: TestClient) -> None:
+    answer = client.post(f"{API}/experiments/estimate", json={**LONG, "seeds": [1, 2]})
+    assert answer.status_code == 200, answer.text
+    told = answer.json()
+    assert told["simulation"]["bytes"] == 2 * 240 * 1_000_000_000
+    assert told["simulation"]["packet_hops"] > 2 * 240 * 1_000_000_000 // 1460 * 4
+    assert 0 < told["simulation"]["memory_bytes"] < 100 << 20
+    assert told["secs"]["expected"] > 10
+    refused = client.post(
+        f"{API}/experiments/estimate", json={**LONG, "workload": {**LONG["workload"], "bytes": 10**12}}
+    )
+    assert refused.status_code == 422
+    assert "Estimate" in refused.json()["detail"]

@@ -1,0 +1,35 @@
+import { drawn, expect, openPlan, test } from "./page";
+
+test.use({ viewport: { width: 390, height: 844 }, hasTouch: true });
+
+const PAGES = ["Compare", "Experiments", "Runs", "Catalog", "Figures", "API"];
+
+test("every page fits a phone, and the menu leads to each", async ({ page }) => {
+  await openPlan(page);
+  for (const name of ["Plan", ...PAGES]) {
+    await page.getByRole("button", { name: "Pages" }).click();
+    await page.getByRole("menuitem", { name, exact: true }).click();
+    await expect(page.getByRole("button", { name: "Pages" })).toContainText(name);
+    await expect(page.getByRole("heading", { level: 1 })).toBeAttached();
+    const beyond = await page.evaluate(() => {
+      const scrolls = (element: Element): boolean => {
+        for (let up = element.parentElement; up && up.id !== "main"; up = up.parentElement)
+          if (getComputedStyle(up).overflowX !== "visible") return true;
+        return false;
+      };
+      return [...document.querySelectorAll("#main button, #main input, #main select, #main h1, #main h2, #main p")]
+        .filter((element) => element.getBoundingClientRect().right > innerWidth + 1 && !scrolls(element))
+        .map((element) => element.outerHTML.slice(0, 120));
+    });
+    expect(beyond, name).toEqual([]);
+  }
+});
+
+test("on a phone a parameter below the drawing changes the plan", async ({ page }) => {
+  await openPlan(page);
+  const groups = page.getByLabel("Top-level groups");
+  await groups.scrollIntoViewIfNeeded();
+  await groups.fill("2");
+  await drawn(page);
+  await expect(page.getByText("1,024 servers in", { exact: false })).toBeVisible();
+});

@@ -1,0 +1,63 @@
+import AxeBuilder from "@axe-core/playwright";
+import type { Locator, Page } from "@playwright/test";
+import { drawn, expect, openPlan, test } from "./page";
+
+const guide = (page: Page): Locator => page.getByRole("region", { name: "First minute" });
+
+/** The frame of the guide stands around this control. */
+async function pointsAt(page: Page, control: Locator): Promise<void> {
+  await expect
+    .poll(async () => {
+      const [frame, box] = [await page.getByTestId("guide-frame").boundingBox(), await control.boundingBox()];
+      if (!frame || !box) return "nowhere";
+      const inside =
+        frame.x <= box.x &&
+        frame.y <= box.y &&
+        frame.x + frame.width >= box.x + box.width - 1 &&
+        frame.y + frame.height >= box.y + box.height - 1;
+      return inside && frame.width < box.width + 20 ? "there" : "elsewhere";
+    })
+    .toBe("there");
+}
+
+test("the first minute leads to the real controls, by keyboard too, and is remembered", async ({ page }) => {
+  await openPlan(page, '/plans/new?topology={"family":"bcube","n":4,"k":1}');
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("first minute");
+  await page.keyboard.press("Enter");
+  await expect(guide(page).locator("[aria-current='step']")).toHaveText("Plan");
+  await pointsAt(page, page.getByRole("region", { name: "Parameters", exact: true }));
+  // Nothing is covered: the field that it speaks of can be used.
+  await guide(page).getByRole("button", { name: "Show me" }).press("Enter");
+  await expect(page.getByLabel("Size")).toBeFocused();
+  expect((await new AxeBuilder({ page }).include("section[aria-label='First minute']").analyze()).violations).toEqual([]);
+
+  await guide(page).getByRole("button", { name: "Next" }).press("Enter");
+  const predict = page.getByRole("button", { name: "Predict", exact: true });
+  await pointsAt(page, predict);
+  await guide(page).getByRole("button", { name: "Show me" }).press("Enter");
+  await expect(predict).toBeFocused();
+  await page.keyboard.press("Enter");
+  const form = page.getByRole("form", { name: "New experiment" });
+  await expect(form).toBeVisible();
+  const run = form.getByRole("button", { name: "Run", exact: true });
+  await expect(run).toBeEnabled();
+  await pointsAt(page, run);
+
+  // Another visit goes on where this one ended.
+  await page.reload();
+  await expect(guide(page).locator("[aria-current='step']")).toHaveText("Predict");
+  await expect(run).toBeEnabled();
+  await run.click();
+  await expect(guide(page).locator("[aria-current='step']")).toHaveText("Emulate");
+  await pointsAt(page, page.getByRole("link", { name: "Plan", exact: true }));
+  await page.getByRole("link", { name: "Plan", exact: true }).click();
+  await drawn(page);
+  await pointsAt(page, page.getByRole("button", { name: "Emulate", exact: true }));
+
+  await guide(page).getByRole("button", { name: "Close the first minute" }).click();
+  await expect(guide(page)).toHaveCount(0);
+  await page.reload();
+  await drawn(page);
+  await expect(guide(page)).toHaveCount(0);
+});

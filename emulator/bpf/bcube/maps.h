@@ -1,0 +1,39 @@
+/* BCube's tables, by the names of their schemas in crates/dataplane/src/bcube/tables.rs. */
+#ifndef CUBEYARD_BCUBE_MAPS_H
+#define CUBEYARD_BCUBE_MAPS_H
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bcube.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct cy_config);
+} config SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, CY_NHA_VALUES);
+	__type(key, __u32);
+	__type(value, struct cy_next_hop);
+} nst SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, CY_FLOWS);
+	__type(key, struct cy_flow);
+	__type(value, struct cy_path);
+} flows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, CY_ROUTES);
+	__uint(map_flags, BPF_F_NO_PREALLOC); /* most networks are small, and there is one per server */
+	__type(key, __be32);
+	__type(value, struct cy_path);
+} routes SEC(".maps");
+
+#endif

@@ -1,0 +1,113 @@
+//! The failed-link database: hops between servers that somebody reported as dead. `[bcube §4.2]`
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use cubeyard_topology::NodeId;
+
+use crate::protocol::Time;
+
+/// Hops that the database holds; the one nearest its end makes room.
+const MAX_LINKS: usize = 4096;
+
+/// A hop between two servers that is known to have failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailedLink {
+    /// Its ends, the lower number first.
+    pub servers: (NodeId, NodeId),
+    /// Time until it is forgotten.
+    pub expires_in: Duration,
+}
+
+/// Hops known to have failed, each until its time is over or a probe came through it. What a server sees is that it
+/// cannot reach a neighbour: which cable or switch in between has failed it cannot know, so a hop is a pair of servers.
+#[derive(Debug)]
+pub struct FailedLinks {
+    lifetime: Duration,
+    until: BTreeMap<(NodeId, NodeId), Time>,
+}
+
+fn key(a: NodeId, b: NodeId) -> (NodeId, NodeId) {
+    (a.min(b), a.max(b))
+}
+
+impl FailedLinks {
+    /// Nothing has failed. A link stays for `lifetime`.
+    pub fn new(lifetime: Duration) -> FailedLinks {
+        FailedLinks {
+            lifetime,
+            until: BTreeMap::new(),
+        }
+    }
+
+    /// Notes a failed hop; whether it is news.
+    pub fn insert(&mut self, now: Time, a: NodeId, b: NodeId) -> bool {
+        if self.until.len() >= MAX_LINKS && !self.until.contains_key(&key(a, b)) {
+            let soonest = self.until.iter().min_by_key(|(_, until)| **until);
+            if let Some(link) = soonest.map(|(link, _)| *link) {
+                self.until.remove(&link);
+            }
+        }
+        self.until.insert(key(a, b), now + self.lifetime).is_none()
+    }
+
+    /// Forgets a hop that works; whether it was there.
+    pub fn remove(&mut self, a: NodeId, b: NodeId) -> bool {
+        self.until.remove(&key(a, b)).is_some()
+    }
+
+    /// Forgets what is over; whether there was any.
+    pub fn expire(&mut self, now: Time) -> bool {
+        let before = self.until.len();
+        self.until.retain(|_, until| *until > now);
+        self.until.len() < before
+    }
+
+    /// When the next one is over.
+    pub fn next_timeout(&self) -> Option<Time> {
+        self.until.values().min().copied()
+    }
+
+    /// Whether a hop is known to have failed.
+    pub fn contains(&self, a: NodeId, b: NodeId) -> bool {
+        self.until.contains_key(&key(a, b))
+    }
+
+    /// All of them, by their servers.
+    pub fn list(&self, now: Time) -> Vec<FailedLink> {
+        let link = |(&servers, &until): (&(NodeId, NodeId), &Time)| FailedLink {
+            servers,
+            expires_in: until.saturating_sub(now),
+        };
+        self.until.iter().map(link).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_link_is_forgotten_after_its_time_or_when_a_probe_came_through() {
+        let mut links = FailedLinks::new(20 * SECOND);
+        assert!(links.insert(SECOND, 7, 3));
+        assert!(!links.insert(2 * SECOND, 3, 7), "both directions are one link");
+        assert!(links.insert(SECOND, 4, 5));
+        assert_eq!(links.next_timeout(), Some(21 * SECOND));
+        assert!(links.expire(21 * SECOND));
+        assert!(links.contains(3, 7) && !links.contains(4, 5));
+        assert!(links.remove(7, 3) && !links.contains(3, 7));
+    }
+
+    #[test]
+    fn a_flood_of_reports_makes_the_oldest_give_way() {
+        let mut links = FailedLinks::new(SECOND);
+        for server in 0..2 * MAX_LINKS as u32 {
+            links.insert(Duration::from_millis(u64::from(server)), server, server + 1);
+        }
+        assert_eq!(links.list(Duration::ZERO).len(), MAX_LINKS);
+        assert!(links.contains(2 * MAX_LINKS as u32 - 1, 2 * MAX_LINKS as u32));
+    }
+}

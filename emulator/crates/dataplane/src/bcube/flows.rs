@@ -1,0 +1,150 @@
+//! The flows that start here: their paths, path caches and timers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cubeyard_topology::NodeId;
+
+use super::round::Round;
+use super::selection::Candidate;
+use super::structure::Path;
+use crate::counts::FLOWS;
+use crate::flow::Flow;
+use crate::protocol::Time;
+
+/// A flow that starts here.
+#[derive(Debug)]
+pub struct FlowState {
+    /// The server it goes to.
+    pub destination: NodeId,
+    /// Its place among the flows between the two servers: see [`Flows::insert`].
+    pub turn: u32,
+    /// The path in use; `None` before the first probing.
+    pub current: Option<Path>,
+    /// The path cache: what the latest probing found, less what has failed since, in the order of probing.
+    pub good: Vec<Candidate>,
+    /// The probing under way.
+    pub round: Option<Round>,
+    /// What it sends, as last told.
+    pub rate_bits_per_sec: f64,
+    /// When it was last known to send.
+    pub active_at: Time,
+    /// Rounds of probing so far.
+    pub probings: u32,
+    /// Path switches so far.
+    pub switches: u32,
+    /// The latest probing found no path.
+    pub stranded: bool,
+    due: Time,
+}
+
+impl FlowState {
+    /// Number of the path in use; 0 for none.
+    pub fn path_id(&self) -> u32 {
+        self.current.as_ref().map_or(0, |path| path.numbered.id)
+    }
+}
+
+/// All of them, in the order of their five-tuples, and when each wants to be looked at.
+#[derive(Debug, Default)]
+pub struct Flows {
+    table: BTreeMap<Flow, FlowState>,
+    due: BTreeSet<(Time, Flow)>,
+}
+
+impl Flows {
+    /// Adds a flow that is due at once; what had to make room for it, the flow longest silent.
+    ///
+    /// Flows of one pair of servers take turns on its parallel paths. A flow that answers another (its source port is
+    /// the lower one, as a service's is) counts apart: it carries little, and must not take its forward flow's turn.
+    pub fn insert(&mut self, now: Time, flow: Flow, destination: NodeId) -> Option<Flow> {
+        let answers = |flow: &Flow| flow.source_port() < flow.destination_port();
+        let turn = self
+            .table
+            .iter()
+            .filter(|(other, state)| state.destination == destination && answers(other) == answers(&flow));
+        let turn = turn.count() as u32;
+        let evicted = (self.table.len() >= FLOWS)
+            .then(|| self.longest_silent())
+            .flatten();
+        if let Some(evicted) = evicted {
+            self.remove(&evicted);
+        }
+        self.due.insert((now, flow));
+        self.table.insert(
+            flow,
+            FlowState {
+                destination,
+                turn,
+                current: None,
+                good: Vec::new(),
+                round: None,
+                rate_bits_per_sec: 0.0,
+                active_at: now,
+                probings: 0,
+                switches: 0,
+                stranded: false,
+                due: now,
+            },
+        );
+        evicted
+    }
+
+    fn longest_silent(&self) -> Option<Flow> {
+        let silent = self.table.iter().min_by_key(|(_, state)| state.active_at);
+        silent.map(|(flow, _)| *flow)
+    }
+
+    /// Forgets a flow.
+    pub fn remove(&mut self, flow: &Flow) -> Option<FlowState> {
+        let state = self.table.remove(flow)?;
+        self.due.remove(&(state.due, *flow));
+        Some(state)
+    }
+
+    /// A flow.
+    pub fn get(&self, flow: &Flow) -> Option<&FlowState> {
+        self.table.get(flow)
+    }
+
+    /// A flow, to change.
+    pub fn get_mut(&mut self, flow: &Flow) -> Option<&mut FlowState> {
+        self.table.get_mut(flow)
+    }
+
+    /// All flows.
+    pub fn iter(&self) -> impl Iterator<Item = (&Flow, &FlowState)> {
+        self.table.iter()
+    }
+
+    /// The five-tuples of all flows.
+    pub fn keys(&self) -> Vec<Flow> {
+        self.table.keys().copied().collect()
+    }
+
+    /// Looks at a flow again at `due`, whatever was planned before.
+    pub fn schedule(&mut self, flow: &Flow, due: Time) {
+        if let Some(state) = self.table.get_mut(flow) {
+            self.due.remove(&(state.due, *flow));
+            state.due = due;
+            self.due.insert((due, *flow));
+        }
+    }
+
+    /// Looks at a flow again at `due` or before.
+    pub fn hasten(&mut self, flow: &Flow, due: Time) {
+        if self.table.get(flow).is_some_and(|state| due < state.due) {
+            self.schedule(flow, due);
+        }
+    }
+
+    /// When the first flow is due.
+    pub fn next_timeout(&self) -> Option<Time> {
+        self.due.first().map(|(due, _)| *due)
+    }
+
+    /// The flows that are due.
+    pub fn due(&self, now: Time) -> Vec<Flow> {
+        let due = self.due.iter().take_while(|(due, _)| *due <= now);
+        due.map(|(_, flow)| *flow).collect()
+    }
+}

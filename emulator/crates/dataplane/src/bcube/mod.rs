@@ -1,0 +1,89 @@
+//! BCube: source routing by the servers, over mini-switches that know nothing of it. `[bcube §3, §4, §7]`
+//!
+//! | file | job |
+//! |---|---|
+//! | `mod.rs` | the catalogue's entry |
+//! | `bsr.rs` | BSR's inputs, what a failure and a recovery mean for flows and default paths |
+//! | `probing.rs` | rounds of path selection, from the first probe to the choice |
+//! | `relay.rs` | messages of others: probes, responses, failures on their path |
+//! | `gateways.rs` | the path to external networks |
+//! | `inspect.rs` | the state as sections of rows |
+//! | `header.rs`, `nha.rs`, `route.rs` | what is on the wire |
+//! | `tables.rs`, `rules.rs` | the forwarding tables, and what a run's may hold |
+//! | `forwarding.rs` | packets in user space; the kernel's programs are in `bpf/bcube/` |
+//! | `failed_links.rs`, `flows.rs`, `keys.rs`, `round.rs`, `selection.rs`, `structure.rs`, `message.rs`, `settings.rs` | plain data |
+//!
+//! Neighbour maintenance is common to all protocols: `crate::neighbours`.
+
+mod bsr;
+pub mod failed_links;
+mod flows;
+pub mod forwarding;
+pub mod gateways;
+pub mod header;
+mod inspect;
+mod keys;
+pub mod message;
+pub mod nha;
+mod probing;
+mod relay;
+mod round;
+pub mod route;
+pub mod rules;
+mod selection;
+pub mod settings;
+mod structure;
+pub mod tables;
+
+pub use bsr::Bsr;
+
+use crate::catalog::{ForwardingEntry, ForwardingKind, ProtocolEntry, SwitchKind};
+use crate::configuration::{Configuration, ConfigurationError};
+use crate::object::KernelObject;
+use crate::protocol::{Protocol, Time};
+use nha::Nha;
+
+/// BCube in the catalogue.
+pub const ENTRY: ProtocolEntry = ProtocolEntry {
+    name: "bcube",
+    title: "BCube source routing (BSR)",
+    description: "Servers choose whole paths by probing, relay for each other, and move flows off failed or full paths.",
+    families: &["bcube"],
+    header_bytes: header::HEADER_BYTES as u32,
+    max_ports: Nha::LEVELS,
+    max_switch_ports: Nha::DIGITS as u32,
+    addresses_per_server: 1,
+    switches: SwitchKind::Bridge,
+    gateways: true,
+    adapts: true,
+    routing: "bsr-greedy",
+    settings: settings::SCHEMA,
+    services: &[],
+    check: structure::check,
+    protocol: Some(make),
+    forwardings: &[
+        ForwardingEntry {
+            kind: ForwardingKind::Kernel(KernelObject {
+                bytes: crate::include_object!("../../../../bpf/bcube/bcube.bpf.o"),
+                virtual_nic: Some("cubeyard_vnic"),
+                port: "cubeyard_port",
+            }),
+            title: "Kernel (eBPF)",
+            tables: tables::SCHEMAS,
+            own_entries: rules::own_entries,
+            rules: rules::rules,
+        },
+        ForwardingEntry {
+            kind: ForwardingKind::Software(forwarding::forwarding),
+            title: "User space",
+            tables: tables::SCHEMAS,
+            own_entries: rules::own_entries,
+            rules: rules::rules,
+        },
+    ],
+    slice_around_max_k: Some(Nha::LEVELS as u32 - 1),
+};
+
+fn make(configuration: &Configuration, now: Time) -> Result<Box<dyn Protocol>, ConfigurationError> {
+    Ok(Box::new(Bsr::new(configuration, now)?))
+}

@@ -1,0 +1,151 @@
+//! The paths of this server's flows, for people: computed from what the server knows of the links, as its tables are.
+//! `[ours]`
+//!
+//! Packets of one flow may take several disjoint paths at a time; the shortest of those that live is told, with how many
+//! others there are. Flows to one destination share their paths.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use cubeyard_routing::random::mix;
+use cubeyard_topology::NodeId;
+
+use crate::address::server_of;
+use crate::event::{Event, PathSummary, SwitchReason};
+use crate::flow::Flow;
+use crate::protocol::Time;
+
+/// Flows whose paths are told; more are carried without.
+const MAX_FLOWS: usize = 4096;
+/// Time without a packet after which a flow is forgotten.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// The paths to a destination: the servers of the one that is told, and how many others are in use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Route {
+    /// Both ends included; empty where there is no path.
+    pub servers: Vec<NodeId>,
+    /// Further paths that packets take at the same time.
+    pub others: u32,
+}
+
+impl Route {
+    fn summary(&self) -> PathSummary {
+        PathSummary {
+            path_id: path_id(&self.servers),
+            servers: self.servers.clone(),
+            available_bits_per_sec: None,
+            others: self.others,
+        }
+    }
+}
+
+/// A number that names a path; 0 for none.
+fn path_id(servers: &[NodeId]) -> u32 {
+    let hash = servers
+        .iter()
+        .fold(0u64, |hash, &server| mix(hash ^ mix(server.into())));
+    if servers.is_empty() {
+        0
+    } else {
+        (hash >> 32) as u32 | 1
+    }
+}
+
+/// The flows to one destination, with when each was last active.
+#[derive(Debug, Default)]
+struct Target {
+    flows: BTreeMap<Flow, Time>,
+    route: Route,
+}
+
+/// The paths of all flows from a server.
+#[derive(Debug, Default)]
+pub struct Paths {
+    targets: BTreeMap<NodeId, Target>,
+}
+
+impl Paths {
+    /// A flow has sent something; the event that tells its path, if it is new. `route` computes the paths to a destination.
+    pub fn on_active(&mut self, now: Time, flow: Flow, route: impl Fn(NodeId) -> Route) -> Option<Event> {
+        let destination = server_of(flow.dst.into())?;
+        if let Some(active_at) = self
+            .targets
+            .get_mut(&destination)
+            .and_then(|target| target.flows.get_mut(&flow))
+        {
+            *active_at = now;
+            return None;
+        }
+        let flows: usize = self.targets.values().map(|target| target.flows.len()).sum();
+        if flows >= MAX_FLOWS {
+            return None;
+        }
+        let target = self.targets.entry(destination).or_insert_with(|| Target {
+            flows: BTreeMap::new(),
+            route: route(destination),
+        });
+        target.flows.insert(flow, now);
+        let known = !target.route.servers.is_empty();
+        known.then(|| Event::PathSelected {
+            flow,
+            path: target.route.summary(),
+        })
+    }
+
+    /// A flow has ended.
+    pub fn forget(&mut self, flow: &Flow) {
+        for target in self.targets.values_mut() {
+            target.flows.remove(flow);
+        }
+        self.targets.retain(|_, target| !target.flows.is_empty());
+    }
+
+    /// What is known of the links has changed: the events of flows whose path is another one now.
+    pub fn refresh(&mut self, now: Time, route: impl Fn(NodeId) -> Route) -> Vec<Event> {
+        let mut events = Vec::new();
+        for (&destination, target) in &mut self.targets {
+            target.flows.retain(|_, active_at| now < *active_at + IDLE);
+            let is = route(destination);
+            let was = std::mem::replace(&mut target.route, is.clone());
+            if was.servers == is.servers {
+                continue;
+            }
+            for &flow in target.flows.keys() {
+                events.push(changed(flow, &was, &is));
+            }
+        }
+        self.targets.retain(|_, target| !target.flows.is_empty());
+        events
+    }
+
+    /// The number of a flow's path; 0 where none is known.
+    pub fn path_of(&self, flow: &Flow) -> u32 {
+        let target = server_of(flow.dst.into()).and_then(|destination| self.targets.get(&destination));
+        target
+            .filter(|target| target.flows.contains_key(flow))
+            .map_or(0, |target| path_id(&target.route.servers))
+    }
+}
+
+fn changed(flow: Flow, was: &Route, is: &Route) -> Event {
+    if is.servers.is_empty() {
+        return Event::NoPath { flow };
+    }
+    let path = is.summary();
+    if was.servers.is_empty() {
+        return Event::PathSelected { flow, path };
+    }
+    let reason = if is.servers.len() < was.servers.len() {
+        SwitchReason::Recovery
+    } else {
+        SwitchReason::Failure
+    };
+    let from_path_id = path_id(&was.servers);
+    Event::PathSwitched {
+        flow,
+        from_path_id,
+        path,
+        reason,
+    }
+}

@@ -1,0 +1,358 @@
+//! Keys and values in memory, with replicas where they are asked for. `[camcube §3.3]`
+//!
+//! A key's hash gives its primary coordinate, and that eight secondary ones. A lookup goes to the nearest of the nine (to
+//! the primary if it is among them, else to a random one). A secondary without the value passes the lookup on to the
+//! primary; the answer returns by way of it, which fills it. A write goes to the primary, which has the secondaries forget:
+//! until that reaches them, they may answer with the value before.
+//!
+//! A message is `get KEY`, `set KEY VALUE` or `delete KEY`; the answer is `VALUE KEY VALUE`, `MISS KEY`, `STORED KEY`,
+//! `DELETED KEY` or `error: ...`. Clients of memcached find all of it on every server, at a TCP port that is a setting.
+//!
+//! | file | job |
+//! |---|---|
+//! | `mod.rs` | primaries, secondaries, and who answers whom |
+//! | `store.rs` | the values of a server |
+//! | `words.rs` | what instances send to each other |
+//! | `text.rs` | memcached's text protocol |
+//! | `clients.rs` | clients' commands, one after the other |
+
+mod clients;
+mod store;
+mod text;
+mod words;
+
+use cubeyard_routing::torus::secondary_replicas;
+
+use super::wire::{fnv, key_of, number, torus};
+use crate::service::{Action, ClientId, Context, Key, MessageForm, Packet, Service, ServiceEntry};
+use clients::Clients;
+use store::{Entry, Store};
+use text::Write;
+use words::{HEAD_BYTES, What, Words};
+
+/// It in the catalogue.
+pub const ENTRY: ServiceEntry = ServiceEntry {
+    name: "cache",
+    title: "Cache",
+    description: "Keeps keys and values in memory: a primary for each key, and secondary replicas on demand. Clients of \
+                  memcached reach it on every server.",
+    messages: &[
+        MessageForm {
+            title: "Store a value",
+            example: "set colour deep blue",
+            to_every_server: false,
+        },
+        MessageForm {
+            title: "Look a value up",
+            example: "get colour",
+            to_every_server: false,
+        },
+        MessageForm {
+            title: "Delete a value",
+            example: "delete colour",
+            to_every_server: false,
+        },
+    ],
+};
+
+/// The service on one server.
+#[derive(Debug, Default)]
+pub struct Cache {
+    store: Store,
+    clients: Clients,
+    tcp_port: Option<u16>,
+}
+
+/// The primary coordinate of a key.
+fn primary(context: &dyn Context, key: &[u8]) -> Key {
+    let torus = torus(context);
+    key_of(&torus, (fnv(key) % u64::from(torus.servers())) as u32)
+}
+
+fn secondaries(context: &dyn Context, primary: Key) -> [Key; 8] {
+    let torus = torus(context);
+    secondary_replicas(&torus, number(&torus, primary)).map(|server| key_of(&torus, server))
+}
+
+/// The replicas that are nearest to a coordinate: the primary alone if it is among them.
+fn nearest(context: &dyn Context, from: Key, key: &[u8]) -> Vec<Key> {
+    let primary = primary(context, key);
+    let mut others = secondaries(context, primary).to_vec();
+    others.sort_unstable();
+    others.dedup();
+    let least = others.iter().map(|other| context.dist(from, *other)).min();
+    if least.is_none_or(|least| context.dist(from, primary) <= least) {
+        return vec![primary];
+    }
+    others.retain(|other| Some(context.dist(from, *other)) == least);
+    others
+}
+
+impl Cache {
+    /// A cache whose memcached clients are served at this TCP port, if at any.
+    pub fn new(tcp_port: Option<u16>) -> Cache {
+        Cache {
+            tcp_port,
+            ..Cache::default()
+        }
+    }
+
+    /// A request at a coordinate that this server answers for.
+    fn serve(&mut self, context: &mut dyn Context, at: Key, mut words: Words, packet: &mut Packet) -> Action {
+        let (now, primary) = (context.now(), primary(context, &words.key));
+        let found = self.store.get(now, &words.key).cloned();
+        if words.what == What::Get {
+            if found.is_none() && at != primary {
+                // The routing service asks `route` for the next replica, the primary.
+                words.via = at;
+                words.missed = true;
+                packet.payload = words.emit();
+                context.count("misses-at-secondaries", 1);
+                return Action::Pass;
+            }
+            let hit = if at == primary {
+                "hits-at-primary"
+            } else {
+                "hits-at-secondaries"
+            };
+            context.count(if found.is_some() { hit } else { "misses" }, 1);
+            words.what = What::Miss;
+            if let Some(entry) = found {
+                words.what = What::Value;
+                words.flags = entry.flags;
+                words.lives_millis = entry.lives_millis(now);
+                words.version = entry.version;
+                words.value = entry.data;
+            }
+        } else if at != primary {
+            return Action::Drop;
+        } else {
+            let most_bytes = context.max_payload().saturating_sub(HEAD_BYTES);
+            let version = self.store.next_version(now);
+            let (what, entry) = changed(&words, found, version, now, most_bytes);
+            words.what = what;
+            words.value = Vec::new();
+            if let Some(entry) = entry {
+                // The answer to an adjustment is the number.
+                if what == What::Value {
+                    words.value.clone_from(&entry.data);
+                }
+                self.store.put(words.key.clone(), entry);
+            } else if what == What::Deleted {
+                self.store.remove(&words.key);
+            }
+            if ![
+                What::Miss,
+                What::NotStored,
+                What::Exists,
+                What::NoNumber,
+                What::TooLarge,
+            ]
+            .contains(&what)
+            {
+                forget(context, primary, &words.key, version);
+            }
+        }
+        let to = if words.missed { words.via } else { words.requester };
+        send(context, to, &words);
+        Action::Consumed
+    }
+}
+
+/// What a write does to what there is: the answer, and the new entry if there is one.
+fn changed(
+    words: &Words,
+    found: Option<Entry>,
+    version: u64,
+    now: crate::protocol::Time,
+    most_bytes: usize,
+) -> (What, Option<Entry>) {
+    let given = |data: Vec<u8>| Entry {
+        data,
+        flags: words.flags,
+        version,
+        until: Entry::end(now, words.lives_millis),
+    };
+    let entry = match (words.what, found) {
+        (What::Delete, Some(_)) => return (What::Deleted, None),
+        (What::Write(Write::Add), Some(_)) => return (What::NotStored, None),
+        (What::Write(Write::Set | Write::Add), _) | (What::Write(Write::Replace), Some(_)) => {
+            given(words.value.clone())
+        }
+        (What::Write(Write::Cas), Some(found)) if found.version != words.version => {
+            return (What::Exists, None);
+        }
+        (What::Write(Write::Cas), Some(_)) => given(words.value.clone()),
+        // Flags and time stay those of the value that it is added to.
+        (What::Write(Write::Append), Some(found)) => Entry {
+            data: [&found.data[..], &words.value].concat(),
+            version,
+            ..found
+        },
+        (What::Write(Write::Prepend), Some(found)) => Entry {
+            data: [&words.value[..], &found.data].concat(),
+            version,
+            ..found
+        },
+        (What::Write(Write::Replace | Write::Append | Write::Prepend), None) => {
+            return (What::NotStored, None);
+        }
+        (What::Adjust(down), Some(found)) => {
+            let (Some(number), Some(by)) = (decimal(&found.data), decimal(&words.value)) else {
+                return (What::NoNumber, None);
+            };
+            let number = if down {
+                number.saturating_sub(by)
+            } else {
+                number.wrapping_add(by)
+            };
+            let data = number.to_string().into_bytes();
+            return (
+                What::Value,
+                Some(Entry {
+                    data,
+                    version,
+                    ..found
+                }),
+            );
+        }
+        (What::Touch, Some(found)) => {
+            let until = Entry::end(now, words.lives_millis);
+            return (
+                What::Touched,
+                Some(Entry {
+                    until,
+                    version,
+                    ..found
+                }),
+            );
+        }
+        _ => return (What::Miss, None),
+    };
+    if words.key.len() + entry.data.len() > most_bytes {
+        return (What::TooLarge, None);
+    }
+    (What::Stored, Some(entry))
+}
+
+fn decimal(data: &[u8]) -> Option<u64> {
+    let digits = data.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(data).ok().filter(|_| digits)?.parse().ok()
+}
+
+/// Has the secondaries of a key forget what is older than a version.
+fn forget(context: &mut dyn Context, primary: Key, key: &[u8], version: u64) {
+    let words = Words {
+        version,
+        ..Words::new(What::Forget, primary, key.to_vec())
+    };
+    let secondaries = secondaries(context, primary);
+    for other in secondaries.into_iter().filter(|other| *other != primary) {
+        send(context, other, &words);
+    }
+}
+
+fn send(context: &mut dyn Context, to: Key, words: &Words) {
+    let packet = Packet {
+        key: to,
+        colour: 0,
+        payload: words.emit(),
+    };
+    context.transmit(packet, &[to]);
+}
+
+impl Service for Cache {
+    fn name(&self) -> &str {
+        ENTRY.name
+    }
+
+    fn packet(&mut self, context: &mut dyn Context, _port: u8, packet: &mut Packet) -> Action {
+        let at = packet.key;
+        if !context.responsible(at) {
+            return Action::Pass;
+        }
+        let Some(words) = Words::parse(&packet.payload) else {
+            return Action::Drop;
+        };
+        match words.what {
+            what if what.is_request() => self.serve(context, at, words, packet),
+            What::Forget => {
+                // The heir of a dead server may answer for the primary too, which has the value by right.
+                if !context.responsible(primary(context, &words.key)) {
+                    self.store.forget(context.now(), &words.key, words.version);
+                }
+                Action::Consumed
+            }
+            // An answer returns by the secondary that missed.
+            _ if words.missed && at == words.via => {
+                if words.what == What::Value {
+                    self.store.fill(context.now(), &words);
+                }
+                let to = words.requester;
+                let missed = false;
+                send(context, to, &Words { missed, ..words });
+                Action::Consumed
+            }
+            _ if at == words.requester => {
+                match words.request {
+                    0 => context.deliver(words.answer()),
+                    _ => self.clients.answer(context, &words),
+                }
+                Action::Consumed
+            }
+            _ => Action::Drop,
+        }
+    }
+
+    fn route(&mut self, context: &mut dyn Context, at: Key, packet: &mut Packet) -> Vec<Key> {
+        match Words::parse(&packet.payload) {
+            Some(words) if words.what == What::Get && !words.missed => nearest(context, at, &words.key),
+            Some(words) if words.what.is_request() => vec![primary(context, &words.key)],
+            _ => Vec::new(),
+        }
+    }
+
+    fn timer(&mut self, context: &mut dyn Context) {
+        self.clients.on_timer(context, self.store.size());
+    }
+
+    fn message(&mut self, context: &mut dyn Context, bytes: &[u8]) {
+        let mut parts = bytes.splitn(3, |byte| *byte == b' ');
+        let (verb, key) = (parts.next().unwrap_or(&[]), parts.next().unwrap_or(&[]));
+        let value = parts.next().unwrap_or(&[]);
+        let what = match verb {
+            b"get" => Some(What::Get),
+            b"set" => Some(What::Write(Write::Set)),
+            b"delete" => Some(What::Delete),
+            _ => None,
+        };
+        let room = context.max_payload().saturating_sub(HEAD_BYTES);
+        let fits = !key.is_empty() && key.len() + value.len() <= room.min(usize::from(u16::MAX));
+        let Some(what) = what.filter(|_| fits) else {
+            let said = format!("error: say get KEY, set KEY VALUE or delete KEY, of {room} bytes at most");
+            context.deliver(said.into_bytes());
+            return;
+        };
+        let words = Words {
+            value: value.to_vec(),
+            ..Words::new(what, context.here(), key.to_vec())
+        };
+        context.route(Packet {
+            key: context.here(),
+            colour: 0,
+            payload: words.emit(),
+        });
+    }
+
+    fn tcp_port(&self) -> Option<u16> {
+        self.tcp_port
+    }
+
+    fn client(&mut self, context: &mut dyn Context, client: ClientId, bytes: &[u8]) {
+        self.clients.hear(context, client, bytes, self.store.size());
+    }
+
+    fn client_ended(&mut self, context: &mut dyn Context, client: ClientId) {
+        self.clients.end(context, client);
+    }
+}

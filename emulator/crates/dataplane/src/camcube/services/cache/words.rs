@@ -1,0 +1,217 @@
+//! The payloads that the cache's instances send to each other.
+
+use super::text::Write;
+use crate::camcube::services::wire::{Reader, put_bytes};
+use crate::service::Key;
+
+/// Bytes of a payload beside the key and the value.
+pub const HEAD_BYTES: usize = 32;
+/// A life without end, in milliseconds.
+pub const FOR_EVER: u32 = u32::MAX;
+
+/// What a payload is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A lookup.
+    Get,
+    /// A write.
+    Write(Write),
+    /// The end of a value.
+    Delete,
+    /// A number goes up (or, `true`, down) by the number that the value is.
+    Adjust(bool),
+    /// Another time to live.
+    Touch,
+    /// An answer: the value.
+    Value,
+    /// An answer: there is no value.
+    Miss,
+    /// An answer: the write is done.
+    Stored,
+    /// An answer: there is something, or nothing, that the write does not want.
+    NotStored,
+    /// An answer: the value has another version.
+    Exists,
+    /// An answer: the value is deleted.
+    Deleted,
+    /// An answer: the value lives for another time.
+    Touched,
+    /// An answer: the value is no number.
+    NoNumber,
+    /// An answer: the value would be longer than a packet.
+    TooLarge,
+    /// To secondaries: versions before this one are out of date.
+    Forget,
+}
+
+/// Every kind by its number on the wire, from 1.
+const KINDS: [What; 20] = [
+    What::Get,
+    What::Write(Write::Set),
+    What::Write(Write::Add),
+    What::Write(Write::Replace),
+    What::Write(Write::Append),
+    What::Write(Write::Prepend),
+    What::Write(Write::Cas),
+    What::Delete,
+    What::Adjust(false),
+    What::Adjust(true),
+    What::Touch,
+    What::Value,
+    What::Miss,
+    What::Stored,
+    What::NotStored,
+    What::Exists,
+    What::Deleted,
+    What::Touched,
+    What::NoNumber,
+    What::TooLarge,
+];
+const FORGET: u8 = KINDS.len() as u8 + 1;
+
+impl What {
+    /// Whether the primary or a replica has to do something, rather than the requester.
+    pub fn is_request(self) -> bool {
+        matches!(
+            self,
+            What::Get | What::Write(_) | What::Delete | What::Adjust(_) | What::Touch
+        )
+    }
+
+    fn number(self) -> u8 {
+        let place = KINDS.iter().position(|kind| *kind == self);
+        place.map_or(FORGET, |place| place as u8 + 1)
+    }
+
+    fn of(number: u8) -> Option<What> {
+        if number == FORGET {
+            return Some(What::Forget);
+        }
+        KINDS.get(usize::from(number).checked_sub(1)?).copied()
+    }
+}
+
+/// A packet's payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Words {
+    /// What it is.
+    pub what: What,
+    /// Where the answer goes.
+    pub requester: Key,
+    /// The secondary by which the answer returns; of a lookup that has missed none yet, the requester.
+    pub via: Key,
+    /// Whether a secondary has missed it.
+    pub missed: bool,
+    /// The requester's number of it; 0 for a message from people.
+    pub request: u32,
+    /// For clients.
+    pub flags: u32,
+    /// How long the value lives from now on, in milliseconds.
+    pub lives_millis: u32,
+    /// The version of the value; of a conditional write, the one that it expects.
+    pub version: u64,
+    /// The key.
+    pub key: Vec<u8>,
+    /// The value.
+    pub value: Vec<u8>,
+}
+
+impl Words {
+    /// A request that begins at a server.
+    pub fn new(what: What, requester: Key, key: Vec<u8>) -> Words {
+        Words {
+            what,
+            requester,
+            via: requester,
+            missed: false,
+            request: 0,
+            flags: 0,
+            lives_millis: FOR_EVER,
+            version: 0,
+            key,
+            value: Vec::new(),
+        }
+    }
+
+    /// The words of a payload; `None` for one that has no meaning.
+    pub fn parse(payload: &[u8]) -> Option<Words> {
+        let mut reader = Reader(payload);
+        let what = What::of(reader.u8()?)?;
+        let (requester, via) = (reader.key()?, reader.key()?);
+        let missed = reader.u8()? == 1;
+        let (request, flags, lives_millis) = (reader.u32()?, reader.u32()?, reader.u32()?);
+        let version = reader.u64()?;
+        let (key, value) = (reader.bytes()?.to_vec(), reader.bytes()?.to_vec());
+        Some(Words {
+            what,
+            requester,
+            via,
+            missed,
+            request,
+            flags,
+            lives_millis,
+            version,
+            key,
+            value,
+        })
+    }
+
+    /// The payload.
+    pub fn emit(&self) -> Vec<u8> {
+        let mut payload = vec![self.what.number()];
+        payload.extend(self.requester);
+        payload.extend(self.via);
+        payload.push(self.missed.into());
+        for number in [self.request, self.flags, self.lives_millis] {
+            payload.extend(number.to_be_bytes());
+        }
+        payload.extend(self.version.to_be_bytes());
+        put_bytes(&mut payload, &self.key);
+        put_bytes(&mut payload, &self.value);
+        payload
+    }
+
+    /// An answer for people.
+    pub fn answer(&self) -> Vec<u8> {
+        let name: &[u8] = match self.what {
+            What::Value => return [b"VALUE ", &self.key[..], b" ", &self.value].concat(),
+            What::Stored => b"STORED ",
+            What::Deleted => b"DELETED ",
+            What::TooLarge => b"TOO LARGE ",
+            _ => b"MISS ",
+        };
+        [name, &self.key].concat()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn words_survive_their_payload(
+            number in 1..=FORGET, keys: [Key; 2], missed: bool, numbers: [u32; 3], version: u64,
+            key in prop::collection::vec(any::<u8>(), 0..300), value in prop::collection::vec(any::<u8>(), 0..300),
+        ) {
+            let [request, flags, lives_millis] = numbers;
+            let what = What::of(number).unwrap_or(What::Forget);
+            prop_assert_eq!(what.number(), number);
+            let words = Words {
+                what, requester: keys[0], via: keys[1], missed, request, flags, lives_millis, version,
+                key: key.clone(), value: value.clone(),
+            };
+            let payload = words.emit();
+            prop_assert!(payload.len() <= HEAD_BYTES + key.len() + value.len());
+            prop_assert_eq!(Words::parse(&payload), Some(words));
+            prop_assert_eq!(Words::parse(&payload[..payload.len() - 1]), None);
+        }
+
+        #[test]
+        fn any_bytes_are_words_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..120)) {
+            let _ = Words::parse(&bytes);
+        }
+    }
+}

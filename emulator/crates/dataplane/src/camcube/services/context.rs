@@ -1,0 +1,185 @@
+//! What a service sees of the network while it is called, and what it has asked for.
+
+use std::collections::BTreeMap;
+
+use cubeyard_routing::random::Draws;
+use cubeyard_topology::NodeId;
+
+use crate::camcube::structure::Structure;
+use crate::protocol::Time;
+use crate::service::{ClientId, Context, Key, Packet};
+
+/// What a server knows of its network.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// The server.
+    pub me: NodeId,
+    /// The torus.
+    pub structure: &'a Structure,
+    /// The ports on shortest live paths to a server, a bit each; 0 for itself and for one that cannot be reached.
+    pub shortest: &'a dyn Fn(NodeId) -> u8,
+    /// Who answers for each coordinate, by its home server.
+    pub roots: &'a [Option<NodeId>],
+    /// Ports with a living neighbour, a bit each.
+    pub up: u8,
+    /// Longest payload of a packet, in bytes.
+    pub max_payload: usize,
+}
+
+impl View<'_> {
+    /// The server that answers for a key.
+    pub fn root(&self, key: Key) -> Option<NodeId> {
+        let home = self.structure.home(key)?;
+        self.roots.get(home as usize).copied().flatten()
+    }
+
+    /// The ports on shortest paths to the server that answers for a key.
+    pub fn ports_to(&self, key: Key) -> u8 {
+        let root = self.root(key);
+        root.map_or(0, |root| (self.shortest)(root) & self.up)
+    }
+}
+
+/// What a service asked for while it was called.
+#[derive(Debug)]
+pub enum Request {
+    /// [`Context::send`], whose link was free.
+    Send(u8, Packet),
+    /// [`Context::route`].
+    Route(Packet),
+    /// [`Context::transmit`].
+    Transmit(Packet, Vec<Key>),
+    /// [`Context::deliver`].
+    Deliver(Vec<u8>),
+    /// [`Context::reply`].
+    Reply(ClientId, Vec<u8>),
+    /// [`Context::hang_up`].
+    HangUp(ClientId),
+}
+
+/// One call of a service.
+pub struct Call<'a> {
+    /// The network.
+    pub view: View<'a>,
+    /// The time.
+    pub now: Time,
+    /// Counts changes of what is known of the network.
+    pub version: u64,
+    /// Ports where the service's own one-packet queue is full, a bit each.
+    pub busy: u8,
+    /// Packets of the service that wait.
+    pub waiting: usize,
+    /// What it asked for, in order.
+    pub requests: Vec<Request>,
+    /// Its timer.
+    pub timer: &'a mut Option<Time>,
+    /// Its counters.
+    pub counters: &'a mut BTreeMap<&'static str, u64>,
+    /// Chance.
+    pub draws: &'a mut Draws,
+}
+
+impl Context for Call<'_> {
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn here(&self) -> Key {
+        self.view.structure.key(self.view.me)
+    }
+
+    fn size(&self) -> [u32; 3] {
+        self.view.structure.shape().sizes()
+    }
+
+    fn neighbour(&self, port: u8) -> Option<Key> {
+        let structure = self.view.structure;
+        let alive = port < structure.ports() && self.view.up >> port & 1 == 1;
+        let far = structure.far(self.view.me, port).filter(|_| alive);
+        far.map(|server| structure.key(server))
+    }
+
+    fn reachable(&self, server: Key) -> bool {
+        let server = self.view.structure.home(server);
+        server.is_some_and(|server| server == self.view.me || (self.view.shortest)(server) != 0)
+    }
+
+    fn root_of(&self, key: Key) -> Option<Key> {
+        self.view.root(key).map(|root| self.view.structure.key(root))
+    }
+
+    fn dist(&self, a: Key, b: Key) -> u32 {
+        (0..3).map(|axis| self.dist_axis(a, b, axis)).sum()
+    }
+
+    fn dist_axis(&self, a: Key, b: Key, axis: usize) -> u32 {
+        let size = self.size()[axis];
+        let apart = u32::from(a[axis].abs_diff(b[axis]));
+        apart.min(size.saturating_sub(apart))
+    }
+
+    fn neighbour_key(&self, key: Key, axis: usize, up: bool) -> Key {
+        let size = self.size()[axis];
+        let by = if up { 1 } else { size - 1 };
+        let mut beside = key;
+        beside[axis] = ((u32::from(key[axis]) + by) % size) as u8;
+        beside
+    }
+
+    fn version(&self) -> u64 {
+        self.version
+    }
+
+    fn free_ports(&self) -> u8 {
+        self.view.up & !self.busy
+    }
+
+    fn send(&mut self, port: u8, packet: Packet) -> bool {
+        let free = self.neighbour(port).is_some() && self.busy >> port & 1 == 0;
+        if free {
+            self.busy |= 1 << port;
+            self.requests.push(Request::Send(port, packet));
+        }
+        free
+    }
+
+    fn route(&mut self, packet: Packet) {
+        self.requests.push(Request::Route(packet));
+    }
+
+    fn transmit(&mut self, packet: Packet, keys: &[Key]) {
+        self.requests.push(Request::Transmit(packet, keys.to_vec()));
+    }
+
+    fn deliver(&mut self, bytes: Vec<u8>) {
+        self.requests.push(Request::Deliver(bytes));
+    }
+
+    fn reply(&mut self, client: ClientId, bytes: Vec<u8>) {
+        self.requests.push(Request::Reply(client, bytes));
+    }
+
+    fn hang_up(&mut self, client: ClientId) {
+        self.requests.push(Request::HangUp(client));
+    }
+
+    fn max_payload(&self) -> usize {
+        self.view.max_payload
+    }
+
+    fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    fn random(&mut self) -> u64 {
+        self.draws.next_bits()
+    }
+
+    fn set_timer(&mut self, at: Time) {
+        *self.timer = Some(at);
+    }
+
+    fn count(&mut self, counter: &'static str, by: u64) {
+        *self.counters.entry(counter).or_default() += by;
+    }
+}

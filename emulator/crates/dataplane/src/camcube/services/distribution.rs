@@ -1,0 +1,430 @@
+//! A file to many servers, over a tree that grows along the corners of mini-cubes. `[camcube §3.2, Fig. 7]`
+//!
+//! A join goes towards the root coordinate; each coordinate on its path records where it came from as a child, and the join
+//! ends at the first that is in the tree. The root's data goes to each child by `transmit`, in chunks. A coordinate asks its
+//! parent again for chunks that do not come ([`REPAIR`]), as links lose packets when they fail. `[ours]`
+//!
+//! Messages: `join GROUP X,Y,Z` at a member; `send GROUP X,Y,Z`, a line feed and the file at the server that answers for the
+//! root `X,Y,Z`. A member that has the whole file says `received GROUP BYTES CHECKSUM ok`, or `wrong` for `ok`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use cubeyard_routing::torus::join_by_corners;
+
+use super::wire::{Reader, fnv, number, read_key, torus};
+use crate::protocol::Time;
+use crate::service::{Action, Context, Key, MessageForm, Packet, QueuePolicy, Service, ServiceEntry};
+
+/// It in the catalogue.
+pub const ENTRY: ServiceEntry = ServiceEntry {
+    name: "distribution",
+    title: "File distribution",
+    description: "Sends a file from one server to the members of a group, over a tree.",
+    messages: &[
+        MessageForm {
+            title: "Join group 1, whose root is the server at 0,0,0",
+            example: "join 1 0,0,0",
+            to_every_server: false,
+        },
+        MessageForm {
+            title: "Send a file to group 1 (tell the server at 0,0,0)",
+            example: "send 1 0,0,0\nThe text of the file.",
+            to_every_server: false,
+        },
+    ],
+};
+
+/// Trees that a server is in, at most. `[ours]`
+const MOST_TREES: usize = 256;
+/// Longest file, in bytes. `[ours]`
+const MOST_BYTES: u64 = 64 << 20;
+/// Silence after which chunks that are missing are asked for. `[ours]`
+const REPAIR_AFTER: Duration = Duration::from_millis(200);
+/// From one look at the queue to the next while the root sends.
+const PACE: Duration = Duration::from_millis(2);
+/// Packets that the root keeps waiting for its links.
+const WINDOW: usize = 256;
+/// Chunks that one request may name.
+const MOST_MISSING: usize = 128;
+/// Bytes of a payload of data beside the chunk.
+const HEAD_BYTES: usize = 32;
+
+/// Bytes of every chunk but the last, at least.
+const LEAST_CHUNK_BYTES: u64 = 64;
+
+const JOIN: u8 = 1;
+const DATA: u8 = 2;
+const REPAIR: u8 = 3;
+const CONTROL_QUEUE: u8 = 0;
+const DATA_QUEUE: u8 = 1;
+
+/// A file, as far as it is here.
+#[derive(Debug)]
+struct File {
+    bytes: u64,
+    checksum: u64,
+    chunks: Vec<Option<Vec<u8>>>,
+    missing: usize,
+    heard_at: Time,
+}
+
+/// A coordinate's place in a tree.
+#[derive(Debug)]
+struct Place {
+    root: Key,
+    member: bool,
+    inside: bool,
+    parent: Option<Key>,
+    children: BTreeSet<Key>,
+    file: Option<File>,
+    /// Of the root: the next chunk to send.
+    next: usize,
+}
+
+/// The service on one server.
+#[derive(Debug, Default)]
+pub struct Distribution {
+    places: BTreeMap<(u32, Key), Place>,
+}
+
+/// A payload's beginning: what it is, its group, and the group's root.
+fn head(what: u8, group: u32, root: Key) -> Vec<u8> {
+    let mut head = vec![what];
+    head.extend(group.to_be_bytes());
+    head.extend(root);
+    head
+}
+
+fn read_head(payload: &[u8]) -> Option<(u8, u32, Key, Reader<'_>)> {
+    let mut reader = Reader(payload);
+    Some((reader.u8()?, reader.u32()?, reader.key()?, reader))
+}
+
+impl File {
+    fn new(bytes: u64, checksum: u64, count: u32, now: Time) -> Option<File> {
+        // A forged count must not take more memory than a file.
+        let fits = bytes <= MOST_BYTES && (1..=bytes / LEAST_CHUNK_BYTES + 1).contains(&u64::from(count));
+        fits.then(|| File {
+            bytes,
+            checksum,
+            chunks: vec![None; count as usize],
+            missing: count as usize,
+            heard_at: now,
+        })
+    }
+
+    /// Takes in a chunk; whether it was new.
+    fn take(&mut self, index: u32, chunk: &[u8]) -> bool {
+        let slot = self.chunks.get_mut(index as usize).filter(|slot| slot.is_none());
+        let new = slot.map(|slot| *slot = Some(chunk.to_vec())).is_some();
+        self.missing -= usize::from(new);
+        new
+    }
+
+    fn is_right(&self) -> bool {
+        let whole: Vec<u8> = self.chunks.iter().flatten().flatten().copied().collect();
+        whole.len() as u64 == self.bytes && fnv(&whole) == self.checksum
+    }
+
+    fn payload(&self, group: u32, root: Key, index: usize) -> Option<Vec<u8>> {
+        let chunk = self.chunks.get(index)?.as_ref()?;
+        let mut payload = head(DATA, group, root);
+        payload.extend(self.bytes.to_be_bytes());
+        payload.extend(self.checksum.to_be_bytes());
+        payload.extend((self.chunks.len() as u32).to_be_bytes());
+        payload.extend((index as u32).to_be_bytes());
+        payload.extend(chunk);
+        Some(payload)
+    }
+}
+
+fn packet(key: Key, payload: Vec<u8>) -> Packet {
+    Packet {
+        key,
+        colour: 0,
+        payload,
+    }
+}
+
+impl Distribution {
+    fn place(&mut self, group: u32, at: Key, root: Key) -> Option<&mut Place> {
+        if !self.places.contains_key(&(group, at)) && self.places.len() >= MOST_TREES {
+            return None;
+        }
+        Some(self.places.entry((group, at)).or_insert(Place {
+            root,
+            member: false,
+            inside: false,
+            parent: None,
+            children: BTreeSet::new(),
+            file: None,
+            next: 0,
+        }))
+    }
+
+    fn on_join(&mut self, context: &mut dyn Context, at: Key, group: u32, root: Key, from: Key) -> Action {
+        let Some(place) = self.place(group, at, root) else {
+            return Action::Drop;
+        };
+        let new = place.children.insert(from);
+        // One that comes late gets the first chunk, and asks for the others.
+        let first = place.file.as_ref().filter(|_| new);
+        if let Some(payload) = first.and_then(|file| file.payload(group, root, 0)) {
+            context.transmit(packet(from, payload), &[from]);
+        }
+        let inside = std::mem::replace(&mut place.inside, true);
+        if inside || at == root {
+            return Action::Consumed;
+        }
+        Action::Pass
+    }
+
+    fn on_data(&mut self, context: &mut dyn Context, at: Key, group: u32, mut reader: Reader<'_>) -> Action {
+        let now = context.now();
+        let fields = (|| Some((reader.u64()?, reader.u64()?, reader.u32()?, reader.u32()?)))();
+        let (Some((bytes, checksum, count, index)), Some(place)) =
+            (fields, self.places.get_mut(&(group, at)))
+        else {
+            return Action::Drop;
+        };
+        if place.file.is_none() {
+            place.file = File::new(bytes, checksum, count, now);
+        }
+        let Some(file) = place.file.as_mut().filter(|file| file.checksum == checksum) else {
+            return Action::Drop;
+        };
+        file.heard_at = now;
+        if !file.take(index, reader.0) {
+            return Action::Drop;
+        }
+        if file.missing == 0 && place.member {
+            let word = if file.is_right() { "ok" } else { "wrong" };
+            context.deliver(format!("received {group} {bytes} {checksum:016x} {word}").into_bytes());
+        }
+        if file.missing > 0 {
+            context.set_timer(now + REPAIR_AFTER);
+        }
+        // On to the children, as F says [camcube Fig. 7(b)].
+        Action::Route
+    }
+
+    fn on_repair(
+        &mut self,
+        context: &mut dyn Context,
+        at: Key,
+        group: u32,
+        mut reader: Reader<'_>,
+    ) -> Action {
+        let (Some(child), Some(place)) = (reader.key(), self.places.get(&(group, at))) else {
+            return Action::Drop;
+        };
+        let Some(file) = place.file.as_ref().filter(|_| place.children.contains(&child)) else {
+            return Action::Drop;
+        };
+        for _ in 0..MOST_MISSING {
+            let Some(index) = reader.u32() else { break };
+            if let Some(payload) = file.payload(group, place.root, index as usize) {
+                context.transmit(packet(child, payload), &[child]);
+                context.count("chunks-repaired", 1);
+            }
+        }
+        Action::Consumed
+    }
+
+    /// The root goes on sending as the links take it; whether there is more to send.
+    fn feed(&mut self, context: &mut dyn Context) -> bool {
+        let mut room = WINDOW.saturating_sub(context.waiting());
+        let mut more = false;
+        for ((group, at), place) in &mut self.places {
+            let Some(file) = place.file.as_ref().filter(|_| *at == place.root) else {
+                continue;
+            };
+            while place.next < file.chunks.len() && room > 0 {
+                let payload = file.payload(*group, place.root, place.next);
+                for child in &place.children {
+                    if let Some(payload) = &payload {
+                        context.transmit(packet(*child, payload.clone()), &[*child]);
+                    }
+                }
+                place.next += 1;
+                room = room.saturating_sub(place.children.len().max(1));
+            }
+            more |= place.next < file.chunks.len();
+        }
+        more
+    }
+
+    /// Asks for what should have come; whether anything is missing.
+    fn ask(&mut self, context: &mut dyn Context) -> bool {
+        let now = context.now();
+        let mut incomplete = false;
+        for ((group, at), place) in &mut self.places {
+            let (Some(parent), Some(file)) = (place.parent, &mut place.file) else {
+                continue;
+            };
+            incomplete |= file.missing > 0;
+            if file.missing == 0 || now < file.heard_at + REPAIR_AFTER {
+                continue;
+            }
+            file.heard_at = now;
+            let mut payload = head(REPAIR, *group, place.root);
+            payload.extend(at);
+            let missing = (0u32..).zip(&file.chunks).filter(|(_, chunk)| chunk.is_none());
+            for (index, _) in missing.take(MOST_MISSING) {
+                payload.extend(index.to_be_bytes());
+            }
+            context.transmit(packet(parent, payload), &[parent]);
+        }
+        incomplete
+    }
+
+    fn join(&mut self, context: &mut dyn Context, group: u32, root: Key) {
+        let here = context.here();
+        let Some(place) = self.place(group, here, root) else {
+            context.deliver(b"error: too many groups".to_vec());
+            return;
+        };
+        place.member = true;
+        if !std::mem::replace(&mut place.inside, true) && here != root {
+            let mut payload = head(JOIN, group, root);
+            payload.extend(here);
+            context.route(packet(here, payload));
+        }
+    }
+
+    fn send(&mut self, context: &mut dyn Context, group: u32, root: Key, bytes: &[u8]) {
+        let chunk_bytes = context
+            .max_payload()
+            .saturating_sub(HEAD_BYTES)
+            .max(LEAST_CHUNK_BYTES as usize);
+        let now = context.now();
+        let file = File::new(
+            bytes.len() as u64,
+            fnv(bytes),
+            bytes.len().div_ceil(chunk_bytes).max(1) as u32,
+            now,
+        );
+        let responsible = context.responsible(root);
+        let place = self.place(group, root, root).filter(|_| responsible);
+        let (Some(place), Some(mut file)) = (place, file) else {
+            let said =
+                format!("error: send at the server that answers for the root, at most {MOST_BYTES} bytes");
+            context.deliver(said.into_bytes());
+            return;
+        };
+        if bytes.is_empty() {
+            file.take(0, &[]);
+        }
+        for (index, chunk) in (0..).zip(bytes.chunks(chunk_bytes)) {
+            file.take(index, chunk);
+        }
+        place.inside = true;
+        place.file = Some(file);
+        place.next = 0;
+        self.tick(context);
+    }
+
+    fn tick(&mut self, context: &mut dyn Context) {
+        let (more, incomplete) = (self.feed(context), self.ask(context));
+        let pause = if more { PACE } else { REPAIR_AFTER };
+        if more || incomplete {
+            context.set_timer(context.now() + pause);
+        }
+    }
+}
+
+impl Service for Distribution {
+    fn name(&self) -> &str {
+        ENTRY.name
+    }
+
+    fn packet(&mut self, context: &mut dyn Context, _port: u8, packet: &mut Packet) -> Action {
+        let at = packet.key;
+        if !context.responsible(at) {
+            return Action::Pass;
+        }
+        match read_head(&packet.payload) {
+            Some((JOIN, group, root, mut reader)) => match reader.key() {
+                Some(from) => self.on_join(context, at, group, root, from),
+                None => Action::Drop,
+            },
+            Some((DATA, group, _, reader)) => self.on_data(context, at, group, reader),
+            Some((REPAIR, group, _, reader)) => self.on_repair(context, at, group, reader),
+            _ => Action::Drop,
+        }
+    }
+
+    fn route(&mut self, context: &mut dyn Context, at: Key, packet: &mut Packet) -> Vec<Key> {
+        let Some((what, group, root, _)) = read_head(&packet.payload) else {
+            return Vec::new();
+        };
+        if what == DATA {
+            let place = self.places.get(&(group, at));
+            for child in place.into_iter().flat_map(|place| &place.children) {
+                context.transmit(packet.clone(), &[*child]);
+            }
+            return Vec::new();
+        }
+        if at == root {
+            return Vec::new();
+        }
+        let torus = torus(context);
+        let (axis, up) = join_by_corners(&torus, number(&torus, at), number(&torus, root));
+        let parent = context.neighbour_key(at, axis, up);
+        if let Some(place) = self.place(group, at, root) {
+            place.parent = Some(parent);
+        }
+        // The next coordinate's child is this one.
+        packet.payload.truncate(8);
+        packet.payload.extend(at);
+        vec![parent]
+    }
+
+    fn classify(&mut self, packet: &Packet) -> u8 {
+        if packet.payload.first() == Some(&DATA) {
+            DATA_QUEUE
+        } else {
+            CONTROL_QUEUE
+        }
+    }
+
+    fn queue(&mut self, queue: u8) -> QueuePolicy {
+        let max_millis = if queue == DATA_QUEUE { 10_000 } else { 1000 };
+        QueuePolicy {
+            max_millis,
+            weight: 1,
+        }
+    }
+
+    fn timer(&mut self, context: &mut dyn Context) {
+        self.tick(context);
+    }
+
+    fn message(&mut self, context: &mut dyn Context, bytes: &[u8]) {
+        let end = bytes
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .unwrap_or(bytes.len());
+        let line = std::str::from_utf8(&bytes[..end]).unwrap_or_default();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let order = match words[..] {
+            [verb @ ("join" | "send"), group, root] => {
+                let root = read_key(root, context.size());
+                group
+                    .parse()
+                    .ok()
+                    .zip(root)
+                    .map(|(group, root)| (verb, group, root))
+            }
+            _ => None,
+        };
+        match order {
+            Some(("join", group, root)) => self.join(context, group, root),
+            Some((_, group, root)) => self.send(context, group, root, bytes.get(end + 1..).unwrap_or(&[])),
+            None => context.deliver(
+                b"error: say join GROUP X,Y,Z or send GROUP X,Y,Z, a line feed and the file".to_vec(),
+            ),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Packets of one service that wait for a link on the way to one of their keys. `[camcube §5]`
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use super::fair::Fair;
+use crate::protocol::Time;
+use crate::service::{Key, MAX_QUEUES, Packet, QueuePolicy};
+
+/// Most packets in one queue, and most bytes in all queues of a service. `[ours]`
+const MOST_PACKETS: usize = 4096;
+const MOST_BYTES: usize = 16 << 20;
+
+/// A packet that waits.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    /// The packet.
+    pub packet: Packet,
+    /// Hops that it has taken.
+    pub hops: u8,
+    /// The keys of which it may go to one.
+    pub keys: Vec<Key>,
+    /// The port that it came by.
+    pub from: Option<u8>,
+    /// Its queue.
+    pub queue: u8,
+}
+
+#[derive(Debug)]
+struct Queue {
+    policy: QueuePolicy,
+    packets: VecDeque<(Time, Waiting)>,
+}
+
+/// The queues of one service.
+#[derive(Debug)]
+pub struct Queues {
+    queues: BTreeMap<u8, Queue>,
+    /// By port: the queues' turns on that link.
+    turns: Vec<Fair>,
+    /// Bytes of the packets that wait.
+    bytes: usize,
+}
+
+/// A packet that can go out by a link: where it stands, and the key that it goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    queue: u8,
+    at: usize,
+}
+
+impl Queues {
+    /// No queue, for this many links.
+    pub fn new(ports: u8) -> Queues {
+        Queues {
+            queues: BTreeMap::new(),
+            turns: vec![Fair::default(); ports.into()],
+            bytes: 0,
+        }
+    }
+
+    /// Packets that wait.
+    pub fn len(&self) -> usize {
+        self.queues.values().map(|queue| queue.packets.len()).sum()
+    }
+
+    /// Adds a packet to its queue, whose policy is asked for when it is new; `false`, and the packet is lost, where that is
+    /// full, as the service's queues together are, or there are too many queues.
+    pub fn push(&mut self, now: Time, policy: impl FnOnce() -> QueuePolicy, waiting: Waiting) -> bool {
+        let bytes = waiting.packet.payload.len();
+        if usize::from(waiting.queue) >= MAX_QUEUES || self.bytes + bytes > MOST_BYTES {
+            return false;
+        }
+        let queue = self.queues.entry(waiting.queue).or_insert_with(|| Queue {
+            policy: policy(),
+            packets: VecDeque::new(),
+        });
+        let room = queue.packets.len() < MOST_PACKETS;
+        if room {
+            let until = now + Duration::from_millis(queue.policy.max_millis.into());
+            queue.packets.push_back((until, waiting));
+            self.bytes += bytes;
+        }
+        room
+    }
+
+    /// Drops what has waited too long; how many that were.
+    pub fn expire(&mut self, now: Time) -> u64 {
+        let mut expired = 0;
+        for queue in self.queues.values_mut() {
+            while queue.packets.front().is_some_and(|(until, _)| *until <= now) {
+                let dropped = queue.packets.pop_front();
+                self.bytes -= dropped.map_or(0, |(_, waiting)| waiting.packet.payload.len());
+                expired += 1;
+            }
+        }
+        expired
+    }
+
+    /// The packet that goes out next by a port: of each queue the oldest that `fits`, of these the one whose queue's turn it
+    /// is.
+    pub fn candidate(&self, port: u8, fits: impl Fn(&Waiting) -> bool) -> Option<Candidate> {
+        let turns = self.turns.get(usize::from(port))?;
+        let oldest = self.queues.iter().filter_map(|(&queue, waiting)| {
+            let at = waiting.packets.iter().position(|(_, waiting)| fits(waiting))?;
+            Some(Candidate { queue, at })
+        });
+        oldest.min_by_key(|candidate| turns.turn(candidate.queue.into()))
+    }
+
+    /// Takes a candidate of a port out of its queue.
+    pub fn take(&mut self, port: u8, candidate: Candidate) -> Option<Waiting> {
+        let queue = self.queues.get_mut(&candidate.queue)?;
+        let (_, waiting) = queue.packets.remove(candidate.at)?;
+        self.bytes -= waiting.packet.payload.len();
+        if let Some(turns) = self.turns.get_mut(usize::from(port)) {
+            let bytes = waiting.packet.payload.len();
+            turns.take(candidate.queue.into(), bytes, queue.policy.weight);
+        }
+        Some(waiting)
+    }
+}

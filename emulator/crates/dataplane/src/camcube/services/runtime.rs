@@ -1,0 +1,582 @@
+//! The runtime of a server's services: arrivals go to their service, the extended routing service decides by what each
+//! says, and links are polled. `[camcube §2.1.1, §5]`
+//!
+//! A service is never called from inside a call: what it asks for is done after it has returned, in order, and a packet
+//! that keeps coming back to the same server is dropped after [`MOST_STEPS`], as are the packets that it has its service
+//! send meanwhile. `[ours]`
+
+use std::collections::{BTreeMap, VecDeque};
+
+use cubeyard_routing::random::Draws;
+
+use super::context::{Call, Request, View};
+use super::fair::Fair;
+use super::queues::{Candidate, Queues, Waiting};
+use crate::camcube::header::{Header, MAX_HOPS, ONE_HOP, OPTION_BYTES};
+use crate::protocol::Time;
+use crate::service::{Action, ClientId, Key, LOCAL, MAX_KEYS, MAX_SERVICES, Packet, Reply, Service};
+
+/// Calls that one packet may cause on one server before it is taken to loop.
+const MOST_STEPS: u32 = 64;
+
+/// A service and its state.
+struct Hosted {
+    id: u16,
+    service: Box<dyn Service>,
+    /// By port: the packet that it sent there when its place was free.
+    slots: Vec<Option<Vec<u8>>>,
+    queues: Queues,
+    counters: BTreeMap<&'static str, u64>,
+    timer: Option<Time>,
+}
+
+/// Something that is to be done, of the service at an index.
+enum Work {
+    Arrive {
+        packet: Packet,
+        port: u8,
+        hops: u8,
+        steps: u32,
+    },
+    Route {
+        packet: Packet,
+        at: Key,
+        from: Option<u8>,
+        hops: u8,
+        steps: u32,
+    },
+}
+
+/// All services of a server.
+pub struct Runtime {
+    hosted: Vec<Hosted>,
+    ports: u8,
+    /// Counts changes of what is known of the network.
+    version: u64,
+    /// By port: the services' turns.
+    turns: Vec<Fair>,
+    news: bool,
+    answers: VecDeque<(String, Vec<u8>)>,
+    replies: VecDeque<Reply>,
+    /// Packets of no service, or of no meaning.
+    refused: u64,
+    sequence: u32,
+    draws: Draws,
+}
+
+impl Hosted {
+    fn new(id: u16, service: Box<dyn Service>, ports: u8) -> Hosted {
+        Hosted {
+            id,
+            service,
+            slots: vec![None; ports.into()],
+            queues: Queues::new(ports),
+            counters: BTreeMap::new(),
+            timer: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<&str> = self.hosted.iter().map(|hosted| hosted.service.name()).collect();
+        write!(f, "Runtime({names:?})")
+    }
+}
+
+impl Runtime {
+    /// The runtime of these services by number, on a server of this many ports.
+    pub fn new(services: Vec<(u16, Box<dyn Service>)>, ports: u8, seed: u64) -> Runtime {
+        let hosted = services
+            .into_iter()
+            .map(|(id, service)| Hosted::new(id, service, ports));
+        Runtime {
+            hosted: hosted.collect(),
+            ports,
+            version: 0,
+            turns: vec![Fair::default(); ports.into()],
+            news: false,
+            answers: VecDeque::new(),
+            replies: VecDeque::new(),
+            refused: 0,
+            sequence: 0,
+            draws: Draws::new(seed),
+        }
+    }
+
+    /// Hosts one more service, which is told of the neighbours that live. Errors: the number or the name is taken, or there
+    /// are too many.
+    pub fn host(
+        &mut self,
+        view: &View<'_>,
+        now: Time,
+        id: u16,
+        service: Box<dyn Service>,
+    ) -> Result<(), String> {
+        let name = service.name();
+        if let Some(taken) = self.hosted.iter().find(|hosted| hosted.id == id) {
+            let taken = taken.service.name();
+            return Err(format!(
+                "Number {id} of service {name} is that of service {taken}: give it another."
+            ));
+        }
+        if self.hosted.iter().any(|hosted| hosted.service.name() == name) {
+            return Err(format!(
+                "There is a service {name} already: give this one another name."
+            ));
+        }
+        if self.hosted.len() >= MAX_SERVICES {
+            return Err(format!(
+                "A server hosts at most {MAX_SERVICES} services: leave one out."
+            ));
+        }
+        let index = self.hosted.len();
+        self.hosted.push(Hosted::new(id, service, self.ports));
+        for port in (0..self.ports).filter(|port| view.up >> port & 1 == 1) {
+            self.call(view, now, index, 0, |service, call| {
+                service.neighbour(call, port, true);
+            });
+        }
+        Ok(())
+    }
+
+    /// A packet of a service arrived by a port.
+    pub fn arrive(&mut self, view: &View<'_>, now: Time, port: u8, bytes: &[u8]) {
+        let header = bytes.split_first_chunk::<OPTION_BYTES>();
+        let parsed = header.and_then(|(head, payload)| Some((Header::parse(head)?, payload)));
+        let index = parsed.and_then(|(header, _)| self.index_of(header.service));
+        let (Some((header, payload)), Some(index)) = (parsed, index) else {
+            self.refused += 1;
+            return;
+        };
+        let inside = view.structure.home(header.key).is_some();
+        if !inside || header.flags & !ONE_HOP != 0 || !(1..=MAX_HOPS).contains(&header.hops) {
+            self.refused += 1;
+            return;
+        }
+        let packet = Packet {
+            key: header.key,
+            colour: header.colour,
+            payload: payload.to_vec(),
+        };
+        let hosted = &mut self.hosted[index];
+        count(hosted, "packets-arrived", 1);
+        if header.flags & ONE_HOP == 0 {
+            let hops = header.hops;
+            self.work(
+                view,
+                now,
+                index,
+                Work::Arrive {
+                    packet,
+                    port,
+                    hops,
+                    steps: 0,
+                },
+            );
+            return;
+        }
+        // One hop is all that it was sent for; a service that wants it to go on hands it to the routing service.
+        let mut packet = packet;
+        let action = self.call(view, now, index, 0, |service, call| {
+            service.packet(call, port, &mut packet)
+        });
+        match action {
+            Action::Consumed => {}
+            Action::Pass | Action::Drop => count(&mut self.hosted[index], "packets-dropped", 1),
+            Action::Route => {
+                let at = view.structure.key(view.me);
+                let (from, hops) = (Some(port), header.hops);
+                self.work(
+                    view,
+                    now,
+                    index,
+                    Work::Route {
+                        packet,
+                        at,
+                        from,
+                        hops,
+                        steps: 0,
+                    },
+                );
+            }
+        }
+    }
+
+    /// The next packet for a port whose link is free.
+    pub fn next_packet(&mut self, view: &View<'_>, now: Time, port: u8) -> Option<Vec<u8>> {
+        if view.up >> port & 1 == 0 {
+            return None;
+        }
+        let fits = |waiting: &Waiting| leads(view, waiting, port).next().is_some();
+        // Of the services that have a packet for this link, the one whose turn it is: first what it sent itself.
+        let mut best: Option<(u64, usize, Option<Candidate>)> = None;
+        for (index, hosted) in self.hosted.iter_mut().enumerate() {
+            let expired = hosted.queues.expire(now);
+            if expired > 0 {
+                count(hosted, "packets-expired", expired);
+            }
+            let turn = self.turns[usize::from(port)].turn(index);
+            if best.is_some_and(|(earliest, ..)| turn >= earliest) {
+                continue;
+            }
+            if hosted.slots[usize::from(port)].is_some() {
+                best = Some((turn, index, None));
+            } else if let Some(candidate) = hosted.queues.candidate(port, fits) {
+                best = Some((turn, index, Some(candidate)));
+            }
+        }
+        let (_, index, candidate) = best?;
+        let Some(candidate) = candidate else {
+            let bytes = self.hosted[index].slots[usize::from(port)].take()?;
+            self.turns[usize::from(port)].take(index, bytes.len(), 1);
+            return Some(bytes);
+        };
+        let mut waiting = self.hosted[index].queues.take(port, candidate)?;
+        let keys: Vec<Key> = leads(view, &waiting, port).collect();
+        // With several keys beyond this link, one of them is drawn [camcube §5].
+        waiting.packet.key = keys[self.draws.below(keys.len() as u32) as usize];
+        let bytes = self.emit(index, &waiting.packet, waiting.queue, 0, waiting.hops + 1);
+        self.turns[usize::from(port)].take(index, bytes.len(), 1);
+        Some(bytes)
+    }
+
+    /// Whether packets were queued since the last call.
+    pub fn has_news(&mut self) -> bool {
+        std::mem::take(&mut self.news)
+    }
+
+    /// A message to a service from outside.
+    pub fn message(&mut self, view: &View<'_>, now: Time, name: &str, bytes: &[u8]) -> Result<(), String> {
+        let index = self
+            .hosted
+            .iter()
+            .position(|hosted| hosted.service.name() == name);
+        let Some(index) = index else {
+            let names: Vec<&str> = self.hosted.iter().map(|hosted| hosted.service.name()).collect();
+            return Err(format!(
+                "There is no service {name}: name one of {}.",
+                names.join(", ")
+            ));
+        };
+        self.call(view, now, index, 0, |service, call| service.message(call, bytes));
+        Ok(())
+    }
+
+    /// A neighbour died or lives again.
+    pub fn neighbour(&mut self, view: &View<'_>, now: Time, port: u8, up: bool) {
+        self.version += 1;
+        for index in 0..self.hosted.len() {
+            if !up && let Some(slot) = self.hosted[index].slots.get_mut(usize::from(port)) {
+                *slot = None;
+            }
+            self.call(view, now, index, 0, |service, call| {
+                service.neighbour(call, port, up);
+            });
+        }
+        // What waited may have another way now.
+        self.news = true;
+    }
+
+    /// Other paths are known: what waited may have another way now.
+    pub fn paths_changed(&mut self) {
+        self.version += 1;
+        self.news = true;
+    }
+
+    /// Calls the services whose time has come.
+    pub fn on_timeout(&mut self, view: &View<'_>, now: Time) {
+        for index in 0..self.hosted.len() {
+            let timer = &mut self.hosted[index].timer;
+            if timer.is_some_and(|at| now >= at) {
+                *timer = None;
+                self.call(view, now, index, 0, |service, call| service.timer(call));
+            }
+        }
+    }
+
+    /// When a service wants to be called.
+    pub fn next_timeout(&self) -> Option<Time> {
+        self.hosted.iter().filter_map(|hosted| hosted.timer).min()
+    }
+
+    /// The next answer to the outside.
+    pub fn poll_answer(&mut self) -> Option<(String, Vec<u8>)> {
+        self.answers.pop_front()
+    }
+
+    /// The TCP ports of services that have clients.
+    pub fn tcp_ports(&self) -> Vec<u16> {
+        let ports = self.hosted.iter().map(|hosted| hosted.service.tcp_port());
+        ports.flatten().collect()
+    }
+
+    /// A client of the service at a TCP port has sent bytes, or, with `None`, sends nothing more.
+    pub fn client(
+        &mut self,
+        view: &View<'_>,
+        now: Time,
+        tcp_port: u16,
+        client: ClientId,
+        bytes: Option<&[u8]>,
+    ) {
+        let at = |hosted: &Hosted| hosted.service.tcp_port() == Some(tcp_port);
+        if let Some(index) = self.hosted.iter().position(at) {
+            self.call(view, now, index, 0, |service, call| match bytes {
+                Some(bytes) => service.client(call, client, bytes),
+                None => service.client_ended(call, client),
+            });
+        }
+    }
+
+    /// The next thing that a service sends to a client.
+    pub fn poll_reply(&mut self) -> Option<Reply> {
+        self.replies.pop_front()
+    }
+
+    /// Every service: its name, number, packets that wait, and counters.
+    pub fn status(&self) -> impl Iterator<Item = (&str, u16, usize, BTreeMap<&'static str, u64>)> {
+        self.hosted.iter().map(|hosted| {
+            let mut counters = hosted.counters.clone();
+            counters.extend(hosted.service.counters());
+            (hosted.service.name(), hosted.id, hosted.queues.len(), counters)
+        })
+    }
+
+    /// Packets that were of no service.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    fn index_of(&self, id: u16) -> Option<usize> {
+        self.hosted.iter().position(|hosted| hosted.id == id)
+    }
+
+    /// Calls a service, then does what it asked for.
+    fn call<R>(
+        &mut self,
+        view: &View<'_>,
+        now: Time,
+        index: usize,
+        steps: u32,
+        call: impl FnOnce(&mut dyn Service, &mut Call<'_>) -> R,
+    ) -> R {
+        let (result, requests) = self.call_only(view, now, index, call);
+        self.carry_out(view, now, index, steps, requests);
+        result
+    }
+
+    fn call_only<R>(
+        &mut self,
+        view: &View<'_>,
+        now: Time,
+        index: usize,
+        call: impl FnOnce(&mut dyn Service, &mut Call<'_>) -> R,
+    ) -> (R, Vec<Request>) {
+        let hosted = &mut self.hosted[index];
+        let taken = |port: usize| u8::from(hosted.slots[port].is_some()) << port;
+        let busy = (0..hosted.slots.len()).map(taken).sum();
+        let mut context = Call {
+            view: *view,
+            now,
+            version: self.version,
+            busy,
+            waiting: hosted.queues.len(),
+            requests: Vec::new(),
+            timer: &mut hosted.timer,
+            counters: &mut hosted.counters,
+            draws: &mut self.draws,
+        };
+        let result = call(&mut *hosted.service, &mut context);
+        (result, context.requests)
+    }
+
+    fn carry_out(&mut self, view: &View<'_>, now: Time, index: usize, steps: u32, requests: Vec<Request>) {
+        for request in requests {
+            match request {
+                Request::Send(port, packet) => {
+                    let queue = self.hosted[index].service.classify(&packet);
+                    let bytes = self.emit(index, &packet, queue, ONE_HOP, 1);
+                    self.hosted[index].slots[usize::from(port)] = Some(bytes);
+                    self.news = true;
+                }
+                Request::Route(packet) => {
+                    let at = view.structure.key(view.me);
+                    let work = Work::Route {
+                        packet,
+                        at,
+                        from: None,
+                        hops: 0,
+                        steps: steps + 1,
+                    };
+                    self.work(view, now, index, work);
+                }
+                Request::Transmit(packet, keys) => {
+                    self.towards(view, now, index, packet, keys, None, 0, steps + 1);
+                }
+                Request::Deliver(bytes) => {
+                    let name = self.hosted[index].service.name().to_owned();
+                    self.answers.push_back((name, bytes));
+                }
+                Request::Reply(client, bytes) => {
+                    let last = false;
+                    self.replies.push_back(Reply { client, bytes, last });
+                }
+                Request::HangUp(client) => {
+                    let (bytes, last) = (Vec::new(), true);
+                    self.replies.push_back(Reply { client, bytes, last });
+                }
+            }
+        }
+    }
+
+    fn work(&mut self, view: &View<'_>, now: Time, index: usize, work: Work) {
+        let (Work::Arrive { steps, .. } | Work::Route { steps, .. }) = &work;
+        if *steps > MOST_STEPS {
+            count(&mut self.hosted[index], "packets-looping", 1);
+            return;
+        }
+        match work {
+            Work::Arrive {
+                mut packet,
+                port,
+                hops,
+                steps,
+            } => {
+                let action = self.call(view, now, index, steps, |service, call| {
+                    service.packet(call, port, &mut packet)
+                });
+                let from = Some(port).filter(|port| *port != LOCAL);
+                let key = packet.key;
+                let mine = view.root(key) == Some(view.me);
+                let steps = steps + 1;
+                match action {
+                    Action::Consumed => {}
+                    Action::Drop => count(&mut self.hosted[index], "packets-dropped", 1),
+                    Action::Pass if !mine => self.queue(view, now, index, packet, vec![key], from, hops),
+                    Action::Pass | Action::Route => {
+                        let at = if mine { key } else { view.structure.key(view.me) };
+                        let work = Work::Route {
+                            packet,
+                            at,
+                            from,
+                            hops,
+                            steps,
+                        };
+                        self.work(view, now, index, work);
+                    }
+                }
+            }
+            Work::Route {
+                mut packet,
+                at,
+                from,
+                hops,
+                steps,
+            } => {
+                let keys = self.call(view, now, index, steps, |service, call| {
+                    service.route(call, at, &mut packet)
+                });
+                self.towards(view, now, index, packet, keys, from, hops, steps + 1);
+            }
+        }
+    }
+
+    /// Sends a packet to one of these keys: over links to those that others answer for, or to itself.
+    #[allow(clippy::too_many_arguments, reason = "all of them are the packet's")]
+    fn towards(
+        &mut self,
+        view: &View<'_>,
+        now: Time,
+        index: usize,
+        mut packet: Packet,
+        keys: Vec<Key>,
+        from: Option<u8>,
+        hops: u8,
+        steps: u32,
+    ) {
+        if keys.len() > MAX_KEYS {
+            count(&mut self.hosted[index], "packets-dropped", 1);
+            return;
+        }
+        let (own, others): (Vec<Key>, Vec<Key>) =
+            keys.into_iter().partition(|key| view.root(*key) == Some(view.me));
+        if !others.is_empty() {
+            self.queue(view, now, index, packet, others, from, hops);
+        } else if let Some(key) = own.first() {
+            packet.key = *key;
+            let port = LOCAL;
+            let work = Work::Arrive {
+                packet,
+                port,
+                hops,
+                steps,
+            };
+            self.work(view, now, index, work);
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "all of them are the packet's")]
+    fn queue(
+        &mut self,
+        view: &View<'_>,
+        now: Time,
+        index: usize,
+        packet: Packet,
+        keys: Vec<Key>,
+        from: Option<u8>,
+        hops: u8,
+    ) {
+        let hosted = &mut self.hosted[index];
+        let reached = keys.iter().any(|key| view.root(*key).is_some());
+        if !reached || hops >= MAX_HOPS || packet.payload.len() > view.max_payload {
+            count(hosted, "packets-dropped", 1);
+            return;
+        }
+        let queue = hosted.service.classify(&packet);
+        let waiting = Waiting {
+            packet,
+            hops,
+            keys,
+            from,
+            queue,
+        };
+        let service = &mut hosted.service;
+        if hosted.queues.push(now, || service.queue(queue), waiting) {
+            self.news = true;
+        } else {
+            count(hosted, "packets-without-room", 1);
+        }
+    }
+
+    fn emit(&mut self, index: usize, packet: &Packet, queue: u8, flags: u8, hops: u8) -> Vec<u8> {
+        let hosted = &mut self.hosted[index];
+        count(hosted, "packets-sent", 1);
+        count(hosted, "bytes-sent", packet.payload.len() as u64);
+        self.sequence = self.sequence.wrapping_add(1);
+        let header = Header {
+            service: hosted.id,
+            key: packet.key,
+            flags,
+            sequence: self.sequence,
+            hops,
+            queue,
+            colour: packet.colour,
+        };
+        [&header.emit()[..], &packet.payload].concat()
+    }
+}
+
+fn count(hosted: &mut Hosted, counter: &'static str, by: u64) {
+    *hosted.counters.entry(counter).or_default() += by;
+}
+
+/// The keys of a packet to which a port is on a shortest path. It does not go back to where it came from, unless there is
+/// no other way to any of them: a failure behind it. `[ours]`
+fn leads<'a>(view: &'a View<'_>, waiting: &'a Waiting, port: u8) -> impl Iterator<Item = Key> + 'a {
+    let back = waiting.from.map_or(0, |from| 1 << from);
+    let keys = || waiting.keys.iter().copied();
+    let stuck = keys().all(|key| view.ports_to(key) & !back == 0);
+    let allowed = if stuck { u8::MAX } else { !back };
+    keys().filter(move |key| (view.ports_to(*key) & allowed) >> port & 1 == 1)
+}

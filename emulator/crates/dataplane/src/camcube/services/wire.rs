@@ -1,0 +1,84 @@
+//! Reading and writing the payloads of services: numbers big-endian, bytes with their length before them.
+
+use cubeyard_topology::address::TorusAddresses;
+use cubeyard_topology::{NodeId, Torus3dSpec};
+
+use crate::service::{Context, Key};
+
+/// Reads a payload from its front; every read is `None` once it is too short.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'a>(pub &'a [u8]);
+
+impl<'a> Reader<'a> {
+    /// This many bytes.
+    pub fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (first, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    /// A number.
+    pub fn u8(&mut self) -> Option<u8> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    /// A number.
+    pub fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_be_bytes)
+    }
+
+    /// A number.
+    pub fn u64(&mut self) -> Option<u64> {
+        self.array().map(u64::from_be_bytes)
+    }
+
+    /// A key coordinate.
+    pub fn key(&mut self) -> Option<Key> {
+        self.array()
+    }
+
+    /// Bytes with their length in two bytes before them.
+    pub fn bytes(&mut self) -> Option<&'a [u8]> {
+        let length = usize::from(u16::from_be_bytes(self.array()?));
+        let (first, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(first)
+    }
+}
+
+/// Adds bytes with their length, at most 65,535, in two bytes before them.
+pub fn put_bytes(payload: &mut Vec<u8>, bytes: &[u8]) {
+    payload.extend((bytes.len() as u16).to_be_bytes());
+    payload.extend(bytes);
+}
+
+/// FNV-1a, 64 bits: the checksum of files and the hash of keys.
+pub fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// The torus of a context as coordinates by number, for the rules that services share with the models.
+pub fn torus(context: &dyn Context) -> TorusAddresses {
+    let [x, y, z] = context.size();
+    TorusAddresses::new(&Torus3dSpec { x, y, z })
+}
+
+/// The number of a key's home server.
+pub fn number(torus: &TorusAddresses, key: Key) -> NodeId {
+    torus.server(key.map(u32::from))
+}
+
+/// The coordinate of a server as a key.
+pub fn key_of(torus: &TorusAddresses, server: NodeId) -> Key {
+    [0, 1, 2].map(|axis| torus.coordinate(server, axis) as u8)
+}
+
+/// `x,y,z` as a key inside the torus.
+pub fn read_key(text: &str, size: [u32; 3]) -> Option<Key> {
+    let mut numbers = text.split(',').map(|word| word.parse::<u8>().ok());
+    let key = [numbers.next()??, numbers.next()??, numbers.next()??];
+    let inside = key.iter().zip(size).all(|(at, size)| u32::from(*at) < size);
+    (inside && numbers.next().is_none()).then_some(key)
+}

@@ -1,0 +1,172 @@
+//! The tables that CamCube packets are forwarded by, byte for byte the maps of `bpf/camcube/camcube.h`.
+//!
+//! IPv4 addresses are bytes in network order, everything else is in the machine's.
+
+use cubeyard_topology::NodeId;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use super::structure::Structure;
+use crate::address::{port_mac, vnic_mac};
+use crate::configuration::{Configuration, NeighbourAddress, Port};
+use crate::counts::{FLOWS, FlowCount};
+use crate::flow::Flow;
+use crate::tables::{TableKind, TableSchema, TableUpdate, Writer};
+
+/// Servers of a torus, at most.
+pub const SERVERS: usize = 1024;
+/// Ports of a server, at most: two an axis.
+pub const PORTS: usize = 6;
+/// In [`Way::onward`]: no port.
+pub const NO_PORT: u8 = 255;
+/// Flag of [`Config`]: unmodified applications' packets take the TCP/IP service's disjoint paths.
+pub const DISJOINT_PATHS: u16 = 1;
+
+/// Name of the table with what the server is: one [`Config`].
+pub const CONFIG: &str = "config";
+/// Name of the neighbour status table: [`NextHop`] by port.
+pub const NST: &str = "nst";
+/// Name of the table of ways: [`Way`] by the key's home server.
+pub const WAYS: &str = "ways";
+/// Name of the table of what flows have sent: [`FlowCount`] by [`Flow`].
+pub const FLOW_COUNTS: &str = "flow_counts";
+
+/// All tables. The ports' virtual clocks and the count of packets to each key are the forwarding's own.
+pub const SCHEMAS: &[TableSchema] = &[
+    TableSchema {
+        name: CONFIG,
+        kind: TableKind::Array,
+        key_bytes: 4,
+        value_bytes: size_of::<Config>(),
+        entries: 1,
+        writer: Writer::SetUp,
+    },
+    TableSchema {
+        name: NST,
+        kind: TableKind::Array,
+        key_bytes: 4,
+        value_bytes: size_of::<NextHop>(),
+        entries: PORTS,
+        writer: Writer::Protocol,
+    },
+    TableSchema {
+        name: WAYS,
+        kind: TableKind::Array,
+        key_bytes: 4,
+        value_bytes: size_of::<Way>(),
+        entries: SERVERS,
+        writer: Writer::Protocol,
+    },
+    TableSchema {
+        name: FLOW_COUNTS,
+        kind: TableKind::LruHash,
+        key_bytes: size_of::<Flow>(),
+        value_bytes: size_of::<FlowCount>(),
+        entries: FLOWS,
+        writer: Writer::Forwarding,
+    },
+];
+
+/// What one server is: the one entry of `config`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct Config {
+    /// The server's virtual address.
+    pub ip: [u8; 4],
+    /// Interface index of the virtual NIC, in the server's namespace.
+    pub vnic_ifindex: u32,
+    /// Hardware address of the virtual NIC.
+    pub vnic_mac: [u8; 6],
+    /// [`DISJOINT_PATHS`] or 0.
+    pub flags: u16,
+    /// MTU of the ports, in bytes.
+    pub mtu: u32,
+    /// Servers along each axis.
+    pub sizes: [u32; 3],
+    /// Time that a link takes for a byte, in picoseconds.
+    pub picos_per_byte: u32,
+}
+
+/// An entry of the neighbour status table `nst`, indexed by port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct NextHop {
+    /// Interface index of the port; 0: no such port.
+    pub ifindex: u32,
+    /// Hardware address of the neighbour's port.
+    pub next_mac: [u8; 6],
+    /// Hardware address of our port.
+    pub own_mac: [u8; 6],
+    /// 1 while the neighbour is alive.
+    pub up: u8,
+    /// Zero.
+    pub reserved: [u8; 3],
+}
+
+/// How packets to a key go on from this server: an entry of `ways`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct Way {
+    /// Ports on shortest live paths, a bit each; 0 where the server does not live or cannot be reached.
+    pub shortest: u8,
+    /// Ports by which live disjoint paths leave this server as their source.
+    pub disjoint: u8,
+    /// By port of arrival: the port by which a packet on a disjoint path goes on, or [`NO_PORT`].
+    pub onward: [u8; PORTS],
+}
+
+impl Default for Way {
+    /// No way.
+    fn default() -> Way {
+        Way {
+            shortest: 0,
+            disjoint: 0,
+            onward: [NO_PORT; PORTS],
+        }
+    }
+}
+
+impl Config {
+    /// What a server is; `disjoint` of the packets of its applications.
+    pub fn of(configuration: &Configuration, structure: &Structure, disjoint: bool) -> Config {
+        Config {
+            ip: configuration.ip().octets(),
+            vnic_ifindex: configuration.virtual_nic,
+            vnic_mac: vnic_mac(configuration.server),
+            flags: if disjoint { DISJOINT_PATHS } else { 0 },
+            mtu: configuration.mtu,
+            sizes: structure.shape().sizes(),
+            // A slower link than 2 kb/s counts as one of 2 kb/s: the cast saturates.
+            picos_per_byte: (8e12 / configuration.rate_bits_per_sec) as u32,
+        }
+    }
+
+    /// The update that sets it.
+    pub fn update(&self) -> TableUpdate {
+        TableUpdate::set(CONFIG, &0u32.to_ne_bytes(), self.as_bytes())
+    }
+}
+
+impl NextHop {
+    /// A neighbour's entry, the neighbour taken for alive.
+    pub fn to(configuration: &Configuration, port: &Port, neighbour: &NeighbourAddress) -> NextHop {
+        NextHop {
+            ifindex: port.interface,
+            next_mac: neighbour.mac(),
+            own_mac: port_mac(configuration.server, port.port),
+            up: 1,
+            reserved: [0; 3],
+        }
+    }
+
+    /// The update that sets a port's.
+    pub fn update(&self, port: u8) -> TableUpdate {
+        TableUpdate::set(NST, &u32::from(port).to_ne_bytes(), self.as_bytes())
+    }
+}
+
+impl Way {
+    /// The update that sets a key's.
+    pub fn update(&self, home: NodeId) -> TableUpdate {
+        TableUpdate::set(WAYS, &home.to_ne_bytes(), self.as_bytes())
+    }
+}

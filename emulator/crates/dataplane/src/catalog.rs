@@ -1,0 +1,228 @@
+//! The catalogue: every protocol that servers can run, and every way of forwarding its packets. A protocol is one
+//! folder beside this file, one folder in `bpf/` if the kernel forwards for it, and one entry here.
+//!
+//! Protocol (who decides) and forwarding (who moves packets) are two axes: an entry lists the forwardings that carry it.
+
+use cubeyard_topology::TopologySpec;
+
+use crate::bcube;
+use crate::camcube;
+use crate::configuration::{Configuration, ConfigurationError};
+use crate::dcell;
+use crate::echo;
+use crate::forwarding::Forwarding;
+use crate::object::KernelObject;
+use crate::protocol::{Protocol, Time};
+use crate::service::ServiceEntry;
+use crate::settings::Setting;
+use crate::tables::{MakeRules, OwnEntries, TableSchema};
+
+/// What a switch is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwitchKind {
+    /// An Ethernet bridge, which knows nothing of the protocol.
+    Bridge,
+    /// An IP router, whose tables follow from the topology and its failures.
+    Router,
+}
+
+/// Whether the servers of a topology can run a protocol.
+pub type CheckSpec = fn(&TopologySpec) -> Result<(), ConfigurationError>;
+/// Makes a server's protocol.
+pub type MakeProtocol = fn(&Configuration, Time) -> Result<Box<dyn Protocol>, ConfigurationError>;
+/// Makes a server's forwarding in user space.
+pub type MakeForwarding = fn(&Configuration) -> Result<Box<dyn Forwarding>, ConfigurationError>;
+
+/// A protocol.
+#[derive(Clone, Copy)]
+pub struct ProtocolEntry {
+    /// Its name on every wire.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// What it does, in a sentence.
+    pub description: &'static str,
+    /// Families of topologies whose servers it is the default for.
+    pub families: &'static [&'static str],
+    /// Length of its header, in bytes: what is left of a port's MTU is the virtual network card's.
+    pub header_bytes: u32,
+    /// Ports of a server.
+    pub max_ports: u8,
+    /// Ports of a switch that it can tell apart.
+    pub max_switch_ports: u32,
+    /// Addresses that a server's applications have.
+    pub addresses_per_server: u8,
+    /// What its switches are made of.
+    pub switches: SwitchKind,
+    /// Whether servers can be gateways to an external network.
+    pub gateways: bool,
+    /// Whether it moves flows by load.
+    pub adapts: bool,
+    /// Name of the routing scheme that predicts it.
+    pub routing: &'static str,
+    /// Its settings.
+    pub settings: &'static [Setting],
+    /// The services that every server hosts.
+    pub services: &'static [ServiceEntry],
+    /// Whether the servers of a topology can run it.
+    pub check: CheckSpec,
+    /// Makes it; `None` where servers have no protocol and switches alone carry packets.
+    pub protocol: Option<MakeProtocol>,
+    /// What forwards its packets; empty where servers forward nothing.
+    pub forwardings: &'static [ForwardingEntry],
+    /// Largest subnetwork around a server that a slice can name by its order; `None` where the family has none.
+    pub slice_around_max_k: Option<u32>,
+}
+
+/// A way of forwarding packets.
+#[derive(Clone, Copy)]
+pub struct ForwardingEntry {
+    /// Which.
+    pub kind: ForwardingKind,
+    /// Its name for people.
+    pub title: &'static str,
+    /// Its tables.
+    pub tables: &'static [TableSchema],
+    /// The entries that follow from a server's own place alone.
+    pub own_entries: OwnEntries,
+    /// What a run's tables may hold.
+    pub rules: MakeRules,
+}
+
+/// Where packets are forwarded.
+#[derive(Clone, Copy)]
+pub enum ForwardingKind {
+    /// By programs in the kernel.
+    Kernel(KernelObject),
+    /// By the server's node, in user space.
+    Software(MakeForwarding),
+}
+
+impl ForwardingEntry {
+    /// Its name on every wire.
+    pub fn name(&self) -> &'static str {
+        match self.kind {
+            ForwardingKind::Kernel(_) => "kernel",
+            ForwardingKind::Software(_) => "software",
+        }
+    }
+
+    /// The table of that name.
+    pub fn table(&self, name: &str) -> Option<&'static TableSchema> {
+        self.tables.iter().find(|schema| schema.name == name)
+    }
+}
+
+impl ProtocolEntry {
+    /// The forwarding of that name.
+    pub fn forwarding(&self, name: &str) -> Option<&'static ForwardingEntry> {
+        self.forwardings
+            .iter()
+            .find(|forwarding| forwarding.name() == name)
+    }
+}
+
+impl std::fmt::Debug for ForwardingEntry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ForwardingEntry({})", self.name())
+    }
+}
+
+impl std::fmt::Debug for ProtocolEntry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ProtocolEntry({})", self.name)
+    }
+}
+
+/// Switches alone carry packets; servers have one port and no protocol.
+pub const NONE: ProtocolEntry = ProtocolEntry {
+    name: "none",
+    title: "Switching only",
+    description: "Servers run no protocol; their switches forward Ethernet frames.",
+    families: &["tree"],
+    header_bytes: 0,
+    max_ports: 1,
+    max_switch_ports: u32::MAX,
+    addresses_per_server: 1,
+    switches: SwitchKind::Bridge,
+    gateways: false,
+    adapts: false,
+    routing: "tree",
+    settings: &[],
+    services: &[],
+    check: |_| Ok(()),
+    protocol: None,
+    forwardings: &[],
+    slice_around_max_k: None,
+};
+
+/// Switches are routers and carry IP packets as they are; servers spread flows over their ports.
+pub const ROUTED: ProtocolEntry = ProtocolEntry {
+    name: "ip",
+    title: "IP routing",
+    description: "Switches are routers with equal-cost paths; servers run no protocol and send plain IP packets.",
+    families: &["fat_tree", "leaf_spine", "subways", "tree"],
+    max_ports: crate::counts::PORTS as u8,
+    switches: SwitchKind::Router,
+    routing: "ecmp",
+    settings: &HELLOS,
+    ..NONE
+};
+
+/// Of routers, and of servers beside them: their fabric sends hellos for them.
+const HELLOS: [Setting; 3] = [
+    Setting {
+        name: "hello_secs",
+        title: "Hello interval",
+        description: "Time from one hello to the next, on every link in both directions.",
+        whole: false,
+        unit: "s",
+        minimum: 0.01,
+        maximum: 10.0,
+        default: 0.05,
+        source: "[ours]",
+    },
+    Setting {
+        name: "dead_after",
+        title: "Missed hellos before a neighbour is dead",
+        description: "A link that is silent for so many hellos carries nothing more until one is heard again.",
+        whole: true,
+        unit: "",
+        minimum: 2.0,
+        maximum: 100.0,
+        default: 3.0,
+        source: "[ours]",
+    },
+    Setting {
+        name: "rebind_secs",
+        title: "Rebinding interval (balance by load)",
+        description: "Time after which controllers bind flows to ToRs anew. 0: 10 ms times what planned links are faster, \
+            0.5 to 10 s.",
+        whole: false,
+        unit: "s",
+        minimum: 0.0,
+        maximum: 3600.0,
+        default: 0.0,
+        source: "[subways §8.1]",
+    },
+];
+
+/// Every protocol, in the order in which they are offered: of two that serve a family, the first is its default.
+pub const PROTOCOLS: &[ProtocolEntry] = &[
+    bcube::ENTRY,
+    camcube::ENTRY,
+    dcell::ENTRY,
+    ROUTED,
+    NONE,
+    echo::ENTRY,
+];
+
+/// The protocol of that name.
+pub fn protocol(name: &str) -> Option<&'static ProtocolEntry> {
+    PROTOCOLS.iter().find(|entry| entry.name == name)
+}
+
+/// The protocol that a family's servers run by default.
+pub fn default_protocol(family: &str) -> Option<&'static ProtocolEntry> {
+    PROTOCOLS.iter().find(|entry| entry.families.contains(&family))
+}

@@ -1,0 +1,82 @@
+//! DCell: fault-tolerant routing (DFR) by servers that know the links of their own DCell_b and reroute on the spot what
+//! they cannot forward. `[dcell §4, §7]`
+//!
+//! | file | job |
+//! |---|---|
+//! | `mod.rs` | the catalogue's entry |
+//! | `control.rs` | the control half: neighbours, link state, when the table is computed |
+//! | `routes.rs` | the forwarding table from link state, by the model's own decision (`cubeyard_routing::dcell::Here`) |
+//! | `traces.rs` | the paths of flows, for people |
+//! | `inspect.rs` | the state as sections of rows |
+//! | `header.rs` | the 16 bytes inside the packet's own IPv4 header |
+//! | `tables.rs`, `rules.rs` | the forwarding tables, and what a run's may hold |
+//! | `forwarding.rs` | packets in user space; the kernel's programs are in `bpf/dcell/` |
+//! | `message.rs`, `settings.rs`, `structure.rs` | plain data |
+//!
+//! Neighbour maintenance and link state are common to all protocols: `crate::neighbours`, `crate::link_state`. Link state
+//! goes to each neighbour in a message of its own, at level 0 too: no control traffic needs Ethernet's broadcast. `[ours]`
+
+mod control;
+pub mod forwarding;
+pub mod header;
+mod inspect;
+pub mod message;
+pub mod routes;
+pub mod rules;
+pub mod settings;
+pub mod structure;
+pub mod tables;
+mod traces;
+
+use crate::catalog::{ForwardingEntry, ForwardingKind, ProtocolEntry, SwitchKind};
+use crate::configuration::{Configuration, ConfigurationError};
+use crate::counts::PORTS;
+use crate::object::KernelObject;
+use crate::protocol::{Protocol, Time};
+
+pub use control::Dcell;
+
+/// DCell in the catalogue.
+pub const ENTRY: ProtocolEntry = ProtocolEntry {
+    name: "dcell",
+    title: "DCell fault-tolerant routing (DFR)",
+    description: "Servers forward by a table from link state, and send what meets a broken link to a proxy on the spot.",
+    families: &["dcell"],
+    header_bytes: header::HEADER_BYTES as u32,
+    max_ports: PORTS as u8,
+    max_switch_ports: u32::MAX,
+    addresses_per_server: 1,
+    switches: SwitchKind::Bridge,
+    gateways: false,
+    adapts: false,
+    routing: "dfr",
+    settings: settings::SCHEMA,
+    services: &[],
+    check: structure::check,
+    protocol: Some(make),
+    forwardings: &[
+        ForwardingEntry {
+            kind: ForwardingKind::Kernel(KernelObject {
+                bytes: crate::include_object!("../../../../bpf/dcell/dcell.bpf.o"),
+                virtual_nic: Some("cubeyard_vnic"),
+                port: "cubeyard_port",
+            }),
+            title: "Kernel (eBPF)",
+            tables: tables::SCHEMAS,
+            own_entries: rules::own_entries,
+            rules: rules::rules,
+        },
+        ForwardingEntry {
+            kind: ForwardingKind::Software(forwarding::forwarding),
+            title: "User space",
+            tables: tables::SCHEMAS,
+            own_entries: rules::own_entries,
+            rules: rules::rules,
+        },
+    ],
+    slice_around_max_k: None,
+};
+
+fn make(configuration: &Configuration, now: Time) -> Result<Box<dyn Protocol>, ConfigurationError> {
+    Ok(Box::new(Dcell::new(configuration, now)?))
+}

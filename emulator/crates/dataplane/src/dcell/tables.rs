@@ -1,0 +1,264 @@
+//! The tables that DCell packets are forwarded by, byte for byte the maps of `bpf/dcell/dcell.h`, and the records that
+//! forwardings write for the protocol.
+//!
+//! IPv4 addresses and ports are bytes in network order, everything else is in the machine's.
+
+use cubeyard_topology::NodeId;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use super::header::Rerouting;
+use crate::address::{port_mac, vnic_mac};
+use crate::configuration::{Configuration, NeighbourAddress, Port};
+use crate::counts::{FLOWS, FlowCount};
+use crate::drops::DropReason;
+use crate::flow::Flow;
+use crate::tables::{TableKind, TableSchema, TableUpdate, Writer};
+
+/// Name of the table with what the server is: one [`Config`].
+pub const CONFIG: &str = "config";
+/// Name of the neighbour status table: [`NextHop`] by hop, the neighbour's place in the order of the configuration.
+pub const NST: &str = "nst";
+/// Name of the forwarding table: [`Route`] by the destination's id `[dcell §7.2]`.
+pub const FIB: &str = "fib";
+/// Name of the table of what flows have sent: [`FlowCount`] by [`Flow`].
+pub const FLOW_COUNTS: &str = "flow_counts";
+/// Neighbours of a server.
+pub const HOPS: usize = 256;
+/// Destinations that the forwarding table holds: the most servers of a run.
+pub const DESTINATIONS: usize = 1024;
+
+/// All tables.
+pub const SCHEMAS: &[TableSchema] = &[
+    TableSchema {
+        name: CONFIG,
+        kind: TableKind::Array,
+        key_bytes: 4,
+        value_bytes: size_of::<Config>(),
+        entries: 1,
+        writer: Writer::SetUp,
+    },
+    TableSchema {
+        name: NST,
+        kind: TableKind::Array,
+        key_bytes: 4,
+        value_bytes: size_of::<NextHop>(),
+        entries: HOPS,
+        writer: Writer::Protocol,
+    },
+    TableSchema {
+        name: FIB,
+        kind: TableKind::Hash,
+        key_bytes: 4,
+        value_bytes: size_of::<Route>(),
+        entries: DESTINATIONS,
+        writer: Writer::Protocol,
+    },
+    TableSchema {
+        name: FLOW_COUNTS,
+        kind: TableKind::LruHash,
+        key_bytes: size_of::<Flow>(),
+        value_bytes: size_of::<FlowCount>(),
+        entries: FLOWS,
+        writer: Writer::Forwarding,
+    },
+];
+
+/// Flag of [`Route`]: there is a hop.
+pub const HAS_HOP: u8 = 1;
+/// Flag of [`Route`]: there is a first alternative; of the second, twice that.
+pub const HAS_ALTERNATIVE: u8 = 2;
+/// Every flag of [`Route`].
+pub const ALL_FLAGS: u8 = 7;
+/// Kind of [`Notice`]: a five-tuple that was not seen before.
+pub const NEW_FLOW: u32 = 1;
+/// Kind of [`Notice`]: a packet was sent to a proxy.
+pub const REROUTED: u32 = 2;
+
+/// What one server is: the one entry of `config`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct Config {
+    /// The server's virtual address.
+    pub ip: [u8; 4],
+    /// Interface index of the virtual NIC, in the server's namespace.
+    pub vnic_ifindex: u32,
+    /// Hardware address of the virtual NIC.
+    pub vnic_mac: [u8; 6],
+    /// 1 + the index of the server's DCell_b.
+    pub cell: u16,
+    /// MTU of the ports, in bytes.
+    pub mtu: u32,
+    /// The server's id.
+    pub server: u32,
+    /// Local reroutes of a new packet.
+    pub retries: u8,
+    /// Zero.
+    pub reserved: [u8; 3],
+}
+
+/// An entry of the neighbour status table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct NextHop {
+    /// Interface index of the port towards the neighbour; 0: no such neighbour.
+    pub ifindex: u32,
+    /// Hardware address of the neighbour's port.
+    pub next_mac: [u8; 6],
+    /// Hardware address of our port.
+    pub own_mac: [u8; 6],
+    /// 1 while the neighbour is alive.
+    pub up: u8,
+    /// Number of the port, below [`crate::counts::PORTS`].
+    pub port: u8,
+    /// Zero.
+    pub reserved: [u8; 2],
+}
+
+/// Where packets to a destination go. An alternative is taken where there is no hop, or the hop is down: the first one,
+/// unless it leads into the DCell_b that rerouted the packet last and there is a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct Route {
+    /// The hop to take.
+    pub hop: u8,
+    /// [`HAS_HOP`] and [`HAS_ALTERNATIVE`].
+    pub flags: u8,
+    /// The hops towards the alternatives' proxies.
+    pub alternative_hops: [u8; 2],
+    /// 1 + the index of the DCell_b that an alternative leads into; 0 where it stays in this one.
+    pub alternative_cells: [u16; 2],
+    /// The alternatives' proxies.
+    pub proxies: [u32; 2],
+}
+
+/// A record of the ring `events`, for the protocol.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct Notice {
+    /// When, on CLOCK_MONOTONIC.
+    pub at_nanos: u64,
+    /// [`NEW_FLOW`] or [`REROUTED`].
+    pub kind: u32,
+    /// The proxy of a packet that was rerouted.
+    pub proxy: u32,
+    /// The packet's five-tuple; its ports are 0 where it was rerouted by a relay.
+    pub flow: Flow,
+}
+
+/// A hop and what the packet's header says from there on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The hop to take.
+    pub hop: u8,
+    /// The header's part.
+    pub rerouting: Rerouting,
+    /// Whether this server rerouted it.
+    pub rerouted: bool,
+}
+
+impl Route {
+    /// The alternative of that place, 0 or 1, if there is one.
+    pub fn alternative(&self, place: usize) -> Option<(u8, NodeId)> {
+        let there = self.flags & (HAS_ALTERNATIVE << place) != 0;
+        there.then(|| (self.alternative_hops[place], self.proxies[place]))
+    }
+
+    /// Where a packet goes that is at a server of `cell`: to the hop, else to an alternative's proxy. `[dcell §4.3]`
+    ///
+    /// Errors: [`DropReason::NoPath`] where nothing is known, [`DropReason::RetriesUsed`], and [`DropReason::NextHopDead`]
+    /// where what is known is down.
+    pub fn choose(
+        &self,
+        rerouting: Rerouting,
+        cell: u16,
+        is_up: impl Fn(u8) -> bool,
+    ) -> Result<Choice, DropReason> {
+        let has_hop = self.flags & HAS_HOP != 0;
+        if has_hop && is_up(self.hop) {
+            return Ok(Choice {
+                hop: self.hop,
+                rerouting,
+                rerouted: false,
+            });
+        }
+        let returns = rerouting.rerouted_in != 0 && self.alternative_cells[0] == rerouting.rerouted_in;
+        let second = self.alternative(1).filter(|_| returns);
+        let Some((hop, proxy)) = second.or(self.alternative(0)) else {
+            return Err(if has_hop {
+                DropReason::NextHopDead
+            } else {
+                DropReason::NoPath
+            });
+        };
+        if rerouting.retries == 0 {
+            return Err(DropReason::RetriesUsed);
+        }
+        if !is_up(hop) {
+            return Err(DropReason::NextHopDead);
+        }
+        Ok(Choice {
+            hop,
+            rerouting: Rerouting {
+                retries: rerouting.retries - 1,
+                proxy: Some(proxy),
+                rerouted_in: cell,
+            },
+            rerouted: true,
+        })
+    }
+
+    /// The update that makes it the way to a destination.
+    pub fn update(&self, destination: NodeId) -> TableUpdate {
+        TableUpdate::set(FIB, &destination.to_ne_bytes(), self.as_bytes())
+    }
+}
+
+/// The update that forgets the way to a destination.
+pub fn forget_route(destination: NodeId) -> TableUpdate {
+    TableUpdate::remove(FIB, &destination.to_ne_bytes())
+}
+
+/// The update that forgets what a flow has sent: its next packet is a new flow's.
+pub fn forget_flow(flow: &Flow) -> TableUpdate {
+    TableUpdate::remove(FLOW_COUNTS, flow.as_bytes())
+}
+
+impl Config {
+    /// What a server of the DCell_b `cell` (1 + its index) is.
+    pub fn of(configuration: &Configuration, cell: u16, retries: u8) -> Config {
+        Config {
+            ip: configuration.ip().octets(),
+            vnic_ifindex: configuration.virtual_nic,
+            vnic_mac: vnic_mac(configuration.server),
+            cell,
+            mtu: configuration.mtu,
+            server: configuration.server,
+            retries,
+            reserved: [0; 3],
+        }
+    }
+
+    /// The update that sets it.
+    pub fn update(&self) -> TableUpdate {
+        TableUpdate::set(CONFIG, &0u32.to_ne_bytes(), self.as_bytes())
+    }
+}
+
+impl NextHop {
+    /// A neighbour's entry, the neighbour taken for alive.
+    pub fn to(configuration: &Configuration, port: &Port, neighbour: &NeighbourAddress) -> NextHop {
+        NextHop {
+            ifindex: port.interface,
+            next_mac: neighbour.mac(),
+            own_mac: port_mac(configuration.server, port.port),
+            up: 1,
+            port: port.port,
+            reserved: [0; 2],
+        }
+    }
+
+    /// The update that sets it.
+    pub fn update(&self, hop: u8) -> TableUpdate {
+        TableUpdate::set(NST, &u32::from(hop).to_ne_bytes(), self.as_bytes())
+    }
+}

@@ -1,0 +1,61 @@
+//! What every forwarding in user space offers: the packet half of a server.
+//!
+//! Sans-IO: frames come in as bytes, verdicts go out as values. The kernel's programs (`bpf/`) do the same with the
+//! same tables, and both are held to the same vectors.
+
+use crate::counts::{FlowCount, Traffic};
+use crate::drops::DropReason;
+use crate::flow::Flow;
+use crate::frame::PacketBuffer;
+use crate::protocol::Time;
+use crate::tables::{TableError, TableUpdate};
+
+/// What is to be done with a frame. A frame may have several verdicts (broadcast, replication), or none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Send the buffer's frame by a port.
+    Send {
+        /// The port.
+        port: u8,
+    },
+    /// Send another frame by a port: a copy with other addresses or headers.
+    SendCopy {
+        /// The port.
+        port: u8,
+        /// The frame.
+        frame: Vec<u8>,
+    },
+    /// Give the buffer's frame to the server's applications.
+    Deliver,
+    /// Leave it to the stack: control traffic.
+    Pass,
+    /// Nothing; it has been counted.
+    Drop(DropReason),
+}
+
+/// The forwarding state of one server.
+pub trait Forwarding {
+    /// Free bytes that [`Forwarding::send`] needs before a frame.
+    fn headroom_bytes(&self) -> usize;
+
+    /// A frame of the server's own applications, as the virtual network card sent it. Verdicts are added to `out`.
+    fn send(&mut self, packet: &mut PacketBuffer, now: Time, out: &mut Vec<Verdict>);
+
+    /// A frame that arrived by a port. Verdicts are added to `out`.
+    fn receive(&mut self, port: u8, packet: &mut PacketBuffer, now: Time, out: &mut Vec<Verdict>);
+
+    /// Changes a table. Errors: an unknown table, or a key or value of the wrong length.
+    fn apply(&mut self, update: &TableUpdate) -> Result<(), TableError>;
+
+    /// What the server has carried so far.
+    fn traffic(&self) -> Traffic;
+
+    /// Packets dropped so far, by [`DropReason::index`].
+    fn drops(&self) -> &[u64; DropReason::COUNT];
+
+    /// What each flow from this server has sent so far, in the order of five-tuples.
+    fn flow_counts(&self) -> Vec<(Flow, FlowCount)>;
+
+    /// The records for the protocol ([`crate::protocol::Input::Notice`]) since the last call.
+    fn take_notices(&mut self) -> Vec<Vec<u8>>;
+}

@@ -1,0 +1,467 @@
+//! Link state, for every protocol that wants it: what each server of a scope says of its own links, flooded to all of them.
+//!
+//! A server's advertisement lists its links, each by both its ends, under a sequence number that only grows (as RFC 1982
+//! counts, so it may wrap). A link between two servers of the scope counts only if both ends report it; a link that leaves
+//! the scope counts if its end in the scope does. `[ours]` Advertisements go out when links change and periodically, and one
+//! that is not refreshed is dropped `[dcell §7.1]`. A receiver passes on what is new by all ports but the one it came in by,
+//! and drops duplicates, as DCellBroadcast does `[dcell §4.2]`.
+//!
+//! Senders are not authenticated, so nothing here believes more than the topology allows: origins are servers of the scope,
+//! links are those that the topology has, state is bounded by both, and what one origin may change in a second is limited.
+//! A server that meets a forged or forgotten advertisement of its own answers with a greater number. `[ours]`
+//!
+//! Sans-IO: bytes and times come in, messages to neighbours go out. Not here: who is alive at the other end of a port
+//! (`neighbours`), and what the links are used for, which is the protocol's.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use cubeyard_topology::NodeId;
+
+use crate::protocol::Time;
+use crate::rate_limit::RateLimit;
+
+/// Most links that one advertisement can list: what fits a control message with a protocol's own bytes before it.
+pub const MAX_LINKS: usize = 160;
+/// Advertisements a second that are taken in from one origin on average. `[ours]`
+const ADVERTISEMENTS_PER_SEC: f64 = 50.0;
+/// Answers a second to neighbours that know less than we do, on average. `[ours]`
+const ANSWERS_PER_SEC: f64 = 100.0;
+/// Advertisements of our own that may go out at once: a change just after a refresh must not wait. `[ours]`
+const BURST: u32 = 4;
+const HEAD_BYTES: usize = 11;
+const LINK_BYTES: usize = 6;
+
+/// A link as one of its ends sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkEnd {
+    /// The port of the server itself.
+    pub port: u8,
+    /// The server at the other end, or at the same switch.
+    pub neighbour: NodeId,
+    /// That server's port.
+    pub far_port: u8,
+}
+
+/// What a server says of its links.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advertisement {
+    /// The server.
+    pub origin: NodeId,
+    /// Its number; of two, the newer one counts.
+    pub sequence: u32,
+    /// Time since the origin sent it, to the millisecond.
+    pub age: Duration,
+    /// The links that work.
+    pub links: BTreeSet<LinkEnd>,
+}
+
+/// The times that link state goes by.
+#[derive(Clone, Copy, Debug)]
+pub struct Timing {
+    /// From one advertisement to the next where nothing changes.
+    pub refresh: Duration,
+    /// Age at which an advertisement does not count any more.
+    pub expire: Duration,
+    /// Least time between two advertisements in the long run, whatever changes; a few may go out at once.
+    pub least_gap: Duration,
+}
+
+/// The links that each server of the scope has by the topology; also those that leave the scope.
+pub type Plan = BTreeMap<NodeId, BTreeSet<LinkEnd>>;
+
+/// A message to a neighbour.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outgoing {
+    /// Our port.
+    pub port: u8,
+    /// The neighbour.
+    pub to: NodeId,
+    /// The message.
+    pub bytes: Vec<u8>,
+}
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// It was new, and went on to the other neighbours.
+    New {
+        /// Whether other links count now than before.
+        changed: bool,
+    },
+    /// It is known, or older than what is known.
+    Duplicate,
+    /// It is one of our own.
+    Own,
+}
+
+/// Why a message was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Refusal {
+    /// It is no advertisement: cut off, too long, or a link listed twice.
+    Malformed,
+    /// It came from no neighbour in the scope.
+    Stranger,
+    /// Its origin is not in the scope.
+    UnknownOrigin,
+    /// It claims a link that the topology does not have.
+    UnknownLink,
+    /// It is too old to count.
+    Expired,
+    /// Its origin sends too many.
+    TooMany,
+}
+
+impl Refusal {
+    /// Its name in inspections.
+    pub fn name(self) -> &'static str {
+        match self {
+            Refusal::Malformed => "link state malformed",
+            Refusal::Stranger => "link state from a stranger",
+            Refusal::UnknownOrigin => "link state of a stranger",
+            Refusal::UnknownLink => "link state of an unknown link",
+            Refusal::Expired => "link state expired",
+            Refusal::TooMany => "link state too often",
+        }
+    }
+}
+
+/// Whether a sequence number is newer than another; false for both ways round where they are half the circle apart.
+pub fn is_newer(one: u32, than: u32) -> bool {
+    (one.wrapping_sub(than) as i32) > 0
+}
+
+impl Advertisement {
+    /// Its bytes.
+    pub fn emit(&self) -> Vec<u8> {
+        let age_millis = u16::try_from(self.age.as_millis()).unwrap_or(u16::MAX);
+        let mut bytes = Vec::with_capacity(HEAD_BYTES + LINK_BYTES * self.links.len());
+        bytes.extend(self.origin.to_be_bytes());
+        bytes.extend(self.sequence.to_be_bytes());
+        bytes.extend(age_millis.to_be_bytes());
+        bytes.push(self.links.len() as u8);
+        for link in &self.links {
+            bytes.push(link.port);
+            bytes.extend(link.neighbour.to_be_bytes());
+            bytes.push(link.far_port);
+        }
+        bytes
+    }
+
+    /// The advertisement that `bytes` are; `None` where they are none.
+    pub fn parse(bytes: &[u8]) -> Option<Advertisement> {
+        let (head, links) = bytes.split_first_chunk::<HEAD_BYTES>()?;
+        let &[a, b, c, d, e, f, g, h, i, j, count] = head;
+        let (links, rest) = links.as_chunks::<LINK_BYTES>();
+        if usize::from(count) > MAX_LINKS || links.len() != usize::from(count) || !rest.is_empty() {
+            return None;
+        }
+        let listed: BTreeSet<LinkEnd> = links
+            .iter()
+            .map(|&[port, a, b, c, d, far_port]| LinkEnd {
+                port,
+                neighbour: NodeId::from_be_bytes([a, b, c, d]),
+                far_port,
+            })
+            .collect();
+        (listed.len() == links.len()).then_some(Advertisement {
+            origin: NodeId::from_be_bytes([a, b, c, d]),
+            sequence: u32::from_be_bytes([e, f, g, h]),
+            age: Duration::from_millis(u16::from_be_bytes([i, j]).into()),
+            links: listed,
+        })
+    }
+}
+
+/// What is known of one server.
+#[derive(Debug)]
+struct Entry {
+    /// `None` until it was heard: until then all its links are taken for alive.
+    sequence: Option<u32>,
+    links: BTreeSet<LinkEnd>,
+    /// When its origin sent it.
+    sent_at: Time,
+    expired: bool,
+    limit: RateLimit,
+}
+
+/// What is known of one server, for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// The server.
+    pub origin: NodeId,
+    /// The number of its latest advertisement; `None` before the first.
+    pub sequence: Option<u32>,
+    /// Links that it reports.
+    pub links: usize,
+    /// Time since it sent that.
+    pub age: Duration,
+    /// Whether it is too old to count.
+    pub expired: bool,
+}
+
+/// The link state of a scope, as one of its servers knows it.
+#[derive(Debug)]
+pub struct LinkState {
+    me: NodeId,
+    plan: Plan,
+    timing: Timing,
+    entries: BTreeMap<NodeId, Entry>,
+    next_refresh: Time,
+    /// When our own next advertisement would be due if all came evenly, and whether one has to go out.
+    even_at: Time,
+    pending: bool,
+    /// When a neighbour was last told all that we know.
+    told_all_at: BTreeMap<(u8, NodeId), Time>,
+    answers: RateLimit,
+    outgoing: VecDeque<Outgoing>,
+}
+
+impl LinkState {
+    /// All links of the plan are taken for alive until their servers say otherwise, or nothing. `me` is in the plan.
+    pub fn new(me: NodeId, plan: Plan, timing: Timing, now: Time) -> LinkState {
+        let entries = plan.iter().map(|(&server, links)| {
+            let entry = Entry {
+                sequence: None,
+                links: links.clone(),
+                sent_at: now,
+                expired: false,
+                limit: RateLimit::per_sec(ADVERTISEMENTS_PER_SEC),
+            };
+            (server, entry)
+        });
+        LinkState {
+            me,
+            entries: entries.collect(),
+            plan,
+            timing,
+            next_refresh: now,
+            even_at: now,
+            pending: false,
+            told_all_at: BTreeMap::new(),
+            answers: RateLimit::per_sec(ANSWERS_PER_SEC),
+            outgoing: VecDeque::new(),
+        }
+    }
+
+    /// Whether a link counts: its end `from` reports it and, where the neighbour is in the scope, so does the neighbour.
+    pub fn is_up(&self, from: NodeId, link: LinkEnd) -> bool {
+        let back = LinkEnd {
+            port: link.far_port,
+            neighbour: from,
+            far_port: link.port,
+        };
+        let neighbour_in_scope = self.plan.contains_key(&link.neighbour);
+        self.reports(from, link) && (!neighbour_in_scope || self.reports(link.neighbour, back))
+    }
+
+    fn reports(&self, server: NodeId, link: LinkEnd) -> bool {
+        let entry = self.entries.get(&server);
+        entry.is_some_and(|entry| !entry.expired && entry.links.contains(&link))
+    }
+
+    /// Takes in which of our own links work; whether that has changed. Links that the plan does not have are left out.
+    pub fn set_own(&mut self, now: Time, links: impl IntoIterator<Item = LinkEnd>) -> bool {
+        let (Some(planned), Some(own)) = (self.plan.get(&self.me), self.entries.get_mut(&self.me)) else {
+            return false;
+        };
+        let links: BTreeSet<LinkEnd> = links.into_iter().filter(|link| planned.contains(link)).collect();
+        let changed = own.links != links;
+        if changed {
+            own.links = links;
+            self.pending = true;
+            self.advertise_if_due(now);
+        }
+        changed
+    }
+
+    /// Takes in a message that `from` sent to our `port`.
+    pub fn on_message(&mut self, now: Time, port: u8, from: NodeId, bytes: &[u8]) -> Result<Heard, Refusal> {
+        let own_links = self.plan.get(&self.me).into_iter().flatten();
+        let mut known = own_links.filter(|link| (link.port, link.neighbour) == (port, from));
+        if known.next().is_none() || !self.plan.contains_key(&from) {
+            return Err(Refusal::Stranger);
+        }
+        let heard = Advertisement::parse(bytes).ok_or(Refusal::Malformed)?;
+        let planned = self.plan.get(&heard.origin).ok_or(Refusal::UnknownOrigin)?;
+        if !heard.links.is_subset(planned) {
+            return Err(Refusal::UnknownLink);
+        }
+        if heard.origin == self.me {
+            self.on_own(now, &heard);
+            return Ok(Heard::Own);
+        }
+        let Some(entry) = self.entries.get_mut(&heard.origin) else {
+            return Err(Refusal::UnknownOrigin);
+        };
+        let (newer, older) = match entry.sequence {
+            None => (true, false),
+            Some(known) if known == heard.sequence => (heard.links > entry.links, heard.links < entry.links),
+            Some(known) => {
+                let newer = is_newer(heard.sequence, known);
+                (newer, !newer)
+            }
+        };
+        if !newer {
+            if older && self.answers.take(now) {
+                self.tell(now, heard.origin, port, from);
+            }
+            return Ok(Heard::Duplicate);
+        }
+        if heard.age >= self.timing.expire {
+            return Err(Refusal::Expired);
+        }
+        if !entry.limit.take(now) {
+            return Err(Refusal::TooMany);
+        }
+        let changed = entry.expired || entry.links != heard.links;
+        entry.sequence = Some(heard.sequence);
+        entry.sent_at = now.saturating_sub(heard.age);
+        entry.expired = false;
+        let bytes = heard.emit();
+        entry.links = heard.links;
+        self.flood(&bytes, Some(port));
+        Ok(Heard::New { changed })
+    }
+
+    /// Somebody has an advertisement of ours: one that we do not remember, or that was forged, has to be outnumbered.
+    fn on_own(&mut self, now: Time, heard: &Advertisement) {
+        let Some(own) = self.entries.get_mut(&self.me) else {
+            return;
+        };
+        let sequence = own.sequence.unwrap_or(0);
+        let surpassed = heard.sequence != sequence && !is_newer(sequence, heard.sequence);
+        let differs = heard.sequence == sequence && heard.links != own.links;
+        if surpassed || differs {
+            own.sequence = Some(heard.sequence);
+            self.pending = true;
+            self.advertise_if_due(now);
+        }
+    }
+
+    /// Takes in the time; whether other links count now than before.
+    pub fn on_timeout(&mut self, now: Time) -> bool {
+        if now >= self.next_refresh {
+            self.pending = true;
+        }
+        self.advertise_if_due(now);
+        let (me, expire) = (self.me, self.timing.expire);
+        let mut changed = false;
+        for (&server, entry) in &mut self.entries {
+            if server != me && !entry.expired && now >= entry.sent_at + expire {
+                entry.expired = true;
+                changed |= !entry.links.is_empty();
+            }
+        }
+        changed
+    }
+
+    /// When an advertisement is due to be sent or dropped.
+    pub fn next_timeout(&self) -> Time {
+        let own = if self.pending {
+            self.free_at()
+        } else {
+            self.next_refresh
+        };
+        let others = self.entries.iter().filter(|(server, _)| **server != self.me);
+        let living = others.filter(|(_, entry)| !entry.expired);
+        living
+            .map(|(_, entry)| entry.sent_at + self.timing.expire)
+            .fold(own.max(self.free_at()), Time::min)
+    }
+
+    /// Tells a neighbour that has just come alive all that we know, at most once an interval of refreshing.
+    pub fn on_neighbour_alive(&mut self, now: Time, port: u8, neighbour: NodeId) {
+        let told_at = self.told_all_at.get(&(port, neighbour));
+        let lately = told_at.is_some_and(|at| now < *at + self.timing.refresh);
+        if lately || !self.plan.contains_key(&neighbour) {
+            return;
+        }
+        self.told_all_at.insert((port, neighbour), now);
+        // Of what is too old, only the neighbour's own can matter to it: the number that it may have forgotten.
+        let entries = self.entries.iter();
+        // Our own goes out to everybody anyway, since the neighbour's link is new in it.
+        let others = entries.filter(|(origin, _)| **origin != self.me);
+        let told = others.filter(|(origin, entry)| !entry.expired || **origin == neighbour);
+        let origins: Vec<NodeId> = told.map(|(&origin, _)| origin).collect();
+        for origin in origins {
+            self.tell(now, origin, port, neighbour);
+        }
+    }
+
+    /// The next message to send, in order.
+    pub fn poll(&mut self) -> Option<Outgoing> {
+        self.outgoing.pop_front()
+    }
+
+    /// What is known of each server, for people.
+    pub fn status(&self, now: Time) -> impl Iterator<Item = Status> + '_ {
+        self.entries.iter().map(move |(&origin, entry)| Status {
+            origin,
+            sequence: entry.sequence,
+            links: entry.links.len(),
+            age: now.saturating_sub(entry.sent_at),
+            expired: entry.expired,
+        })
+    }
+
+    /// When our own next advertisement may go out at the earliest.
+    fn free_at(&self) -> Time {
+        self.even_at.saturating_sub(self.timing.least_gap * (BURST - 1))
+    }
+
+    fn advertise_if_due(&mut self, now: Time) {
+        if !self.pending || now < self.free_at() {
+            return;
+        }
+        self.pending = false;
+        self.even_at = self.even_at.max(now) + self.timing.least_gap;
+        self.next_refresh = now + self.timing.refresh;
+        let Some(own) = self.entries.get_mut(&self.me) else {
+            return;
+        };
+        let sequence = own.sequence.unwrap_or(0).wrapping_add(1);
+        own.sequence = Some(sequence);
+        own.sent_at = now;
+        let advertisement = Advertisement {
+            origin: self.me,
+            sequence,
+            age: Duration::ZERO,
+            links: own.links.clone(),
+        };
+        self.flood(&advertisement.emit(), None);
+    }
+
+    /// Sends to every neighbour of the scope that is alive, but not by the port `except`.
+    fn flood(&mut self, bytes: &[u8], except: Option<u8>) {
+        let own = self.entries.get(&self.me);
+        for link in own.into_iter().flat_map(|own| &own.links) {
+            if Some(link.port) != except && self.plan.contains_key(&link.neighbour) {
+                self.outgoing.push_back(Outgoing {
+                    port: link.port,
+                    to: link.neighbour,
+                    bytes: bytes.to_vec(),
+                });
+            }
+        }
+    }
+
+    /// Sends a neighbour what we know of a server.
+    fn tell(&mut self, now: Time, origin: NodeId, port: u8, neighbour: NodeId) {
+        let Some(entry) = self.entries.get(&origin) else {
+            return;
+        };
+        let Some(sequence) = entry.sequence else { return };
+        let advertisement = Advertisement {
+            origin,
+            sequence,
+            age: now.saturating_sub(entry.sent_at),
+            links: entry.links.clone(),
+        };
+        self.outgoing.push_back(Outgoing {
+            port,
+            to: neighbour,
+            bytes: advertisement.emit(),
+        });
+    }
+}

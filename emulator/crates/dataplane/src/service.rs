@@ -1,0 +1,269 @@
+//! Services: programs that run beside a server's protocol, an instance on every server, and route their own packets.
+//! `[camcube §2.1.1, §5]`
+//!
+//! A service is sans-IO as everything here: it is called with packets, messages and times, and acts through the calls of
+//! its [`Context`]. The same service runs in a container and in virtual time. Who hosts services is the protocol
+//! ([`crate::protocol::Protocol::services`]); who owns sockets polls it for packets whenever a link is free.
+
+use serde::Serialize;
+
+use crate::protocol::Time;
+
+/// A coordinate, as keys and servers have it.
+pub type Key = [u8; 3];
+/// In [`Service::packet`]: the packet did not come by a link, but from this server itself.
+pub const LOCAL: u8 = 255;
+/// A connection of a client to a service: a number that whoever owns the sockets gives it.
+pub type ClientId = u32;
+/// Most coordinates that [`Service::route`] may return.
+pub const MAX_KEYS: usize = 16;
+/// Longest module of a service that a user wrote, in bytes; most of them in one run; and least of their numbers: those below
+/// are of the services that every server has.
+pub const MAX_MODULE_BYTES: usize = 128 * 1024;
+/// See [`MAX_MODULE_BYTES`].
+pub const MAX_USER_SERVICES: usize = 4;
+/// See [`MAX_MODULE_BYTES`].
+pub const FIRST_USER_ID: u16 = 256;
+/// Longest name of a service.
+pub const MAX_NAME_BYTES: usize = 32;
+/// Most services on one server.
+pub const MAX_SERVICES: usize = 16;
+/// Most queues of one service on one server.
+pub const MAX_QUEUES: usize = 16;
+
+/// Longest message to a service from outside, in bytes: it travels as hexadecimal digits in one datagram to the node.
+pub const MAX_MESSAGE_BYTES: usize = 30 * 1024;
+
+/// Whether a text can be a service's name: small letters, digits and hyphens, a letter first.
+pub fn is_name(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let allowed = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
+    bytes.first().is_some_and(u8::is_ascii_lowercase)
+        && bytes.len() <= MAX_NAME_BYTES
+        && bytes.iter().all(allowed)
+}
+
+/// A service in the catalogue: what people and programs need to know to talk to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ServiceEntry {
+    /// Its name, as [`Service::name`] gives it.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// What it does, in a sentence.
+    pub description: &'static str,
+    /// The messages that it understands.
+    pub messages: &'static [MessageForm],
+}
+
+/// A kind of message that a service understands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct MessageForm {
+    /// What it does.
+    pub title: &'static str,
+    /// A message of this kind that can be sent as it is.
+    pub example: &'static str,
+    /// Whether every server has to get one, rather than one server.
+    pub to_every_server: bool,
+}
+
+/// A packet of a service.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Packet {
+    /// The key coordinate that it is routed to; of one that is not routed, of no meaning.
+    pub key: Key,
+    /// For the service.
+    pub colour: u16,
+    /// What it carries.
+    pub payload: Vec<u8>,
+}
+
+/// What becomes of a packet that arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// The routing service takes it: on to its key, or, where this server answers for that, to what [`Service::route`] says.
+    Pass,
+    /// [`Service::route`] says where it goes, whoever answers for its key.
+    Route,
+    /// The service has taken it in.
+    Consumed,
+    /// It is dropped and counted.
+    Drop,
+}
+
+/// How packets of one queue wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueuePolicy {
+    /// Longest time in the queue, in milliseconds.
+    pub max_millis: u32,
+    /// Weight among the queues of the service; at least 1.
+    pub weight: u32,
+}
+
+impl Default for QueuePolicy {
+    /// A second, and as much as any other queue. `[ours]`
+    fn default() -> QueuePolicy {
+        QueuePolicy {
+            max_millis: 1000,
+            weight: 1,
+        }
+    }
+}
+
+/// An instance of a service on one server.
+pub trait Service {
+    /// Its name, unique among the services of a server.
+    fn name(&self) -> &str;
+
+    /// A packet arrived by a port, or from this server itself ([`LOCAL`]). It may be changed.
+    fn packet(&mut self, context: &mut dyn Context, port: u8, packet: &mut Packet) -> Action;
+
+    /// The function F `[camcube §5]`: the key coordinates of which the packet goes to one next, at most [`MAX_KEYS`]; none
+    /// if it goes no further. `at` is the coordinate for which it is asked, which after failures may be another server's.
+    fn route(&mut self, context: &mut dyn Context, at: Key, packet: &mut Packet) -> Vec<Key>;
+
+    /// The queue of a packet, below [`MAX_QUEUES`]; of any other the packet is lost.
+    fn classify(&mut self, packet: &Packet) -> u8 {
+        let _ = packet;
+        0
+    }
+
+    /// How packets of a queue wait; asked once, before its first packet.
+    fn queue(&mut self, queue: u8) -> QueuePolicy {
+        let _ = queue;
+        QueuePolicy::default()
+    }
+
+    /// A neighbour died or lives again.
+    fn neighbour(&mut self, context: &mut dyn Context, port: u8, up: bool) {
+        let _ = (context, port, up);
+    }
+
+    /// The time asked for by [`Context::set_timer`] has come.
+    fn timer(&mut self, context: &mut dyn Context) {
+        let _ = context;
+    }
+
+    /// A message from people or programs outside the network.
+    fn message(&mut self, context: &mut dyn Context, bytes: &[u8]) {
+        let _ = (context, bytes);
+    }
+
+    /// What it counts itself, beside what it says by [`Context::count`]: counters by name.
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
+    /// The TCP port at which clients find it on every server; `None` for a service without clients.
+    fn tcp_port(&self) -> Option<u16> {
+        None
+    }
+
+    /// A client has sent bytes.
+    fn client(&mut self, context: &mut dyn Context, client: ClientId, bytes: &[u8]) {
+        let _ = (context, client, bytes);
+    }
+
+    /// A client sends nothing more. It may still read: the service answers what it has been asked, then hangs up.
+    fn client_ended(&mut self, context: &mut dyn Context, client: ClientId) {
+        context.hang_up(client);
+    }
+}
+
+/// What a service can ask and do while it is called. Distances are hops in the whole torus, whatever has failed.
+pub trait Context {
+    /// The time.
+    fn now(&self) -> Time;
+    /// This server's own coordinate.
+    fn here(&self) -> Key;
+    /// Servers along each axis.
+    fn size(&self) -> [u32; 3];
+    /// The coordinate of the neighbour at a port, if there is one and it lives.
+    fn neighbour(&self, port: u8) -> Option<Key>;
+    /// Whether the server of a coordinate lives and can be reached.
+    fn reachable(&self, server: Key) -> bool;
+    /// Whether this server answers for a key.
+    fn responsible(&self, key: Key) -> bool {
+        self.root_of(key) == Some(self.here())
+    }
+    /// A number that changes with what [`Context::neighbour`], [`Context::reachable`] and [`Context::root_of`] say.
+    fn version(&self) -> u64;
+    /// The ports by which [`Context::send`] would send now, a bit each.
+    fn free_ports(&self) -> u8;
+    /// The server that answers for a key; `None` for a key outside the network.
+    fn root_of(&self, key: Key) -> Option<Key>;
+    /// Hops between two coordinates.
+    fn dist(&self, a: Key, b: Key) -> u32;
+    /// Hops between two coordinates along one axis.
+    fn dist_axis(&self, a: Key, b: Key, axis: usize) -> u32;
+    /// The coordinate beside another along an axis, upwards or downwards.
+    fn neighbour_key(&self, key: Key, axis: usize, up: bool) -> Key;
+
+    /// Sends a packet one hop by a port, if its link is free; else it is the service's to keep.
+    fn send(&mut self, port: u8, packet: Packet) -> bool;
+    /// Hands a packet to the routing service, which asks [`Service::route`] for this server's coordinate.
+    fn route(&mut self, packet: Packet);
+    /// Sends a copy of a packet to one of these keys, without asking [`Service::route`] here.
+    fn transmit(&mut self, packet: Packet, keys: &[Key]);
+    /// Answers whoever talks to the service from outside.
+    fn deliver(&mut self, bytes: Vec<u8>);
+    /// Sends bytes to a client, which may have gone.
+    fn reply(&mut self, client: ClientId, bytes: Vec<u8>);
+    /// Ends the connection to a client once it has what was sent to it.
+    fn hang_up(&mut self, client: ClientId);
+    /// Longest payload of a packet, in bytes.
+    fn max_payload(&self) -> usize;
+    /// Packets of this service that waited here when it was called.
+    fn waiting(&self) -> usize;
+    /// A number left to chance.
+    fn random(&mut self) -> u64;
+    /// Asks for [`Service::timer`] at a time; there is one timer, and the latest call counts.
+    fn set_timer(&mut self, at: Time);
+    /// Adds to one of the service's counters.
+    fn count(&mut self, counter: &'static str, by: u64);
+}
+
+/// What a service sends to a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// The client.
+    pub client: ClientId,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// Whether the connection ends after them.
+    pub last: bool,
+}
+
+/// A server's services, as whoever has its sockets sees them.
+pub trait Services {
+    /// Hosts one more service by a number of its own, from now on. Errors: the number or the name is taken, or there are
+    /// [`MAX_SERVICES`] already; a sentence that says so.
+    fn host(&mut self, now: Time, id: u16, service: Box<dyn Service>) -> Result<(), String>;
+
+    /// A packet of a service arrived by a port.
+    fn arrive(&mut self, now: Time, port: u8, bytes: &[u8]);
+
+    /// The link of a port is free: the next packet for it. `None` until [`Services::has_news`].
+    fn next_packet(&mut self, now: Time, port: u8) -> Option<Vec<u8>>;
+
+    /// Whether packets were queued since the last call, so that free links should be polled.
+    fn has_news(&mut self) -> bool;
+
+    /// A message to a service from outside. Errors: there is no such service; the answer names those that there are.
+    fn message(&mut self, now: Time, service: &str, bytes: &[u8]) -> Result<(), String>;
+
+    /// The next answer to the outside: the service and what it says.
+    fn poll_answer(&mut self) -> Option<(String, Vec<u8>)>;
+
+    /// The TCP ports of services that have clients.
+    fn tcp_ports(&self) -> Vec<u16>;
+
+    /// A client of the service at a TCP port has sent bytes. Numbers of clients differ over all ports.
+    fn client(&mut self, now: Time, tcp_port: u16, client: ClientId, bytes: &[u8]);
+
+    /// A client sends nothing more, or is gone.
+    fn client_ended(&mut self, now: Time, tcp_port: u16, client: ClientId);
+
+    /// The next thing that a service sends to a client.
+    fn poll_reply(&mut self) -> Option<Reply>;
+}

@@ -1,0 +1,257 @@
+//! Forwarding tables as data: a protocol writes them as [`TableUpdate`]s, whoever forwards applies them. The same
+//! bytes are an entry of a map in the kernel and of a table in user space.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use cubeyard_topology::NodeId;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::configuration::{Configuration, ConfigurationError, RunPlan};
+
+/// One change of one entry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TableUpdate {
+    /// The table's name: see [`TableSchema::name`].
+    pub table: Cow<'static, str>,
+    /// The entry's key; of an array, its index as a `u32` in the machine's byte order.
+    pub key: HexBytes,
+    /// The entry's value; `None` removes the entry.
+    #[serde(default)]
+    pub value: Option<HexBytes>,
+}
+
+impl TableUpdate {
+    /// Sets an entry.
+    pub fn set(table: &'static str, key: &[u8], value: &[u8]) -> TableUpdate {
+        TableUpdate {
+            table: Cow::Borrowed(table),
+            key: HexBytes(key.to_vec()),
+            value: Some(HexBytes(value.to_vec())),
+        }
+    }
+
+    /// Removes an entry, if it is there.
+    pub fn remove(table: &'static str, key: &[u8]) -> TableUpdate {
+        TableUpdate {
+            table: Cow::Borrowed(table),
+            key: HexBytes(key.to_vec()),
+            value: None,
+        }
+    }
+}
+
+/// Bytes that are hexadecimal digits in JSON.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HexBytes(pub Vec<u8>);
+
+impl Serialize for HexBytes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use fmt::Write;
+        let mut text = String::with_capacity(2 * self.0.len());
+        for byte in &self.0 {
+            write!(text, "{byte:02x}").map_err(serde::ser::Error::custom)?;
+        }
+        serializer.serialize_str(&text)
+    }
+}
+
+impl<'de> Deserialize<'de> for HexBytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<HexBytes, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        let digit = |byte: u8| {
+            (byte as char)
+                .to_digit(16)
+                .map(|digit| digit as u8)
+                .ok_or_else(|| de::Error::custom("not a hexadecimal digit"))
+        };
+        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+        if !rest.is_empty() {
+            return Err(de::Error::custom("an odd number of hexadecimal digits"));
+        }
+        let bytes = pairs
+            .iter()
+            .map(|[high, low]| Ok(digit(*high)? << 4 | digit(*low)?));
+        bytes.collect::<Result<_, _>>().map(HexBytes)
+    }
+}
+
+/// How a table is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableKind {
+    /// Entries by index; all of them exist.
+    Array,
+    /// Entries by key.
+    Hash,
+    /// Entries by key; the least recently used one makes room.
+    LruHash,
+}
+
+/// Who writes a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writer {
+    /// Only whoever sets the server up; its protocol must not.
+    SetUp,
+    /// The server's protocol too.
+    Protocol,
+    /// The forwarding itself; the protocol may remove entries.
+    Forwarding,
+}
+
+/// What a table looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableSchema {
+    /// Its name; in the kernel, the map's.
+    pub name: &'static str,
+    /// How it is kept.
+    pub kind: TableKind,
+    /// Length of a key, in bytes; 4 in an array.
+    pub key_bytes: usize,
+    /// Length of a value, in bytes.
+    pub value_bytes: usize,
+    /// Entries that it holds.
+    pub entries: usize,
+    /// Who writes it.
+    pub writer: Writer,
+}
+
+impl TableSchema {
+    /// Checks the shape of an update, as the server's protocol may send it: lengths, bounds, and whether it may write
+    /// this table.
+    pub fn check(&self, update: &TableUpdate) -> Result<(), TableError> {
+        let refuse = |message: String| Err(TableError::new(&update.table, message));
+        if update.key.0.len() != self.key_bytes {
+            return refuse(format!(
+                "a key has {} bytes, not {}",
+                self.key_bytes,
+                update.key.0.len()
+            ));
+        }
+        if let Some(value) = &update.value
+            && value.0.len() != self.value_bytes
+        {
+            return refuse(format!(
+                "a value has {} bytes, not {}",
+                self.value_bytes,
+                value.0.len()
+            ));
+        }
+        if self.kind == TableKind::Array {
+            let index = array_index(&update.key.0).filter(|index| *index < self.entries);
+            if index.is_none() {
+                return refuse(format!("an index must be below {}", self.entries));
+            }
+            if update.value.is_none() {
+                return refuse("an entry of an array cannot be removed".to_owned());
+            }
+        }
+        match (self.writer, &update.value) {
+            (Writer::Protocol, _) | (Writer::Forwarding, None) => Ok(()),
+            (Writer::Forwarding, Some(_)) => {
+                refuse("only the forwarding itself writes this table".to_owned())
+            }
+            (Writer::SetUp, _) => refuse("this table is set up once and not changed".to_owned()),
+        }
+    }
+}
+
+/// The index that an array's key is.
+pub fn array_index(key: &[u8]) -> Option<usize> {
+    Some(u32::from_ne_bytes(key.try_into().ok()?) as usize)
+}
+
+/// Why an update was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableError {
+    /// The table's name.
+    pub table: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl TableError {
+    /// An error about a table.
+    pub fn new(table: &str, message: impl Into<String>) -> TableError {
+        TableError {
+            table: table.to_owned(),
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for TableError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "table {}: {}", self.table, self.message)
+    }
+}
+
+impl std::error::Error for TableError {}
+
+/// What the tables of a run may hold: the check that a server writes nothing but its own network into them.
+pub trait TableRules: fmt::Debug + Send + Sync {
+    /// What a server's tables hold before its protocol has written anything: enough to carry packets.
+    fn initial(&self, server: NodeId) -> Vec<TableUpdate>;
+
+    /// Whether a server's protocol may make a change whose shape [`TableSchema::check`] has passed.
+    fn check(&self, server: NodeId, update: &TableUpdate) -> Result<(), TableError>;
+
+    /// The gateways by which a server is reached from outside, the best first; none for a protocol without gateways.
+    fn gateways_of(&self, server: NodeId) -> Vec<NodeId> {
+        let _ = server;
+        Vec::new()
+    }
+}
+
+/// Makes the rules of one run.
+pub type MakeRules = fn(&RunPlan) -> Result<Box<dyn TableRules>, ConfigurationError>;
+
+/// The entries that follow from a server's own place alone: who it is, and its neighbours, all taken for alive.
+pub type OwnEntries = fn(&Configuration) -> Result<Vec<TableUpdate>, ConfigurationError>;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PATHS: TableSchema = TableSchema {
+        name: "paths",
+        kind: TableKind::Hash,
+        key_bytes: 4,
+        value_bytes: 2,
+        entries: 8,
+        writer: Writer::Protocol,
+    };
+
+    proptest! {
+        #[test]
+        fn an_update_survives_its_json(key in prop::collection::vec(any::<u8>(), 0..20), value in prop::option::of(prop::collection::vec(any::<u8>(), 0..20))) {
+            let update = TableUpdate { table: "paths".into(), key: HexBytes(key), value: value.map(HexBytes) };
+            let text = serde_json::to_string(&update).unwrap();
+            prop_assert_eq!(serde_json::from_str::<TableUpdate>(&text).unwrap(), update);
+        }
+
+        #[test]
+        fn only_updates_of_the_right_shape_pass(key in 0usize..9, value in prop::option::of(0usize..9), index in any::<u32>()) {
+            let mut bytes = index.to_ne_bytes().to_vec();
+            bytes.resize(key, 0);
+            let update = TableUpdate { table: "paths".into(), key: HexBytes(bytes), value: value.map(|length| HexBytes(vec![1; length])) };
+            let shaped = key == 4 && value.is_none_or(|length| length == 2);
+            prop_assert_eq!(PATHS.check(&update).is_ok(), shaped);
+            let array = TableSchema { kind: TableKind::Array, ..PATHS };
+            prop_assert_eq!(array.check(&update).is_ok(), shaped && value.is_some() && index < 8);
+            let counted = TableSchema { writer: Writer::Forwarding, ..PATHS };
+            prop_assert_eq!(counted.check(&update).is_ok(), shaped && value.is_none());
+            let set_up = TableSchema { writer: Writer::SetUp, ..PATHS };
+            prop_assert!(set_up.check(&update).is_err());
+        }
+    }
+
+    #[test]
+    fn hexadecimal_that_is_none_is_refused() {
+        for text in ["\"0\"", "\"0g\"", "\"é\"", "7"] {
+            assert!(serde_json::from_str::<HexBytes>(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! A chain of servers in network namespaces of their own, each joined to the next by a virtual cable: with the fast
+//! path, or forwarding IPv4 as any kernel does, to compare. The namespaces are those of threads and vanish with them.
+
+#![allow(clippy::unwrap_used, dead_code)] // the tests use one part of it, the benchmark another
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::process::Command;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use aya::Ebpf;
+use aya::maps::{Array, HashMap, Map, MapError, PerCpuArray, RingBuf};
+use aya::programs::{SchedClassifier, TcAttachType, tc};
+use cubeyard_dataplane::address::{port_mac, virtual_ip, vnic_mac};
+use cubeyard_dataplane::bcube::header::HEADER_BYTES;
+use cubeyard_dataplane::bcube::nha::Nha;
+use cubeyard_dataplane::bcube::route::SourceRoute;
+use cubeyard_dataplane::bcube::tables::{Config, NextHop, Notice, Path};
+use cubeyard_dataplane::counts::Traffic;
+use cubeyard_dataplane::drops::DropReason;
+use nix::sched::{CloneFlags, CpuSet, sched_setaffinity, unshare};
+use nix::unistd::{Pid, gettid};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+/// Levels of the two cables of a server: to the one before it, and to the one behind it.
+const BACK: u8 = 0;
+const ON: u8 = 1;
+const PORT: u16 = 5201;
+const BLOCK_BYTES: usize = 256 * 1024;
+
+type Work = Box<dyn FnOnce() + Send>;
+
+/// A network namespace, and the thread that lives in it.
+pub struct Namespace {
+    thread: Pid,
+    work: mpsc::Sender<Work>,
+}
+
+impl Namespace {
+    /// A namespace with nothing but its loopback interface. `None`, said aloud, where we may not make one; a panic in
+    /// CI, where we must.
+    pub fn new() -> Option<Namespace> {
+        let (work, waiting) = mpsc::channel::<Work>();
+        let (ready, made) = mpsc::channel();
+        thread::spawn(move || {
+            let unshared = unshare(CloneFlags::CLONE_NEWNET);
+            ready.send(unshared.map(|()| gettid())).unwrap();
+            waiting.into_iter().for_each(|work| work());
+        });
+        match made.recv().unwrap() {
+            Ok(thread) => {
+                let namespace = Namespace { thread, work };
+                namespace.ip("link set lo up");
+                Some(namespace)
+            }
+            Err(refused) => {
+                assert!(
+                    std::env::var_os("CI").is_none(),
+                    "CI must allow network namespaces: {refused}"
+                );
+                eprintln!("skipped: network namespaces need root here: {refused}");
+                None
+            }
+        }
+    }
+
+    /// Begins work inside the namespace; its result comes by the channel.
+    pub fn start<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> mpsc::Receiver<T> {
+        let (done, result) = mpsc::channel();
+        // Nobody may be waiting for the result any more; that is theirs to decide.
+        let work: Work = Box::new(move || drop(done.send(work())));
+        self.work.send(work).expect("the namespace's thread lives");
+        result
+    }
+
+    /// Does work inside the namespace.
+    pub fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        self.start(work).recv().expect("work in the namespace ends well")
+    }
+
+    /// Runs `ip` with these words inside the namespace.
+    pub fn ip(&self, words: &str) -> String {
+        let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+        self.run(move || {
+            let output = Command::new("ip").args(&words).output().expect("ip runs");
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "ip {}: {said}", words.join(" "));
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        })
+    }
+
+    fn set(&self, setting: &'static str, value: &'static str) {
+        self.run(move || std::fs::write(format!("/proc/sys/net/{setting}"), value).expect(setting));
+    }
+
+    /// Has the namespace's thread run on one CPU.
+    pub fn pin(&self, cpu: usize) {
+        self.run(move || {
+            let mut only = CpuSet::new();
+            only.set(cpu).unwrap();
+            sched_setaffinity(Pid::from_raw(0), &only).unwrap();
+        });
+    }
+}
+
+/// What the servers of a chain forward with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dataplane {
+    FastPath,
+    KernelIpv4,
+}
+
+/// A `Traffic` as the numbers it is made of.
+type TrafficWords = [u64; size_of::<Traffic>() / size_of::<u64>()];
+
+/// One server of a chain.
+pub struct Server {
+    pub namespace: Namespace,
+    ebpf: Option<Ebpf>,
+}
+
+impl Server {
+    fn map<'a, M: TryFrom<&'a mut Map, Error = MapError>>(&'a mut self, name: &str) -> M {
+        let ebpf = self.ebpf.as_mut().expect("a server with the fast path");
+        ebpf.map_mut(name).unwrap().try_into().unwrap()
+    }
+
+    /// What the fast path has carried, all CPUs together.
+    pub fn traffic(&mut self) -> Traffic {
+        let traffic: PerCpuArray<_, TrafficWords> = self.map("traffic");
+        let mut sum: TrafficWords = TrafficWords::default();
+        for here in traffic.get(&0, 0).unwrap().iter() {
+            sum.iter_mut().zip(here).for_each(|(sum, here)| *sum += here);
+        }
+        Traffic::read_from_bytes(sum.as_bytes()).unwrap()
+    }
+
+    /// The reasons for which the fast path has dropped packets, with how many.
+    pub fn drops(&mut self) -> Vec<(DropReason, u64)> {
+        let drops: PerCpuArray<_, u64> = self.map("drops");
+        let count = |reason: &DropReason| drops.get(&(reason.index() as u32), 0).unwrap().iter().sum();
+        let counts = DropReason::ALL.iter().map(|reason| (*reason, count(reason)));
+        counts.filter(|(_, count)| *count > 0).collect()
+    }
+
+    pub fn notices(&mut self) -> Vec<Notice> {
+        let mut ring: RingBuf<_> = self.map("events");
+        std::iter::from_fn(|| Some(Notice::read_from_bytes(&ring.next()?).unwrap())).collect()
+    }
+
+    /// Marks the neighbour behind this server alive or dead.
+    pub fn set_next_up(&mut self, up: bool) {
+        let key = nha_on().0.into();
+        let mut nst: Array<_, [u8; 20]> = self.map("nst");
+        let mut hop = NextHop::read_from_bytes(&nst.get(&key, 0).unwrap()).unwrap();
+        hop.up = up.into();
+        nst.set(key, bytes_of(&hop), 0).unwrap();
+    }
+}
+
+/// Servers `0..n`, each joined to the next.
+pub struct Chain {
+    pub servers: Vec<Server>,
+    dataplane: Dataplane,
+}
+
+impl Chain {
+    /// A chain of `servers`, its cables with an MTU of `mtu` bytes. `None` where we may not make namespaces.
+    pub fn new(servers: u32, dataplane: Dataplane, mtu: u32) -> Option<Chain> {
+        let servers = (0..servers).map(|_| {
+            let namespace = Namespace::new()?;
+            for setting in ["ipv4/conf/all/rp_filter", "ipv4/conf/default/rp_filter"] {
+                namespace.set(setting, "0");
+            }
+            namespace.set("ipv6/conf/default/disable_ipv6", "1");
+            Some(Server {
+                namespace,
+                ebpf: None,
+            })
+        });
+        let mut chain = Chain {
+            servers: servers.collect::<Option<_>>()?,
+            dataplane,
+        };
+        chain.join(mtu);
+        match dataplane {
+            Dataplane::FastPath => (0..chain.servers.len()).for_each(|server| chain.load(server, mtu)),
+            Dataplane::KernelIpv4 => chain.route(),
+        }
+        Some(chain)
+    }
+
+    /// The address of a server that applications use.
+    pub fn ip(&self, server: usize) -> Ipv4Addr {
+        match self.dataplane {
+            Dataplane::FastPath => virtual_ip(server as u32).unwrap(),
+            Dataplane::KernelIpv4 if server == 0 => Ipv4Addr::new(10, 1, 0, 1),
+            Dataplane::KernelIpv4 => Ipv4Addr::new(10, 1, server as u8 - 1, 2),
+        }
+    }
+
+    fn join(&self, mtu: u32) {
+        for (number, pair) in self.servers.windows(2).enumerate() {
+            let (near, far) = (number as u32, number as u32 + 1);
+            let end = |server, port| {
+                format!(
+                    "mtu {mtu} numtxqueues 1 numrxqueues 1 address {}",
+                    mac(server, port)
+                )
+            };
+            let peer = pair[1].namespace.thread;
+            pair[0].namespace.ip(&format!(
+                "link add p{ON} {} type veth peer name p{BACK} {} netns {peer}",
+                end(near, ON),
+                end(far, BACK)
+            ));
+            pair[0].namespace.ip(&format!("link set p{ON} up"));
+            pair[1].namespace.ip(&format!("link set p{BACK} up"));
+        }
+    }
+
+    /// Kernel IPv4: a network a cable, and routes to all others.
+    fn route(&self) {
+        let last = self.servers.len() - 1;
+        for (number, Server { namespace, .. }) in self.servers.iter().enumerate() {
+            namespace.set("ipv4/ip_forward", "1");
+            if number < last {
+                namespace.ip(&format!("addr add 10.1.{number}.1/24 dev p{ON}"));
+            }
+            if number > 0 {
+                namespace.ip(&format!("addr add 10.1.{}.2/24 dev p{BACK}", number - 1));
+            }
+        }
+        for (number, Server { namespace, .. }) in self.servers.iter().enumerate() {
+            for cable in number + 1..last {
+                namespace.ip(&format!("route add 10.1.{cable}.0/24 via 10.1.{number}.2"));
+            }
+            for cable in 0..number.saturating_sub(1) {
+                namespace.ip(&format!("route add 10.1.{cable}.0/24 via 10.1.{}.1", number - 1));
+            }
+        }
+    }
+
+    /// The fast path: a virtual NIC, the programs, and paths to all others.
+    fn load(&mut self, server: usize, mtu: u32) {
+        let (own, all) = (server as u32, self.servers.len() as u32);
+        let Server { namespace, ebpf } = &mut self.servers[server];
+        let vnic_mtu = mtu - HEADER_BYTES as u32;
+        let colons = |mac: [u8; 6]| mac.map(|byte| format!("{byte:02x}")).join(":");
+        let address = colons(vnic_mac(own));
+        namespace.ip(&format!(
+            "link add cy0 mtu {vnic_mtu} address {address} type veth peer name cy0x mtu {vnic_mtu}"
+        ));
+        namespace.ip("link set cy0 gso_max_size 65000 arp off up");
+        namespace.ip("link set cy0x arp off up");
+        namespace.ip(&format!("addr add {}/8 dev cy0", virtual_ip(own).unwrap()));
+
+        let ports: Vec<u8> = [(BACK, own > 0), (ON, own + 1 < all)]
+            .into_iter()
+            .filter_map(|(port, joined)| joined.then_some(port))
+            .collect();
+        let names = ports.clone();
+        let (loaded, vnic_ifindex, ifindices) = namespace.run(move || {
+            let mut ebpf =
+                Ebpf::load(aya::include_bytes_aligned!("../../../../bpf/bcube/bcube.bpf.o")).unwrap();
+            attach(&mut ebpf, "cubeyard_vnic", "cy0", TcAttachType::Egress);
+            let program: &mut SchedClassifier =
+                ebpf.program_mut("cubeyard_port").unwrap().try_into().unwrap();
+            program.load().unwrap();
+            for port in &names {
+                let name = format!("p{port}");
+                drop(tc::qdisc_add_clsact(&name));
+                program.attach(&name, TcAttachType::Ingress).unwrap();
+            }
+            let ifindex = |name: &str| nix::net::if_::if_nametoindex(name).unwrap();
+            let ifindices: Vec<u32> = names.iter().map(|port| ifindex(&format!("p{port}"))).collect();
+            (ebpf, ifindex("cy0"), ifindices)
+        });
+        *ebpf = Some(loaded);
+
+        let this = &mut self.servers[server];
+        let config = Config {
+            ip: virtual_ip(own).unwrap().octets(),
+            vnic_ifindex,
+            vnic_mac: vnic_mac(own),
+            flags: 0,
+            mtu,
+        };
+        this.map::<Array<_, [u8; 20]>>("config")
+            .set(0, bytes_of(&config), 0)
+            .unwrap();
+        for (port, ifindex) in ports.into_iter().zip(ifindices) {
+            let (nha, neighbour, far_port) = if port == ON {
+                (nha_on(), own + 1, BACK)
+            } else {
+                (nha_back(), own - 1, ON)
+            };
+            let hop = NextHop {
+                ifindex,
+                next_mac: port_mac(neighbour, far_port),
+                own_mac: port_mac(own, port),
+                up: 1,
+                port,
+                ..NextHop::default()
+            };
+            this.map::<Array<_, [u8; 20]>>("nst")
+                .set(nha.0.into(), bytes_of(&hop), 0)
+                .unwrap();
+        }
+        for other in (0..all).filter(|&other| other != own) {
+            let (step, hops) = if other > own {
+                (nha_on(), other - own)
+            } else {
+                (nha_back(), own - other)
+            };
+            let route = SourceRoute::new((0..hops).map(|_| step)).unwrap();
+            let to = virtual_ip(other).unwrap();
+            let mut routes: HashMap<_, [u8; 4], [u8; 24]> = this.map("routes");
+            routes
+                .insert(to.octets(), bytes_of(&Path::new(to, other, &route)), 0)
+                .unwrap();
+        }
+    }
+}
+
+fn attach(ebpf: &mut Ebpf, program: &str, interface: &str, place: TcAttachType) {
+    // Kernels before 6.6 need the qdisc; the others do without, and a second one is refused.
+    drop(tc::qdisc_add_clsact(interface));
+    let program: &mut SchedClassifier = ebpf.program_mut(program).unwrap().try_into().unwrap();
+    program.load().unwrap();
+    program.attach(interface, place).unwrap();
+}
+
+/// In a chain every server has the same two neighbours: one on each level.
+pub fn nha_on() -> Nha {
+    Nha::new(ON.into(), 1).unwrap()
+}
+
+fn nha_back() -> Nha {
+    Nha::new(BACK.into(), 0).unwrap()
+}
+
+fn bytes_of<const N: usize>(value: &(impl IntoBytes + Immutable)) -> [u8; N] {
+    value.as_bytes().try_into().unwrap()
+}
+
+/// What carrying some bytes over TCP took the thread at each end, in nanoseconds of CPU. Without accounting of interrupts,
+/// as most kernels are built, that includes what their packets cost on the way.
+pub struct Transfer {
+    pub received: Vec<u8>,
+    pub cpu_nanos: u64,
+}
+
+/// Sends `blocks` blocks over TCP from the first server to the last; keeps what came in where `keep` says so.
+pub fn send_over_tcp(chain: &Chain, blocks: usize, keep: bool) -> Transfer {
+    let to = SocketAddr::new(chain.ip(chain.servers.len() - 1).into(), PORT);
+    let (listening, ready) = mpsc::channel();
+    let receiver = chain.servers.last().unwrap().namespace.start(move || {
+        let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT)).unwrap();
+        listening.send(()).unwrap();
+        let (mut stream, _) = listener.accept().unwrap();
+        let before = cpu_nanos();
+        let (mut block, mut received) = (vec![0; BLOCK_BYTES], Vec::new());
+        loop {
+            match stream.read(&mut block).unwrap() {
+                0 => break,
+                _ if !keep => {}
+                count => received.extend_from_slice(&block[..count]),
+            }
+        }
+        Transfer {
+            received,
+            cpu_nanos: cpu_nanos() - before,
+        }
+    });
+    ready.recv().unwrap();
+    let sent = chain.servers[0].namespace.run(move || {
+        let mut stream = TcpStream::connect_timeout(&to, Duration::from_secs(5)).unwrap();
+        let before = cpu_nanos();
+        (0..blocks).for_each(|number| stream.write_all(&block(number)).unwrap());
+        cpu_nanos() - before
+    });
+    let transfer = receiver.recv().unwrap();
+    Transfer {
+        cpu_nanos: transfer.cpu_nanos + sent,
+        ..transfer
+    }
+}
+
+/// Block `number` of what is sent.
+pub fn block(number: usize) -> Vec<u8> {
+    vec![number as u8; BLOCK_BYTES]
+}
+
+/// What the current thread has run so far.
+fn cpu_nanos() -> u64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").expect("the kernel tells run times");
+    stat.split_whitespace()
+        .next()
+        .and_then(|nanos| nanos.parse().ok())
+        .expect("a number")
+}
+
+fn mac(server: u32, port: u8) -> String {
+    port_mac(server, port).map(|byte| format!("{byte:02x}")).join(":")
+}

@@ -1,0 +1,320 @@
+//! `vectors/forwarding.json`, read: servers, and frames with what must become of them.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use cubeyard_dataplane::bcube::forwarding::SoftwareForwarding;
+use cubeyard_dataplane::bcube::nha::Nha;
+use cubeyard_dataplane::bcube::tables::{Config, GATEWAY, NEW_FLOW, NEXT_HOP_DEAD, NextHop, Notice, Path};
+use cubeyard_dataplane::flow::Flow;
+use cubeyard_dataplane::forwarding::Forwarding;
+use cubeyard_dataplane::frame::PacketBuffer;
+use serde::Deserialize;
+use zerocopy::FromBytes;
+
+/// What an engine did with a frame, in the same words for each engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    pub verdict: Verdict,
+    /// The frame that left, empty where none did.
+    pub frame: Vec<u8>,
+    /// Notices, their times set to 0.
+    pub notices: Vec<Notice>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Out by a port: by which, its hardware address in the frame tells.
+    Send,
+    Deliver,
+    Pass,
+    Drop(String),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vectors {
+    pub servers: BTreeMap<String, Server>,
+    pub cases: Vec<Case>,
+}
+
+impl Vectors {
+    pub fn read() -> Vectors {
+        serde_json::from_str(include_str!("../../vectors/bcube/forwarding.json"))
+            .expect("forwarding.json is well formed")
+    }
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    ip: Ipv4Addr,
+    vnic_ifindex: u32,
+    vnic_mac: String,
+    mtu: u32,
+    gateway: bool,
+    neighbours: Vec<Neighbour>,
+    routes: Vec<Route>,
+    flows: Vec<FlowPath>,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Neighbour {
+    nha: u8,
+    port: u8,
+    ifindex: u32,
+    next_mac: String,
+    own_mac: String,
+    up: bool,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Route {
+    to: Ipv4Addr,
+    path: PathJson,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FlowPath {
+    flow: FlowJson,
+    path: PathJson,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PathJson {
+    end: Ipv4Addr,
+    id: u32,
+    count: u8,
+    nha: Vec<u8>,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FlowJson {
+    src: Ipv4Addr,
+    dst: Ipv4Addr,
+    proto: u8,
+    sport: u16,
+    dport: u16,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Entrance {
+    /// From the server's own applications.
+    Vnic,
+    /// From a neighbour.
+    Port,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    pub name: String,
+    pub server: String,
+    pub enters: Entrance,
+    frame: String,
+    leaves: Leaves,
+    events: Vec<EventJson>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Leaves {
+    drop: Option<String>,
+    send: Option<u32>,
+    frame: Option<String>,
+    deliver: Option<String>,
+    #[serde(default)]
+    pass: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EventJson {
+    kind: String,
+    src: Ipv4Addr,
+    dst: Ipv4Addr,
+    path_id: u32,
+    nha: u32,
+    flow: FlowJson,
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let digits = hex.as_bytes().chunks(2);
+    digits
+        .map(|pair| {
+            let pair = std::str::from_utf8(pair).expect("hex is ASCII");
+            u8::from_str_radix(pair, 16).expect("two hex digits")
+        })
+        .collect()
+}
+
+fn mac(text: &str) -> [u8; 6] {
+    bytes(&text.replace(':', "")).try_into().expect("six bytes")
+}
+
+impl FlowJson {
+    fn flow(&self) -> Flow {
+        Flow::new(self.src, self.dst, self.proto, self.sport, self.dport)
+    }
+}
+
+impl PathJson {
+    /// The path as it stands in a map, right or wrong.
+    fn path(&self) -> Path {
+        let mut path = Path {
+            dst: self.end.octets(),
+            id: self.id,
+            count: self.count,
+            ..Path::default()
+        };
+        path.nha[..self.nha.len()].copy_from_slice(&self.nha);
+        path
+    }
+}
+
+impl Server {
+    pub fn config(&self) -> Config {
+        Config {
+            ip: self.ip.octets(),
+            vnic_ifindex: self.vnic_ifindex,
+            vnic_mac: mac(&self.vnic_mac),
+            flags: if self.gateway { GATEWAY } else { 0 },
+            mtu: self.mtu,
+        }
+    }
+
+    pub fn next_hops(&self) -> impl Iterator<Item = (Nha, NextHop)> {
+        self.neighbours.iter().map(|neighbour| {
+            let entry = NextHop {
+                ifindex: neighbour.ifindex,
+                next_mac: mac(&neighbour.next_mac),
+                own_mac: mac(&neighbour.own_mac),
+                up: neighbour.up.into(),
+                port: neighbour.port,
+                ..NextHop::default()
+            };
+            (Nha(neighbour.nha), entry)
+        })
+    }
+
+    pub fn routes(&self) -> impl Iterator<Item = (Ipv4Addr, Path)> {
+        self.routes.iter().map(|route| (route.to, route.path.path()))
+    }
+
+    pub fn flows(&self) -> impl Iterator<Item = (Flow, Path)> {
+        self.flows.iter().map(|flow| (flow.flow.flow(), flow.path.path()))
+    }
+
+    /// The interface whose hardware address a frame leaves with.
+    fn ifindex_of(&self, frame: &[u8]) -> Option<u32> {
+        let mut hops = self.next_hops();
+        hops.find(|(_, hop)| frame.get(6..12) == Some(&hop.own_mac))
+            .map(|(_, hop)| hop.ifindex)
+    }
+
+    /// This server's forwarding in user space, as fresh as the kernel's maps.
+    pub fn software(&self) -> SoftwareForwarding {
+        let mut software = SoftwareForwarding::default();
+        let next_hops = self.next_hops().map(|(nha, hop)| hop.update(nha));
+        let routes = self.routes().map(|(to, path)| path.to(to.octets()));
+        let flows = self.flows().map(|(flow, path)| path.of_flow(&flow));
+        let updates = next_hops.chain(routes).chain(flows);
+        for update in std::iter::once(self.config().update()).chain(updates) {
+            software.apply(&update).expect("an entry of its tables");
+        }
+        software
+    }
+
+    /// What the forwarding in user space does with a frame.
+    pub fn in_software(&self, software: &mut SoftwareForwarding, enters: &Entrance, frame: &[u8]) -> Outcome {
+        use cubeyard_dataplane::forwarding::Verdict as Software;
+        let mut buffer = PacketBuffer::of(software.headroom_bytes(), frame);
+        let (now, mut verdicts) = (std::time::Duration::ZERO, Vec::new());
+        match enters {
+            Entrance::Vnic => software.send(&mut buffer, now, &mut verdicts),
+            Entrance::Port => software.receive(0, &mut buffer, now, &mut verdicts),
+        }
+        let frame = buffer.frame().to_vec();
+        let (verdict, frame) = match &verdicts[..] {
+            [Software::Send { port }] => {
+                let mut hops = self.next_hops().map(|(_, hop)| hop);
+                let out = hops.find(|hop| hop.port == *port).map(|hop| hop.ifindex);
+                assert_eq!(self.ifindex_of(&frame), out, "the port's own address");
+                (Verdict::Send, frame)
+            }
+            [Software::Deliver] => (Verdict::Deliver, frame),
+            [Software::Pass] => (Verdict::Pass, Vec::new()),
+            [Software::Drop(reason)] => (Verdict::Drop(reason.name().to_owned()), Vec::new()),
+            other => panic!("one frame has one verdict here, not {other:?}"),
+        };
+        let notices = software.take_notices();
+        Outcome {
+            verdict,
+            frame,
+            notices: notices
+                .iter()
+                .map(|bytes| Notice::read_from_bytes(bytes).unwrap())
+                .collect(),
+        }
+    }
+}
+
+impl Case {
+    pub fn frame(&self) -> Vec<u8> {
+        bytes(&self.frame)
+    }
+
+    /// What must become of the frame.
+    pub fn outcome(&self, server: &Server) -> Outcome {
+        let (verdict, frame) = match &self.leaves {
+            Leaves {
+                drop: Some(reason), ..
+            } => (Verdict::Drop(reason.clone()), Vec::new()),
+            Leaves {
+                deliver: Some(frame), ..
+            } => (Verdict::Deliver, bytes(frame)),
+            Leaves {
+                send: Some(ifindex),
+                frame: Some(frame),
+                ..
+            } => {
+                let frame = bytes(frame);
+                assert_eq!(server.ifindex_of(&frame), Some(*ifindex), "{}", self.name);
+                (Verdict::Send, frame)
+            }
+            Leaves { pass: true, .. } => (Verdict::Pass, Vec::new()),
+            _ => panic!("{}: nothing is said of what becomes of it", self.name),
+        };
+        let notices = self.events.iter().map(EventJson::notice).collect();
+        Outcome {
+            verdict,
+            frame,
+            notices,
+        }
+    }
+}
+
+impl EventJson {
+    fn notice(&self) -> Notice {
+        Notice {
+            at_nanos: 0,
+            kind: match self.kind.as_str() {
+                "new-flow" => NEW_FLOW,
+                "next-hop-dead" => NEXT_HOP_DEAD,
+                other => panic!("no events are called {other}"),
+            },
+            path_id: self.path_id,
+            src: self.src.octets(),
+            dst: self.dst.octets(),
+            flow: self.flow.flow(),
+            nha: self.nha,
+            reserved: 0,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The forwarding in user space against the vectors: every frame, every reason to drop one.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "bcube_common/mod.rs"]
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::{Entrance, Outcome, Vectors, Verdict};
+use cubeyard_dataplane::drops::DropReason;
+use cubeyard_dataplane::forwarding::Forwarding;
+use proptest::prelude::*;
+
+#[test]
+fn user_space_does_what_the_vectors_say() {
+    let vectors = Vectors::read();
+    for case in &vectors.cases {
+        let server = &vectors.servers[&case.server];
+        let mut software = server.software();
+        let expected = case.outcome(server);
+        let outcome = server.in_software(&mut software, &case.enters, &case.frame());
+        assert_eq!(outcome, expected, "{}", case.name);
+        let counted: Vec<_> = DropReason::ALL
+            .iter()
+            .map(|reason| software.drops()[reason.index()])
+            .collect();
+        let dropped =
+            |reason: &DropReason| u64::from(expected.verdict == Verdict::Drop(reason.name().to_owned()));
+        assert_eq!(
+            counted,
+            DropReason::ALL.iter().map(dropped).collect::<Vec<_>>(),
+            "{}",
+            case.name
+        );
+    }
+}
+
+#[test]
+fn every_reason_of_user_space_has_a_vector() {
+    // What only the kernel can fail at, and what no packet of this protocol is dropped for.
+    let others = [
+        DropReason::AdjustFailed,
+        DropReason::RedirectFailed,
+        DropReason::IpOptions,
+        DropReason::RetriesUsed,
+    ];
+    let vectors = Vectors::read();
+    let seen: BTreeSet<String> = vectors
+        .cases
+        .iter()
+        .filter_map(
+            |case| match case.outcome(&vectors.servers[&case.server]).verdict {
+                Verdict::Drop(reason) => Some(reason),
+                _ => None,
+            },
+        )
+        .collect();
+    let wanted = DropReason::ALL.iter().filter(|reason| !others.contains(reason));
+    assert_eq!(seen, wanted.map(|reason| reason.name().to_owned()).collect());
+}
+
+#[test]
+fn traffic_is_counted_by_whose_it_is() {
+    let vectors = Vectors::read();
+    let server = &vectors.servers["plain"];
+    let mut software = server.software();
+    let (mut own, mut relayed, mut delivered) = ((0, 0), (0, 0), (0, 0));
+    for case in vectors.cases.iter().filter(|case| case.server == "plain") {
+        let Outcome { verdict, frame, .. } = server.in_software(&mut software, &case.enters, &case.frame());
+        let (counter, bytes) = match (verdict, &case.enters) {
+            (Verdict::Send, Entrance::Vnic) => (&mut own, frame.len() - 50),
+            (Verdict::Send, Entrance::Port) => {
+                let total = usize::from(u16::from_be_bytes([frame[16], frame[17]]));
+                (&mut relayed, total - 36)
+            }
+            (Verdict::Deliver, _) => (&mut delivered, frame.len() - 14),
+            _ => continue,
+        };
+        counter.0 += 1;
+        counter.1 += bytes as u64;
+    }
+    let traffic = software.traffic();
+    assert_eq!((traffic.own_packets, traffic.own_bytes), own);
+    assert_eq!((traffic.relayed_packets, traffic.relayed_bytes), relayed);
+    assert_eq!((traffic.delivered_packets, traffic.delivered_bytes), delivered);
+    assert_eq!(traffic.sent_packets.iter().sum::<u64>(), own.0 + relayed.0);
+    let counted: u64 = software
+        .flow_counts()
+        .iter()
+        .map(|(_, count)| count.packets)
+        .sum();
+    assert_eq!(counted, own.0, "every packet of its own is one of a flow");
+}
+
+proptest! {
+    /// Fuzz: whatever comes in, each state gives a verdict, and a drop is counted.
+    #[test]
+    fn no_frame_makes_a_panic(
+        state in any::<prop::sample::Index>(),
+        from_port in any::<bool>(),
+        start in prop::collection::vec(any::<u8>(), 0..90),
+        like in prop::option::of(any::<prop::sample::Index>()),
+    ) {
+        let vectors = Vectors::read();
+        let servers: Vec<_> = vectors.servers.values().collect();
+        // Every other frame looks like one of the vectors up to where random bytes begin.
+        let mut frame = like.map_or_else(Vec::new, |case| case.get(&vectors.cases).frame());
+        let at = frame.len().saturating_sub(start.len());
+        frame.truncate(at);
+        frame.extend(start);
+        let enters = if from_port { Entrance::Port } else { Entrance::Vnic };
+        let server = state.get(&servers);
+        let mut software = server.software();
+        let outcome = server.in_software(&mut software, &enters, &frame);
+        let dropped = matches!(outcome.verdict, Verdict::Drop(_));
+        prop_assert_eq!(software.drops().iter().sum::<u64>(), u64::from(dropped));
+    }
+}

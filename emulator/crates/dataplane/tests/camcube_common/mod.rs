@@ -1,0 +1,230 @@
+//! `vectors/camcube/forwarding.json`, read: servers, and frames with what must become of them.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use cubeyard_dataplane::camcube::forwarding::SoftwareForwarding;
+use cubeyard_dataplane::camcube::tables::{Config, DISJOINT_PATHS, NextHop, PORTS, Way};
+use cubeyard_dataplane::forwarding::Forwarding;
+use cubeyard_dataplane::frame::PacketBuffer;
+use cubeyard_dataplane::tables::TableUpdate;
+use serde::Deserialize;
+
+/// What a forwarding did with a frame, in the same words for each: the frame that left, empty where none did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    pub verdict: Verdict,
+    pub frame: Vec<u8>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Out by a port: by which, its hardware address in the frame tells.
+    Send,
+    Deliver,
+    Pass,
+    Drop(String),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vectors {
+    pub servers: BTreeMap<String, Server>,
+    pub cases: Vec<Case>,
+}
+
+impl Vectors {
+    pub fn read() -> Vectors {
+        serde_json::from_str(include_str!("../../vectors/camcube/forwarding.json"))
+            .expect("forwarding.json is well formed")
+    }
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    ip: Ipv4Addr,
+    vnic_ifindex: u32,
+    vnic_mac: String,
+    mtu: u32,
+    disjoint_paths: bool,
+    sizes: [u32; 3],
+    neighbours: Vec<Neighbour>,
+    ways: Vec<WayJson>,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Neighbour {
+    port: u8,
+    ifindex: u32,
+    next_mac: String,
+    own_mac: String,
+    up: bool,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WayJson {
+    to: u32,
+    shortest: u8,
+    disjoint: u8,
+    onward: [u8; PORTS],
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Entrance {
+    /// From the server's own applications.
+    Vnic,
+    /// From a neighbour.
+    Port,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    pub name: String,
+    pub server: String,
+    pub enters: Entrance,
+    frame: String,
+    leaves: Leaves,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Leaves {
+    drop: Option<String>,
+    send: Option<u8>,
+    frame: Option<String>,
+    deliver: Option<String>,
+    #[serde(default)]
+    pass: bool,
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let digits = hex.as_bytes().chunks(2);
+    digits
+        .map(|pair| {
+            let pair = std::str::from_utf8(pair).expect("hex is ASCII");
+            u8::from_str_radix(pair, 16).expect("two hex digits")
+        })
+        .collect()
+}
+
+fn mac(text: &str) -> [u8; 6] {
+    bytes(&text.replace(':', "")).try_into().expect("six bytes")
+}
+
+impl Server {
+    pub fn config(&self) -> Config {
+        Config {
+            ip: self.ip.octets(),
+            vnic_ifindex: self.vnic_ifindex,
+            vnic_mac: mac(&self.vnic_mac),
+            flags: if self.disjoint_paths { DISJOINT_PATHS } else { 0 },
+            mtu: self.mtu,
+            sizes: self.sizes,
+            picos_per_byte: 8000,
+        }
+    }
+
+    pub fn next_hops(&self) -> impl Iterator<Item = (u8, NextHop)> {
+        self.neighbours.iter().map(|neighbour| {
+            let entry = NextHop {
+                ifindex: neighbour.ifindex,
+                next_mac: mac(&neighbour.next_mac),
+                own_mac: mac(&neighbour.own_mac),
+                up: neighbour.up.into(),
+                ..NextHop::default()
+            };
+            (neighbour.port, entry)
+        })
+    }
+
+    /// The entries of its tables, as the fabric would write them.
+    pub fn entries(&self) -> Vec<TableUpdate> {
+        let next_hops = self.next_hops().map(|(port, hop)| hop.update(port));
+        let ways = self.ways.iter().map(|way| {
+            let entry = Way {
+                shortest: way.shortest,
+                disjoint: way.disjoint,
+                onward: way.onward,
+            };
+            entry.update(way.to)
+        });
+        std::iter::once(self.config().update())
+            .chain(next_hops)
+            .chain(ways)
+            .collect()
+    }
+
+    /// The port whose hardware address a frame leaves with.
+    fn port_of(&self, frame: &[u8]) -> Option<u8> {
+        let mut hops = self.next_hops();
+        hops.find(|(_, hop)| frame.get(6..12) == Some(&hop.own_mac))
+            .map(|(port, _)| port)
+    }
+
+    /// This server's forwarding in user space, as fresh as the kernel's maps.
+    pub fn software(&self) -> SoftwareForwarding {
+        let mut software = SoftwareForwarding::default();
+        for update in self.entries() {
+            software.apply(&update).expect("an entry of its tables");
+        }
+        software
+    }
+
+    /// What the forwarding in user space does with a frame.
+    pub fn in_software(&self, software: &mut SoftwareForwarding, enters: &Entrance, frame: &[u8]) -> Outcome {
+        use cubeyard_dataplane::forwarding::Verdict as Software;
+        let mut buffer = PacketBuffer::of(software.headroom_bytes(), frame);
+        let (now, mut verdicts) = (std::time::Duration::ZERO, Vec::new());
+        match enters {
+            Entrance::Vnic => software.send(&mut buffer, now, &mut verdicts),
+            Entrance::Port => software.receive(0, &mut buffer, now, &mut verdicts),
+        }
+        let frame = buffer.frame().to_vec();
+        let (verdict, frame) = match &verdicts[..] {
+            [Software::Send { port }] => {
+                assert_eq!(self.port_of(&frame), Some(*port), "the port's own address");
+                (Verdict::Send, frame)
+            }
+            [Software::Deliver] => (Verdict::Deliver, frame),
+            [Software::Pass] => (Verdict::Pass, Vec::new()),
+            [Software::Drop(reason)] => (Verdict::Drop(reason.name().to_owned()), Vec::new()),
+            other => panic!("one frame has one verdict here, not {other:?}"),
+        };
+        Outcome { verdict, frame }
+    }
+}
+
+impl Case {
+    pub fn frame(&self) -> Vec<u8> {
+        bytes(&self.frame)
+    }
+
+    /// What must become of the frame.
+    pub fn outcome(&self, server: &Server) -> Outcome {
+        let (verdict, frame) = match &self.leaves {
+            Leaves {
+                drop: Some(reason), ..
+            } => (Verdict::Drop(reason.clone()), Vec::new()),
+            Leaves {
+                deliver: Some(frame), ..
+            } => (Verdict::Deliver, bytes(frame)),
+            Leaves {
+                send: Some(port),
+                frame: Some(frame),
+                ..
+            } => {
+                let frame = bytes(frame);
+                assert_eq!(server.port_of(&frame), Some(*port), "{}", self.name);
+                (Verdict::Send, frame)
+            }
+            Leaves { pass: true, .. } => (Verdict::Pass, Vec::new()),
+            _ => panic!("{}: nothing is said of what becomes of it", self.name),
+        };
+        Outcome { verdict, frame }
+    }
+}

@@ -1,0 +1,283 @@
+//! The vectors of `vectors/dcell/forwarding.json`, and the forwarding in user space run on them.
+
+#![allow(clippy::unwrap_used, dead_code, reason = "each test uses its part of it")]
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use cubeyard_dataplane::dcell::forwarding::SoftwareForwarding;
+use cubeyard_dataplane::dcell::tables::{
+    Config, HAS_ALTERNATIVE, HAS_HOP, NEW_FLOW, NextHop, Notice, REROUTED, Route,
+};
+use cubeyard_dataplane::flow::Flow;
+use cubeyard_dataplane::forwarding::{Forwarding, Verdict as Software};
+use cubeyard_dataplane::frame::PacketBuffer;
+use serde::Deserialize;
+use zerocopy::FromBytes;
+
+/// What became of a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    pub verdict: Verdict,
+    /// The frame as it left, empty where none did.
+    pub frame: Vec<u8>,
+    /// Notices, their times set to 0.
+    pub notices: Vec<Notice>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Out by a port: by which, its hardware address in the frame tells.
+    Send,
+    Deliver,
+    Pass,
+    Drop(String),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vectors {
+    pub servers: BTreeMap<String, Server>,
+    pub cases: Vec<Case>,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    ip: Ipv4Addr,
+    vnic_ifindex: u32,
+    vnic_mac: String,
+    cell: u16,
+    mtu: u32,
+    server: u32,
+    retries: u8,
+    hops: Vec<Hop>,
+    routes: Vec<RouteJson>,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Hop {
+    port: u8,
+    ifindex: u32,
+    next_mac: String,
+    own_mac: String,
+    up: bool,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RouteJson {
+    to: u32,
+    hop: Option<u8>,
+    alternatives: Vec<Alternative>,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Alternative {
+    hop: u8,
+    proxy: u32,
+    cell: u16,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Entrance {
+    /// From the server's own applications.
+    Vnic,
+    /// From a neighbour.
+    Port,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    pub name: String,
+    pub server: String,
+    pub enters: Entrance,
+    frame: String,
+    leaves: Leaves,
+    notices: Vec<NoticeJson>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Leaves {
+    drop: Option<String>,
+    send: Option<u8>,
+    frame: Option<String>,
+    deliver: Option<String>,
+    #[serde(default)]
+    pass: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoticeJson {
+    kind: String,
+    proxy: u32,
+    src: Ipv4Addr,
+    dst: Ipv4Addr,
+    proto: u8,
+    sport: u16,
+    dport: u16,
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let pairs = hex.as_bytes().chunks(2);
+    pairs
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+        .collect()
+}
+
+fn mac(text: &str) -> [u8; 6] {
+    bytes(&text.replace(':', "")).try_into().unwrap()
+}
+
+impl Vectors {
+    pub fn read() -> Vectors {
+        serde_json::from_str(include_str!("../../vectors/dcell/forwarding.json")).unwrap()
+    }
+}
+
+impl Server {
+    pub fn config(&self) -> Config {
+        Config {
+            ip: self.ip.octets(),
+            vnic_ifindex: self.vnic_ifindex,
+            vnic_mac: mac(&self.vnic_mac),
+            cell: self.cell,
+            mtu: self.mtu,
+            server: self.server,
+            retries: self.retries,
+            reserved: [0; 3],
+        }
+    }
+
+    pub fn next_hops(&self) -> impl Iterator<Item = (u8, NextHop)> {
+        (0u8..).zip(&self.hops).map(|(number, hop)| {
+            let entry = NextHop {
+                ifindex: hop.ifindex,
+                next_mac: mac(&hop.next_mac),
+                own_mac: mac(&hop.own_mac),
+                up: hop.up.into(),
+                port: hop.port,
+                reserved: [0; 2],
+            };
+            (number, entry)
+        })
+    }
+
+    pub fn routes(&self) -> impl Iterator<Item = (u32, Route)> {
+        self.routes.iter().map(|json| {
+            let mut route = Route {
+                hop: json.hop.unwrap_or(0),
+                flags: if json.hop.is_some() { HAS_HOP } else { 0 },
+                ..Route::default()
+            };
+            for (place, alternative) in json.alternatives.iter().enumerate() {
+                route.flags |= HAS_ALTERNATIVE << place;
+                route.alternative_hops[place] = alternative.hop;
+                route.alternative_cells[place] = alternative.cell;
+                route.proxies[place] = alternative.proxy;
+            }
+            (json.to, route)
+        })
+    }
+
+    /// The port whose hardware address a frame leaves with.
+    fn port_of(&self, frame: &[u8]) -> Option<u8> {
+        let mut hops = self.next_hops();
+        hops.find(|(_, hop)| frame.get(6..12) == Some(&hop.own_mac))
+            .map(|(_, hop)| hop.port)
+    }
+
+    /// This server's forwarding in user space, as fresh as the kernel's maps.
+    pub fn software(&self) -> SoftwareForwarding {
+        let mut software = SoftwareForwarding::default();
+        let next_hops = self.next_hops().map(|(number, hop)| hop.update(number));
+        let routes = self.routes().map(|(to, route)| route.update(to));
+        for update in std::iter::once(self.config().update())
+            .chain(next_hops)
+            .chain(routes)
+        {
+            software.apply(&update).unwrap();
+        }
+        software
+    }
+
+    /// What the forwarding in user space does with a frame.
+    pub fn in_software(&self, software: &mut SoftwareForwarding, enters: Entrance, frame: &[u8]) -> Outcome {
+        let mut buffer = PacketBuffer::of(software.headroom_bytes(), frame);
+        let mut verdicts = Vec::new();
+        match enters {
+            Entrance::Vnic => software.send(&mut buffer, Duration::ZERO, &mut verdicts),
+            Entrance::Port => software.receive(0, &mut buffer, Duration::ZERO, &mut verdicts),
+        }
+        let frame = buffer.frame().to_vec();
+        let (verdict, frame) = match &verdicts[..] {
+            [Software::Send { port }] => {
+                assert_eq!(self.port_of(&frame), Some(*port), "the port's own address");
+                (Verdict::Send, frame)
+            }
+            [Software::Deliver] => (Verdict::Deliver, frame),
+            [Software::Pass] => (Verdict::Pass, Vec::new()),
+            [Software::Drop(reason)] => (Verdict::Drop(reason.name().to_owned()), Vec::new()),
+            other => panic!("one frame has one verdict here, not {other:?}"),
+        };
+        let notices = software.take_notices();
+        let notices = notices
+            .iter()
+            .map(|bytes| Notice::read_from_bytes(bytes).unwrap());
+        Outcome {
+            verdict,
+            frame,
+            notices: notices.collect(),
+        }
+    }
+}
+
+impl Case {
+    pub fn frame(&self) -> Vec<u8> {
+        bytes(&self.frame)
+    }
+
+    /// What must become of the frame.
+    pub fn outcome(&self, server: &Server) -> Outcome {
+        let (verdict, frame) = match &self.leaves {
+            Leaves {
+                drop: Some(reason), ..
+            } => (Verdict::Drop(reason.clone()), Vec::new()),
+            Leaves {
+                deliver: Some(frame), ..
+            } => (Verdict::Deliver, bytes(frame)),
+            Leaves {
+                send: Some(port),
+                frame: Some(frame),
+                ..
+            } => {
+                assert_eq!(server.port_of(&bytes(frame)), Some(*port), "{}", self.name);
+                (Verdict::Send, bytes(frame))
+            }
+            Leaves { pass: true, .. } => (Verdict::Pass, Vec::new()),
+            _ => panic!("{}: nothing is said of what becomes of it", self.name),
+        };
+        let notices = self.notices.iter().map(|json| Notice {
+            at_nanos: 0,
+            kind: match json.kind.as_str() {
+                "new-flow" => NEW_FLOW,
+                "rerouted" => REROUTED,
+                other => panic!("no notices are called {other}"),
+            },
+            proxy: json.proxy,
+            flow: Flow::new(json.src, json.dst, json.proto, json.sport, json.dport),
+        });
+        Outcome {
+            verdict,
+            frame,
+            notices: notices.collect(),
+        }
+    }
+}

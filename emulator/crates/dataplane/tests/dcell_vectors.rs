@@ -1,0 +1,78 @@
+//! The forwarding in user space against the vectors: every frame, every reason to drop one.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "dcell_common/mod.rs"]
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::{Entrance, Vectors, Verdict};
+use cubeyard_dataplane::drops::DropReason;
+use cubeyard_dataplane::forwarding::Forwarding;
+use proptest::prelude::*;
+
+#[test]
+fn user_space_does_what_the_vectors_say() {
+    let vectors = Vectors::read();
+    for case in &vectors.cases {
+        let server = &vectors.servers[&case.server];
+        let mut software = server.software();
+        let expected = case.outcome(server);
+        let outcome = server.in_software(&mut software, case.enters, &case.frame());
+        assert_eq!(outcome, expected, "{}", case.name);
+        for reason in DropReason::ALL {
+            let dropped = expected.verdict == Verdict::Drop(reason.name().to_owned());
+            assert_eq!(
+                software.drops()[reason.index()],
+                u64::from(dropped),
+                "{}",
+                case.name
+            );
+        }
+    }
+}
+
+#[test]
+fn every_reason_of_user_space_has_a_vector() {
+    // What only the kernel can fail at, and what no packet of this protocol is dropped for.
+    let others = [
+        DropReason::AdjustFailed,
+        DropReason::RedirectFailed,
+        DropReason::BadIndex,
+        DropReason::UnknownNextHop,
+        DropReason::NotMine,
+        DropReason::OwnSource,
+    ];
+    let vectors = Vectors::read();
+    let verdicts = vectors
+        .cases
+        .iter()
+        .map(|case| case.outcome(&vectors.servers[&case.server]).verdict);
+    let seen: BTreeSet<String> = verdicts
+        .filter_map(|verdict| match verdict {
+            Verdict::Drop(reason) => Some(reason),
+            _ => None,
+        })
+        .collect();
+    let wanted = DropReason::ALL.iter().filter(|reason| !others.contains(reason));
+    assert_eq!(seen, wanted.map(|reason| reason.name().to_owned()).collect());
+}
+
+proptest! {
+    /// Fuzz: whatever comes in, there is one verdict, and a drop is counted.
+    #[test]
+    fn no_frame_makes_a_panic(from_port: bool, start in prop::collection::vec(any::<u8>(), 0..90), like in prop::option::of(any::<prop::sample::Index>())) {
+        let vectors = Vectors::read();
+        // Every other frame looks like one of the vectors up to where random bytes begin.
+        let mut frame = like.map_or_else(Vec::new, |case| case.get(&vectors.cases).frame());
+        frame.truncate(frame.len().saturating_sub(start.len()));
+        frame.extend(start);
+        let enters = if from_port { Entrance::Port } else { Entrance::Vnic };
+        let server = &vectors.servers["plain"];
+        let mut software = server.software();
+        let outcome = server.in_software(&mut software, enters, &frame);
+        let dropped = matches!(outcome.verdict, Verdict::Drop(_));
+        prop_assert_eq!(software.drops().iter().sum::<u64>(), u64::from(dropped));
+    }
+}

@@ -1,0 +1,310 @@
+//! What one node knows of the load, and what it tells its neighbours. Without sockets or a clock.
+//!
+//! Reports and weights pass from switch to switch; each is passed on once, and weights again and again, since full queues
+//! lose them. A node that stops forgets all. What a server's port sends is refused, whatever it says.
+
+use std::collections::BTreeSet;
+
+use cubeyard_topology::NodeId;
+
+use super::controller::{LoopWeights, Seen, equal};
+use super::counters::Counters;
+use super::message::{Message, RackWeights, Report};
+use super::plan::Plan;
+
+/// Rounds after which a node tells the weights that it knows again.
+const ROUNDS_TO_REPEAT: u64 = 4;
+/// Weights that moved less are not told: hashes have no finer steps for a few flows.
+const LEAST_MOVE: f64 = 0.01;
+/// A message may not be from the future, but for rounding of clocks.
+const AHEAD_MILLIS: u32 = 100;
+
+/// Periods of a run, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Periods {
+    /// From one rebinding to the next: the text's T_rebind.
+    pub rebind: f64,
+    /// From one report to the next.
+    pub report: f64,
+    /// A ToR that has not been heard for so long is dead.
+    pub dead: f64,
+}
+
+/// A loop's controller at its ToR.
+#[derive(Clone, Debug)]
+pub struct Controller {
+    /// Weights as computed, before they are rounded to what is told.
+    weights: LoopWeights,
+    /// When flows were bound anew last, by number of periods.
+    period: u64,
+    /// How many times that was.
+    pub rebindings: u64,
+    /// When it was last, in seconds of the run.
+    pub rebound_secs: f64,
+}
+
+/// What a node knows.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    /// The node.
+    pub node: NodeId,
+    tor: Option<usize>,
+    started_secs: Option<f64>,
+    /// By ToR, with the time at which it was heard.
+    reports: Vec<Option<(f64, Report)>>,
+    /// By rack.
+    weights: Vec<Option<RackWeights>>,
+    /// `Some` while this ToR is its loop's controller.
+    pub controller: Option<Controller>,
+    counters: Counters,
+    reported_secs: f64,
+    news: BTreeSet<(bool, usize)>,
+    rounds: u64,
+    /// Messages that it has refused.
+    pub refused: u64,
+    /// The weights that it knows have changed since this was set to false.
+    pub is_changed: bool,
+}
+
+impl Agent {
+    /// Knows nothing.
+    pub fn new(plan: &Plan, node: NodeId) -> Agent {
+        Agent {
+            node,
+            tor: plan.tor(node),
+            started_secs: None,
+            reports: vec![None; plan.racks.count],
+            weights: vec![None; plan.racks.count],
+            controller: None,
+            counters: Counters::default(),
+            reported_secs: f64::NEG_INFINITY,
+            news: BTreeSet::new(),
+            rounds: 0,
+            refused: 0,
+            is_changed: false,
+        }
+    }
+
+    /// The node is off: it has forgotten all.
+    pub fn stop(&mut self, plan: &Plan) {
+        if self.started_secs.is_some() {
+            *self = Agent::new(plan, self.node);
+            self.is_changed = true;
+        }
+    }
+
+    /// The number of its ToR, if it is one.
+    pub fn tor(&self) -> Option<usize> {
+        self.tor
+    }
+
+    /// What it has heard of a ToR, and when.
+    pub fn report(&self, tor: usize) -> Option<&(f64, Report)> {
+        self.reports[tor].as_ref()
+    }
+
+    /// The weights of a rack that it knows.
+    pub fn weights(&self, rack: usize) -> Option<&RackWeights> {
+        self.weights[rack].as_ref()
+    }
+
+    /// Reads the messages that a neighbour has sent with a hello.
+    pub fn hear(&mut self, plan: &Plan, from: NodeId, mut bytes: &[u8], now_secs: f64) {
+        while !bytes.is_empty() {
+            let message = Message::read(&mut bytes, plan).ok();
+            let accepted = message.is_some_and(|message| {
+                // Applications run on servers.
+                plan.rack(from).is_none() && self.accept(plan, message, now_secs)
+            });
+            if !accepted {
+                self.refused += 1;
+                return;
+            }
+        }
+    }
+
+    /// Whether the message is one that this node may be told. Old ones are, and change nothing.
+    fn accept(&mut self, plan: &Plan, message: Message, now_secs: f64) -> bool {
+        let latest = millis(now_secs).saturating_add(AHEAD_MILLIS);
+        match message {
+            Message::Report(report) => {
+                let tor = report.tor;
+                let is_for_us = plan.hears_reports(plan.loop_of(tor), self.node);
+                if !is_for_us || report.at_millis > latest {
+                    return false;
+                }
+                let last = self.reports[tor].as_ref().map(|(_, last)| last.at_millis);
+                // What it has counted itself it knows best.
+                if self.tor != Some(tor) && last.is_none_or(|last| last < report.at_millis) {
+                    self.reports[tor] = Some((now_secs, report));
+                    self.news.insert((true, tor));
+                }
+            }
+            Message::Weights(weights) => {
+                if !plan.hears_weights(weights.rack, self.node) || weights.at_millis > latest {
+                    return false;
+                }
+                let last = self.weights[weights.rack].as_ref().map(|last| last.at_millis);
+                if last.is_none_or(|last| last < weights.at_millis) {
+                    // Another controller has been at work; this one, if it is one still, goes on from there.
+                    if self.tor.map(|tor| plan.loop_of(tor)) == Some(plan.loop_of(weights.rack)) {
+                        self.controller = None;
+                    }
+                    self.learn(weights);
+                }
+            }
+        }
+        true
+    }
+
+    fn learn(&mut self, weights: RackWeights) {
+        let rack = weights.rack;
+        self.news.insert((false, rack));
+        self.weights[rack] = Some(weights);
+        self.is_changed = true;
+    }
+
+    /// Whether a ToR has to read its counters now.
+    pub fn reports_now(&self, periods: Periods, now_secs: f64) -> bool {
+        self.tor.is_some() && now_secs - self.reported_secs >= periods.report - 1e-3
+    }
+
+    /// A ToR reports what it has counted.
+    pub fn count(
+        &mut self,
+        plan: &Plan,
+        now_secs: f64,
+        observe: impl FnOnce(&mut Counters),
+        live_rate: impl Fn(usize) -> Option<f64>,
+    ) {
+        if let Some(tor) = self.tor {
+            observe(&mut self.counters);
+            let report = self.counters.report(plan, tor, millis(now_secs), live_rate);
+            self.reports[tor] = Some((now_secs, report));
+            self.reported_secs = now_secs;
+            self.news.insert((true, tor));
+        }
+    }
+
+    /// The ToR of a loop whose controller is at work, as far as this node has heard: the lowest that is alive.
+    pub fn lowest_alive(&self, plan: &Plan, number: usize, periods: Periods, now_secs: f64) -> Option<usize> {
+        let alive = |&tor: &usize| self.is_alive(tor, periods, now_secs);
+        plan.members(number).find(alive)
+    }
+
+    fn is_alive(&self, tor: usize, periods: Periods, now_secs: f64) -> bool {
+        let heard = self.reports[tor].as_ref();
+        heard.is_some_and(|(at, _)| now_secs - at <= periods.dead)
+    }
+
+    /// The node's work of one round: a ToR that is the lowest alive of its loop rebinds when it is time.
+    pub fn work(&mut self, plan: &Plan, periods: Periods, now_secs: f64, rate: impl Fn(usize) -> f64) {
+        self.rounds += 1;
+        let started = *self.started_secs.get_or_insert(now_secs);
+        let Some(tor) = self.tor else { return };
+        let number = plan.loop_of(tor);
+        let is_lowest = self.lowest_alive(plan, number, periods, now_secs) == Some(tor);
+        // Whoever has just started has not heard the others yet.
+        if !is_lowest || now_secs - started <= periods.dead {
+            self.controller = None;
+            return;
+        }
+        let period = (now_secs / periods.rebind) as u64;
+        let mut controller = self.controller.take().unwrap_or_else(|| Controller {
+            weights: self.known(plan, number),
+            period,
+            rebindings: 0,
+            rebound_secs: f64::NAN,
+        });
+        if controller.period != period {
+            controller.period = period;
+            controller.rebindings += 1;
+            controller.rebound_secs = now_secs;
+            let alive = |tor: usize| {
+                let heard = self.reports[tor].as_ref();
+                heard
+                    .filter(|_| self.is_alive(tor, periods, now_secs))
+                    .map(|(_, report)| report)
+            };
+            let seen = Seen {
+                plan,
+                report: alive,
+                rate,
+            };
+            seen.rebind_all(number, &mut controller.weights);
+            self.tell(plan, number, &controller.weights, now_secs);
+        }
+        self.controller = Some(controller);
+    }
+
+    /// The weights of a loop that this node knows, or equal ones.
+    fn known(&self, plan: &Plan, number: usize) -> LoopWeights {
+        let mut weights = equal(plan, number);
+        for (rack, weights) in plan.members(number).zip(&mut weights) {
+            if let Some(known) = &self.weights[rack] {
+                let known = known.links.iter().map(|pair| pair.map(f64::from));
+                *weights = known.collect();
+            }
+        }
+        weights
+    }
+
+    /// Sets the weights of all the loop's racks, if some have moved.
+    fn tell(&mut self, plan: &Plan, number: usize, weights: &LoopWeights, now_secs: f64) {
+        let before = self.known(plan, number);
+        let pairs = before.iter().flatten().zip(weights.iter().flatten());
+        let moved = pairs.flat_map(|(before, now)| [now[0] - before[0], now[1] - before[1]]);
+        if moved.fold(0.0, |most, by: f64| by.abs().max(most)) <= LEAST_MOVE {
+            return;
+        }
+        for (rack, links) in plan.members(number).zip(weights) {
+            self.learn(RackWeights {
+                rack,
+                at_millis: millis(now_secs),
+                controller: self.node,
+                links: links
+                    .iter()
+                    .map(|pair| pair.map(|weight| weight as f32))
+                    .collect(),
+            });
+        }
+    }
+
+    /// The messages for a neighbour in this round, in frames of at most `limit` bytes; one empty frame if there are none.
+    pub fn frames(&self, plan: &Plan, to: NodeId, limit: usize) -> Vec<Vec<u8>> {
+        let mut frames = vec![Vec::new()];
+        // Servers report nothing: they only hear.
+        if plan.rack(self.node).is_some() {
+            return frames;
+        }
+        let repeats = self.rounds.is_multiple_of(ROUNDS_TO_REPEAT);
+        let weights = (0..plan.racks.count).filter(|&rack| plan.hears_weights(rack, to));
+        let weights = weights.filter(|&rack| repeats || self.news.contains(&(false, rack)));
+        let weights = weights.filter_map(|rack| self.weights[rack].clone().map(Message::Weights));
+        let reports = self.news.iter().filter(|(is_report, _)| *is_report);
+        let reports = reports.filter(|(_, tor)| plan.hears_reports(plan.loop_of(*tor), to));
+        let reports = reports.filter_map(|(_, tor)| {
+            let (_, report) = self.reports[*tor].as_ref()?;
+            Some(Message::Report(report.clone()))
+        });
+        for message in weights.chain(reports) {
+            let mut bytes = Vec::new();
+            message.write(&mut bytes);
+            match frames.last_mut() {
+                Some(last) if last.len() + bytes.len() <= limit => last.extend(bytes),
+                _ => frames.push(bytes),
+            }
+        }
+        frames
+    }
+
+    /// All neighbours have been told.
+    pub fn end_round(&mut self) {
+        self.news.clear();
+    }
+}
+
+/// A time of the run in milliseconds, as messages have it.
+pub fn millis(secs: f64) -> u32 {
+    (secs * 1e3) as u32
+}

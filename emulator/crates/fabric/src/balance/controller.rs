@@ -1,0 +1,91 @@
+//! A loop's controller: from what the loop's ToRs report to the weights of its servers' links. `[subways §5.2]`
+//!
+//! Not here: the formulas, which the flow engine computes with too (`cubeyard_routing::subways::rebind`).
+
+use cubeyard_routing::subways::{BoundLink, rebind};
+
+use super::message::Report;
+use super::plan::Plan;
+
+/// A server whose flows use less of its links has no flow to rebind: this much is hellos and acknowledgements. `[ours]`
+const IDLE: f64 = 0.01;
+
+/// Weights of a loop's links: by rack of the loop and by link of the rack, as a source's and as a destination's.
+pub type LoopWeights = Vec<Vec<[f64; 2]>>;
+
+/// Every link of a server as likely.
+pub fn equal(plan: &Plan, number: usize) -> LoopWeights {
+    let share = 1.0 / plan.racks.ring.ports as f64;
+    let racks = plan.members(number);
+    racks
+        .map(|rack| vec![[share; 2]; plan.rack_links[rack].len()])
+        .collect()
+}
+
+/// What a controller computes with.
+pub struct Seen<'a, R, B>
+where
+    R: Fn(usize) -> Option<&'a Report>,
+    B: Fn(usize) -> f64,
+{
+    /// Racks, ToRs and loops.
+    pub plan: &'a Plan,
+    /// What a ToR has reported, if it is alive.
+    pub report: R,
+    /// Rate of a link, in bits per second.
+    pub rate: B,
+}
+
+impl<'a, R, B> Seen<'a, R, B>
+where
+    R: Fn(usize) -> Option<&'a Report>,
+    B: Fn(usize) -> f64,
+{
+    /// One round of rebinding at all servers of a loop. Links to ToRs that are not heard keep their weights.
+    pub fn rebind_all(&self, number: usize, weights: &mut LoopWeights) {
+        let ports = self.plan.racks.ring.ports;
+        for (rack, of_rack) in self.plan.members(number).zip(weights) {
+            let links = self.plan.rack_links[rack].chunks(ports);
+            for (links, weights) in links.zip(of_rack.chunks_mut(ports)) {
+                self.rebind_server(links, weights, 0);
+                self.rebind_server(links, weights, 1);
+            }
+        }
+    }
+
+    /// One server's links in one direction: as a source's for `side` 0.
+    fn rebind_server(&self, links: &[usize], weights: &mut [[f64; 2]], side: usize) {
+        let bound = links.iter().zip(weights.iter()).enumerate();
+        let bound = bound.filter_map(|(place, (&link, weights))| {
+            let tor = self.plan.ends(link).1;
+            let report = (self.report)(tor).filter(|report| report.capacity > 0.0)?;
+            let at = self.plan.server_links[tor]
+                .iter()
+                .position(|other| *other == link)?;
+            let bound = BoundLink {
+                tor_capacity: report.capacity.into(),
+                tor_utilisation: report.used[side].into(),
+                weight: weights[side],
+                carried: report.carried[at][side].into(),
+                rate: (self.rate)(link),
+            };
+            Some((place, bound))
+        });
+        let (places, mut bound): (Vec<usize>, Vec<BoundLink>) = bound.unzip();
+        let sum = |of: fn(&BoundLink) -> f64| bound.iter().map(of).sum::<f64>();
+        let (had, carried, rates) = (
+            sum(|link| link.weight),
+            sum(|link| link.carried),
+            sum(|link| link.rate),
+        );
+        if bound.len() < 2 || had <= 0.0 {
+            return;
+        }
+        if carried < IDLE * rates {
+            bound.iter_mut().for_each(|link| link.carried = 0.0);
+        }
+        for (place, share) in places.into_iter().zip(rebind(&bound)) {
+            weights[place][side] = share * had;
+        }
+    }
+}

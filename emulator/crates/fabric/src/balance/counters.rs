@@ -1,0 +1,79 @@
+//! A ToR's own counters as moving averages: what its report says.
+
+use std::collections::BTreeMap;
+
+use super::message::Report;
+use super::plan::Plan;
+use crate::netlink::Traffic;
+
+/// A ToR's counters.
+#[derive(Clone, Debug, Default)]
+pub struct Counters {
+    last: Option<(f64, BTreeMap<usize, Traffic>)>,
+    /// By link: bits per second from below and from above it, averaged.
+    rates: BTreeMap<usize, [f64; 2]>,
+}
+
+impl Counters {
+    /// Takes in what the ToR's interfaces have counted at `now_secs`, by link: `received` from the far end, `sent` to it.
+    /// The averages forget with `memory_secs`.
+    pub fn observe(&mut self, now_secs: f64, traffic: BTreeMap<usize, Traffic>, memory_secs: f64) {
+        if let Some((then, last)) = &self.last
+            && now_secs > *then
+        {
+            let elapsed = now_secs - then;
+            let fresh = 1.0 - (-elapsed / memory_secs).exp();
+            for (link, now) in &traffic {
+                let Some(before) = last.get(link) else { continue };
+                // An interface that was made again counts from zero.
+                let bits = |now: u64, before: u64| 8.0 * now.saturating_sub(before) as f64 / elapsed;
+                let seen = [
+                    bits(now.received_bytes, before.received_bytes),
+                    bits(now.sent_bytes, before.sent_bytes),
+                ];
+                let rates = self.rates.entry(*link).or_insert(seen);
+                for (rate, seen) in rates.iter_mut().zip(seen) {
+                    *rate += fresh * (seen - *rate);
+                }
+            }
+        }
+        self.last = Some((now_secs, traffic));
+    }
+
+    /// What the ToR reports; `live_rate` gives the rate of an uplink that it can use.
+    pub fn report(
+        &self,
+        plan: &Plan,
+        tor: usize,
+        at_millis: u32,
+        live_rate: impl Fn(usize) -> Option<f64>,
+    ) -> Report {
+        let rates = |link: usize| self.rates.get(&link).copied().unwrap_or_default();
+        let mut capacity = 0.0;
+        let mut used = [0.0; 2];
+        for &link in &plan.uplinks[tor] {
+            if let Some(rate) = live_rate(link) {
+                capacity += rate;
+                // Upwards is sent, downwards received.
+                let [received, sent] = rates(link);
+                used[0] += sent;
+                used[1] += received;
+            }
+        }
+        let fraction = |used: f64| {
+            if capacity > 0.0 {
+                (used / capacity).min(1.0) as f32
+            } else {
+                0.0
+            }
+        };
+        let servers = plan.server_links[tor].iter();
+        Report {
+            tor,
+            at_millis,
+            capacity: capacity as f32,
+            used: used.map(fraction),
+            carried: servers.map(|&link| rates(link).map(|rate| rate as f32)).collect(),
+        }
+    }
+}

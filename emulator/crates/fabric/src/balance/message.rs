@@ -1,0 +1,189 @@
+//! What ToRs report to their loop's controller, and the weights that it answers with, as bytes. `[subways §5.2]` says what
+//! is sent; the encoding is `[ours]`.
+//!
+//! A message is its kind (1 byte), who it is about (4), when it was made (4), who made it (4), the number of its pairs (2),
+//! a report's three numbers, and the pairs. Numbers are big-endian, quantities IEEE floats of 4 bytes.
+//!
+//! Not here: who may send which message to whom (`agent`).
+
+use cubeyard_topology::NodeId;
+
+use super::plan::Plan;
+
+const REPORT: u8 = 1;
+const WEIGHTS: u8 = 2;
+const HEADER_BYTES: usize = 15;
+const NUMBERS_BYTES: usize = 12;
+const PAIR_BYTES: usize = 8;
+/// No link is faster, in bits per second.
+const MAX_RATE: f32 = 1e13;
+/// A server's weights add up to 1, but for rounding.
+const ROUNDING: f32 = 1e-3;
+
+/// What a ToR says of its links.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Its number.
+    pub tor: usize,
+    /// When it was made, in milliseconds of the run.
+    pub at_millis: u32,
+    /// What its live uplinks carry together, in bits per second.
+    pub capacity: f32,
+    /// The fraction of them in use, upwards and downwards: moving averages.
+    pub used: [f32; 2],
+    /// By link to a server, as in [`Plan::server_links`]: bits per second from the server and to it.
+    pub carried: Vec<[f32; 2]>,
+}
+
+/// The weights of one rack's links.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RackWeights {
+    /// The rack.
+    pub rack: usize,
+    /// When they were set, in milliseconds of the run.
+    pub at_millis: u32,
+    /// The ToR whose controller has set them.
+    pub controller: NodeId,
+    /// By link, as in [`Plan::rack_links`]: as a source's, as a destination's. Each server's add up to 1.
+    pub links: Vec<[f32; 2]>,
+}
+
+/// A message.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Message {
+    /// From a ToR.
+    Report(Report),
+    /// From a controller.
+    Weights(RackWeights),
+}
+
+/// Why bytes are no message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Too short.
+    Short,
+    /// Of no kind that there is.
+    Kind,
+    /// About a ToR, a rack or a controller that there is not, or with too many or too few pairs.
+    Subject,
+    /// A number that no counter and no weight can be: NaN, infinite, negative or too large.
+    Number,
+    /// Weights of a server that do not add up to 1, all zero among them.
+    Sum,
+}
+
+/// Bytes of a message with so many pairs.
+pub fn length(kind_is_report: bool, pairs: usize) -> usize {
+    HEADER_BYTES + if kind_is_report { NUMBERS_BYTES } else { 0 } + PAIR_BYTES * pairs
+}
+
+/// Bytes of the longest message of a plan.
+pub fn longest(plan: &Plan) -> usize {
+    let most = |lists: &[Vec<usize>]| lists.iter().map(Vec::len).max().unwrap_or(0);
+    length(true, most(&plan.server_links)).max(length(false, most(&plan.rack_links)))
+}
+
+impl Message {
+    /// Adds its bytes.
+    pub fn write(&self, bytes: &mut Vec<u8>) {
+        let (kind, subject, at_millis, maker, pairs) = match self {
+            Message::Report(report) => (REPORT, report.tor as u32, report.at_millis, 0, &report.carried),
+            Message::Weights(weights) => (
+                WEIGHTS,
+                weights.rack as u32,
+                weights.at_millis,
+                weights.controller,
+                &weights.links,
+            ),
+        };
+        bytes.push(kind);
+        for word in [subject, at_millis, maker] {
+            bytes.extend_from_slice(&word.to_be_bytes());
+        }
+        bytes.extend_from_slice(&(pairs.len() as u16).to_be_bytes());
+        if let Message::Report(report) = self {
+            for number in [report.capacity, report.used[0], report.used[1]] {
+                bytes.extend_from_slice(&number.to_be_bytes());
+            }
+        }
+        for number in pairs.iter().flatten() {
+            bytes.extend_from_slice(&number.to_be_bytes());
+        }
+    }
+
+    /// Takes the first message from `bytes` and checks it against the plan.
+    ///
+    /// # Errors
+    /// Why it is refused; what follows it cannot be read then.
+    pub fn read(bytes: &mut &[u8], plan: &Plan) -> Result<Message, Refusal> {
+        let [kind] = take(bytes)?;
+        if kind != REPORT && kind != WEIGHTS {
+            return Err(Refusal::Kind);
+        }
+        let subject = u32::from_be_bytes(take(bytes)?) as usize;
+        let at_millis = u32::from_be_bytes(take(bytes)?);
+        let maker = u32::from_be_bytes(take(bytes)?);
+        let pairs = usize::from(u16::from_be_bytes(take(bytes)?));
+        let lists = if kind == REPORT {
+            &plan.server_links
+        } else {
+            &plan.rack_links
+        };
+        if lists.get(subject).is_none_or(|links| links.len() != pairs) {
+            return Err(Refusal::Subject);
+        }
+        if kind == REPORT {
+            let capacity = number(bytes, MAX_RATE)?;
+            let used = [number(bytes, 1.0)?, number(bytes, 1.0)?];
+            let carried = read_pairs(bytes, pairs, MAX_RATE)?;
+            return Ok(Message::Report(Report {
+                tor: subject,
+                at_millis,
+                capacity,
+                used,
+                carried,
+            }));
+        }
+        let in_loop = plan.tor(maker).map(|tor| plan.loop_of(tor));
+        if in_loop != Some(plan.loop_of(subject)) {
+            return Err(Refusal::Subject);
+        }
+        let links = read_pairs(bytes, pairs, 1.0)?;
+        for of_server in links.chunks(plan.racks.ring.ports) {
+            for side in 0..2 {
+                let sum: f32 = of_server.iter().map(|pair| pair[side]).sum();
+                if (sum - 1.0).abs() > ROUNDING {
+                    return Err(Refusal::Sum);
+                }
+            }
+        }
+        Ok(Message::Weights(RackWeights {
+            rack: subject,
+            at_millis,
+            controller: maker,
+            links,
+        }))
+    }
+}
+
+fn take<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], Refusal> {
+    let (first, rest) = bytes.split_first_chunk().ok_or(Refusal::Short)?;
+    *bytes = rest;
+    Ok(*first)
+}
+
+fn number(bytes: &mut &[u8], most: f32) -> Result<f32, Refusal> {
+    let number = f32::from_be_bytes(take(bytes)?);
+    // A NaN is in no range.
+    if (0.0..=most).contains(&number) {
+        Ok(number)
+    } else {
+        Err(Refusal::Number)
+    }
+}
+
+fn read_pairs(bytes: &mut &[u8], pairs: usize, most: f32) -> Result<Vec<[f32; 2]>, Refusal> {
+    (0..pairs)
+        .map(|_| Ok([number(bytes, most)?, number(bytes, most)?]))
+        .collect()
+}

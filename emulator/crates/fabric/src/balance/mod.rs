@@ -1,0 +1,188 @@
+//! Balancing by load on real packets: each loop's controller, live. `[subways §5.2]`
+//!
+//! ToRs report their uplinks' utilisation and what they carry of each server to their loop's controller, which is on the
+//! lowest ToR that is alive and answers with weights. Reports and weights are messages in the hellos on links, so that they
+//! wait in the same queues as packets, and are lost with a link, a ToR, or a full queue. Each node has the weights that
+//! have reached it: servers choose their ToR by them, switches the ways down to a server.
+//!
+//! `plan` knows racks, ToRs and loops, `message` the bytes, `counters` a ToR's averages, `agent` what one node knows,
+//! `controller` a round of rebinding, `view` what people see of it.
+//!
+//! The kernel chooses next hops by hash, so that a change of weights moves the flows whose hashes are between the old
+//! and the new bounds, and no others. They move at once: the kernel's groups that wait for gaps between flowlets keep
+//! tables from which a flow's path could not be computed.
+//!
+//! Not here: the formulas (`cubeyard_routing::subways`), the sockets (`hellos/`), and when each is called (`run/balancing`).
+
+pub mod agent;
+pub mod controller;
+pub mod counters;
+pub mod message;
+pub mod plan;
+mod view;
+
+use std::collections::BTreeMap;
+
+use cubeyard_dataplane::inspection::Section;
+use cubeyard_routing::subways::LinkWeights;
+use cubeyard_routing::tables::{Balance, Tables};
+use cubeyard_topology::{NodeId, Topology};
+
+use crate::error::{FabricError, Result};
+use crate::hellos::MESSAGE_BYTES;
+use crate::network::Network;
+use agent::{Agent, Periods};
+use plan::Plan;
+
+/// The paper's T_rebind. `[subways §8.1]`
+const REBIND_SECS: f64 = 0.01;
+/// Least and most of it, scaled by default: a report and the answer to it take up to 0.3 s. `[ours]`
+const REBIND_LIMITS: (f64, f64) = (0.5, 10.0);
+/// From one report to the next, unless hellos are rarer. `[ours]`
+const REPORT_SECS: f64 = 0.1;
+/// So many reports in a row are lost when a ToR is dead. `[ours]`
+const REPORTS_TO_DEATH: f64 = 10.0;
+/// Bytes of a frame before its messages, and those that a tunnel may add.
+const FRAME_BYTES: u32 = 64;
+
+/// What all nodes of a run know of the load.
+#[derive(Debug)]
+pub struct Balancing {
+    /// Racks, ToRs and loops.
+    pub plan: Plan,
+    /// How often what is done.
+    pub periods: Periods,
+    /// Bytes of messages in a hello.
+    pub frame_bytes: usize,
+    agents: BTreeMap<NodeId, Agent>,
+    /// Links of the topology.
+    links: usize,
+    nodes: u32,
+}
+
+impl Balancing {
+    /// Nobody knows anything. `None` where flows are not spread by load. Errors: a setting that is not allowed, links whose
+    /// packets are too short for a message.
+    pub fn of(network: &Network) -> Result<Option<Balancing>> {
+        let Some(routing) = network
+            .routing
+            .as_ref()
+            .filter(|routing| routing.balance() == Balance::ByLoad)
+        else {
+            return Ok(None);
+        };
+        let topology = routing.topology();
+        let Some(plan) = Plan::of(topology) else {
+            return Ok(None);
+        };
+        let values = network.behaviour.values(&network.description)?;
+        let frame_bytes = MESSAGE_BYTES.min((network.description.mtu - FRAME_BYTES) as usize);
+        let longest = message::longest(&plan);
+        if longest > frame_bytes {
+            let given = format!("messages of {longest} bytes");
+            let limit =
+                format!("messages of at most {frame_bytes} bytes: fewer servers on a ToR, or a larger MTU");
+            let fix = "choose ecmp";
+            return Err(FabricError::bad("network.balance", given, limit, fix));
+        }
+        let report = REPORT_SECS.max(values["hello_secs"]);
+        let rebind = match values["rebind_secs"] {
+            0.0 => scaled(topology, network.description.rate_bits_per_sec),
+            secs => secs.max(report),
+        };
+        let ids = network.description.servers.iter().map(|server| server.id);
+        let ids = ids.chain(network.description.switches.iter().map(|switch| switch.id));
+        Ok(Some(Balancing {
+            agents: ids.map(|node| (node, Agent::new(&plan, node))).collect(),
+            plan,
+            periods: Periods {
+                rebind,
+                report,
+                dead: REPORTS_TO_DEATH * report,
+            },
+            frame_bytes,
+            links: topology.link_count(),
+            nodes: topology.node_count(),
+        }))
+    }
+
+    /// What a node knows; `None` for one that is not in the network.
+    pub fn agent(&self, node: NodeId) -> Option<&Agent> {
+        self.agents.get(&node)
+    }
+
+    /// The same, to be changed, with the plan.
+    pub fn agent_mut(&mut self, node: NodeId) -> Option<(&Plan, &mut Agent)> {
+        Some((&self.plan, self.agents.get_mut(&node)?))
+    }
+
+    /// Whether weights have changed at some node since this was asked last.
+    pub fn take_changed(&mut self) -> bool {
+        let mut any = false;
+        for agent in self.agents.values_mut() {
+            any |= std::mem::take(&mut agent.is_changed);
+        }
+        any
+    }
+
+    /// Every node's table by the weights that it knows. `build` makes the tables of all nodes by given weights.
+    pub fn tables(&self, build: impl Fn(&LinkWeights) -> Option<Tables>) -> Option<Tables> {
+        let equal = 1.0 / self.plan.racks.ring.ports as f64;
+        let mut source = vec![equal; self.links];
+        let mut views: BTreeMap<Vec<u32>, Vec<NodeId>> = BTreeMap::new();
+        for (&node, agent) in &self.agents {
+            if let Some(rack) = self.plan.rack(node) {
+                // A server's own links, by the weights that it knows itself.
+                for &link in &self.plan.rack_links[rack] {
+                    if self.plan.ends(link).0 == node {
+                        source[link] = self.known(agent, link, 0).unwrap_or(equal);
+                    }
+                }
+            } else {
+                let racks = 0..self.plan.racks.count;
+                let version = |rack| agent.weights(rack).map_or(0, |weights| weights.at_millis);
+                views.entry(racks.map(version).collect()).or_default().push(node);
+            }
+        }
+        let mut tables = Vec::with_capacity(views.len());
+        let mut table_of = vec![0; self.nodes as usize];
+        for nodes in views.values() {
+            let agent = &self.agents[&nodes[0]];
+            let known = |link| self.known(agent, link, 1).unwrap_or(equal);
+            let weights = LinkWeights {
+                source: source.clone(),
+                destination: (0..self.links).map(known).collect(),
+            };
+            nodes
+                .iter()
+                .for_each(|&node| table_of[node as usize] = tables.len());
+            tables.push(build(&weights)?);
+        }
+        if tables.is_empty() {
+            return None;
+        }
+        Some(Tables::each(self.nodes, |node| {
+            tables[table_of[node as usize]].of(node).clone()
+        }))
+    }
+
+    fn known(&self, agent: &Agent, link: usize, side: usize) -> Option<f64> {
+        let (rack, at) = self.plan.place(link)?;
+        Some(agent.weights(rack)?.links[at][side].into())
+    }
+
+    /// What a node knows as sections.
+    pub fn sections(&self, node: NodeId, now_secs: f64) -> Vec<Section> {
+        self.agents
+            .get(&node)
+            .map_or(Vec::new(), |agent| view::sections(self, agent, now_secs))
+    }
+}
+
+/// T_rebind by default: as many times longer as the slowest link is slower than planned.
+fn scaled(topology: &Topology, rate_bits_per_sec: f64) -> f64 {
+    let links = topology.links();
+    let rates = (0..links.len()).map(|link| links.rate_bits_per_sec(link));
+    let planned = rates.fold(f64::INFINITY, f64::min);
+    (REBIND_SECS * planned / rate_bits_per_sec).clamp(REBIND_LIMITS.0, REBIND_LIMITS.1)
+}

@@ -1,0 +1,132 @@
+//! Packet captures of a link's end, as pcapng files that are limited in bytes and seconds.
+//!
+//! `socket` receives packets from an interface, `pcapng` encodes them. Which interface it is decides the run
+//! (`run/verbs/capture.rs`); the caller waits for the whole file (`api/`), so that a run never waits for a capture.
+//!
+//! Not here: counters of links (`run/telemetry.rs`), and reading a file: any tool that knows pcapng does.
+
+pub mod pcapng;
+pub mod socket;
+
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{FabricError, Result};
+use pcapng::File;
+use socket::{CaptureSocket, Received};
+
+/// Most bytes of a file.
+pub const MAX_BYTES: usize = 16 << 20;
+/// Most seconds of a capture.
+pub const MAX_SECS: f64 = 60.0;
+/// Bytes of each packet that are kept, at most: a super-packet whole.
+pub const MAX_PACKET_BYTES: u32 = 65_535;
+
+/// When a capture ends, and how much of each packet it keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Bytes of the file.
+    pub max_bytes: usize,
+    /// Seconds.
+    pub max_secs: f64,
+    /// Bytes of each packet.
+    pub packet_bytes: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            max_bytes: 4 << 20,
+            max_secs: 10.0,
+            packet_bytes: MAX_PACKET_BYTES,
+        }
+    }
+}
+
+impl Limits {
+    /// Checks each limit. Errors name it.
+    pub fn check(&self) -> Result<()> {
+        let within = |name: &str, given: f64, least: f64, most: f64| {
+            if (least..=most).contains(&given) {
+                return Ok(());
+            }
+            let limit = format!("{least} to {most}");
+            Err(FabricError::bad(
+                format!("limits.{name}"),
+                given,
+                limit,
+                "leave it out for the default",
+            ))
+        };
+        within("max_bytes", self.max_bytes as f64, 1024.0, MAX_BYTES as f64)?;
+        within("max_secs", self.max_secs, 0.1, MAX_SECS)?;
+        within(
+            "packet_bytes",
+            f64::from(self.packet_bytes),
+            14.0,
+            f64::from(MAX_PACKET_BYTES),
+        )
+    }
+}
+
+/// Why a capture ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// The next packet would have exceeded the limit of bytes.
+    Bytes,
+    /// The time was over.
+    Secs,
+    /// The interface was removed or set down.
+    InterfaceDown,
+    /// The caller closed the connection.
+    CallerGone,
+}
+
+/// A finished capture.
+#[derive(Debug)]
+pub struct Capture {
+    /// The file.
+    pub file: Vec<u8>,
+    /// Packets in it.
+    pub packets: u64,
+    /// Packets that are missing since they arrived faster than they were read.
+    pub missed: u64,
+    /// Why it ended.
+    pub end: End,
+}
+
+/// Captures until a limit is reached, the interface is down, or `caller` closes its connection.
+pub fn capture(socket: &CaptureSocket, limits: &Limits, caller: BorrowedFd<'_>) -> Capture {
+    let mut file = File::new(&socket.interface, limits.packet_bytes, limits.max_bytes);
+    let mut buffer = vec![0; limits.packet_bytes as usize];
+    let mut packets = 0;
+    let deadline = Instant::now() + Duration::from_secs_f64(limits.max_secs);
+    let end = loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break End::Secs;
+        }
+        match socket.receive(&mut buffer, left, caller) {
+            Received::Packet(packet) => {
+                if !file.add(&packet, &buffer[..packet.kept_bytes]) {
+                    break End::Bytes;
+                }
+                packets += 1;
+            }
+            Received::Nothing => {}
+            Received::InterfaceDown => break End::InterfaceDown,
+            Received::CallerGone => break End::CallerGone,
+        }
+    };
+    let missed = socket.missed();
+    Capture {
+        file: file.finish(missed),
+        packets,
+        missed,
+        end,
+    }
+}

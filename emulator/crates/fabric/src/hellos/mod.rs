@@ -1,0 +1,197 @@
+//! Hellos on the links of a network of routers: the ends of a link that carries nothing notice it, though its carrier is up.
+//!
+//! Each end sends a hello in each round, as an Ethernet frame of its own through the link's queue. An end that has heard
+//! none for several rounds counts packets: if others have come, a full queue has dropped the hellos and the link works.
+//! Otherwise its neighbour is dead, until a hello is heard again. `[subways §4.2]` asks for detection and leaves out how;
+//! rounds and their number are `[ours]`.
+//!
+//! A hello may carry messages, which this does not read (`balance/`).
+//!
+//! Not here: what follows from it (`run/hearing.rs`), and links without a carrier, which the kernel announces.
+
+mod socket;
+
+pub use socket::{HelloSocket, MESSAGE_BYTES};
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::error::Result;
+use crate::links::{self, Site};
+use crate::network::Network;
+
+/// An end of a link on this host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lane {
+    /// The link.
+    pub link: usize,
+    /// Which end.
+    pub end: usize,
+    /// Its interface, in its namespace.
+    pub index: u32,
+}
+
+/// What an end has noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// Its neighbour is not heard any more.
+    Dead,
+    /// Its neighbour is heard again.
+    Alive,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Ear {
+    /// Rounds without a hello.
+    missed: u32,
+    /// Packets that had come when the first hello was missed.
+    packets: Option<u64>,
+    is_dead: bool,
+}
+
+/// What the ends of all links have heard.
+#[derive(Debug)]
+pub struct Hellos {
+    /// From one round to the next.
+    pub round: Duration,
+    limit: u32,
+    ears: Vec<[Ear; 2]>,
+    /// By namespace.
+    pub lanes: BTreeMap<Site, Vec<Lane>>,
+}
+
+impl Hellos {
+    /// Every neighbour is alive. `None` where switches are no routers. Errors: a setting that is not allowed.
+    pub fn of(network: &Network) -> Result<Option<Hellos>> {
+        if network.routing.is_none() {
+            return Ok(None);
+        }
+        let values = network.behaviour.values(&network.description)?;
+        let mut lanes: BTreeMap<Site, Vec<Lane>> = BTreeMap::new();
+        for (link, end) in (0..network.places.len()).flat_map(|link| [(link, 0), (link, 1)]) {
+            let site = links::kind(network, link).site(network, link, end);
+            let index = links::interface(network, link, end);
+            lanes.entry(site).or_default().push(Lane { link, end, index });
+        }
+        Ok(Some(Hellos {
+            round: Duration::from_secs_f64(values["hello_secs"]),
+            limit: values["dead_after"] as u32,
+            ears: vec![[Ear::default(); 2]; network.places.len()],
+            lanes,
+        }))
+    }
+
+    /// A round is over in which an end heard a hello or none. `packets` counts all that has come to the end so far.
+    pub fn hear(
+        &mut self,
+        lane: Lane,
+        heard: bool,
+        mut packets: impl FnMut() -> Option<u64>,
+    ) -> Option<Notice> {
+        let ear = &mut self.ears[lane.link][lane.end];
+        if heard {
+            let was_dead = std::mem::take(ear).is_dead;
+            return was_dead.then_some(Notice::Alive);
+        }
+        if ear.is_dead {
+            return None;
+        }
+        ear.missed += 1;
+        if ear.missed == 1 {
+            ear.packets = packets();
+        }
+        if ear.missed < self.limit {
+            return None;
+        }
+        if packets() != ear.packets {
+            ear.missed = 0;
+            return None;
+        }
+        ear.is_dead = true;
+        Some(Notice::Dead)
+    }
+
+    /// A link without a carrier, or without an end, is not listened to; its neighbours begin anew when it is back.
+    pub fn forget(&mut self, link: usize) {
+        self.ears[link] = [Ear::default(); 2];
+    }
+
+    /// The links, by index, of which an end does not hear the other.
+    pub fn dead_links(&self) -> impl Iterator<Item = usize> {
+        let ears = self.ears.iter().enumerate();
+        ears.filter(|(_, ears)| ears.iter().any(|ear| ear.is_dead))
+            .map(|(link, _)| link)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const LANE: Lane = Lane {
+        link: 1,
+        end: 0,
+        index: 7,
+    };
+
+    fn hellos(limit: u32) -> Hellos {
+        Hellos {
+            round: Duration::from_millis(50),
+            limit,
+            ears: vec![[Ear::default(); 2]; 2],
+            lanes: BTreeMap::new(),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn an_end_is_dead_from_the_round_in_which_it_has_missed_enough_until_it_hears_a_hello(
+            rounds in prop::collection::vec(any::<bool>(), 1..40), limit in 2u32..6,
+        ) {
+            let mut hellos = hellos(limit);
+            let mut missed = 0;
+            let mut was_dead = false;
+            for heard in rounds {
+                let notice = hellos.hear(LANE, heard, || Some(5));
+                missed = if heard { 0 } else { missed + 1 };
+                let is_dead = missed >= limit || was_dead && !heard;
+                let expected = match (was_dead, is_dead) {
+                    (false, true) => Some(Notice::Dead),
+                    (true, false) => Some(Notice::Alive),
+                    _ => None,
+                };
+                prop_assert_eq!(notice, expected);
+                prop_assert_eq!(hellos.dead_links().collect::<Vec<_>>(), if is_dead { vec![1] } else { vec![] });
+                was_dead = is_dead;
+            }
+        }
+
+        #[test]
+        fn a_link_that_carries_other_packets_is_never_dead(limit in 2u32..6, rounds in 1u64..60) {
+            let mut hellos = hellos(limit);
+            let mut packets = 0;
+            for _ in 0..rounds {
+                let notice = hellos.hear(LANE, false, || { packets += 1; Some(packets) });
+                prop_assert_eq!(notice, None);
+            }
+        }
+    }
+
+    #[test]
+    fn a_link_that_lost_its_carrier_begins_anew() {
+        let mut hellos = hellos(3);
+        let hear = |hellos: &mut Hellos| hellos.hear(LANE, false, || None);
+        assert_eq!(
+            [(); 3].map(|()| hear(&mut hellos)),
+            [None, None, Some(Notice::Dead)]
+        );
+        hellos.forget(1);
+        assert_eq!(hellos.dead_links().count(), 0);
+        assert_eq!(
+            [(); 3].map(|()| hear(&mut hellos)),
+            [None, None, Some(Notice::Dead)]
+        );
+    }
+}

@@ -1,0 +1,283 @@
+//! What this host supports, tried out in a namespace of its own, with a reason for what it does not.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::os::fd::AsFd;
+use std::sync::OnceLock;
+
+use cubeyard_dataplane::catalog::{ForwardingKind, PROTOCOLS};
+use cubeyard_routing::hash::{self, FiveTuple};
+use cubeyard_routing::tables::Hop;
+use nix::sched::CloneFlags;
+use serde::Serialize;
+
+use crate::error::{During, FabricError, Result};
+use crate::host::namespace::{self, Namespace};
+use crate::netlink::{
+    Batch, Bridge, End, GroupMember, Netlink, RouteByHop, Shape, Veth, Vxlan, add_address, add_bridge,
+    add_group, add_next_hop, add_route_by_hop, add_veth, add_vxlan, leaf_kind_probe, no_excuse, set_up,
+    shape,
+};
+use crate::programs::Programs;
+
+const NEAR: u32 = 101;
+const FAR: u32 = 102;
+const BRIDGE: u32 = 103;
+const TUNNEL: u32 = 104;
+
+/// What a host supports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Probe {
+    /// Version of this program.
+    pub version: &'static str,
+    /// The kernel's release.
+    pub kernel: String,
+    /// Whether this process is root; nothing else is possible without it.
+    pub root: bool,
+    /// Network namespaces and links in them.
+    pub namespaces: bool,
+    /// Switches.
+    pub bridges: bool,
+    /// Shaping of rates.
+    pub htb: bool,
+    /// Loss and delay.
+    pub netem: bool,
+    /// Forwarding in the kernel.
+    pub ebpf: bool,
+    /// Tunnels to other hosts.
+    pub vxlan: bool,
+    /// Whether the next hop that the kernel takes for a flow is the one that we compute; else paths are not told where
+    /// switches are routers.
+    pub path_hash: bool,
+    /// Why something is not supported.
+    pub reasons: BTreeMap<&'static str, String>,
+}
+
+impl Probe {
+    /// Whether a run with forwarding in the kernel is possible.
+    pub fn can_emulate(&self) -> bool {
+        self.root && self.namespaces && self.bridges && self.htb && self.ebpf
+    }
+}
+
+/// Tries everything out.
+pub fn probe() -> Probe {
+    let mut reasons = BTreeMap::new();
+    let mut note = |name: &'static str, result: Result<()>| match result {
+        Ok(()) => true,
+        Err(error) => {
+            reasons.insert(name, error.message.clone());
+            false
+        }
+    };
+    let root = rustix::process::geteuid().is_root();
+    Probe {
+        version: env!("CARGO_PKG_VERSION"),
+        kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
+        root: note("root", if root { Ok(()) } else { Err(not_root()) }),
+        namespaces: note("namespaces", in_scratch_namespace(|_| Ok(()))),
+        bridges: note("bridges", in_scratch_namespace(try_bridge)),
+        htb: note("htb", in_scratch_namespace(try_shaping)),
+        netem: note("netem", in_scratch_namespace(|socket| try_queue(socket, "netem"))),
+        ebpf: note("ebpf", try_programs()),
+        vxlan: note("vxlan", in_scratch_namespace(try_tunnel)),
+        path_hash: note("path_hash", in_scratch_namespace(try_hash)),
+        reasons,
+    }
+}
+
+/// Number of processors.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, |count| count.get())
+}
+
+/// Memory that programs can still allocate; 0 if the kernel does not say.
+pub fn memory_free_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kibibytes.map_or(0, |kibibytes| kibibytes * 1024)
+}
+
+/// Whether links can lose and delay packets here; tried once.
+pub fn has_netem() -> bool {
+    static NETEM: OnceLock<bool> = OnceLock::new();
+    *NETEM.get_or_init(|| in_scratch_namespace(|socket| try_queue(socket, "netem")).is_ok())
+}
+
+/// Whether paths through routers can be computed here; tried once.
+pub fn knows_hash() -> bool {
+    static HASH: OnceLock<bool> = OnceLock::new();
+    *HASH.get_or_init(|| in_scratch_namespace(try_hash).is_ok())
+}
+
+fn not_root() -> FabricError {
+    FabricError::denied("cubeyard-fabric needs root to make networks: start it with sudo")
+}
+
+/// Runs `attempt` in a fresh namespace with one veth pair; the namespace goes with the thread.
+fn in_scratch_namespace(attempt: impl FnOnce(&mut Netlink) -> Result<()> + Send) -> Result<()> {
+    let work = || -> Result<()> {
+        nix::sched::unshare(CloneFlags::CLONE_NEWNET).during(|| "making a namespace".to_owned())?;
+        let mut socket = Netlink::open()?;
+        let mut batch = Batch::new();
+        add_veth(
+            &mut batch,
+            &Veth {
+                near: end("near", NEAR),
+                far: end("far", FAR),
+                mtu: 1500,
+            },
+        );
+        socket.run(&mut batch, no_excuse)?;
+        attempt(&mut socket)
+    };
+    std::thread::scope(|scope| match scope.spawn(work).join() {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
+}
+
+fn end(name: &str, index: u32) -> End<'static> {
+    End {
+        name: name.to_owned(),
+        index,
+        mac: [2, 0, 0, 0, 0, index as u8],
+        arp: true,
+        bridge: None,
+        namespace: None,
+    }
+}
+
+fn try_bridge(socket: &mut Netlink) -> Result<()> {
+    let mut batch = Batch::new();
+    let bridge = Bridge {
+        name: "bridge".to_owned(),
+        index: BRIDGE,
+        mac: [2, 0, 0, 0, 0, 1],
+        mtu: 1500,
+    };
+    add_bridge(&mut batch, &bridge);
+    socket.run(&mut batch, no_excuse)
+}
+
+fn try_shaping(socket: &mut Netlink) -> Result<()> {
+    let mut batch = Batch::new();
+    shape(
+        &mut batch,
+        NEAR,
+        &Shape {
+            fair: None,
+            rate_bits_per_sec: 1e8,
+            mtu: 1500,
+            queue_bytes: 65_536,
+        },
+    );
+    socket.run(&mut batch, no_excuse)
+}
+
+fn try_queue(socket: &mut Netlink, kind: &str) -> Result<()> {
+    let mut batch = Batch::new();
+    leaf_kind_probe(&mut batch, NEAR, kind);
+    socket.run(&mut batch, no_excuse)
+}
+
+fn try_tunnel(socket: &mut Netlink) -> Result<()> {
+    let namespace = Namespace::current()?;
+    let mut batch = Batch::new();
+    add_vxlan(
+        &mut batch,
+        &Vxlan {
+            name: "tunnel".to_owned(),
+            index: TUNNEL,
+            mac: [2, 0, 0, 0, 0, 1],
+            mtu: 1500,
+            vni: 1,
+            local: Ipv4Addr::LOCALHOST,
+            namespace: namespace.as_fd(),
+        },
+    );
+    socket.run(&mut batch, no_excuse)
+}
+
+/// Asks the kernel for the routes of flows through a group of two next hops with unequal weights, and compares.
+fn try_hash(socket: &mut Netlink) -> Result<()> {
+    const SEED: u32 = 0x5eed;
+    const OWN: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+    const FAR_AWAY: Ipv4Addr = Ipv4Addr::new(10, 0, 9, 9);
+    let weights = [2, 5];
+    let settings = [("policy", 3), ("fields", hash::FIELDS), ("seed", SEED)];
+    for (name, value) in settings {
+        let name = format!("ipv4/fib_multipath_hash_{name}");
+        if !namespace::has_sysctl(&name) {
+            return Err(FabricError::unsupported(
+                format!("this kernel has no net/{name}"),
+                "use Linux 6.11 or later",
+            ));
+        }
+        namespace::set_sysctl(&name, &value.to_string())?;
+    }
+    let mut batch = Batch::new();
+    let members = [(1, NEAR), (2, FAR)].map(|(id, index)| (id, index, Ipv4Addr::new(192, 0, 2, id as u8)));
+    set_up(&mut batch, FAR, true);
+    add_address(&mut batch, NEAR, OWN, 32);
+    for (id, index, gateway) in members {
+        add_next_hop(&mut batch, id, index, gateway);
+    }
+    let group = members
+        .iter()
+        .zip(weights)
+        .map(|((id, ..), weight)| GroupMember { id: *id, weight });
+    add_group(&mut batch, 3, &group.collect::<Vec<_>>());
+    let route = RouteByHop {
+        to: FAR_AWAY,
+        prefix_bits: 32,
+        hop: 3,
+        source: OWN,
+    };
+    add_route_by_hop(&mut batch, &route);
+    socket.run(&mut batch, no_excuse)?;
+    let hops = weights.map(|weight| Hop {
+        directed: weight,
+        far: 0,
+        weight,
+    });
+    for port in 1000..1032_u16 {
+        let flow = FiveTuple {
+            addresses: [OWN.octets(), FAR_AWAY.octets()],
+            protocol: 17,
+            ports: [port, 5201],
+        };
+        let chosen = hash::member(&hops, hash::forwarded(SEED, &flow)).map(|hop| hop.weight);
+        let expected = if chosen == Some(weights[0]) { NEAR } else { FAR };
+        let found = socket.route_of(&flow)?;
+        if found != Some(expected) {
+            let message = format!(
+                "this kernel sends a flow over interface {found:?}, not {expected}: it hashes otherwise"
+            );
+            return Err(FabricError::unsupported(
+                message,
+                "paths through routers are not told",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The objects of all protocols, each on interfaces of its own: a hook takes one program.
+fn try_programs() -> Result<()> {
+    let forwardings = PROTOCOLS.iter().flat_map(|entry| entry.forwardings);
+    for forwarding in forwardings {
+        if let ForwardingKind::Kernel(object) = forwarding.kind {
+            in_scratch_namespace(|socket| try_object(socket, &Programs::load(object, forwarding.tables)?))?;
+        }
+    }
+    Ok(())
+}
+
+fn try_object(socket: &mut Netlink, programs: &Programs) -> Result<()> {
+    let mut batch = Batch::new();
+    programs.attach_to_nic(&mut batch, NEAR)?;
+    programs.attach_to_port(&mut batch, FAR)?;
+    socket.run(&mut batch, no_excuse)
+}

@@ -1,0 +1,175 @@
+//! Processes of nodes: started in a namespace, watched, ended, and found after a crash.
+
+use std::fs::{self, File};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::thread::{
+    CapabilitiesSecureBits, CapabilitySet, CapabilitySets, capabilities, configure_capability_in_ambient_set,
+    set_capabilities, set_capabilities_secure_bits,
+};
+
+use crate::error::{During, FabricError, Result};
+use crate::host::namespace::{Namespace, NamespaceId};
+use crate::names::RunId;
+
+/// Environment variable of each node that we start: a later fabric recognizes the run by it.
+const MARK: &str = "CUBEYARD_RUN";
+/// The user `nobody`: a node that we start needs no privilege.
+pub const NOBODY: u32 = 65_534;
+
+/// A watched process. Its number cannot be reused while this is held.
+#[derive(Debug)]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    descriptor: OwnedFd,
+    child: Option<Child>,
+}
+
+impl Process {
+    /// Watches a process that was started elsewhere.
+    pub fn watch(pid: u32) -> Result<Process> {
+        let raw = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        let raw =
+            raw.ok_or_else(|| FabricError::bad("pid", pid, "a process number", "give the container's pid"))?;
+        let descriptor =
+            pidfd_open(raw, PidfdFlags::empty()).during(|| format!("looking for process {pid}"))?;
+        Ok(Process {
+            pid,
+            descriptor,
+            child: None,
+        })
+    }
+
+    /// Starts a node inside a namespace as the user `nobody`, without any capability, or with only NET_RAW if it forwards
+    /// packets itself (`raw_sockets`). Its socket is `fabric.sock` in `folder`.
+    pub fn start_node(
+        program: &Path,
+        run: &RunId,
+        namespace: &Namespace,
+        folder: &Path,
+        raw_sockets: bool,
+    ) -> Result<Process> {
+        let failed = || format!("starting {}", program.display());
+        // Opened here: the user `nobody` may not read the folders that lead there.
+        let (file, place) = (
+            File::open(program).during(failed)?,
+            File::open(folder).during(failed)?,
+        );
+        let by_descriptor = |file: &File| format!("/proc/self/fd/{}", file.as_raw_fd());
+        let mut command = Command::new(by_descriptor(&file));
+        command
+            .arg0(program)
+            .args(["--socket", "fabric.sock"])
+            .env_clear()
+            .env(MARK, run.as_str());
+        command.current_dir(by_descriptor(&place)).process_group(0);
+        command.uid(NOBODY).gid(NOBODY);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        // A child gets the namespace of the thread that starts it.
+        let child = namespace.run(|| {
+            if raw_sockets {
+                keep_raw_sockets().during(failed)?;
+            }
+            command.spawn().during(failed)
+        })?;
+        let mut process = Process::watch(child.id())?;
+        process.child = Some(child);
+        Ok(process)
+    }
+
+    /// Ends it at once.
+    pub fn kill(&self) {
+        // It may have ended by itself.
+        let _ = pidfd_send_signal(&self.descriptor, Signal::KILL);
+    }
+
+    /// Pauses or resumes it.
+    pub fn freeze(&self, frozen: bool) {
+        let _ = pidfd_send_signal(&self.descriptor, if frozen { Signal::STOP } else { Signal::CONT });
+    }
+
+    /// Waits for a child process that has ended or is about to.
+    pub fn collect(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Makes programs that the calling thread starts keep NET_RAW, whatever user they run as.
+fn keep_raw_sockets() -> rustix::io::Result<()> {
+    let own = capabilities(None)?;
+    let inheritable = own.inheritable | CapabilitySet::NET_RAW;
+    set_capabilities(None, CapabilitySets { inheritable, ..own })?;
+    // Otherwise the change from root to another user would drop the capability.
+    set_capabilities_secure_bits(CapabilitiesSecureBits::NO_SETUID_FIXUP)?;
+    configure_capability_in_ambient_set(CapabilitySet::NET_RAW, true)
+}
+
+impl AsFd for Process {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+/// Ends the nodes that an earlier fabric started for a run: those with the run's mark in one of its namespaces.
+pub fn kill_marked(run: &RunId, namespaces: &[NamespaceId]) -> usize {
+    let mark = format!("{MARK}={run}");
+    kill_where(|folder| {
+        let namespace = fs::metadata(folder.join("ns/net")).ok()?;
+        let id = NamespaceId {
+            device: namespace.dev(),
+            inode: namespace.ino(),
+        };
+        let environment = fs::read(folder.join("environ")).ok()?;
+        let marked = environment
+            .split(|byte| *byte == 0)
+            .any(|entry| entry == mark.as_bytes());
+        Some(marked && namespaces.contains(&id))
+    })
+}
+
+/// Ends the processes that `holds` accepts by their folder in `/proc`.
+pub(super) fn kill_where(holds: impl Fn(&Path) -> Option<bool>) -> usize {
+    let mut killed = 0;
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(pid) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse::<u32>().ok())
+        else {
+            continue;
+        };
+        // Opened first, so that the number cannot be reused in between.
+        if let Ok(process) = Process::watch(pid)
+            && holds(&entry.path()) == Some(true)
+        {
+            process.kill();
+            wait_for_end(&process);
+            killed += 1;
+        }
+    }
+    killed
+}
+
+/// Waits until a killed process has ended, for 5 s at most.
+pub fn wait_for_end(process: &Process) {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let limit = Timespec {
+        tv_sec: 5,
+        tv_nsec: 0,
+    };
+    let _ = poll(
+        &mut [PollFd::new(&process.descriptor, PollFlags::IN)],
+        Some(&limit),
+    );
+}

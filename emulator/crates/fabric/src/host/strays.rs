@@ -1,0 +1,180 @@
+//! What is left of containers that the engine has removed without knowing that they were running: an engine that is killed
+//! while it starts a container forgets the shim, the processes and the control groups of the container.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::process::kill_where;
+
+/// Where control groups are mounted.
+const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
+/// Levels of control groups that are searched; engines use at most four.
+const MAX_DEPTH: usize = 8;
+/// The kernel needs a moment to empty the group of a process that was killed.
+const EMPTY_WITHIN: Duration = Duration::from_secs(2);
+
+/// A container's id: 64 hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(try_from = "String")]
+pub struct ContainerId(String);
+
+impl TryFrom<String> for ContainerId {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<ContainerId, String> {
+        let well = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        well.then_some(ContainerId(text))
+            .ok_or_else(|| "a container's id has 64 hexadecimal digits".to_owned())
+    }
+}
+
+/// Ends the shims and processes of these containers, and removes their control groups.
+pub fn remove_strays(containers: &[ContainerId]) {
+    if containers.is_empty() {
+        return;
+    }
+    kill_where(|folder| {
+        let is_ours = is_shim_of(folder, containers) || is_in_group_of(folder, containers);
+        Some(is_ours)
+    });
+    let groups = groups_of(Path::new(CONTROL_GROUPS), containers);
+    let deadline = Instant::now() + EMPTY_WITHIN;
+    for group in groups {
+        while !remove_group(&group) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+/// Whether a process is the shim that containerd started for one of these containers: `containerd-shim… -id ID`.
+fn is_shim_of(folder: &Path, containers: &[ContainerId]) -> bool {
+    let name = fs::read_to_string(folder.join("comm")).unwrap_or_default();
+    if !name.starts_with("containerd-shim") {
+        return false;
+    }
+    let line = fs::read(folder.join("cmdline")).unwrap_or_default();
+    let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
+    words
+        .windows(2)
+        .any(|pair| pair[0] == b"-id" && containers.iter().any(|id| id.0.as_bytes() == pair[1]))
+}
+
+/// Whether a process is in a control group of one of these containers.
+fn is_in_group_of(folder: &Path, containers: &[ContainerId]) -> bool {
+    let groups = fs::read_to_string(folder.join("cgroup")).unwrap_or_default();
+    groups
+        .lines()
+        .any(|line| line.split('/').any(|name| is_group_name(name, containers)))
+}
+
+/// Whether a control group is named after one of these containers, by cgroupfs (`ID`) or by systemd (`docker-ID.scope`).
+fn is_group_name(name: &str, containers: &[ContainerId]) -> bool {
+    let name = name
+        .strip_suffix(".scope")
+        .and_then(|name| name.strip_prefix("docker-"))
+        .unwrap_or(name);
+    containers.iter().any(|id| id.0 == name)
+}
+
+/// The control groups of these containers below a folder, in every hierarchy.
+fn groups_of(root: &Path, containers: &[ContainerId]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut waiting = vec![(root.to_owned(), 0)];
+    while let Some((folder, depth)) = waiting.pop() {
+        for child in folders_in(&folder) {
+            let name = child.file_name().unwrap_or_default().to_string_lossy();
+            if is_group_name(&name, containers) {
+                found.push(child);
+            } else if depth < MAX_DEPTH {
+                waiting.push((child, depth + 1));
+            }
+        }
+    }
+    found
+}
+
+/// Removes a group and those inside it; returns whether it is gone. A group with a process in it stays.
+fn remove_group(group: &Path) -> bool {
+    for child in folders_in(group) {
+        remove_group(&child);
+    }
+    match fs::remove_dir(group) {
+        Ok(()) => true,
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
+fn folders_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders.map(|entry| entry.path()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(start: &str) -> ContainerId {
+        ContainerId(format!("{start}{}", "0".repeat(64 - start.len())))
+    }
+
+    #[test]
+    fn only_whole_ids_of_containers_are_taken() {
+        let read = |text: &str| serde_json::from_value::<ContainerId>(serde_json::json!(text)).is_ok();
+        assert!(read(&"0af9".repeat(16)));
+        for wrong in ["", "/", "0af9", &"0afg".repeat(16), &"0af9".repeat(17)] {
+            assert!(!read(wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn groups_are_found_by_both_names_and_no_others() {
+        let root = std::env::temp_dir().join(format!("cubeyard-groups-{}", std::process::id()));
+        let (ours, other) = (id("a1"), id("b2"));
+        let by_name = root.join("pids/docker").join(&ours.0);
+        let by_systemd = root.join(format!("unified/system.slice/docker-{}.scope", ours.0));
+        let foreign = root.join("pids/docker").join(&other.0);
+        for group in [&by_name.join("inner"), &by_systemd, &foreign] {
+            fs::create_dir_all(group).expect("a folder");
+        }
+        let mut found = groups_of(&root, std::slice::from_ref(&ours));
+        found.sort();
+        assert_eq!(found, [by_name, by_systemd]);
+        assert!(found.iter().all(|group| remove_group(group)));
+        assert!(groups_of(&root, &[ours]).is_empty() && foreign.is_dir());
+        fs::remove_dir_all(&root).expect("ours");
+    }
+
+    #[test]
+    fn only_the_shim_of_a_container_is_its_shim() {
+        let (ours, other) = (id("c3"), id("d4"));
+        let folder = std::env::temp_dir().join(format!("cubeyard-shim-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let shim = |name: &str, words: &[&str]| {
+            fs::write(folder.join("comm"), name).expect("a file");
+            fs::write(folder.join("cmdline"), words.join("\0")).expect("a file");
+            is_shim_of(&folder, std::slice::from_ref(&ours))
+        };
+        assert!(shim(
+            "containerd-shim\n",
+            &[
+                "/usr/bin/containerd-shim-runc-v2",
+                "-namespace",
+                "moby",
+                "-id",
+                &ours.0
+            ]
+        ));
+        assert!(!shim(
+            "containerd-shim\n",
+            &["/usr/bin/containerd-shim-runc-v2", "-id", &other.0]
+        ));
+        assert!(!shim(
+            "containerd-shim\n",
+            &["/usr/bin/containerd-shim-runc-v2", &ours.0]
+        ));
+        assert!(!shim("vim\n", &["vim", "-id", &ours.0]));
+        fs::remove_dir_all(&folder).expect("ours");
+    }
+}

@@ -1,0 +1,123 @@
+//! The links of a run: what a kind of link has to provide, and which interface is an end of which link.
+//!
+//! One file per kind: a veth pair if both ends are on this host, a veth pair and a VXLAN tunnel if one is on another
+//! host. Everything here is pure: it adds requests, which `kernels` sends.
+//!
+//! Not here: ports of servers once their link exists (`servers/`), and what faults do to a link (`faults/`).
+
+mod veth;
+mod vxlan;
+
+use std::collections::BTreeMap;
+use std::os::fd::BorrowedFd;
+
+use crate::faults::{EndCondition, QueueCondition};
+use crate::names;
+use crate::netlink::{Batch, Impairment, cut, impair, restore, set_rate, set_up};
+use crate::network::{Network, Place};
+
+pub use vxlan::{add_link_bridges, add_tunnels};
+
+/// Packets a link with delay may hold: 10 s of full packets at 100 Mb/s and MTU 9000.
+const IMPAIRED_QUEUE_PACKETS: u32 = 14_000;
+
+/// A namespace of a run on this host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Site {
+    /// A room of switches, by number.
+    Room(usize),
+    /// A server's, by index.
+    Server(usize),
+}
+
+/// Requests by the namespace that they are for.
+#[derive(Debug, Default)]
+pub struct Requests(pub BTreeMap<Site, Batch>);
+
+impl Requests {
+    /// The requests for one namespace, to add to.
+    pub fn at(&mut self, site: Site) -> &mut Batch {
+        self.0.entry(site).or_default()
+    }
+}
+
+/// The two steps in which a link is made. The second follows when the first has been carried out in every namespace.
+#[derive(Debug, Default)]
+pub struct Steps {
+    /// Makes the interfaces.
+    pub make: Requests,
+    /// Attaches, sets up and shapes the ends at switches. Servers' ports are set up with their servers.
+    pub finish: Requests,
+}
+
+/// Gives the namespace of a site.
+pub type NamespaceOf<'a> = &'a dyn Fn(Site) -> BorrowedFd<'a>;
+
+/// What a kind of link provides.
+pub trait LinkKind: Sync {
+    /// The namespace that has an end.
+    fn site(&self, network: &Network, link: usize, end: usize) -> Site;
+
+    /// Makes the link.
+    fn make(&self, steps: &mut Steps, network: &Network, link: usize, namespace_of: NamespaceOf<'_>);
+
+    /// Whether an end limits its rate and counts what it sends. The others pass on what has been limited and counted.
+    fn is_shaped(&self, network: &Network, link: usize, end: usize) -> bool;
+}
+
+/// The kind of a link that has an end on this host.
+pub fn kind(network: &Network, link: usize) -> &'static dyn LinkKind {
+    if network.division.is_spanning(link) {
+        &vxlan::BETWEEN_HOSTS
+    } else {
+        &veth::ON_ONE_HOST
+    }
+}
+
+/// Interface number of an end of a link, in its namespace on this host.
+pub fn interface(network: &Network, link: usize, end: usize) -> u32 {
+    let site = kind(network, link).site(network, link, end);
+    match (site, network.places[link][end]) {
+        (Site::Server(_), Place::Server { port, .. }) => names::port_index(port),
+        _ => names::switch_port_index(network.description.links[link].id, end),
+    }
+}
+
+/// Changes an end of a link from one condition to another.
+pub fn change_end(
+    requests: &mut Requests,
+    network: &Network,
+    link: usize,
+    end: usize,
+    [was, is]: [&EndCondition; 2],
+) {
+    let kind = kind(network, link);
+    let index = interface(network, link, end);
+    let site = kind.site(network, link, end);
+    let batch = requests.at(site);
+    if kind.is_shaped(network, link, end) {
+        let mut shape = network.shape(link, site);
+        if was.rate_bits_per_sec != is.rate_bits_per_sec {
+            shape.rate_bits_per_sec = is.rate_bits_per_sec;
+            set_rate(batch, index, &shape);
+        }
+        if was.queue != is.queue {
+            match is.queue {
+                QueueCondition::Normal => restore(batch, index, &shape),
+                QueueCondition::Cut => cut(batch, index, &shape),
+                QueueCondition::Impaired { delay_secs, loss } => {
+                    let queue_packets = IMPAIRED_QUEUE_PACKETS;
+                    let impairment = Impairment {
+                        delay_secs,
+                        loss,
+                        queue_packets,
+                    };
+                    impair(batch, index, &shape, &impairment);
+                }
+            }
+        }
+    }
+    if was.up != is.up {
+        set_up(batch, index, is.up);
+    }
+}

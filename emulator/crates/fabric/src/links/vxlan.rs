@@ -1,0 +1,116 @@
+//! What crosses from host to host: VXLAN tunnels between the parts of a switch, and for links between servers of two
+//! hosts.
+//!
+//! On each of the two hosts such a link is a veth pair from the server's port to a bridge with one other port, the
+//! tunnel. The bridge's end of the pair stands for the port of the other server: it is down whenever that port is, so
+//! that this server loses its carrier as it would with one cable.
+
+use std::net::Ipv4Addr;
+use std::os::fd::BorrowedFd;
+
+use super::{LinkKind, NamespaceOf, Site, Steps, veth};
+use crate::names;
+use crate::netlink::{Batch, Bridge, Vxlan, add_bridge, add_far_end, add_vxlan, join_bridge, set_up};
+use crate::network::{Network, Place};
+
+pub(super) static BETWEEN_HOSTS: BetweenHosts = BetweenHosts;
+
+#[derive(Debug)]
+pub(super) struct BetweenHosts;
+
+impl LinkKind for BetweenHosts {
+    fn site(&self, network: &Network, link: usize, end: usize) -> Site {
+        match network.places[link][end] {
+            Place::Server { server, .. } if network.division.has_server(server) => Site::Server(server),
+            _ => Site::Room(0),
+        }
+    }
+
+    fn make(&self, steps: &mut Steps, network: &Network, link: usize, namespace_of: NamespaceOf<'_>) {
+        veth::make_pair(self, steps, network, link, namespace_of);
+    }
+
+    fn is_shaped(&self, network: &Network, link: usize, end: usize) -> bool {
+        // What arrives by the tunnel was limited and counted by the host that sent it.
+        matches!(self.site(network, link, end), Site::Server(_))
+    }
+}
+
+/// Adds the tunnels to other hosts. `make` is for this host's own namespace, on whose network the tunnels' packets
+/// travel; `join`, afterwards, is for the shared room of switches, whose namespace is `room`.
+pub fn add_tunnels(make: &mut Batch, join: &mut Batch, network: &Network, room: BorrowedFd<'_>) {
+    let Some(hosts) = &network.description.hosts else {
+        return;
+    };
+    let mut add = |name, index, mac, number: usize, bridge, far: &[Ipv4Addr]| {
+        let vxlan = Vxlan {
+            name,
+            index,
+            mac,
+            mtu: network.description.mtu,
+            vni: hosts.first_vni + number as u32,
+            local: hosts.own_address(),
+            namespace: room,
+        };
+        add_vxlan(make, &vxlan);
+        for host in far {
+            add_far_end(join, index, *host);
+        }
+        join_bridge(join, index, bridge);
+        set_up(join, index, true);
+    };
+    for (at, switch) in network.description.switches.iter().enumerate() {
+        let far: Vec<Ipv4Addr> = network
+            .division
+            .other_hosts(at)
+            .map(|host| hosts.underlays[host])
+            .collect();
+        if !far.is_empty() {
+            let (name, index) = (
+                names::switch_tunnel_name(switch.id),
+                names::switch_tunnel_index(switch.id),
+            );
+            add(
+                name,
+                index,
+                names::switch_tunnel_mac(switch.id),
+                at,
+                names::switch_index(switch.id),
+                &far,
+            );
+        }
+    }
+    for (at, link) in network.description.links.iter().enumerate() {
+        if let Some((_, host)) = network.division.remote_end(at) {
+            let number = network.division.vni_of_link(at);
+            let far = [hosts.underlays[host]];
+            let (name, index) = (
+                names::link_tunnel_name(link.id),
+                names::link_tunnel_index(link.id),
+            );
+            add(
+                name,
+                index,
+                names::link_tunnel_mac(link.id),
+                number,
+                names::link_bridge_index(link.id),
+                &far,
+            );
+        }
+    }
+}
+
+/// The bridges of links between hosts, each between a server's port and a tunnel.
+pub fn add_link_bridges(batch: &mut Batch, network: &Network) {
+    for (at, link) in network.description.links.iter().enumerate() {
+        if network.division.remote_end(at).is_some() {
+            let bridge = Bridge {
+                name: names::link_bridge_name(link.id),
+                index: names::link_bridge_index(link.id),
+                mac: names::link_bridge_mac(link.id),
+                mtu: network.description.mtu,
+            };
+            add_bridge(batch, &bridge);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Fair queues at an end of a link: a class of the shaper for each of some flows, which send in turn.
+//!
+//! The kernel's `fq` and `fq_codel` would do it too, but many kernels lack them; what is used here is what shaping needs
+//! anyway. `[ours]`
+
+use std::os::fd::RawFd;
+
+use super::{CLASS, DIRECT_ACTION};
+use super::{
+    CREATE, Discipline, EXCLUSIVE, HTB, REPLACE, RTM_NEWTFILTER, Shape, TCA_BPF_FD, TCA_BPF_FLAGS,
+    TCA_BPF_NAME, TCA_KIND, TCA_OPTIONS, put_class, queue_header,
+};
+use crate::netlink::message::Batch;
+
+/// Queues of an end, and the class of the first one; `emulator/bpf/fair/fair.bpf.c` has the same numbers.
+pub const QUEUES: u32 = 64;
+const FIRST_QUEUE: u32 = 2;
+/// The class of all packets while a fault decides what happens to them. Classes of this number get what no classifier
+/// assigns.
+pub const COMMON_MINOR: u32 = 0x100;
+pub const COMMON: u32 = HTB | COMMON_MINOR;
+const CLASSIFIER: u32 = 1;
+const TCA_BPF_CLASSID: u16 = 3;
+/// The part of an end's queue that one flow may fill, and the least bytes of it: two super-packets.
+const SHARE: u32 = 8;
+const LEAST_BYTES: u32 = 131_072;
+/// What a class sends without asking its parent, in bytes a second: as good as nothing.
+const OWN_BYTES_PER_SEC: f64 = 125.0;
+
+/// Classifiers of an end with fair queues, which live as long as this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Classifiers {
+    /// Gives each flow its queue.
+    pub fair: RawFd,
+    /// Gives all packets the common queue.
+    pub common: RawFd,
+}
+
+/// Adds the classes below the one that has the rate, their queues, and the classifier.
+pub(super) fn add(batch: &mut Batch, index: u32, shape: &Shape, classifiers: Classifiers) {
+    let queue_bytes = (shape.queue_bytes / SHARE).max(LEAST_BYTES);
+    for minor in FIRST_QUEUE..FIRST_QUEUE + QUEUES {
+        put_class(
+            batch,
+            index,
+            CLASS,
+            HTB | minor,
+            OWN_BYTES_PER_SEC,
+            shape,
+            CREATE | EXCLUSIVE,
+        );
+        fifo(batch, index, HTB | minor, queue_bytes);
+    }
+    put_class(
+        batch,
+        index,
+        CLASS,
+        COMMON,
+        OWN_BYTES_PER_SEC,
+        shape,
+        CREATE | EXCLUSIVE,
+    );
+    fifo(batch, index, COMMON, shape.queue_bytes);
+    classify(batch, index, classifiers.fair);
+}
+
+fn fifo(batch: &mut Batch, index: u32, parent: u32, queue_bytes: u32) {
+    let leaf = Discipline {
+        handle: 0,
+        parent,
+        kind: "bfifo",
+    };
+    leaf.make(
+        batch,
+        index,
+        CREATE | EXCLUSIVE,
+        "making a fair queue of",
+        |attributes| {
+            attributes.put(TCA_OPTIONS, &queue_bytes.to_ne_bytes());
+        },
+    );
+}
+
+/// Sets the classifier of a shaper, in place of the one before.
+pub(super) fn classify(batch: &mut Batch, index: u32, program: RawFd) {
+    let mut header = queue_header(index, CLASSIFIER, HTB);
+    let priority_and_all_protocols = 1 << 16 | u32::from(3_u16.to_be());
+    header[16..20].copy_from_slice(&priority_and_all_protocols.to_ne_bytes());
+    let purpose = format!("attaching a classifier to interface {index}");
+    batch.request(RTM_NEWTFILTER, CREATE | REPLACE, &header, purpose, |attributes| {
+        attributes.put_text(TCA_KIND, "bpf");
+        attributes.nest(TCA_OPTIONS, |options| {
+            options.put_u32(TCA_BPF_CLASSID, HTB);
+            options.put_u32(TCA_BPF_FD, program as u32);
+            options.put_text(TCA_BPF_NAME, "cubeyard-fair");
+            options.put_u32(TCA_BPF_FLAGS, DIRECT_ACTION);
+        });
+    });
+}

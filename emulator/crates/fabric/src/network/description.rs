@@ -1,0 +1,141 @@
+//! What a caller sends to describe a network: the types of the JSON document, without any check beyond its shape.
+
+use std::net::Ipv4Addr;
+
+use cubeyard_dataplane::tables::HexBytes;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::hosts::Hosts;
+use crate::names::RunId;
+
+/// A network to emulate. Ids are those of the topology; the network may be a slice of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Description {
+    /// The run it is for.
+    pub run: RunId,
+    /// Who owns the run. Other owners leave it alone.
+    #[serde(default)]
+    pub owner: String,
+    /// The hosts it is spread over; absent if this host has all of it.
+    #[serde(default)]
+    pub hosts: Option<Hosts>,
+    /// The topology: its family and parameters.
+    pub spec: Value,
+    /// The protocol that the servers run, by its name in the catalogue.
+    pub protocol: String,
+    /// What forwards its packets, by its name there; absent for a protocol whose servers forward nothing.
+    #[serde(default)]
+    pub forwarding: Option<String>,
+    /// Rate of links without a rate of their own.
+    pub rate_bits_per_sec: f64,
+    /// Largest IP packet on a link.
+    pub mtu: u32,
+    /// Whether each flow has a queue of its own at the ends of links.
+    #[serde(default)]
+    pub fair_queues: bool,
+    /// Where switches are routers: how flows are spread, by name; equally if absent.
+    #[serde(default)]
+    pub balance: Option<String>,
+    /// Seed of the nodes' random choices.
+    #[serde(default)]
+    pub seed: u64,
+    /// Settings of the nodes, passed on to them, except `queue_bytes`: the bytes that may wait at an end of a link.
+    #[serde(default)]
+    pub settings: Map<String, Value>,
+    /// The servers.
+    pub servers: Vec<Server>,
+    /// Ids of the servers that are gateways to an external network. `[bcube §5.3]`
+    #[serde(default)]
+    pub gateways: Vec<u32>,
+    /// The switches.
+    #[serde(default)]
+    pub switches: Vec<Switch>,
+    /// The links.
+    pub links: Vec<Link>,
+    /// Services that users wrote, which every server hosts beside its protocol's own.
+    #[serde(default)]
+    pub services: Vec<HostedService>,
+}
+
+/// A service that a user wrote.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostedService {
+    /// Its name.
+    pub name: String,
+    /// Its number in packets.
+    pub id: u16,
+    /// Its WebAssembly module. The node checks it.
+    pub module: HexBytes,
+}
+
+/// A server.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    /// Its id in the topology.
+    pub id: u32,
+    /// Its name in the topology.
+    #[serde(default)]
+    pub name: String,
+    /// The address that applications use. It follows from the id; another value is refused.
+    #[serde(default)]
+    pub ip: Option<Ipv4Addr>,
+    /// Addresses beside that one.
+    #[serde(default)]
+    pub addresses: Vec<FurtherAddress>,
+    /// The number of its host.
+    #[serde(default)]
+    pub host: usize,
+}
+
+/// An address of a server beside the one that follows from its id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FurtherAddress {
+    /// The address.
+    pub address: Ipv4Addr,
+    /// Length of its network's prefix.
+    pub prefix_bits: u8,
+    /// The port that has it; absent if it belongs to the virtual network card.
+    #[serde(default)]
+    pub port: Option<u16>,
+}
+
+/// A switch.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Switch {
+    /// Its id in the topology.
+    pub id: u32,
+    /// Its name in the topology.
+    #[serde(default)]
+    pub name: String,
+}
+
+/// A link between two ports.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Its id in the topology.
+    pub id: u32,
+    /// Node and port of one end.
+    pub a: [u32; 2],
+    /// Node and port of the other end.
+    pub b: [u32; 2],
+    /// The level of the switch or link, for display only.
+    #[serde(default)]
+    pub level: u32,
+    /// Capacity per direction.
+    #[serde(default)]
+    pub rate_bits_per_sec: Option<f64>,
+}
+
+impl Link {
+    /// Both ends, as node and port.
+    pub fn ends(&self) -> [[u32; 2]; 2] {
+        [self.a, self.b]
+    }
+}

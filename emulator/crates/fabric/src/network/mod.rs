@@ -1,0 +1,166 @@
+//! A network to emulate: what the caller describes, checked, with everything that follows from it worked out.
+//!
+//! All of it is pure: nothing here talks to the kernel. `description` has the caller's document, `index` its ids,
+//! `placement` the ends of links, `neighbours` who shares an Ethernet segment, `addresses` and `shaping` what interfaces
+//! get, `hosts` what is on which host, `behaviour` what servers run and are told, `routing` the tables of routers, `services`
+//! what is asked of services that users wrote.
+
+pub mod addresses;
+pub mod behaviour;
+pub mod description;
+pub mod hosts;
+pub mod index;
+pub mod neighbours;
+pub mod placement;
+pub mod routing;
+pub mod services;
+pub mod shaping;
+
+use cubeyard_topology::TopologySpec;
+use serde_json::Value;
+
+use behaviour::{Behaviour, Places};
+pub use description::Description;
+use hosts::Division;
+use index::Index;
+pub use neighbours::{Member, Neighbour};
+pub use placement::{Place, PortEnd};
+use routing::Routing;
+
+use crate::error::{FabricError, Result};
+use crate::external;
+use crate::switches::Rooms;
+
+/// Most servers of one run on one host.
+pub const MAX_SERVERS: usize = 1024;
+/// Most links of one run on one host.
+pub const MAX_LINKS: usize = 8192;
+
+/// A checked network with its ends and neighbours worked out.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// What the caller sent.
+    pub description: Description,
+    /// Both ends of every link.
+    pub places: Vec<[Place; 2]>,
+    /// The ports of every server, in order.
+    pub ports: Vec<Vec<PortEnd>>,
+    /// The server ports of each Ethernet segment.
+    pub segments: Vec<Vec<Member>>,
+    /// Every server's neighbours, by port and then by id.
+    pub neighbours: Vec<Vec<Neighbour>>,
+    /// What its servers run.
+    pub behaviour: Behaviour,
+    /// What each server is told, and what the tables of the run may hold.
+    pub places_of_servers: Places,
+    /// The structure.
+    pub spec: TopologySpec,
+    /// What of it is on which host.
+    pub division: Division,
+    /// The namespaces of this host's switches.
+    pub rooms: Rooms,
+    /// What routes are made of where switches are routers.
+    pub routing: Option<Routing>,
+    index: Index,
+}
+
+impl Network {
+    /// Reads a description from JSON and checks it.
+    pub fn from_json(description: Value) -> Result<Network> {
+        let description: Description = serde_path_to_error::deserialize(description).map_err(|error| {
+            let path = error.path().to_string();
+            FabricError::malformed(format!("network.{path}: {}", error.inner()))
+        })?;
+        Network::new(description)
+    }
+
+    /// Checks a description. Errors name the first field that is wrong.
+    pub fn new(description: Description) -> Result<Network> {
+        check_size("network.servers", description.servers.len(), 1, MAX_SERVERS)?;
+        check_size("network.links", description.links.len(), 0, MAX_LINKS)?;
+        shaping::check_rate("network.rate_bits_per_sec", description.rate_bits_per_sec)?;
+        shaping::check_mtu("network.mtu", description.mtu)?;
+        let spec = structure(&description)?;
+        let index = Index::new(&description)?;
+        let behaviour = Behaviour::of(&description)?;
+        let places = placement::place_links(&description, &index, behaviour)?;
+        let segments = neighbours::segments(description.switches.len(), &places);
+        let servers = description.servers.len();
+        let neighbours = neighbours::find_neighbours(behaviour, servers, &places, &segments)?;
+        external::check(&description, behaviour, &index)?;
+        services::check(&description, behaviour.entry)?;
+        let ports = placement::ports_by_server(servers, &places);
+        let mut network = Network {
+            places_of_servers: Places::of(&description, behaviour, &spec, &ports, &neighbours)?,
+            behaviour,
+            ports,
+            division: Division::default(),
+            rooms: Rooms::default(),
+            routing: None,
+            description,
+            places,
+            segments,
+            neighbours,
+            spec,
+            index,
+        };
+        addresses::check(&network)?;
+        network.division = Division::of(&network)?;
+        network.routing = Routing::of(&network)?;
+        network.rooms = Rooms::of(&network);
+        Ok(network)
+    }
+
+    /// Index of a server by its id.
+    pub fn server(&self, id: u32) -> Result<usize> {
+        let found = self.index.server(id);
+        found.ok_or_else(|| FabricError::not_found("server", id, "name a server of network.servers"))
+    }
+
+    /// Index of a switch by its id.
+    pub fn switch(&self, id: u32) -> Result<usize> {
+        let found = self.index.switch(id);
+        found.ok_or_else(|| FabricError::not_found("switch", id, "name a switch of network.switches"))
+    }
+
+    /// Index of a link by its id.
+    pub fn link(&self, id: u32) -> Result<usize> {
+        let found = self.index.link(id);
+        found.ok_or_else(|| FabricError::not_found("link", id, "name a link of network.links"))
+    }
+
+    /// The link on a port of a server.
+    pub fn port(&self, server: usize, port: u16) -> Option<PortEnd> {
+        self.ports[server].iter().find(|end| end.port == port).copied()
+    }
+
+    /// The servers of this host, by index.
+    pub fn servers_here(&self) -> impl Iterator<Item = usize> {
+        let servers = 0..self.description.servers.len();
+        servers.filter(|server| self.division.has_server(*server))
+    }
+
+    /// Whether a server is a gateway.
+    pub fn is_gateway(&self, server: usize) -> bool {
+        self.description
+            .gateways
+            .contains(&self.description.servers[server].id)
+    }
+}
+
+fn structure(description: &Description) -> Result<TopologySpec> {
+    TopologySpec::from_json(&description.spec).map_err(|error| {
+        let limit = format!("the parameters of a topology: {error}");
+        let fix = "take the spec from the experiment";
+        FabricError::bad("network.spec", description.spec.to_string(), limit, fix)
+    })
+}
+
+fn check_size(field: &str, count: usize, least: usize, most: usize) -> Result<()> {
+    if (least..=most).contains(&count) {
+        return Ok(());
+    }
+    let limit = format!("{least} to {most} entries");
+    let fix = "emulate a slice of the network";
+    Err(FabricError::bad(field, format!("{count} entries"), limit, fix))
+}

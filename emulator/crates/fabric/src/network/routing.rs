@@ -1,0 +1,166 @@
+//! What routes are made of where switches are routers: the topology, and which of its parts are in the network.
+
+use std::net::Ipv4Addr;
+
+use cubeyard_dataplane::address::{switch_ip, virtual_ip};
+use cubeyard_dataplane::catalog::SwitchKind;
+use cubeyard_routing::Failures;
+use cubeyard_routing::subways::LinkWeights;
+use cubeyard_routing::tables::{Balance, Tables};
+use cubeyard_topology::Topology;
+
+use super::{Network, Place};
+use crate::error::{FabricError, Result};
+
+/// The topology of a network of routers, of which the network may be a slice.
+#[derive(Clone, Debug)]
+pub struct Routing {
+    topology: Topology,
+    balance: Balance,
+    /// What the network leaves out.
+    outside: Failures,
+}
+
+impl Routing {
+    /// `None` where switches are no routers. Errors: a network on several hosts, links that are not the topology's, a
+    /// balance that there is not.
+    pub fn of(network: &Network) -> Result<Option<Routing>> {
+        let entry = network.behaviour.entry;
+        if entry.switches != SwitchKind::Router {
+            return Ok(None);
+        }
+        if let Some(hosts) = network
+            .description
+            .hosts
+            .as_ref()
+            .filter(|hosts| hosts.underlays.len() > 1)
+        {
+            let given = format!("{} hosts", hosts.underlays.len());
+            let limit = format!("one host with the protocol {}: a router has no parts", entry.name);
+            let fix = "emulate it on one host";
+            return Err(FabricError::bad("network.hosts", given, limit, fix));
+        }
+        let topology = Topology::build(&network.spec).map_err(|error| {
+            let given = network.description.spec.to_string();
+            FabricError::bad(
+                "network.spec",
+                given,
+                error.to_string(),
+                "take the spec from the experiment",
+            )
+        })?;
+        if topology.servers_relay() {
+            let limit = "a protocol whose servers forward packets, in this family";
+            return Err(FabricError::bad(
+                "network.protocol",
+                entry.name,
+                limit,
+                "take it from the profile",
+            ));
+        }
+        let name = network.description.balance.as_deref();
+        let balance = name.map_or(Some(Balance::default()), Balance::named);
+        let suits = |balance: &Balance| balance.suits(topology.spec());
+        let balance = balance.filter(suits).ok_or_else(|| {
+            let names = Balance::ALL.into_iter().filter(suits);
+            let names: Vec<&str> = names.map(Balance::name).collect();
+            let fix = "leave it out for the default";
+            FabricError::bad(
+                "network.balance",
+                name.unwrap_or_default(),
+                format!("one of {}", names.join(", ")),
+                fix,
+            )
+        })?;
+        let outside = outside(network, &topology)?;
+        Ok(Some(Routing {
+            topology,
+            balance,
+            outside,
+        }))
+    }
+
+    /// The whole topology.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// How flows are spread.
+    pub fn balance(&self) -> Balance {
+        self.balance
+    }
+
+    /// What takes no part in routing while these links and servers, by index, cannot be used.
+    pub fn failures(
+        &self,
+        network: &Network,
+        links: impl Iterator<Item = usize>,
+        servers: impl Iterator<Item = usize>,
+    ) -> Failures {
+        let mut failures = self.outside.clone();
+        links.for_each(|link| failures.fail_link(network.description.links[link].id));
+        servers.for_each(|server| failures.fail_node(network.description.servers[server].id));
+        failures
+    }
+
+    /// The tables of all nodes.
+    pub fn tables(&self, failures: &Failures) -> Option<Tables> {
+        Tables::new(&self.topology, failures, self.balance)
+    }
+
+    /// The same by weights of controllers.
+    pub fn tables_by_load(&self, failures: &Failures, weights: &LinkWeights) -> Option<Tables> {
+        Tables::by_load(&self.topology, failures, weights)
+    }
+}
+
+/// Checks the ids and links of the network against the topology, and finds what the network leaves out.
+fn outside(network: &Network, topology: &Topology) -> Result<Failures> {
+    let description = &network.description;
+    let mut outside = Failures::none(topology);
+    (0..topology.node_count()).for_each(|node| outside.fail_node(node));
+    (0..topology.link_count() as u32).for_each(|link| outside.fail_link(link));
+    let nodes = description.servers.iter().map(|server| (server.id, true));
+    for (id, is_server) in nodes.chain(description.switches.iter().map(|switch| (switch.id, false))) {
+        if id >= topology.node_count() || topology.is_server(id) != is_server {
+            let limit = "the ids of servers and switches of the topology";
+            return Err(FabricError::bad(
+                "network.switches",
+                id,
+                limit,
+                "take them from the engine",
+            ));
+        }
+        outside.recover_node(id);
+    }
+    let links = topology.links();
+    for (at, link) in description.links.iter().enumerate() {
+        let wired = |id: usize| {
+            id < links.len()
+                && link.a == [links.a[id], links.a_port[id].into()]
+                && link.b == [links.b[id], links.b_port[id].into()]
+        };
+        if !wired(link.id as usize) {
+            let field = format!("network.links[{at}]");
+            let given = format!("{:?} to {:?}", link.a, link.b);
+            return Err(FabricError::bad(
+                field,
+                given,
+                "a link of the topology",
+                "take it from the engine",
+            ));
+        }
+        outside.recover_link(link.id);
+    }
+    Ok(outside)
+}
+
+/// The address of a node in a network of routers.
+pub fn node_address(network: &Network, place: Place) -> Ipv4Addr {
+    let address = match place {
+        Place::Server { server, .. } => virtual_ip(network.description.servers[server].id),
+        Place::Switch { switch, .. } => switch_ip(network.description.switches[switch].id),
+    };
+    // Ids beyond the last address were refused when the description was checked.
+    address.unwrap_or(Ipv4Addr::UNSPECIFIED)
+}

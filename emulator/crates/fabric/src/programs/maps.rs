@@ -1,0 +1,145 @@
+//! Entries of one map by their bytes: maps of any protocol are read and written alike, by the sizes of their schemas.
+//! `[man 2 bpf]`
+#![allow(unsafe_code, reason = "the system call takes pointers to keys and values")]
+
+use std::os::fd::{AsFd, AsRawFd};
+
+use aya::maps::{Map, MapData};
+use cubeyard_dataplane::tables::{TableError, TableKind, TableSchema, TableUpdate};
+use nix::errno::Errno;
+use nix::libc;
+
+const LOOKUP: libc::c_long = 1;
+const UPDATE: libc::c_long = 2;
+const DELETE: libc::c_long = 3;
+const NEXT_KEY: libc::c_long = 4;
+
+/// The part of `union bpf_attr` that these commands use.
+#[repr(C)]
+struct Attributes {
+    map: u32,
+    padding: u32,
+    key: u64,
+    /// Of the value, or of where the next key goes.
+    value: u64,
+    flags: u64,
+}
+
+/// A map of a protocol's object.
+#[derive(Debug)]
+pub struct Table {
+    map: MapData,
+    schema: &'static TableSchema,
+}
+
+impl Table {
+    /// The table in a map; `None` where the map is of another kind than its schema says.
+    pub fn open(map: Map, schema: &'static TableSchema) -> Option<Table> {
+        let map = match (map, schema.kind) {
+            (Map::Array(map), TableKind::Array)
+            | (Map::HashMap(map), TableKind::Hash)
+            | (Map::LruHashMap(map), TableKind::LruHash) => map,
+            _ => return None,
+        };
+        let info = map.info().ok()?;
+        let sizes = [info.key_size(), info.value_size(), info.max_entries()].map(|size| size as usize);
+        let fits = sizes == [schema.key_bytes, schema.value_bytes, schema.entries];
+        fits.then_some(Table { map, schema })
+    }
+
+    /// Its schema.
+    pub fn schema(&self) -> &'static TableSchema {
+        self.schema
+    }
+
+    /// Sets or removes an entry. Removing one that is not there is no error: the kernel forgets some by itself.
+    pub fn apply(&mut self, update: &TableUpdate) -> Result<(), TableError> {
+        let sized = update.key.0.len() == self.schema.key_bytes
+            && update
+                .value
+                .as_ref()
+                .is_none_or(|value| value.0.len() == self.schema.value_bytes);
+        if !sized {
+            return Err(TableError::new(
+                &update.table,
+                "a key or value of the wrong length",
+            ));
+        }
+        let mut key = update.key.0.clone();
+        let result = match &update.value {
+            Some(value) => self.call(UPDATE, &mut key, &mut value.0.clone()),
+            None => self.delete(&mut key),
+        };
+        result.map_err(|errno| TableError::new(&update.table, errno.desc()))
+    }
+
+    /// Every key. Entries that come or go meanwhile may be missed.
+    pub fn keys(&self) -> Vec<Vec<u8>> {
+        let mut keys: Vec<Vec<u8>> = Vec::new();
+        let mut next = vec![0; self.schema.key_bytes];
+        // The kernel gives the first key for one that is not there, and starts again after one that has gone.
+        while keys.len() < self.schema.entries {
+            let found = match keys.last() {
+                Some(last) => self.call(NEXT_KEY, &mut last.clone(), &mut next),
+                None => self.first_key(&mut next),
+            };
+            if found.is_err() {
+                break;
+            }
+            keys.push(next.clone());
+        }
+        keys
+    }
+
+    /// The value of a key; `None` where there is no such entry.
+    pub fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let mut value = vec![0; self.schema.value_bytes];
+        let found =
+            (key.len() == self.schema.key_bytes).then(|| self.call(LOOKUP, &mut key.to_vec(), &mut value));
+        found.is_some_and(|found| found.is_ok()).then_some(value)
+    }
+
+    /// Removes every entry; of an array, none.
+    pub fn clear(&mut self) {
+        for mut key in self.keys() {
+            let _ = self.delete(&mut key);
+        }
+    }
+
+    /// Removes an entry; one that is gone already is as wanted. The kernel refuses the call if it names a value.
+    fn delete(&self, key: &mut [u8]) -> Result<(), Errno> {
+        match self.bpf(DELETE, key.as_mut_ptr() as u64, 0) {
+            Err(Errno::ENOENT) => Ok(()),
+            result => result,
+        }
+    }
+
+    fn first_key(&self, next: &mut [u8]) -> Result<(), Errno> {
+        self.bpf(NEXT_KEY, 0, next.as_mut_ptr() as u64)
+    }
+
+    fn call(&self, command: libc::c_long, key: &mut [u8], value: &mut [u8]) -> Result<(), Errno> {
+        self.bpf(command, key.as_mut_ptr() as u64, value.as_mut_ptr() as u64)
+    }
+
+    fn bpf(&self, command: libc::c_long, key: u64, value: u64) -> Result<(), Errno> {
+        let attributes = Attributes {
+            map: self.map.fd().as_fd().as_raw_fd() as u32,
+            padding: 0,
+            key,
+            value,
+            flags: 0,
+        };
+        // SAFETY: the pointers are of buffers as long as the map's keys and values, whose sizes `open` has compared with
+        // the schema and every caller with the buffers; they and the attributes outlive the call.
+        let result = unsafe {
+            libc::syscall(
+                libc::SYS_bpf,
+                command,
+                &raw const attributes,
+                size_of::<Attributes>(),
+            )
+        };
+        Errno::result(result).map(drop)
+    }
+}

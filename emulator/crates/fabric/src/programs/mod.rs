@@ -1,0 +1,16 @@
+//! The eBPF programs of servers and their maps: loading (`object`, `guard`, `fair`, ahead of time in `preload`), attaching, reading
+//! and writing (`maps`). Which programs and maps there are the catalogue says; which entries the maps hold is decided by the
+//! rules of the run. No protocol is named here.
+//!
+//! Not here: the programs themselves, which are in `emulator/bpf/` and compiled into the catalogue, and the checks of what
+//! a node may write (`run/inbox.rs`).
+
+pub mod fair;
+mod guard;
+mod maps;
+mod object;
+mod preload;
+
+pub use guard::Guard;
+pub use object::Programs;
+pub use preload::Preloaded;

@@ -1,0 +1,248 @@
+//! A protocol's programs in the kernel, for one server: its own tables, and the maps that every object has.
+
+use std::array;
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use aya::maps::{MapData, PerCpuArray, RingBuf};
+use aya::programs::{Program, SchedClassifier};
+use aya::{Ebpf, EbpfLoader};
+use cubeyard_dataplane::counts::{FlowCount, Traffic};
+use cubeyard_dataplane::drops::DropReason;
+use cubeyard_dataplane::flow::Flow;
+use cubeyard_dataplane::object::KernelObject;
+use cubeyard_dataplane::tables::{TableError, TableKind, TableSchema, TableUpdate};
+use zerocopy::FromBytes;
+
+use super::maps::Table;
+use crate::error::{During, FabricError, Result};
+use crate::netlink::{Batch, Hook, attach_program};
+
+/// Name of the table that every object has: what flows have sent.
+const FLOW_COUNTS: &str = "flow_counts";
+
+/// One server's forwarding in the kernel.
+pub struct Programs {
+    object: KernelObject,
+    loaded: Ebpf,
+    tables: BTreeMap<&'static str, Table>,
+    drops: PerCpuArray<MapData, u64>,
+    traffic: PerCpuArray<MapData, [u8; size_of::<Traffic>()]>,
+    /// Records for the server's protocol; wait on it with epoll.
+    pub notices: RingBuf<MapData>,
+}
+
+fn failed(what: impl Into<String>) -> impl FnOnce() -> String {
+    let what = what.into();
+    move || what
+}
+
+macro_rules! take {
+    ($loaded:ident, $name:literal) => {
+        $loaded
+            .take_map($name)
+            .ok_or_else(|| FabricError::system("loading programs", concat!("the object has no map ", $name)))?
+            .try_into()
+            .during(failed(concat!("opening the map ", $name)))?
+    };
+}
+
+impl Programs {
+    /// Makes the maps and has the kernel check the programs. Nothing is attached yet.
+    pub fn load(object: KernelObject, schemas: &'static [TableSchema]) -> Result<Programs> {
+        let mut loaded = open(object)?;
+        for name in object.virtual_nic.into_iter().chain([object.port]) {
+            program(&mut loaded, name)?
+                .load()
+                .during(failed(format!("loading the program {name}")))?;
+        }
+        let tables = schemas.iter().map(|schema| {
+            let map = loaded.take_map(schema.name);
+            let table = map.and_then(|map| Table::open(map, schema));
+            let wrong = || format!("the object's map {} is not what its schema says", schema.name);
+            let table = table.ok_or_else(|| FabricError::system("loading programs", wrong()))?;
+            Ok((schema.name, table))
+        });
+        Ok(Programs {
+            tables: tables.collect::<Result<_>>()?,
+            drops: take!(loaded, "drops"),
+            traffic: take!(loaded, "traffic"),
+            notices: take!(loaded, "events"),
+            object,
+            loaded,
+        })
+    }
+
+    /// Attaches the program for packets of applications to the virtual network card, by its number. Programs stay
+    /// attached as long as their interfaces exist.
+    pub fn attach_to_nic(&self, batch: &mut Batch, index: u32) -> Result<()> {
+        if let Some(name) = self.object.virtual_nic {
+            attach_program(batch, index, descriptor(&self.loaded, name)?, Hook::Egress);
+        }
+        Ok(())
+    }
+
+    /// Attaches the program for packets from other servers to a port, by its number.
+    pub fn attach_to_port(&self, batch: &mut Batch, index: u32) -> Result<()> {
+        let program = descriptor(&self.loaded, self.object.port)?;
+        attach_program(batch, index, program, Hook::Ingress);
+        Ok(())
+    }
+
+    /// The schema of a table.
+    pub fn schema(&self, table: &str) -> Option<&'static TableSchema> {
+        self.tables.get(table).map(Table::schema)
+    }
+
+    /// Sets or removes an entry of a table. What a protocol may write is checked before.
+    pub fn apply(&mut self, update: &TableUpdate) -> std::result::Result<(), TableError> {
+        match self.tables.get_mut(&*update.table) {
+            Some(table) => table.apply(update),
+            None => Err(TableError::new(&update.table, "there is no such table")),
+        }
+    }
+
+    /// Forgets everything about flows: their own entries and their counts.
+    pub fn forget_flows(&mut self) {
+        for table in self.tables.values_mut() {
+            if table.schema().kind == TableKind::LruHash {
+                table.clear();
+            }
+        }
+    }
+
+    /// Bytes and packets that each flow has sent since it was first seen.
+    pub fn flow_counts(&self) -> Vec<(Flow, FlowCount)> {
+        let Some(table) = self.tables.get(FLOW_COUNTS) else {
+            return Vec::new();
+        };
+        let entry = |key: Vec<u8>| {
+            let count = FlowCount::read_from_bytes(&table.get(&key)?).ok()?;
+            Some((Flow::read_from_bytes(&key).ok()?, count))
+        };
+        table.keys().into_iter().filter_map(entry).collect()
+    }
+
+    /// The server's traffic, summed over all CPUs.
+    pub fn traffic(&self) -> Result<Traffic> {
+        let values = self
+            .traffic
+            .get(&0, 0)
+            .during(failed("reading the map traffic"))?;
+        let parts = values
+            .iter()
+            .filter_map(|bytes| Traffic::read_from_bytes(bytes).ok());
+        Ok(parts.fold(Traffic::default(), |sum, part| Traffic {
+            own_packets: sum.own_packets + part.own_packets,
+            own_bytes: sum.own_bytes + part.own_bytes,
+            relayed_packets: sum.relayed_packets + part.relayed_packets,
+            relayed_bytes: sum.relayed_bytes + part.relayed_bytes,
+            delivered_packets: sum.delivered_packets + part.delivered_packets,
+            delivered_bytes: sum.delivered_bytes + part.delivered_bytes,
+            notices_suppressed: sum.notices_suppressed + part.notices_suppressed,
+            sent_packets: array::from_fn(|port| sum.sent_packets[port] + part.sent_packets[port]),
+        }))
+    }
+
+    /// Packets dropped, by [`DropReason::index`], summed over all CPUs.
+    pub fn drops(&self) -> Result<[u64; DropReason::COUNT]> {
+        let mut drops = [0; DropReason::COUNT];
+        for (reason, count) in drops.iter_mut().enumerate() {
+            let values = self
+                .drops
+                .get(&(reason as u32), 0)
+                .during(failed("reading the map drops"))?;
+            *count = values.iter().sum();
+        }
+        Ok(drops)
+    }
+
+    /// The next record for the server's protocol, if there is one.
+    pub fn next_notice(&mut self) -> Option<Vec<u8>> {
+        self.notices.next().map(|item| item.to_vec())
+    }
+}
+
+/// Opens an object: a new set of maps and programs.
+pub(super) fn open(object: KernelObject) -> Result<Ebpf> {
+    // A loader reads all types of the kernel, which takes 20 ms; our programs need none of them.
+    static LOADER: LazyLock<Mutex<EbpfLoader<'static>>> = LazyLock::new(|| {
+        let mut loader = EbpfLoader::new();
+        loader.btf(None);
+        Mutex::new(loader)
+    });
+    let mut loader = LOADER.lock().unwrap_or_else(PoisonError::into_inner);
+    loader.load(object.bytes).during(failed("loading programs"))
+}
+
+pub(super) fn program<'a>(loaded: &'a mut Ebpf, name: &str) -> Result<&'a mut SchedClassifier> {
+    loaded
+        .program_mut(name)
+        .ok_or_else(|| FabricError::system("loading programs", format!("the object has no program {name}")))?
+        .try_into()
+        .during(failed("loading programs"))
+}
+
+pub(super) fn descriptor<'a>(loaded: &'a Ebpf, name: &str) -> Result<BorrowedFd<'a>> {
+    let unloaded = || FabricError::system("attaching programs", format!("{name} is not loaded"));
+    match loaded.program(name) {
+        Some(Program::SchedClassifier(program)) => program.fd().map(AsFd::as_fd).map_err(|_| unloaded()),
+        _ => Err(unloaded()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cubeyard_dataplane::catalog::{ForwardingKind, PROTOCOLS};
+    use cubeyard_dataplane::tables::{HexBytes, TableKind, TableUpdate};
+
+    use super::*;
+    use crate::host::probe::probe;
+
+    /// Every table of every protocol's object that has entries by key, in the kernel.
+    #[test]
+    fn entries_by_key_are_set_removed_and_cleared() {
+        if !probe().can_emulate() {
+            assert!(
+                std::env::var_os("CI").is_none(),
+                "in CI nothing may skip: {:?}",
+                probe().reasons
+            );
+            eprintln!("skipped: this host cannot emulate");
+            return;
+        }
+        let forwardings = PROTOCOLS.iter().flat_map(|entry| entry.forwardings);
+        for forwarding in forwardings {
+            let ForwardingKind::Kernel(object) = forwarding.kind else {
+                continue;
+            };
+            let mut programs = Programs::load(object, forwarding.tables).expect("it loads");
+            for schema in forwarding
+                .tables
+                .iter()
+                .filter(|schema| schema.kind != TableKind::Array)
+            {
+                let update = |value: Option<HexBytes>| TableUpdate {
+                    table: schema.name.into(),
+                    key: HexBytes(vec![1; schema.key_bytes]),
+                    value,
+                };
+                let (set, remove) = (update(Some(HexBytes(vec![2; schema.value_bytes]))), update(None));
+                let table = programs.tables.get_mut(schema.name).expect("a table");
+                for _ in 0..2 {
+                    table.apply(&set).expect("an entry can be set");
+                    assert_eq!(table.get(&set.key.0), set.value.clone().map(|value| value.0));
+                    table.apply(&remove).expect("an entry can be removed");
+                    assert_eq!(table.get(&set.key.0), None, "{}", schema.name);
+                    table
+                        .apply(&remove)
+                        .expect("removing what is not there is no error");
+                }
+                table.apply(&set).expect("an entry can be set");
+                table.clear();
+                assert!(table.keys().is_empty(), "{}", schema.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The routes of routers and servers in the kernel, where switches are routers.
+//!
+//! Each end of a link is a next-hop object, each set of them a group, which routes share. The tables are computed by
+//! `cubeyard_routing::tables`; this brings namespaces from the tables that they have to others by what differs.
+//!
+//! The kernel removes next hops, and the routes by them, when their interface loses its carrier, and never adds them again.
+//! So a node with an end that was lost or made again gets its whole table.
+//!
+//! Not here: when tables change (`run/`), and the requests' encoding (`netlink/`).
+
+mod table;
+mod view;
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+use cubeyard_dataplane::event::SwitchReason;
+use cubeyard_dataplane::inspection::Section;
+use cubeyard_routing::hash;
+use cubeyard_routing::tables::{Balance, Tables};
+
+use crate::links::{Requests, Site};
+use crate::network::{Network, Place};
+use table::Installed;
+
+/// Settings by which a node hashes flows as [`hash`] says: names under `/proc/sys/net` and values.
+pub fn hash_sysctls(network: &Network, node: u32) -> Vec<(&'static str, String)> {
+    let seed = hash::seed_of(network.description.seed, node);
+    vec![
+        ("ipv4/fib_multipath_hash_policy", "3".to_owned()),
+        ("ipv4/fib_multipath_hash_fields", hash::FIELDS.to_string()),
+        ("ipv4/fib_multipath_hash_seed", seed.to_string()),
+    ]
+}
+
+/// What each namespace of a run has.
+#[derive(Debug)]
+pub struct Routes {
+    servers: Vec<Installed>,
+    switches: Vec<Installed>,
+    tables: Option<Tables>,
+    missing: usize,
+    /// Tables change with weights too.
+    is_by_load: bool,
+    /// Why flows may have other paths than were told.
+    untold: Option<SwitchReason>,
+    /// The network has to be brought to its tables again.
+    pub is_due: bool,
+}
+
+/// The requests of a change, in the order in which they have to be carried out.
+#[derive(Debug, Default)]
+pub struct Change {
+    /// Adds and replaces.
+    pub put: Requests,
+    /// Removes what is not used any more, unless the kernel has done so.
+    pub remove: Requests,
+}
+
+impl Routes {
+    /// No namespace has routes.
+    pub fn new(network: &Network) -> Routes {
+        let none = |count: usize| (0..count).map(|_| Installed::default()).collect();
+        Routes {
+            servers: none(network.description.servers.len()),
+            switches: none(network.description.switches.len()),
+            tables: None,
+            missing: 0,
+            is_by_load: network
+                .routing
+                .as_ref()
+                .is_some_and(|routing| routing.balance() == Balance::ByLoad),
+            untold: None,
+            is_due: false,
+        }
+    }
+
+    /// The tables that the network was brought to; `None` before, and where switches are no routers.
+    pub fn tables(&self) -> Option<&Tables> {
+        self.tables.as_ref()
+    }
+
+    /// A node's table as sections; none where switches are no routers.
+    pub fn sections(&self, network: &Network, node: u32) -> Vec<Section> {
+        let table = self.tables.as_ref().map(|tables| tables.of(node));
+        table.map_or(Vec::new(), |table| view::sections(network, table))
+    }
+
+    /// Remembers the tables that the network was brought to, and how many links and servers are `missing`.
+    pub fn set_tables(&mut self, tables: Tables, missing: usize) {
+        // Tables of equally much that is missing differ by their weights.
+        self.untold = Some(match missing.cmp(&self.missing) {
+            Ordering::Less => SwitchReason::Recovery,
+            Ordering::Equal if self.is_by_load => SwitchReason::Adaptation,
+            Ordering::Equal | Ordering::Greater => SwitchReason::Failure,
+        });
+        self.tables = Some(tables);
+        self.missing = missing;
+    }
+
+    /// Why tables have changed since this was called last; `None` if they have not.
+    pub fn take_untold(&mut self) -> Option<SwitchReason> {
+        self.untold.take()
+    }
+
+    /// The kernel may have removed what goes over a link: both its ends get their tables again.
+    pub fn lose(&mut self, network: &Network, link: usize) {
+        for place in network.places[link] {
+            self.at(place).lose();
+        }
+    }
+
+    /// Every node gets its whole table with the next change.
+    pub fn lose_all(&mut self) {
+        self.servers
+            .iter_mut()
+            .chain(&mut self.switches)
+            .for_each(Installed::lose);
+    }
+
+    /// A server has a fresh namespace.
+    pub fn forget(&mut self, server: usize) {
+        self.servers[server] = Installed::default();
+    }
+
+    fn at(&mut self, place: Place) -> &mut Installed {
+        match place {
+            Place::Server { server, .. } => &mut self.servers[server],
+            Place::Switch { switch, .. } => &mut self.switches[switch],
+        }
+    }
+
+    /// What brings every node to its table, without servers that are `absent`.
+    pub fn change(&mut self, network: &Network, tables: &Tables, absent: &BTreeSet<usize>) -> Change {
+        let mut change = Change::default();
+        let description = &network.description;
+        let servers = description.servers.iter().enumerate();
+        let servers = servers
+            .filter(|(server, _)| !absent.contains(server))
+            .map(|(server, described)| (described.id, Place::Server { server, port: 0 }));
+        let switches = description.switches.iter().enumerate();
+        let switches = switches.map(|(switch, described)| (described.id, Place::Switch { switch, port: 0 }));
+        for (id, place) in servers.chain(switches) {
+            let site = match place {
+                Place::Server { server, .. } => Site::Server(server),
+                Place::Switch { switch, .. } => Site::Room(network.rooms.of_switch(switch)),
+            };
+            let installed = self.at(place);
+            installed.bring(
+                network,
+                place,
+                tables.of(id),
+                change.put.at(site),
+                change.remove.at(site),
+            );
+        }
+        change
+    }
+}

@@ -1,0 +1,180 @@
+//! The table of one node in the kernel: which numbers its next hops and groups have, and the requests between two tables.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+
+use cubeyard_dataplane::address::{port_mac, virtual_ip};
+use cubeyard_routing::path::link_of;
+use cubeyard_routing::tables::{Hop, NodeTable, Prefix};
+
+use crate::links;
+use crate::names::{self, ID_LIMIT};
+use crate::netlink::{
+    Batch, GroupMember, RouteByHop, add_group, add_neighbour, add_next_hop, add_route_by_hop,
+    delete_next_hop, delete_route_by_hop,
+};
+use crate::network::routing::node_address;
+use crate::network::{Network, Place};
+
+/// Numbers of groups start beyond those of all links.
+const FIRST_GROUP: u32 = ID_LIMIT + 1;
+
+/// Groups of which a node keeps the numbers. Weights that follow the load make new groups all the time.
+const MAX_NUMBERS: usize = 4096;
+
+/// What a node has.
+#[derive(Debug, Default)]
+pub(super) struct Installed {
+    table: NodeTable,
+    /// Numbers of the groups that the node has had, so that a group always has the same one; only of those in use when there
+    /// are too many.
+    numbers: BTreeMap<Vec<Hop>, u32>,
+    /// How many numbers were given away.
+    numbered: u32,
+    /// Some of it may be gone.
+    is_lost: bool,
+}
+
+impl Installed {
+    /// The kernel may have removed some of it.
+    pub fn lose(&mut self) {
+        self.is_lost = true;
+    }
+
+    /// Adds the requests that bring the node to a table.
+    pub fn bring(
+        &mut self,
+        network: &Network,
+        node: Place,
+        wanted: &NodeTable,
+        put: &mut Batch,
+        remove: &mut Batch,
+    ) {
+        if self.table == *wanted && !self.is_lost {
+            return;
+        }
+        let had = std::mem::replace(&mut self.table, wanted.clone());
+        let was_lost = std::mem::take(&mut self.is_lost);
+        if self.numbers.len() > MAX_NUMBERS {
+            let used: BTreeSet<&Vec<Hop>> = had.groups.iter().chain(&wanted.groups).collect();
+            self.numbers.retain(|group, _| used.contains(group));
+        }
+        for group in wanted.groups.iter().filter(|group| group.len() > 1) {
+            if !self.numbers.contains_key(group) {
+                self.numbers.insert(group.clone(), FIRST_GROUP + self.numbered);
+                self.numbered += 1;
+            }
+        }
+        let (old, new) = (self.numbered(&had), self.numbered(wanted));
+        let nothing = Numbered::default();
+        // What may be gone is sent again, and removed if it is there.
+        let known = if was_lost { &nothing } else { &old };
+        for directed in new.hops.difference(&known.hops) {
+            add_hop(put, network, node, *directed);
+        }
+        for (id, group) in new.groups.iter().filter(|(id, _)| !known.groups.contains_key(id)) {
+            let members = group.iter().map(|hop| GroupMember {
+                id: hop_id(hop.directed),
+                weight: hop.weight,
+            });
+            add_group(put, *id, &members.collect::<Vec<_>>());
+        }
+        let source = node_address(network, node);
+        for (prefix, hop) in &new.routes {
+            if known.routes.get(prefix) != Some(hop) {
+                let (to, prefix_bits) = network_of(*prefix);
+                let hop = *hop;
+                add_route_by_hop(
+                    put,
+                    &RouteByHop {
+                        to,
+                        prefix_bits,
+                        hop,
+                        source,
+                    },
+                );
+            }
+        }
+        for prefix in old
+            .routes
+            .keys()
+            .filter(|prefix| !new.routes.contains_key(prefix))
+        {
+            let (to, prefix_bits) = network_of(*prefix);
+            delete_route_by_hop(remove, to, prefix_bits);
+        }
+        for id in old.groups.keys().filter(|id| !new.groups.contains_key(id)) {
+            delete_next_hop(remove, *id);
+        }
+        for directed in old.hops.difference(&new.hops) {
+            delete_next_hop(remove, hop_id(*directed));
+        }
+    }
+
+    /// A table by the numbers that the kernel knows its parts by.
+    fn numbered<'a>(&self, table: &'a NodeTable) -> Numbered<'a> {
+        let number = |group: &Vec<Hop>| match group[..] {
+            [only] => hop_id(only.directed),
+            _ => self.numbers.get(group).copied().unwrap_or_default(),
+        };
+        let groups = table.groups.iter().filter(|group| group.len() > 1);
+        let routes = table.routes.iter();
+        Numbered {
+            hops: table.groups.iter().flatten().map(|hop| hop.directed).collect(),
+            groups: groups.map(|group| (number(group), &group[..])).collect(),
+            routes: routes
+                .map(|(prefix, group)| (*prefix, number(&table.groups[*group])))
+                .collect(),
+        }
+    }
+}
+
+/// A table by the kernel's numbers.
+#[derive(Debug, Default)]
+struct Numbered<'a> {
+    /// The directed links of all next hops.
+    hops: BTreeSet<u32>,
+    /// Groups of more than one next hop.
+    groups: BTreeMap<u32, &'a [Hop]>,
+    /// The next hop or group of each route.
+    routes: BTreeMap<Prefix, u32>,
+}
+
+/// Number of a next hop: a node has each link once.
+fn hop_id(directed: u32) -> u32 {
+    link_of(directed) + 1
+}
+
+fn network_of(prefix: Prefix) -> (Ipv4Addr, u8) {
+    match prefix {
+        // Ids beyond the last address were refused when the description was checked.
+        Prefix::Server(server) => (virtual_ip(server).unwrap_or(Ipv4Addr::UNSPECIFIED), 32),
+        Prefix::Any => (Ipv4Addr::UNSPECIFIED, 0),
+    }
+}
+
+/// The next hop over a link, with the hardware address of the link's other end.
+fn add_hop(put: &mut Batch, network: &Network, node: Place, directed: u32) {
+    // The tables have links of the network only.
+    let Ok(link) = network.link(link_of(directed)) else {
+        return;
+    };
+    let end = usize::from(!is_at(network.places[link][0], node));
+    let far = network.places[link][1 - end];
+    let id = network.description.links[link].id;
+    let mac = match far {
+        Place::Server { server, port } => port_mac(network.description.servers[server].id, port as u8),
+        Place::Switch { .. } => names::switch_port_mac(id, 1 - end),
+    };
+    let index = links::interface(network, link, end);
+    let gateway = node_address(network, far);
+    add_neighbour(put, index, gateway, &mac);
+    add_next_hop(put, hop_id(directed), index, gateway);
+}
+
+fn is_at(place: Place, node: Place) -> bool {
+    match node {
+        Place::Server { server, .. } => place.is_of_server(server),
+        Place::Switch { switch, .. } => place.is_of_switch(switch),
+    }
+}

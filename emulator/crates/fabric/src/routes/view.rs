@@ -1,0 +1,64 @@
+//! The tables of a node as sections of columns and rows: its routes, and the groups of next hops that they share.
+
+use cubeyard_dataplane::inspection::{Cell, ColumnKind, Section};
+use cubeyard_routing::path::link_of;
+use cubeyard_routing::tables::{NodeTable, Prefix};
+
+use crate::network::{Network, Place};
+
+/// The sections of a node's table.
+pub fn sections(network: &Network, table: &NodeTable) -> Vec<Section> {
+    let number = |group: usize| Cell::Count(group as u64);
+    let routes = table.routes.iter().map(|(prefix, group)| {
+        let destination = match prefix {
+            Prefix::Server(server) => Cell::Servers(vec![*server]),
+            Prefix::Any => Cell::Empty,
+        };
+        vec![destination, number(*group)]
+    });
+    let hops = table.groups.iter().enumerate().flat_map(|(group, hops)| {
+        let total: u32 = hops.iter().map(|hop| hop.weight).sum();
+        hops.iter().map(move |hop| {
+            vec![
+                number(group),
+                Cell::Count(hop.far.into()),
+                port(network, hop.directed).map_or(Cell::Empty, Cell::Count),
+                Cell::Count(hop.weight.into()),
+                Cell::Text(format!("{}/{total}", hop.weight)),
+            ]
+        })
+    });
+    vec![
+        Section::new(
+            "routes",
+            "Routes",
+            &[
+                ("destination", "To (– is any other)", ColumnKind::Servers),
+                ("group", "Group", ColumnKind::Count),
+            ],
+            routes,
+        ),
+        Section::new(
+            "groups",
+            "Next hops by group",
+            &[
+                ("group", "Group", ColumnKind::Count),
+                ("neighbour", "Neighbour", ColumnKind::Server),
+                ("port", "Port", ColumnKind::Port),
+                ("weight", "Weight", ColumnKind::Count),
+                ("share", "Share of flows", ColumnKind::Text),
+            ],
+            hops,
+        ),
+    ]
+}
+
+/// The port by which a direction of a link leaves.
+fn port(network: &Network, directed: u32) -> Option<u64> {
+    let link = network.link(link_of(directed)).ok()?;
+    // The first direction of a link leaves from its first end.
+    Some(match network.places[link][(directed % 2) as usize] {
+        Place::Server { port, .. } => port.into(),
+        Place::Switch { port, .. } => port.into(),
+    })
+}

@@ -1,0 +1,95 @@
+//! The part of balancing by load that touches the network: counters of ToRs, and messages in hellos.
+
+use std::collections::BTreeMap;
+
+use cubeyard_dataplane::inspection::Section;
+use cubeyard_topology::NodeId;
+
+use super::hearing::node_of;
+use super::state::RunState;
+use crate::hellos::Lane;
+use crate::host::clock::monotonic_nanos;
+use crate::links::Site;
+
+impl RunState {
+    /// Seconds of the run, by which nodes say when messages were made.
+    pub fn run_secs(&self) -> f64 {
+        monotonic_nanos().saturating_sub(self.started_nanos) as f64 / 1e9
+    }
+
+    /// A node's work of one round: `heard` are messages by the interface that they came from. Gives the frames for each of
+    /// its ends in `lanes`, one empty frame each where flows are not spread by load.
+    pub fn balance(
+        &mut self,
+        site: Site,
+        lanes: &[Lane],
+        heard: &[(u32, Vec<u8>)],
+        is_live: impl Fn(usize) -> bool,
+    ) -> Vec<Vec<Vec<u8>>> {
+        let now_secs = self.run_secs();
+        let nothing = || lanes.iter().map(|_| vec![Vec::new()]).collect();
+        let network = self.network.clone();
+        let far = |lane: &Lane| node_of(&network, network.places[lane.link][1 - lane.end]).0;
+        let Some(first) = lanes.first() else {
+            return nothing();
+        };
+        let (node, _) = node_of(&network, network.places[first.link][first.end]);
+        let Some(balancing) = &mut self.balancing else {
+            return nothing();
+        };
+        let (periods, limit) = (balancing.periods, balancing.frame_bytes);
+        let Some((plan, agent)) = balancing.agent_mut(node) else {
+            return nothing();
+        };
+        for (index, messages) in heard {
+            if let Some(lane) = lanes.iter().find(|lane| lane.index == *index) {
+                agent.hear(plan, far(lane), messages, now_secs);
+            }
+        }
+        let rates = |id: usize| {
+            let link = network.link(id as u32).ok()?;
+            Some((link, network.rate_bits_per_sec(link)))
+        };
+        if agent.reports_now(periods, now_secs)
+            && let Some(all) = self.kernels.traffic(site)
+        {
+            let of_lane = |lane: &Lane| {
+                let id = network.description.links[lane.link].id as usize;
+                Some((id, *all.get(&lane.index)?))
+            };
+            let traffic: BTreeMap<_, _> = lanes.iter().filter_map(of_lane).collect();
+            let live_rate = |id: usize| rates(id).filter(|(link, _)| is_live(*link)).map(|(_, rate)| rate);
+            let observe = |counters: &mut crate::balance::counters::Counters| {
+                counters.observe(now_secs, traffic, periods.rebind / 2.0);
+            };
+            agent.count(plan, now_secs, observe, live_rate);
+        }
+        let rate = |id: usize| rates(id).map_or(0.0, |(_, rate)| rate);
+        agent.work(plan, periods, now_secs, rate);
+        let frames = lanes
+            .iter()
+            .map(|lane| agent.frames(plan, far(lane), limit))
+            .collect();
+        agent.end_round();
+        frames
+    }
+
+    /// A node that is off, or whose namespace is gone, forgets what it knows of the load.
+    pub fn stop_balancing(&mut self, node: NodeId) {
+        if let Some((plan, agent)) = self
+            .balancing
+            .as_mut()
+            .and_then(|balancing| balancing.agent_mut(node))
+        {
+            agent.stop(plan);
+        }
+    }
+
+    /// What a node knows of the load, as sections; none where flows are not spread by it.
+    pub fn balance_sections(&self, node: NodeId) -> Vec<Section> {
+        let now_secs = self.run_secs();
+        self.balancing
+            .as_ref()
+            .map_or(Vec::new(), |balancing| balancing.sections(node, now_secs))
+    }
+}

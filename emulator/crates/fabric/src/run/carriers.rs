@@ -1,0 +1,63 @@
+//! Which ports of servers have a carrier, as the kernel announces it.
+
+use std::sync::Arc;
+
+use super::poller::{Poller, Token};
+use crate::error::Result;
+use crate::names;
+use crate::netlink::read_link_state;
+use crate::network::Network;
+use crate::servers::ServerKernel;
+
+/// The carriers of all ports.
+#[derive(Debug)]
+pub struct Carriers {
+    network: Arc<Network>,
+    poller: Arc<Poller>,
+    /// By server and port, in the order of `Network::ports`.
+    up: Vec<Vec<bool>>,
+}
+
+impl Carriers {
+    /// Every port has a carrier until the kernel announces something else.
+    pub fn new(network: &Arc<Network>, poller: &Arc<Poller>) -> Carriers {
+        Carriers {
+            up: network
+                .ports
+                .iter()
+                .map(|ports| vec![true; ports.len()])
+                .collect(),
+            network: network.clone(),
+            poller: poller.clone(),
+        }
+    }
+
+    /// Listens to a server's links from now on.
+    pub fn watch(&mut self, server: usize, kernel: &mut ServerKernel) -> Result<()> {
+        // The announcements of links being made are no changes.
+        kernel.link_events.announced(|_| {})?;
+        self.up[server].fill(true);
+        self.poller.add(&kernel.link_events, Token::Links(server))
+    }
+
+    /// Ports whose carrier has changed, with the new state.
+    pub fn changes(&mut self, server: usize, kernel: &mut ServerKernel) -> Result<Vec<(u16, bool)>> {
+        let mut changes = Vec::new();
+        let ports = &self.network.ports[server];
+        let up = &mut self.up[server];
+        kernel.link_events.announced(|answer| {
+            let Some(link) = read_link_state(answer) else {
+                return;
+            };
+            let found = ports
+                .iter()
+                .position(|port| names::port_index(port.port) == link.index);
+            let Some(at) = found else { return };
+            let has_carrier = link.carrier && !link.removed;
+            if std::mem::replace(&mut up[at], has_carrier) != has_carrier {
+                changes.push((ports[at].port, has_carrier));
+            }
+        })?;
+        Ok(changes)
+    }
+}

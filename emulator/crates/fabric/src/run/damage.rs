@@ -1,0 +1,223 @@
+//! The faults in effect, and bringing the network into the condition that they ask for, by what differs.
+
+use std::collections::BTreeSet;
+
+use super::state::RunState;
+use super::verbs::wire::start_node;
+use crate::error::{FabricError, Result};
+use crate::faults::{Conditions, EndCondition, Fault, ServerCondition};
+use crate::links::{self, Requests, Site};
+use crate::netlink::no_excuse;
+use crate::network::{Network, PortEnd};
+use crate::servers::{interfaces, maps};
+use crate::switches;
+use cubeyard_messages::ToNode;
+
+/// The faults in effect, and the condition that the network is in.
+#[derive(Debug)]
+pub struct Damage {
+    faults: Vec<Fault>,
+    applied: Conditions,
+}
+
+impl Damage {
+    /// No fault.
+    pub fn new(network: &Network) -> Damage {
+        Damage {
+            faults: Vec::new(),
+            applied: Conditions::under(network, []),
+        }
+    }
+
+    /// Names of the faults in effect.
+    pub fn ids(&self) -> Vec<String> {
+        self.faults.iter().map(|fault| fault.id.clone()).collect()
+    }
+
+    /// Adds a fault, which takes effect with [`RunState::apply_damage`].
+    pub fn add(&mut self, fault: Fault) -> Result<()> {
+        if self.faults.iter().any(|other| other.id == fault.id) {
+            let limit = "unique among the faults in effect";
+            let fix = "recover that fault first, or give another id";
+            return Err(FabricError::bad("fault.id", &fault.id, limit, fix));
+        }
+        self.faults.push(fault);
+        Ok(())
+    }
+
+    /// Removes the fault of this name.
+    pub fn remove(&mut self, name: &str) -> Result<()> {
+        let Some(at) = self.faults.iter().position(|fault| fault.id == name) else {
+            let fix = "name a fault that is in effect, or all";
+            return Err(FabricError::not_found("fault", name, fix));
+        };
+        self.faults.remove(at);
+        Ok(())
+    }
+
+    /// Removes all faults; gives how many there were.
+    pub fn clear(&mut self) -> usize {
+        std::mem::take(&mut self.faults).len()
+    }
+
+    /// The condition of a server's process.
+    pub fn server(&self, server: usize) -> ServerCondition {
+        self.applied.servers[server]
+    }
+
+    /// The links, by index, that have an end that is down.
+    pub fn links_down(&self) -> impl Iterator<Item = usize> {
+        let ends = self.applied.ends.iter().enumerate();
+        ends.filter(|(_, ends)| ends.iter().any(|end| !end.up))
+            .map(|(link, _)| link)
+    }
+
+    /// Whether an end of a link is set up.
+    pub fn is_end_up(&self, link: usize, end: usize) -> bool {
+        self.applied.ends[link][end].up
+    }
+
+    /// These servers and their links have been made again, without any fault.
+    pub fn forget(&mut self, network: &Network, servers: &BTreeSet<usize>) {
+        let normal = Conditions::under(network, []);
+        for server in servers {
+            self.applied.servers[*server] = ServerCondition::Running;
+            for port in &network.ports[*server] {
+                self.applied.ends[port.link] = normal.ends[port.link];
+            }
+        }
+    }
+
+    /// The ports among these whose links do not have the network's rate, with their rates.
+    pub fn unusual_rates(&self, network: &Network, ports: &[PortEnd]) -> Vec<(u16, f64)> {
+        let usual = network.description.rate_bits_per_sec;
+        let rates = ports.iter().map(|port| (port.port, rate(&self.applied, port)));
+        rates.filter(|(_, rate)| *rate != usual).collect()
+    }
+}
+
+fn rate(conditions: &Conditions, port: &PortEnd) -> f64 {
+    conditions.ends[port.link][port.end].rate_bits_per_sec
+}
+
+impl RunState {
+    /// Compares the condition of everything with what the faults ask for, and changes what differs.
+    pub fn apply_damage(&mut self) -> Result<()> {
+        let wanted = Conditions::under(&self.network, &self.damage.faults);
+        let applied = std::mem::replace(&mut self.damage.applied, wanted.clone());
+        let changed = applied.servers.iter().zip(&wanted.servers).enumerate();
+        let changed = changed.filter(|(_, (was, is))| was != is);
+        let changed: Vec<_> = changed.map(|(server, (was, is))| (server, *was, *is)).collect();
+        for &(server, _, is) in &changed {
+            // A process ends before its ports go, and comes back after them.
+            if is != ServerCondition::Running {
+                self.change_process(server, is);
+            }
+        }
+        let requests = change_network(&self.network, &applied, &wanted);
+        self.kernels.run(requests, no_excuse)?;
+        let up = |ends: &[EndCondition; 2]| ends.map(|end| end.up);
+        for (link, (was, is)) in applied.ends.iter().zip(&wanted.ends).enumerate() {
+            if up(was) != up(is) {
+                self.routes.lose(&self.network, link);
+            }
+        }
+        self.bring_routes()?;
+        for &(server, was, is) in &changed {
+            // A gateway that is off has no cable to the external network.
+            let (was, is) = (was != ServerCondition::Killed, is != ServerCondition::Killed);
+            if was != is {
+                self.kernels.set_external(server, is)?;
+            }
+        }
+        self.send_rates(&applied, &wanted);
+        for &(server, was, is) in &changed {
+            if is == ServerCondition::Running {
+                self.bring_back(server, was)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Nodes measure what is left of their links' rates, so they have to know those that change.
+    fn send_rates(&mut self, applied: &Conditions, wanted: &Conditions) {
+        for server in self.network.servers_here() {
+            let ports = self.network.ports[server].iter();
+            let changed = ports.filter(|port| rate(applied, port) != rate(wanted, port));
+            let messages: Vec<_> = changed
+                .map(|port| ToNode::LinkRate {
+                    port: port.port as u8,
+                    rate_bits_per_sec: rate(wanted, port),
+                })
+                .collect();
+            self.nodes.send(server, &messages);
+        }
+    }
+
+    fn change_process(&mut self, server: usize, condition: ServerCondition) {
+        // Processes in containers are the engine's to kill and freeze.
+        if !self.wiring.plain {
+            return;
+        }
+        if let Some(process) = self.nodes.process(server) {
+            match condition {
+                ServerCondition::Killed => process.kill(),
+                ServerCondition::Frozen => process.freeze(true),
+                ServerCondition::Running => process.freeze(false),
+            }
+        }
+    }
+
+    fn bring_back(&mut self, server: usize, was: ServerCondition) -> Result<()> {
+        if !self.wiring.plain || !self.network.division.has_server(server) {
+            return Ok(());
+        }
+        if was == ServerCondition::Frozen {
+            self.change_process(server, ServerCondition::Running);
+            return Ok(());
+        }
+        // A server that was off has lost its flows and what it knew of its neighbours.
+        self.nodes.end_process(server);
+        self.nodes.disconnect(server);
+        self.flow_rates.forget(server);
+        let kernel = self.kernels.servers[server].as_mut();
+        if let Some(programs) = kernel.and_then(|kernel| kernel.programs.as_mut()) {
+            programs.forget_flows();
+            maps::fill(&self.network, server, programs)?;
+        }
+        start_node(self, server)
+    }
+}
+
+/// The requests that bring links and switches of this host from one condition to another.
+fn change_network(network: &Network, applied: &Conditions, wanted: &Conditions) -> Requests {
+    let mut requests = Requests::default();
+    let ends = applied.ends.iter().zip(&wanted.ends).enumerate();
+    for (link, (was, is)) in ends.filter(|(link, _)| network.division.has_link(*link)) {
+        for end in (0..2).filter(|end| was[*end] != is[*end]) {
+            let (was, is) = (&was[end], &is[end]);
+            links::change_end(&mut requests, network, link, end, [was, is]);
+            // A port that was down has lost its neighbours.
+            let site = links::kind(network, link).site(network, link, end);
+            if let Site::Server(server) = site
+                && is.up
+                && !was.up
+            {
+                let port = network.ports[server]
+                    .iter()
+                    .find(|port| port.link == link && port.end == end);
+                if let Some(port) = port {
+                    interfaces::add_neighbours(requests.at(site), network, server, port.port);
+                }
+            }
+        }
+    }
+    let forwarding = applied.switches.iter().zip(&wanted.switches).enumerate();
+    for (switch, (_, is)) in forwarding.filter(|(_, (was, is))| was != is) {
+        if network.division.has_switch(switch) {
+            let batch = requests.at(Site::Room(network.rooms.of_switch(switch)));
+            switches::kind(network, switch).set_forwarding(batch, network, switch, *is);
+        }
+    }
+    requests
+}

@@ -1,0 +1,236 @@
+//! The log of events between two frames: what the fabric saw, and what nodes reported.
+
+use std::collections::VecDeque;
+
+use cubeyard_dataplane::event::Event as NodeEvent;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::host::clock::monotonic_nanos;
+
+/// Events of one frame; further ones are only counted. When a workload starts, each flow has four: two directions, a
+/// probe and a path.
+const MAX_EVENTS: usize = 10_000;
+/// Events that are kept while nobody subscribes.
+const UNSEEN_EVENTS: usize = 250;
+
+/// Something that the fabric saw.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum EventKind {
+    /// A port of a server has got or lost its carrier.
+    Carrier {
+        /// The server's id.
+        server: u32,
+        /// Its port.
+        port: u16,
+        /// Whether it has a carrier now.
+        up: bool,
+    },
+    /// The process of a server's node has ended.
+    NodeLost {
+        /// The server's id.
+        server: u32,
+    },
+    /// A message of a node was refused.
+    NodeRefused {
+        /// The server's id.
+        server: u32,
+        /// Why.
+        message: String,
+    },
+    /// A node refused a message.
+    NodeError {
+        /// The server's id.
+        server: u32,
+        /// Why.
+        message: String,
+    },
+    /// A node sent more messages than it may; these were dropped.
+    NodeFlooding {
+        /// The server's id.
+        server: u32,
+        /// How many.
+        messages: u64,
+    },
+    /// A flow of the workload has ended.
+    FlowDone {
+        /// The server that reports it.
+        server: u32,
+        /// The flow's id.
+        flow: u32,
+        /// Why; `null` if it carried everything.
+        reason: Option<String>,
+    },
+    /// Somebody outside sent a message to a service.
+    ServiceMessage {
+        /// The server that got it.
+        server: u32,
+        /// The service's name.
+        service: String,
+        /// Its beginning.
+        message: String,
+        /// Its length.
+        bytes: usize,
+    },
+    /// A fault is in effect.
+    FaultInjected {
+        /// The fault's id.
+        fault: String,
+        /// Its kind.
+        what: &'static str,
+    },
+    /// Faults are no longer in effect.
+    FaultRecovered {
+        /// The fault's id, or `all`.
+        fault: Value,
+    },
+    /// There were more events than a frame holds.
+    EventsLost {
+        /// How many are missing.
+        count: u64,
+    },
+    /// The fabric could not do something.
+    FabricError {
+        /// What and why.
+        message: String,
+    },
+}
+
+/// An event with its time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Event {
+    /// Of the fabric.
+    Own {
+        /// What happened.
+        #[serde(flatten)]
+        kind: EventKind,
+        /// When, on the monotonic clock.
+        at_nanos: u64,
+    },
+    /// Of a server's protocol.
+    OfNode {
+        /// What happened.
+        #[serde(flatten)]
+        event: NodeEvent,
+        /// The server's id.
+        server: u32,
+        /// When, on the monotonic clock.
+        at_nanos: u64,
+    },
+}
+
+/// Events that no frame has told yet.
+#[derive(Debug, Default)]
+pub struct EventLog {
+    waiting: VecDeque<Event>,
+    lost: u64,
+}
+
+impl EventLog {
+    /// Adds an event of the fabric that happens now.
+    pub fn add(&mut self, kind: EventKind) {
+        self.add_at(kind, monotonic_nanos());
+    }
+
+    /// Adds an event of the fabric that happened at this time.
+    pub fn add_at(&mut self, kind: EventKind, at_nanos: u64) {
+        self.push(Event::Own { kind, at_nanos });
+    }
+
+    /// Adds an event of a server's protocol.
+    pub fn add_of_node(&mut self, server: u32, at_nanos: u64, event: NodeEvent) {
+        self.push(Event::OfNode {
+            event,
+            server,
+            at_nanos,
+        });
+    }
+
+    fn push(&mut self, event: Event) {
+        if self.waiting.len() < MAX_EVENTS {
+            self.waiting.push_back(event);
+        } else {
+            self.lost += 1;
+        }
+    }
+
+    /// Forgets all but the latest, since nobody subscribes.
+    pub fn forget_old(&mut self) {
+        let excess = self.waiting.len().saturating_sub(UNSEEN_EVENTS);
+        self.waiting.drain(..excess);
+    }
+
+    /// Everything since this was called last, with a last event that says how many are missing.
+    pub fn take(&mut self) -> Vec<Event> {
+        let mut events: Vec<Event> = std::mem::take(&mut self.waiting).into();
+        let count = std::mem::take(&mut self.lost);
+        if count > 0 {
+            let kind = EventKind::EventsLost { count };
+            events.push(Event::Own {
+                kind,
+                at_nanos: monotonic_nanos(),
+            });
+        }
+        events
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn as_json(event: &Event) -> Value {
+        serde_json::to_value(event).unwrap()
+    }
+
+    #[test]
+    fn an_event_is_flat_with_its_kind_and_time() {
+        let mut log = EventLog::default();
+        let carrier = EventKind::Carrier {
+            server: 3,
+            port: 1,
+            up: false,
+        };
+        log.add_at(carrier, 17);
+        let done = EventKind::FlowDone {
+            server: 2,
+            flow: 9,
+            reason: None,
+        };
+        log.add_at(done, 18);
+        let alive = NodeEvent::NeighbourAlive {
+            neighbour: 4,
+            port: 1,
+        };
+        log.add_of_node(1, 5, alive);
+        let events: Vec<Value> = log.take().iter().map(as_json).collect();
+        assert_eq!(
+            events,
+            [
+                json!({"kind": "carrier", "server": 3, "port": 1, "up": false, "at_nanos": 17}),
+                json!({"kind": "flow-done", "server": 2, "flow": 9, "reason": null, "at_nanos": 18}),
+                json!({"kind": "neighbour-alive", "neighbour": 4, "port": 1, "server": 1, "at_nanos": 5}),
+            ]
+        );
+    }
+
+    #[test]
+    fn events_beyond_the_limit_are_counted_and_told_once() {
+        let mut log = EventLog::default();
+        for server in 0..MAX_EVENTS as u32 + 5 {
+            log.add(EventKind::NodeLost { server });
+        }
+        let events = log.take();
+        assert_eq!(events.len(), MAX_EVENTS + 1);
+        let last = as_json(&events[MAX_EVENTS]);
+        assert_eq!(
+            (&last["kind"], &last["count"]),
+            (&json!("events-lost"), &json!(5))
+        );
+        assert_eq!(log.take(), []);
+    }
+}

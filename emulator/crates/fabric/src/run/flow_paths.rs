@@ -1,0 +1,98 @@
+//! The paths of flows through routers, computed from the tables and the kernel's hash, and told as events.
+
+use cubeyard_dataplane::event::{Event, PathSummary, SwitchReason};
+use cubeyard_dataplane::flow::Flow;
+use cubeyard_routing::hash::{self, FiveTuple};
+use cubeyard_routing::random::mix;
+
+use super::state::RunState;
+use crate::host::clock::monotonic_nanos;
+use crate::host::probe;
+
+/// What is known of a flow's path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlowPath {
+    /// The flow, as its source sends it.
+    flow: Flow,
+    /// Its nodes, both ends included; empty where tables do not lead to the destination.
+    nodes: Vec<u32>,
+}
+
+impl RunState {
+    /// Tells the path of every flow that has another one since tables have changed. A fault is told before, so that
+    /// the flows move while it lasts. Nothing is told where switches are no routers, or where this kernel hashes otherwise.
+    pub fn tell_paths(&mut self) {
+        if let Some(reason) = self.routes.take_untold() {
+            for at in 0..self.workload.flow_count() {
+                self.tell_path(at, reason);
+            }
+        }
+    }
+
+    /// The same for one flow, by its place in the workload.
+    pub fn tell_path(&mut self, at: usize, reason: SwitchReason) {
+        let (Some(tables), Some(flow)) = (self.routes.tables(), self.workload.tuple(&self.network, at))
+        else {
+            return;
+        };
+        if !probe::knows_hash() {
+            return;
+        }
+        let ends = self
+            .workload
+            .ends(at)
+            .map(|server| self.network.description.servers[server].id);
+        let tuple = FiveTuple {
+            addresses: [flow.src, flow.dst],
+            protocol: flow.proto,
+            ports: [flow.source_port(), flow.destination_port()],
+        };
+        let hops = hash::path(tables, self.network.description.seed, ends, &tuple).unwrap_or_default();
+        let after = hops.iter().map(|hop| hop.far);
+        let nodes: Vec<u32> = match hops.is_empty() {
+            true => Vec::new(),
+            false => std::iter::once(ends[0]).chain(after).collect(),
+        };
+        let now = FlowPath { flow, nodes };
+        let before = self.workload.path(at).clone();
+        if before == now {
+            return;
+        }
+        let path_id = number(&now.nodes);
+        let event = path_event(&before, &now, path_id, reason);
+        self.events.add_of_node(ends[0], monotonic_nanos(), event);
+        self.workload.set_path(at, now, path_id);
+    }
+}
+
+fn path_event(before: &FlowPath, now: &FlowPath, path_id: u32, reason: SwitchReason) -> Event {
+    let flow = now.flow;
+    let path = PathSummary {
+        path_id,
+        servers: now.nodes.clone(),
+        available_bits_per_sec: None,
+        others: 0,
+    };
+    if now.nodes.is_empty() {
+        Event::NoPath { flow }
+    } else if before.flow != flow || before.nodes.is_empty() {
+        Event::PathSelected { flow, path }
+    } else {
+        let from_path_id = number(&before.nodes);
+        Event::PathSwitched {
+            flow,
+            from_path_id,
+            path,
+            reason,
+        }
+    }
+}
+
+/// A path's number: the same for the same nodes, and 0 for none.
+fn number(nodes: &[u32]) -> u32 {
+    if nodes.is_empty() {
+        return 0;
+    }
+    let mixed = nodes.iter().fold(0, |mixed, node| mix(mixed ^ u64::from(*node)));
+    (mixed as u32).max(1)
+}

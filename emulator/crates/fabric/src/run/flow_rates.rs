@@ -1,0 +1,51 @@
+//! How fast each flow of a server sends, from the counts of its programs. Nodes choose paths by it.
+
+use cubeyard_dataplane::counts::FlowCount;
+use cubeyard_dataplane::flow::Flow;
+use cubeyard_messages::limits::ROWS;
+use cubeyard_messages::{FlowRate, ToNode};
+
+use crate::programs::Programs;
+
+/// The counts at the last look, by server.
+#[derive(Debug)]
+pub struct FlowRates {
+    last: Vec<Vec<(Flow, FlowCount)>>,
+}
+
+impl FlowRates {
+    /// Nothing has been counted.
+    pub fn new(servers: usize) -> FlowRates {
+        FlowRates {
+            last: vec![Vec::new(); servers],
+        }
+    }
+
+    /// Forgets the counts of a server whose flows were forgotten.
+    pub fn forget(&mut self, server: usize) {
+        self.last[server].clear();
+    }
+
+    /// Messages with the rates of a server's flows since the last call, `secs` ago.
+    pub fn messages(&mut self, server: usize, programs: &Programs, secs: f64) -> Vec<ToNode> {
+        let mut counts = programs.flow_counts();
+        counts.sort_by_key(|(flow, _)| *flow);
+        let last = std::mem::replace(&mut self.last[server], counts);
+        let rows: Vec<FlowRate> = self.last[server]
+            .iter()
+            .filter_map(|(flow, now)| {
+                let at = last.binary_search_by_key(flow, |(flow, _)| *flow);
+                let before = at.map_or(0, |at| last[at].1.bytes);
+                let bytes = now.bytes.checked_sub(before).unwrap_or(now.bytes);
+                let bits_per_sec = bytes as f64 * 8.0 / secs;
+                (bytes > 0).then_some(FlowRate {
+                    flow: *flow,
+                    bits_per_sec,
+                })
+            })
+            .collect();
+        rows.chunks(ROWS)
+            .map(|rows| ToNode::FlowRates { rows: rows.to_vec() })
+            .collect()
+    }
+}

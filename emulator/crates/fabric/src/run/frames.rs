@@ -1,0 +1,73 @@
+//! Frames, ten a second, and the callers that subscribe to them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, TrySendError};
+
+use serde::Serialize;
+
+use super::events::Event;
+use super::telemetry::{Host, LinkColumns, ServerColumns};
+use super::workload::FlowColumns;
+use crate::error::{During, Result};
+use crate::names::RunId;
+
+/// One tick.
+#[derive(Debug, Serialize)]
+pub struct Frame {
+    /// Its number, from 1.
+    pub tick: u64,
+    /// Seconds since the workload was started; 0 before.
+    pub at_secs: f64,
+    /// Columns over the links.
+    pub links: LinkColumns,
+    /// Columns over the servers.
+    pub servers: ServerColumns,
+    /// Columns over the workload's flows.
+    pub flows: FlowColumns,
+    /// Packets dropped in forwarding, by reason; reasons without drops are left out.
+    pub drops: BTreeMap<&'static str, u64>,
+    /// The host.
+    pub host: Host,
+    /// What happened.
+    pub events: Vec<Event>,
+}
+
+/// A frame as a line for a caller.
+#[derive(Serialize)]
+struct FrameLine<'a> {
+    stream: &'a RunId,
+    frame: &'a Frame,
+}
+
+/// Where a caller's frames go.
+pub type FrameSender = SyncSender<Arc<str>>;
+
+/// Callers that get every frame.
+#[derive(Debug, Default)]
+pub struct Subscribers(Vec<FrameSender>);
+
+impl Subscribers {
+    /// Whether nobody subscribes.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds a caller.
+    pub fn add(&mut self, subscriber: FrameSender) {
+        self.0.push(subscriber);
+    }
+
+    /// Sends a frame to everybody. A caller that does not read misses frames; one that has disconnected is removed.
+    pub fn send(&mut self, run: &RunId, frame: &Frame) -> Result<()> {
+        let line = FrameLine { stream: run, frame };
+        let line: Arc<str> = serde_json::to_string(&line)
+            .during(|| "writing a frame".to_owned())?
+            .into();
+        self.0.retain(|subscriber| {
+            let sent = subscriber.try_send(line.clone());
+            !matches!(sent, Err(TrySendError::Disconnected(_)))
+        });
+        Ok(())
+    }
+}

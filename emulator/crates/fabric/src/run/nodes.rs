@@ -1,0 +1,223 @@
+//! The nodes of a run: their sockets and processes.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cubeyard_messages::ToNode;
+use cubeyard_messages::limits::DATAGRAM_BYTES;
+
+use super::node_socket::{NodeSocket, Received, listen_at};
+use super::poller::{Poller, Token};
+use crate::error::Result;
+use crate::host::process::Process;
+use crate::journal;
+use crate::network::Network;
+use crate::programs::Programs;
+
+/// What there is of one server's node.
+#[derive(Debug)]
+struct Node {
+    /// The folder with the socket, which a container gets to see.
+    folder: PathBuf,
+    /// `None` for a server of another host.
+    listener: Option<OwnedFd>,
+    socket: Option<NodeSocket>,
+    process: Option<Process>,
+}
+
+/// All nodes, by server.
+#[derive(Debug)]
+pub struct Nodes {
+    nodes: Vec<Node>,
+    poller: Arc<Poller>,
+    buffer: Vec<u8>,
+}
+
+impl Nodes {
+    /// Makes a folder and a socket for every server of this host.
+    pub fn listen(network: &Network, folder: &Path, poller: &Arc<Poller>) -> Result<Nodes> {
+        // Containers see only their own folder in it, by a mount; nobody else may reach the sockets.
+        journal::make_folder(folder, 0o700)?;
+        let mut nodes = Vec::with_capacity(network.description.servers.len());
+        for (at, server) in network.description.servers.iter().enumerate() {
+            let folder = folder.join(server.id.to_string());
+            let listener = if network.division.has_server(at) {
+                journal::make_folder(&folder, 0o755)?;
+                let listener = listen_at(&folder.join("fabric.sock"))?;
+                poller.add(&listener, Token::Listener(at))?;
+                Some(listener)
+            } else {
+                None
+            };
+            nodes.push(Node {
+                folder,
+                listener,
+                socket: None,
+                process: None,
+            });
+        }
+        Ok(Nodes {
+            nodes,
+            poller: poller.clone(),
+            buffer: vec![0; DATAGRAM_BYTES],
+        })
+    }
+
+    /// How many servers there are.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The folder of a server's socket.
+    pub fn folder(&self, server: usize) -> &Path {
+        &self.nodes[server].folder
+    }
+
+    /// Accepts a connection that waits; says whether there was one. It replaces the one before: a node that connects
+    /// again has been restarted.
+    pub fn accept(&mut self, server: usize) -> Result<bool> {
+        let Some(socket) = self.nodes[server].listener.as_ref().and_then(NodeSocket::accept) else {
+            return Ok(false);
+        };
+        self.poller.add(&socket, Token::Node(server))?;
+        self.nodes[server].socket = Some(socket);
+        Ok(true)
+    }
+
+    /// Whether a server's node is connected.
+    pub fn is_connected(&self, server: usize) -> bool {
+        self.nodes[server].socket.is_some()
+    }
+
+    /// Closes a node's connection.
+    pub fn disconnect(&mut self, server: usize) {
+        self.nodes[server].socket = None;
+    }
+
+    /// Sends messages that must arrive.
+    pub fn send<'a>(&mut self, server: usize, messages: impl IntoIterator<Item = &'a ToNode>) {
+        if let Some(socket) = &mut self.nodes[server].socket {
+            for message in messages {
+                socket.send(message);
+            }
+            self.update_interest(server);
+        }
+    }
+
+    /// Sends a message that must arrive to every node.
+    pub fn send_to_all(&mut self, message: &ToNode) {
+        for server in 0..self.nodes.len() {
+            self.send(server, [message]);
+        }
+    }
+
+    /// Sends a message that a busy node may miss; says whether it was taken.
+    pub fn announce(&mut self, server: usize, message: &ToNode) -> bool {
+        let Some(socket) = &mut self.nodes[server].socket else {
+            return false;
+        };
+        let taken = socket.announce(message);
+        self.update_interest(server);
+        taken
+    }
+
+    /// Sends what waits for a node that reads again.
+    pub fn flush(&mut self, server: usize) {
+        if let Some(socket) = &mut self.nodes[server].socket
+            && socket.has_waiting()
+        {
+            socket.flush();
+            self.update_interest(server);
+        }
+    }
+
+    /// Waits for room in a node's socket only while messages wait for it.
+    fn update_interest(&self, server: usize) {
+        if let Some(socket) = &self.nodes[server].socket {
+            let _ = self
+                .poller
+                .want_room(socket, Token::Node(server), socket.has_waiting());
+        }
+    }
+
+    /// The next message of a node.
+    pub fn receive(&mut self, server: usize) -> Received {
+        let Some(socket) = &mut self.nodes[server].socket else {
+            return Received::Nothing;
+        };
+        let received = socket.receive(&mut self.buffer);
+        if matches!(received, Received::Closed) {
+            self.nodes[server].socket = None;
+        }
+        received
+    }
+
+    /// Why a message to a node could not be sent, if one could not since this was called last.
+    pub fn take_unsent(&mut self, server: usize) -> Option<String> {
+        self.nodes[server].socket.as_mut()?.take_unsent()
+    }
+
+    /// How many messages of a node were dropped since this was called last.
+    pub fn take_refused(&mut self, server: usize) -> u64 {
+        let socket = self.nodes[server].socket.as_mut();
+        socket.map_or(0, NodeSocket::take_refused)
+    }
+
+    /// Watches the process of a server's node from now on.
+    pub fn adopt(&mut self, server: usize, process: Process) -> Result<()> {
+        self.poller.add(&process, Token::Process(server))?;
+        self.nodes[server].process = Some(process);
+        Ok(())
+    }
+
+    /// Waits for the notices of a server's programs from now on.
+    pub fn watch_programs(&self, server: usize, programs: &Programs) -> Result<()> {
+        self.poller.add(programs.notices.as_fd(), Token::Programs(server))
+    }
+
+    /// The process of a server's node.
+    pub fn process(&self, server: usize) -> Option<&Process> {
+        self.nodes[server].process.as_ref()
+    }
+
+    /// Its number.
+    pub fn pid(&self, server: usize) -> Option<u32> {
+        self.process(server).map(|process| process.pid)
+    }
+
+    /// Stops watching a server's process and forgets it; collects it if it is ours and has ended.
+    pub fn forget_process(&mut self, server: usize) {
+        if let Some(mut process) = self.nodes[server].process.take() {
+            process.collect();
+        }
+    }
+
+    /// Stops watching a container's process without waiting for it.
+    pub fn release_process(&mut self, server: usize) {
+        self.nodes[server].process = None;
+    }
+
+    /// Ends a process of ours and waits for its end.
+    pub fn end_process(&mut self, server: usize) {
+        if let Some(process) = &self.nodes[server].process {
+            process.kill();
+        }
+        self.forget_process(server);
+    }
+
+    /// Ends all processes, also those in containers.
+    pub fn kill_processes(&self) {
+        for process in self.nodes.iter().filter_map(|node| node.process.as_ref()) {
+            process.kill();
+        }
+    }
+
+    /// Ends all processes of ours and waits for their end.
+    pub fn end_all_processes(&mut self) {
+        self.kill_processes();
+        for server in 0..self.nodes.len() {
+            self.forget_process(server);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Bringing the routes of a run to what its topology and the state of its links ask for.
+
+use std::collections::BTreeSet;
+
+use super::state::RunState;
+use crate::error::Result;
+use crate::hellos::Hellos;
+use crate::netlink::{gone_already, no_excuse};
+
+impl RunState {
+    /// Computes the tables of routers and servers, and installs what differs. If the kernel refuses something, because a
+    /// container has just gone, all is tried again with the next tick.
+    pub fn bring_routes(&mut self) -> Result<()> {
+        let Some(routing) = &self.network.routing else {
+            return Ok(());
+        };
+        let servers = self.kernels.servers.iter().enumerate();
+        let absent: BTreeSet<usize> = servers
+            .filter(|(_, kernel)| kernel.is_none())
+            .map(|(at, _)| at)
+            .collect();
+        let silent = self.hellos.iter().flat_map(Hellos::dead_links);
+        let down: BTreeSet<usize> = self.damage.links_down().chain(silent).collect();
+        let missing = down.len() + absent.len();
+        let failures = routing.failures(&self.network, down.into_iter(), absent.iter().copied());
+        let tables = match &self.balancing {
+            Some(balancing) => balancing.tables(|weights| routing.tables_by_load(&failures, weights)),
+            None => routing.tables(&failures),
+        };
+        let Some(tables) = tables else {
+            return Ok(());
+        };
+        let change = self.routes.change(&self.network, &tables, &absent);
+        let put = self.kernels.run(change.put, no_excuse);
+        let done = put.and_then(|()| self.kernels.run(change.remove, gone_already));
+        self.routes.is_due = done.is_err();
+        if done.is_err() {
+            self.routes.lose_all();
+        }
+        self.routes.set_tables(tables, missing);
+        done
+    }
+
+    /// A server's namespace is gone or fresh, and its links with it.
+    pub fn forget_routes_of(&mut self, server: usize) {
+        self.routes.forget(server);
+        for port in &self.network.ports[server] {
+            self.routes.lose(&self.network, port.link);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The state of a run: parts that each own theirs. The run's thread is the only one that touches it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::Setup;
+use super::carriers::Carriers;
+use super::damage::Damage;
+use super::events::EventLog;
+use super::flow_rates::FlowRates;
+use super::frames::Subscribers;
+use super::inspections::Inspections;
+use super::nodes::Nodes;
+use super::poller::Poller;
+use super::router_carriers::RouterCarriers;
+use super::telemetry::Telemetry;
+use super::wiring::Wiring;
+use super::workload::Workload;
+use crate::balance::Balancing;
+use crate::error::Result;
+use crate::hellos::Hellos;
+use crate::host::clock::monotonic_nanos;
+use crate::kernels::Kernels;
+use crate::network::Network;
+use crate::routes::Routes;
+
+/// The parts of a run.
+pub struct RunState {
+    /// What is emulated.
+    pub network: Arc<Network>,
+    /// The program of nodes, for servers without containers.
+    pub node_program: PathBuf,
+    /// What the kernel has of it.
+    pub kernels: Kernels,
+    /// Sockets and processes of nodes.
+    pub nodes: Nodes,
+    /// Which ports have a carrier.
+    pub carriers: Carriers,
+    /// Faults in effect.
+    pub damage: Damage,
+    /// Routes of routers and servers; none where switches are no routers.
+    pub routes: Routes,
+    /// What nodes hear of each other; `None` where switches are no routers.
+    pub hellos: Option<Hellos>,
+    /// What nodes know of the load; `None` where flows are not spread by it.
+    pub balancing: Option<Balancing>,
+    /// When the run was made, on the monotonic clock.
+    pub started_nanos: u64,
+    /// Which ports of routers have a carrier.
+    pub router_carriers: RouterCarriers,
+    /// The flows.
+    pub workload: Workload,
+    /// How fast flows send.
+    pub flow_rates: FlowRates,
+    /// Counters, read at each tick.
+    pub telemetry: Telemetry,
+    /// What happened since the last frame.
+    pub events: EventLog,
+    /// Who gets frames.
+    pub subscribers: Subscribers,
+    /// Inspections that wait for nodes.
+    pub inspections: Inspections,
+    /// How far the run is wired, and its entry in the journal.
+    pub wiring: Wiring,
+}
+
+impl RunState {
+    /// Writes the journal, then makes the sockets.
+    pub fn new(setup: Setup, poller: &Arc<Poller>) -> Result<RunState> {
+        let Setup {
+            network,
+            state,
+            node_program,
+        } = setup;
+        let folder = state.run_folder(&network.description.run);
+        let wiring = Wiring::new(&network, state)?;
+        let nodes = Nodes::listen(&network, &folder, poller)?;
+        let servers = network.description.servers.len();
+        Ok(RunState {
+            kernels: Kernels::new(&network),
+            carriers: Carriers::new(&network, poller),
+            damage: Damage::new(&network),
+            routes: Routes::new(&network),
+            hellos: Hellos::of(&network)?,
+            balancing: Balancing::of(&network)?,
+            started_nanos: monotonic_nanos(),
+            router_carriers: RouterCarriers::new(&network, poller),
+            workload: Workload::default(),
+            flow_rates: FlowRates::new(servers),
+            telemetry: Telemetry::new(&network),
+            events: EventLog::default(),
+            subscribers: Subscribers::default(),
+            inspections: Inspections::new(servers),
+            network,
+            node_program,
+            nodes,
+            wiring,
+        })
+    }
+
+    /// The id of a server.
+    pub fn id(&self, server: usize) -> u32 {
+        self.network.description.servers[server].id
+    }
+}

@@ -1,0 +1,346 @@
+//! The run's thread: waits for calls, nodes, programs, links, processes and the clock, and handles one after the
+//! other, so that nothing needs a lock.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use cubeyard_dataplane::tables::HexBytes;
+use cubeyard_messages::ToNode;
+use serde_json::Value;
+
+use super::events::EventKind;
+use super::frames::Frame;
+use super::messages::{configure, service_modules};
+use super::node_socket::Received;
+use super::poller::{Poller, Token};
+use super::state::RunState;
+use super::verbs::{
+    answer, capture, describe, destroy, inject, inspect, recover, start, stop, subscribe, tell, wire,
+    workload,
+};
+use super::{Call, Reply, Request, Setup};
+use crate::error::{FabricError, Result};
+use crate::host::clock::{monotonic_nanos, timer};
+
+/// From one frame to the next.
+const TICK: Duration = Duration::from_millis(100);
+/// Messages taken from one node before others have their turn.
+const MESSAGES_PER_TURN: usize = 64;
+/// Nodes get the rates of their flows once in this many ticks.
+const TICKS_PER_FLOW_RATES: u64 = 10;
+
+/// The thread of a run.
+pub(super) struct RunThread {
+    run: RunState,
+    poller: Arc<Poller>,
+    calls: Receiver<Call>,
+    /// Readable when a call waits.
+    wakeup: Arc<OwnedFd>,
+    clock: OwnedFd,
+    /// Readable when a round of hellos is over; `None` where there are none.
+    hello_clock: Option<OwnedFd>,
+    tick: u64,
+    is_over: bool,
+}
+
+impl RunThread {
+    /// Prepares the run: journal and sockets.
+    pub fn new(setup: Setup, calls: Receiver<Call>, wakeup: Arc<OwnedFd>) -> Result<RunThread> {
+        let poller = Arc::new(Poller::new()?);
+        poller.add(&wakeup, Token::Calls)?;
+        let clock = timer(TICK)?;
+        poller.add(&clock, Token::Clock)?;
+        let run = RunState::new(setup, &poller)?;
+        let hello_clock = run
+            .hellos
+            .as_ref()
+            .map(|hellos| timer(hellos.round))
+            .transpose()?;
+        if let Some(clock) = &hello_clock {
+            poller.add(clock, Token::Hellos)?;
+        }
+        Ok(RunThread {
+            run,
+            poller,
+            calls,
+            wakeup,
+            clock,
+            hello_clock,
+            tick: 0,
+            is_over: false,
+        })
+    }
+
+    /// Works until the run is destroyed.
+    pub fn work(mut self) {
+        while !self.is_over {
+            let tokens = match self.poller.wait() {
+                Ok(tokens) => tokens,
+                Err(error) => {
+                    self.run.log_error(&error);
+                    continue;
+                }
+            };
+            for token in tokens {
+                if let Err(error) = self.handle(token) {
+                    self.run.log_error(&error);
+                }
+            }
+        }
+    }
+
+    fn handle(&mut self, token: Token) -> Result<()> {
+        match token {
+            Token::Calls => {
+                let _ = rustix::io::read(&self.wakeup, &mut [0_u8; 8]);
+                while let Ok(call) = self.calls.try_recv() {
+                    self.call(call.request, &call.reply);
+                }
+                Ok(())
+            }
+            Token::Clock => {
+                let _ = rustix::io::read(&self.clock, &mut [0_u8; 8]);
+                self.on_tick()
+            }
+            Token::Listener(server) => self.run.on_connection(server),
+            Token::Node(server) => {
+                self.run.on_node(server);
+                Ok(())
+            }
+            Token::Programs(server) => {
+                self.run.on_notices(server);
+                Ok(())
+            }
+            Token::Links(server) => self.run.on_links(server),
+            Token::Process(server) => self.run.on_process_end(server),
+            Token::RouterLinks(room) => self.run.on_router_links(room),
+            Token::Hellos => {
+                if let Some(clock) = &self.hello_clock {
+                    // Rounds that this thread was too late for are one: nothing was sent in between either.
+                    let _ = rustix::io::read(clock, &mut [0_u8; 8]);
+                }
+                self.run.on_hellos()
+            }
+        }
+    }
+
+    /// Carries out a verb and answers it, at once or later.
+    fn call(&mut self, request: Request, reply: &Reply) {
+        let run = &mut self.run;
+        let result = match request {
+            Request::Describe => answer(describe::describe(run)),
+            Request::Wire(homes) => match wire::wire(run, homes, reply) {
+                Ok(()) => return,
+                Err(error) => Err(error),
+            },
+            Request::Workload(flows) => workload::set_workload(run, flows).and_then(answer),
+            Request::Start => start::start(run).and_then(answer),
+            Request::Stop => answer(stop::stop(run)),
+            Request::Inject(fault) => inject::inject(run, fault).and_then(answer),
+            Request::Recover(fault) => recover::recover(run, &fault).and_then(answer),
+            Request::Inspect(server) => match inspect::inspect(run, server, reply) {
+                Ok(()) => return,
+                Err(error) => Err(error),
+            },
+            Request::Tell {
+                server,
+                service,
+                bytes,
+            } => tell::tell(run, server, service, bytes).and_then(answer),
+            Request::Capture(target, sender) => capture::open_capture(run, target).map(|socket| {
+                let interface = socket.interface.clone();
+                // A caller that has gone needs no socket.
+                let _ = sender.send(socket);
+                Value::from(interface)
+            }),
+            Request::Subscribe(subscriber) => answer(subscribe::subscribe(run, subscriber)),
+            Request::Destroy { end_processes } => {
+                let destroyed = destroy::destroy(run, end_processes);
+                self.is_over = destroyed.is_ok();
+                destroyed.and_then(answer)
+            }
+        };
+        // A caller that has gone does not need the answer.
+        let _ = reply.send(result);
+    }
+
+    fn on_tick(&mut self) -> Result<()> {
+        self.tick += 1;
+        let run = &mut self.run;
+        if self.tick.is_multiple_of(TICKS_PER_FLOW_RATES) {
+            run.send_flow_rates((TICK * TICKS_PER_FLOW_RATES as u32).as_secs_f64());
+        }
+        run.log_unsent();
+        run.check_wiring();
+        run.expire_inspections();
+        if run.routes.is_due {
+            run.bring_routes()?;
+        }
+        run.tell_paths();
+        if run.subscribers.is_empty() {
+            run.events.forget_old();
+            return Ok(());
+        }
+        run.log_floods();
+        let read = run.telemetry.read(self.tick, &mut run.kernels, &run.nodes)?;
+        let since_start = |start: u64| monotonic_nanos().saturating_sub(start) as f64 / 1e9;
+        let frame = Frame {
+            tick: self.tick,
+            at_secs: run.workload.started_nanos().map_or(0.0, since_start),
+            links: read.links,
+            servers: read.servers,
+            flows: run.workload.columns(),
+            drops: read.drops,
+            host: read.host,
+            events: run.events.take(),
+        };
+        run.subscribers.send(&run.network.description.run, &frame)
+    }
+}
+
+impl RunState {
+    fn log_error(&mut self, error: &FabricError) {
+        let message = error.message.clone();
+        self.events.add(EventKind::FabricError { message });
+    }
+
+    /// Answers a wire call whose nodes are ready, or late.
+    pub fn check_wiring(&mut self) {
+        let (nodes, servers) = (&self.nodes, &self.network.description.servers);
+        let has_process = |server: usize| nodes.process(server).is_some();
+        self.wiring.check(has_process, |server| servers[server].id);
+    }
+
+    fn expire_inspections(&mut self) {
+        let servers = &self.network.description.servers;
+        self.inspections
+            .expire(Instant::now(), |server| servers[server].id);
+    }
+
+    /// A message that is too long for a node: the wire call that waits for the node fails, and there is an event.
+    fn log_unsent(&mut self) {
+        for server in 0..self.nodes.len() {
+            if let Some(why) = self.nodes.take_unsent(server) {
+                let id = self.id(server);
+                self.wiring.refuse(server, id, &why);
+                let message = format!("sending to the node of server {id}: {why}");
+                self.events.add(EventKind::FabricError { message });
+            }
+        }
+    }
+
+    /// One event for each node that sent more than it may since the last frame.
+    fn log_floods(&mut self) {
+        for server in 0..self.nodes.len() {
+            let messages = self.nodes.take_refused(server);
+            if messages > 0 {
+                let server = self.id(server);
+                self.events.add(EventKind::NodeFlooding { server, messages });
+            }
+        }
+    }
+
+    fn on_connection(&mut self, server: usize) -> Result<()> {
+        if self.nodes.accept(server)? && self.kernels.servers[server].is_some() {
+            self.configure_node(server);
+        }
+        Ok(())
+    }
+
+    /// Sends a node its configuration and the workload.
+    pub fn configure_node(&mut self, server: usize) {
+        let ports = &self.network.ports[server];
+        let mut messages = vec![configure(&self.network, server)];
+        messages.extend(service_modules(&self.network));
+        let rates = self.damage.unusual_rates(&self.network, ports);
+        messages.extend(
+            rates
+                .into_iter()
+                .map(|(port, rate_bits_per_sec)| ToNode::LinkRate {
+                    port: port as u8,
+                    rate_bits_per_sec,
+                }),
+        );
+        messages.extend(self.workload.orders(server));
+        if self.workload.started_nanos().is_some() {
+            messages.push(ToNode::Start);
+        }
+        self.nodes.send(server, &messages);
+    }
+
+    fn on_node(&mut self, server: usize) {
+        self.nodes.flush(server);
+        for _ in 0..MESSAGES_PER_TURN {
+            match self.nodes.receive(server) {
+                Received::Datagram(bytes) => self.on_message(server, &bytes),
+                Received::Refused => {}
+                Received::Nothing | Received::Closed => break,
+            }
+        }
+    }
+
+    fn on_notices(&mut self, server: usize) {
+        while let Some(bytes) = self.kernels.servers[server]
+            .as_mut()
+            .and_then(|kernel| kernel.programs.as_mut()?.next_notice())
+        {
+            let bytes = HexBytes(bytes);
+            self.nodes.announce(server, &ToNode::Notice { bytes });
+        }
+    }
+
+    fn on_links(&mut self, server: usize) -> Result<()> {
+        let Some(kernel) = &mut self.kernels.servers[server] else {
+            return Ok(());
+        };
+        for (port, up) in self.carriers.changes(server, kernel)? {
+            let message = ToNode::Carrier { port: port as u8, up };
+            self.nodes.announce(server, &message);
+            let server = self.id(server);
+            self.events.add(EventKind::Carrier { server, port, up });
+        }
+        Ok(())
+    }
+
+    fn on_process_end(&mut self, server: usize) -> Result<()> {
+        self.nodes.forget_process(server);
+        self.nodes.disconnect(server);
+        let gone = FabricError::state("the server's node has ended", "recover the server");
+        self.inspections.answer(server, &Err(gone));
+        let id = self.id(server);
+        self.events.add(EventKind::NodeLost { server: id });
+        if !self.wiring.plain {
+            // A namespace that somebody holds keeps its links: the ports of a dead container must go.
+            self.kernels.servers[server] = None;
+            self.forget_routes_of(server);
+            return self.bring_routes();
+        }
+        Ok(())
+    }
+
+    fn send_flow_rates(&mut self, secs: f64) {
+        for (server, kernel) in self.kernels.servers.iter().enumerate() {
+            let programs = kernel.as_ref().and_then(|kernel| kernel.programs.as_ref());
+            if let Some(programs) = programs
+                && self.nodes.is_connected(server)
+            {
+                for message in self.flow_rates.messages(server, programs, secs) {
+                    self.nodes.announce(server, &message);
+                }
+            }
+        }
+    }
+
+    /// Listens to a server's programs and links from now on.
+    pub fn watch(&mut self, server: usize) -> Result<()> {
+        if let Some(kernel) = &mut self.kernels.servers[server] {
+            self.carriers.watch(server, kernel)?;
+            if let Some(programs) = &kernel.programs {
+                self.nodes.watch_programs(server, programs)?;
+            }
+        }
+        Ok(())
+    }
+}

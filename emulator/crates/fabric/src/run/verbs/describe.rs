@@ -1,0 +1,49 @@
+//! `describe`: where each server's socket is, and what the run does. `prepare` answers with it too.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::names::RunId;
+use crate::run::state::RunState;
+
+/// A run.
+#[derive(Debug, Serialize)]
+pub struct RunDescription {
+    run: RunId,
+    owner: String,
+    servers: Vec<ServerDescription>,
+    plain: bool,
+    started: bool,
+    flows: usize,
+    faults: Vec<String>,
+}
+
+/// A server of this host.
+#[derive(Debug, Serialize)]
+struct ServerDescription {
+    id: u32,
+    /// The folder that its container has to see.
+    mount: PathBuf,
+    wired: bool,
+    pid: Option<u32>,
+}
+
+/// Describes a run.
+pub fn describe(run: &RunState) -> RunDescription {
+    let servers = run.network.servers_here().map(|server| ServerDescription {
+        id: run.id(server),
+        mount: run.nodes.folder(server).to_owned(),
+        wired: run.kernels.servers[server].is_some(),
+        pid: run.nodes.pid(server),
+    });
+    RunDescription {
+        run: run.network.description.run.clone(),
+        owner: run.network.description.owner.clone(),
+        servers: servers.collect(),
+        plain: run.wiring.plain,
+        started: run.workload.started_nanos().is_some(),
+        flows: run.workload.flow_count(),
+        faults: run.damage.ids(),
+    }
+}

@@ -1,0 +1,38 @@
+//! `inject`: puts a fault into effect.
+
+use serde_json::Value;
+
+use super::At;
+use crate::error::{FabricError, Result};
+use crate::faults::{Effect, Fault};
+use crate::host::clock::monotonic_nanos;
+use crate::host::probe;
+use crate::run::events::EventKind;
+use crate::run::state::RunState;
+
+/// Puts a fault into effect.
+pub fn inject(run: &mut RunState, fault: Value) -> Result<At> {
+    let fault = Fault::from_json(&run.network, fault)?;
+    if !run.kernels.is_wired() {
+        return Err(FabricError::state("the run is not wired", "call wire first"));
+    }
+    if fault.needs_netem() && !probe::has_netem() {
+        let fix = "use link-rate, or a kernel with sch_netem";
+        let message = "this kernel has no netem, so links cannot lose or delay packets";
+        return Err(FabricError::unsupported(message, fix));
+    }
+    if !run.wiring.plain && matches!(fault.effect, Effect::Freeze(_)) {
+        let message = "the container engine freezes containers, not the fabric";
+        return Err(FabricError::unsupported(message, "use docker pause"));
+    }
+    let injected = EventKind::FaultInjected {
+        fault: fault.id.clone(),
+        what: fault.kind.name(),
+    };
+    run.damage.add(fault)?;
+    run.apply_damage()?;
+    let at_nanos = monotonic_nanos();
+    run.events.add_at(injected, at_nanos);
+    run.tell_paths();
+    Ok(At { at_nanos })
+}

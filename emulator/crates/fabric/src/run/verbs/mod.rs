@@ -1,0 +1,36 @@
+//! What a caller can ask of a run, one verb a file. Each verb is a function of the run's state and its parameters.
+//!
+//! Verbs that wait for nodes (`wire`, `inspect`) answer later, by the reply they are given. An answer is a type of its
+//! own, which becomes a JSON document here.
+//!
+//! Not here: reading requests from the socket (`api/`), and what nodes ask for (`run/inbox.rs`).
+
+pub mod capture;
+pub mod describe;
+pub mod destroy;
+pub mod inject;
+pub mod inspect;
+pub mod recover;
+pub mod start;
+pub mod stop;
+pub mod subscribe;
+pub mod tell;
+pub mod wire;
+pub mod workload;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::{During, Result};
+
+/// An answer as a document.
+pub fn answer(answer: impl Serialize) -> Result<Value> {
+    serde_json::to_value(answer).during(|| "writing an answer".to_owned())
+}
+
+/// The answer of verbs whose time matters.
+#[derive(Debug, Serialize)]
+pub struct At {
+    /// When it was done, on the monotonic clock.
+    pub at_nanos: u64,
+}

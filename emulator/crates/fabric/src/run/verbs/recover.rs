@@ -1,0 +1,35 @@
+//! `recover`: ends one fault, or all.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::faults::fault_name;
+use crate::host::clock::monotonic_nanos;
+use crate::run::events::EventKind;
+use crate::run::state::RunState;
+
+/// What was recovered.
+#[derive(Debug, Serialize)]
+pub struct Recovered {
+    /// When it was done, on the monotonic clock.
+    at_nanos: u64,
+    /// How many faults ended.
+    recovered: usize,
+}
+
+/// Ends the fault of this name, or all of them (`"all"`).
+pub fn recover(run: &mut RunState, fault: &Value) -> Result<Recovered> {
+    let recovered = if fault == "all" {
+        run.damage.clear()
+    } else {
+        run.damage.remove(&fault_name(fault)?)?;
+        1
+    };
+    run.apply_damage()?;
+    let at_nanos = monotonic_nanos();
+    let fault = fault.clone();
+    run.events.add_at(EventKind::FaultRecovered { fault }, at_nanos);
+    run.tell_paths();
+    Ok(Recovered { at_nanos, recovered })
+}

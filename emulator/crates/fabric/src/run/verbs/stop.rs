@@ -1,0 +1,17 @@
+//! `stop`: stops the flows and forgets them.
+
+use cubeyard_messages::ToNode;
+
+use super::At;
+use crate::host::clock::monotonic_nanos;
+use crate::run::state::RunState;
+use crate::run::workload::Workload;
+
+/// Stops and forgets the flows.
+pub fn stop(run: &mut RunState) -> At {
+    run.workload = Workload::default();
+    run.nodes.send_to_all(&ToNode::Stop);
+    At {
+        at_nanos: monotonic_nanos(),
+    }
+}

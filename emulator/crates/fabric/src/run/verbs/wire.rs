@@ -1,0 +1,159 @@
+//! `wire`: makes the network, or gives servers that were started again their links back. Answers when the nodes are ready.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use crate::error::{FabricError, Result};
+use crate::host::namespace::Namespace;
+use crate::host::process::{self, Process};
+use crate::journal::{self, Container};
+use crate::run::state::RunState;
+use crate::run::{Homes, Reply};
+use crate::servers::Home;
+
+/// Wires servers. Answers by `reply` unless it fails at once.
+pub fn wire(run: &mut RunState, homes: Homes, reply: &Reply) -> Result<()> {
+    if run.wiring.is_pending() {
+        return Err(FabricError::state(
+            "the run is being wired",
+            "wait for the answer",
+        ));
+    }
+    let started = Instant::now();
+    let fresh = match homes {
+        Homes::Plain => plan_plain(run)?,
+        Homes::Containers(pids) => plan_containers(run, &pids)?,
+    };
+    for (server, _) in &fresh {
+        // The old namespace and its links have to go before the new ones come: they have the same names.
+        run.kernels.servers[*server] = None;
+        run.nodes.release_process(*server);
+    }
+    let is_new = !run.kernels.is_wired();
+    run.kernels.wire(&fresh)?;
+    let servers: BTreeSet<usize> = fresh.iter().map(|(server, _)| *server).collect();
+    run.damage.forget(&run.network, &servers);
+    servers.iter().for_each(|server| run.forget_routes_of(*server));
+    run.apply_damage()?;
+    if is_new {
+        run.watch_routers()?;
+    }
+    for (server, home) in &fresh {
+        run.watch(*server)?;
+        match home {
+            Home::Process(pid) => run.nodes.adopt(*server, Process::watch(*pid)?)?,
+            Home::Named => start_node(run, *server)?,
+        }
+        run.configure_node(*server);
+    }
+    run.wiring.wait_for(servers, reply, started);
+    run.check_wiring();
+    Ok(())
+}
+
+/// Starts the node of a server in a namespace of ours.
+pub fn start_node(run: &mut RunState, server: usize) -> Result<()> {
+    let Some(kernel) = &run.kernels.servers[server] else {
+        return Ok(());
+    };
+    let description = &run.network.description;
+    let raw_sockets = run.network.behaviour.in_user_space();
+    let folder = run.nodes.folder(server);
+    let process = Process::start_node(
+        &run.node_program,
+        &description.run,
+        &kernel.namespace,
+        folder,
+        raw_sockets,
+    )?;
+    run.nodes.adopt(server, process)
+}
+
+/// Servers in namespaces of our own.
+fn plan_plain(run: &mut RunState) -> Result<Vec<(usize, Home)>> {
+    if run.kernels.is_wired() {
+        return Err(FabricError::state("the run is wired already", "destroy it first"));
+    }
+    run.wiring.plain = true;
+    let id = &run.network.description.run;
+    let mut names = common_namespaces(run);
+    let servers = run.network.servers_here();
+    names.extend(servers.map(|server| id.server_namespace(run.id(server))));
+    run.wiring.own_namespaces(names)?;
+    for server in run.network.servers_here() {
+        journal::give_folder(run.nodes.folder(server), process::NOBODY)?;
+    }
+    Ok(run
+        .network
+        .servers_here()
+        .map(|server| (server, Home::Named))
+        .collect())
+}
+
+/// Servers in containers, by the processes in them.
+fn plan_containers(run: &mut RunState, pids: &BTreeMap<u32, u32>) -> Result<Vec<(usize, Home)>> {
+    if run.wiring.plain {
+        let fix = "destroy it and prepare it again";
+        return Err(FabricError::state("the run has no containers", fix));
+    }
+    let mut fresh = Vec::with_capacity(pids.len());
+    let mut taken = taken_namespaces(run, pids)?;
+    for (id, pid) in pids {
+        let server = run.network.server(*id)?;
+        let field = || format!("pids.{id}");
+        if !run.network.division.has_server(server) {
+            let fix = "wire it on the host that network.servers names";
+            return Err(FabricError::bad(field(), pid, "of a server of this host", fix));
+        }
+        let namespace = Namespace::of_process(*pid)?.id()?;
+        if !taken.insert(namespace) {
+            let limit =
+                "a process in a network namespace of its own, neither the host's nor another server's";
+            let fix = "start the container with --network none and give the pid of docker inspect";
+            return Err(FabricError::bad(field(), pid, limit, fix));
+        }
+        run.wiring.add_container(Container { pid: *pid, namespace });
+        fresh.push((server, Home::Process(*pid)));
+    }
+    if run.kernels.is_wired() {
+        run.wiring.write()?;
+        return Ok(fresh);
+    }
+    let missing = run
+        .network
+        .servers_here()
+        .find(|server| !pids.contains_key(&run.id(*server)));
+    if let Some(server) = missing {
+        let given = format!("without server {}", run.id(server));
+        let limit = "a pid for every server in the first call";
+        return Err(FabricError::bad("pids", given, limit, "add it"));
+    }
+    let names = common_namespaces(run);
+    run.wiring.own_namespaces(names)?;
+    Ok(fresh)
+}
+
+/// Namespaces that no container of these may have: the host's, and those of other servers.
+fn taken_namespaces(
+    run: &RunState,
+    pids: &BTreeMap<u32, u32>,
+) -> Result<BTreeSet<crate::host::namespace::NamespaceId>> {
+    let mut taken = BTreeSet::from([Namespace::current()?.id()?]);
+    // Some hosts hide the first process even from root; then our own namespace, which is the host's too, has to do.
+    if let Ok(of_first) = Namespace::of_process(1) {
+        taken.insert(of_first.id()?);
+    }
+    for (server, kernel) in run.kernels.servers.iter().enumerate() {
+        if let Some(kernel) = kernel.as_ref().filter(|_| !pids.contains_key(&run.id(server))) {
+            taken.insert(kernel.namespace.id()?);
+        }
+    }
+    Ok(taken)
+}
+
+/// Names of the namespaces that are no server's.
+fn common_namespaces(run: &RunState) -> Vec<String> {
+    let description = &run.network.description;
+    let external = (!description.gateways.is_empty()).then(|| description.run.outside_namespace());
+    run.network.rooms.names.iter().cloned().chain(external).collect()
+}

@@ -1,0 +1,178 @@
+//! How far a run is wired: the wire call that waits for nodes, the journal's entry, and whether servers are containers.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::Reply;
+use super::verbs::answer;
+use crate::error::{FabricError, Result};
+use crate::host::namespace;
+use crate::journal::{Container, Entry, State};
+use crate::network::Network;
+
+/// How long nodes may take to become ready.
+const READY_WITHIN: Duration = Duration::from_secs(20);
+
+/// A wire call that waits for nodes.
+#[derive(Debug)]
+struct Pending {
+    reply: Reply,
+    started: Instant,
+    built: Instant,
+    waiting: BTreeSet<usize>,
+}
+
+/// The answer to a wire call.
+#[derive(Debug, Serialize)]
+struct Wired {
+    /// From the call until every node was ready.
+    millis: f64,
+    /// Of these, until everything in the kernel was made.
+    built_millis: f64,
+}
+
+/// How far a run is wired.
+#[derive(Debug)]
+pub struct Wiring {
+    journal: Arc<State>,
+    entry: Entry,
+    /// Servers are namespaces that we made, not containers.
+    pub plain: bool,
+    pending: Option<Pending>,
+}
+
+impl Wiring {
+    /// Writes an empty entry to the journal.
+    pub fn new(network: &Network, journal: Arc<State>) -> Result<Wiring> {
+        let entry = Entry {
+            run: network.description.run.clone(),
+            namespaces: Vec::new(),
+            containers: Vec::new(),
+        };
+        journal.write(&entry)?;
+        Ok(Wiring {
+            journal,
+            entry,
+            plain: false,
+            pending: None,
+        })
+    }
+
+    /// Whether a wire call waits for nodes.
+    pub fn is_pending(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    /// Writes down that we put interfaces into a container, with the next [`Wiring::own_namespaces`] or [`Wiring::write`].
+    pub fn add_container(&mut self, container: Container) {
+        self.entry.containers.push(container);
+    }
+
+    /// Writes down that namespaces of these names are ours, unless one of them exists: then it belongs to somebody else.
+    pub fn own_namespaces(&mut self, names: Vec<String>) -> Result<()> {
+        let existing = namespace::names_with_prefix("");
+        if let Some(name) = names.iter().find(|name| existing.contains(name)) {
+            let message = format!("there is a namespace {name} already, which this fabric did not make");
+            let fix = "remove it, or give the run another id";
+            return Err(FabricError::state(message, fix));
+        }
+        self.entry.namespaces = names;
+        self.write()
+    }
+
+    /// Writes the entry to the journal.
+    pub fn write(&self) -> Result<()> {
+        self.journal.write(&self.entry)
+    }
+
+    /// Removes the names of all namespaces of ours, and the entry when none is left.
+    pub fn remove_namespaces(&self) -> Result<()> {
+        for name in &self.entry.namespaces {
+            namespace::remove_name(name)?;
+        }
+        let names = self.entry.namespaces.iter();
+        let left = names.filter(|name| namespace::id_of_name(name).is_some()).count();
+        if left > 0 {
+            let cause = format!("{left} namespaces are left");
+            return Err(FabricError::system("destroying the run", cause));
+        }
+        self.journal.forget(&self.entry.run)
+    }
+
+    /// Answers a wire call when these servers' nodes are ready.
+    pub fn wait_for(&mut self, waiting: BTreeSet<usize>, reply: &Reply, started: Instant) {
+        let reply = reply.clone();
+        let built = Instant::now();
+        self.pending = Some(Pending {
+            reply,
+            started,
+            built,
+            waiting,
+        });
+    }
+
+    /// A server's node is ready.
+    pub fn on_ready(&mut self, server: usize) {
+        if let Some(pending) = &mut self.pending {
+            pending.waiting.remove(&server);
+        }
+    }
+
+    /// Answers the wire call if every node is ready, one has ended, or one has taken too long.
+    pub fn check(&mut self, has_process: impl Fn(usize) -> bool, id: impl Fn(usize) -> u32) {
+        let Some(pending) = &self.pending else { return };
+        let ended = pending.waiting.iter().find(|server| !has_process(**server));
+        let is_late = pending.built.elapsed() >= READY_WITHIN;
+        let result = match (pending.waiting.first(), ended) {
+            (None, _) => answer(Wired {
+                millis: pending.started.elapsed().as_secs_f64() * 1e3,
+                built_millis: (pending.built - pending.started).as_secs_f64() * 1e3,
+            }),
+            (Some(_), Some(&server)) => {
+                let message = format!("the node of server {} ended before it was ready", id(server));
+                Err(FabricError::state(message, "look at the node's own output"))
+            }
+            (Some(&server), None) if is_late => {
+                let secs = READY_WITHIN.as_secs();
+                let message = format!("the node of server {} was not ready within {secs} s", id(server));
+                Err(FabricError::state(
+                    message,
+                    "check whether the host has processor time left",
+                ))
+            }
+            (Some(_), None) => return,
+        };
+        self.end(result);
+    }
+
+    /// Answers the wire call with an error if it waits for this server, whose node refuses its configuration.
+    pub fn refuse(&mut self, server: usize, id: u32, reason: &str) {
+        if self
+            .pending
+            .as_ref()
+            .is_some_and(|pending| pending.waiting.contains(&server))
+        {
+            let message = format!("the node of server {id} refuses its configuration: {reason}");
+            let fix = "use the node and the fabric of one version";
+            self.end(Err(FabricError::state(message, fix)));
+        }
+    }
+
+    /// Answers the wire call with an error, since the run is destroyed.
+    pub fn abandon(&mut self) {
+        self.end(Err(FabricError::state(
+            "the run was destroyed",
+            "prepare it again",
+        )));
+    }
+
+    fn end(&mut self, result: Result<serde_json::Value>) {
+        if let Some(pending) = self.pending.take() {
+            // A caller that has gone does not need the answer.
+            let _ = pending.reply.send(result);
+        }
+    }
+}

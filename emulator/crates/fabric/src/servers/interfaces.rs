@@ -1,0 +1,111 @@
+//! The interfaces of a server as netlink requests: loopback, the virtual network card, ports. Pure: nothing is sent here.
+
+use cubeyard_dataplane::address::{PORT_PREFIX_BITS, VIRTUAL_PREFIX_BITS, port_ip, port_mac, vnic_mac};
+
+use crate::links::Site;
+use crate::names::{self, LOOPBACK_INDEX};
+use crate::netlink::{
+    Batch, End, Route, Veth, add_address, add_neighbour, add_route, add_veth, set_up, shape,
+};
+use crate::network::{Network, PortEnd};
+
+const HOST_BITS: u8 = 32;
+
+/// What a server has before any link: loopback, and the virtual network card if something forwards packets.
+pub fn before_links(network: &Network, server: usize) -> Batch {
+    let mut batch = Batch::new();
+    set_up(&mut batch, LOOPBACK_INDEX, true);
+    if network.routing.is_some() {
+        // Any port may carry its packets.
+        add_address(&mut batch, LOOPBACK_INDEX, network.address(server), HOST_BITS);
+    }
+    if !network.behaviour.forwards() {
+        return batch;
+    }
+    let id = network.description.servers[server].id;
+    let end = |name: &str, index, mac| End {
+        name: name.to_owned(),
+        index,
+        mac,
+        arp: false,
+        bridge: None,
+        namespace: None,
+    };
+    let peer_mac = names::virtual_nic_peer_mac(id);
+    let nic = Veth {
+        near: end(names::VIRTUAL_NIC, names::VIRTUAL_NIC_INDEX, vnic_mac(id)),
+        far: end(names::VIRTUAL_NIC_PEER, names::VIRTUAL_NIC_PEER_INDEX, peer_mac),
+        mtu: network.description.mtu - network.behaviour.entry.header_bytes,
+    };
+    add_veth(&mut batch, &nic);
+    set_up(&mut batch, names::VIRTUAL_NIC_PEER_INDEX, true);
+    let address = network.address(server);
+    add_address(&mut batch, names::VIRTUAL_NIC_INDEX, address, VIRTUAL_PREFIX_BITS);
+    for (address, prefix_bits) in network.further_addresses(server, None) {
+        add_address(&mut batch, names::VIRTUAL_NIC_INDEX, address, prefix_bits);
+    }
+    batch
+}
+
+/// Sets a port up with its addresses, neighbours and queue.
+pub fn finish_port(batch: &mut Batch, network: &Network, server: usize, port: &PortEnd) {
+    let index = names::port_index(port.port);
+    set_up(batch, index, true);
+    if network.behaviour.forwards() {
+        let id = network.description.servers[server].id;
+        if let Some(address) = port_ip(id, port.port as u8) {
+            add_address(batch, index, address, PORT_PREFIX_BITS);
+        }
+    } else if port.port == 0 && network.routing.is_none() {
+        add_address(batch, index, network.address(server), VIRTUAL_PREFIX_BITS);
+    }
+    for (address, prefix_bits) in network.further_addresses(server, Some(port.port)) {
+        add_address(batch, index, address, prefix_bits);
+    }
+    add_neighbours(batch, network, server, port.port);
+    shape(batch, index, &network.shape(port.link, Site::Server(server)));
+}
+
+/// The permanent neighbours of a port: every other port on its segment. A port that was down has lost them.
+///
+/// An address of a port belongs to the subnet of its number. A cable of a torus joins ports of different numbers, so that
+/// a neighbour there needs a route of its own: by the subnet's route, packets of the kernel's own (ICMP errors) would
+/// leave by another port, find nobody, and wait there for seconds, all charged to the one ICMP socket of the host's CPU,
+/// which then answers no ping of any server.
+pub fn add_neighbours(batch: &mut Batch, network: &Network, server: usize, port: u16) {
+    if network.routing.is_some() {
+        // Its only neighbour is the router at the other end, which comes with the routes.
+        return;
+    }
+    let index = names::port_index(port);
+    let servers = &network.description.servers;
+    let is_it = |member: &crate::network::Member| member.server == server && member.port == port;
+    let Some(segment) = network.segments.iter().find(|segment| segment.iter().any(is_it)) else {
+        return;
+    };
+    for other in segment.iter().filter(|other| other.server != server) {
+        let mac = port_mac(servers[other.server].id, other.port as u8);
+        let own = if network.behaviour.forwards() {
+            port_ip(servers[other.server].id, other.port as u8)
+        } else {
+            (other.port == 0).then(|| network.address(other.server))
+        };
+        let further = network.further_addresses(other.server, Some(other.port));
+        for address in own.into_iter().chain(further.map(|(address, _)| address)) {
+            add_neighbour(batch, index, address, &mac);
+            if other.port != port {
+                let (to, prefix_bits, via, metric) = (address, HOST_BITS, None, 0);
+                add_route(
+                    batch,
+                    &Route {
+                        to,
+                        prefix_bits,
+                        index,
+                        via,
+                        metric,
+                    },
+                );
+            }
+        }
+    }
+}

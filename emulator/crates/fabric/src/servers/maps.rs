@@ -1,0 +1,28 @@
+//! What the maps of a server's programs hold before its node writes to them: what the rules of the run say.
+
+use crate::error::{During, Result};
+use crate::network::Network;
+use crate::programs::Programs;
+
+/// Loads a server's programs, attached to nothing, and fills their maps; `None` where the kernel forwards nothing.
+pub fn load(network: &Network, server: usize) -> Result<Option<Programs>> {
+    let (Some(object), Some(forwarding)) = (network.behaviour.object(), network.behaviour.forwarding) else {
+        return Ok(None);
+    };
+    let mut programs = Programs::load(object, forwarding.tables)?;
+    fill(network, server, &mut programs)?;
+    Ok(Some(programs))
+}
+
+/// Writes what a server's maps hold at first.
+pub fn fill(network: &Network, server: usize, programs: &mut Programs) -> Result<()> {
+    let Some(rules) = &network.places_of_servers.rules else {
+        return Ok(());
+    };
+    for update in rules.initial(network.description.servers[server].id) {
+        programs
+            .apply(&update)
+            .during(|| format!("filling the map {}", update.table))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,186 @@
+//! The kernel's part of servers: their namespaces, interfaces and forwarding programs.
+//!
+//! `interfaces` has the virtual network card and the ports as requests, `maps` what the tables of the programs hold before
+//! the node writes to them.
+//!
+//! Not here: loading and reading programs (`programs/`), links (`links/`), and nodes, which are processes (`run/nodes.rs`).
+
+pub mod interfaces;
+pub mod maps;
+
+use cubeyard_dataplane::address::MAX_PORTS;
+
+use crate::error::Result;
+use crate::hellos::HelloSocket;
+use crate::host::ethtool;
+use crate::host::namespace::{self, Namespace};
+use crate::links::{self, Site};
+use crate::names;
+use crate::netlink::{Batch, LinkState, Netlink, delete_link, delete_where, gone_already, no_excuse};
+use crate::network::{Network, PortEnd};
+use crate::programs::{Guard, Programs};
+use crate::routes;
+
+/// Where a server's interfaces are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// In the namespace of a container's process.
+    Process(u32),
+    /// In a namespace that we make.
+    Named,
+}
+
+/// The kernel's part of one server. Dropping it releases the namespace.
+pub struct ServerKernel {
+    /// Its namespace.
+    pub namespace: Namespace,
+    /// Configures and reads it.
+    pub netlink: Netlink,
+    /// Receives changes of its links.
+    pub link_events: Netlink,
+    /// Its hellos; `None` where switches are no routers.
+    pub hellos: Option<HelloSocket>,
+    /// Its forwarding in the kernel; `None` where the kernel forwards nothing.
+    pub programs: Option<Programs>,
+    /// Keeps the kernel's stack away from packets that the node forwards; `None` where it forwards nothing.
+    pub guard: Option<Guard>,
+}
+
+impl ServerKernel {
+    /// Opens or makes a server's namespace and prepares all of it that needs no link. Moves the calling thread there.
+    pub fn open(network: &Network, server: usize, home: Home) -> Result<ServerKernel> {
+        let namespace = match home {
+            Home::Process(pid) => {
+                let namespace = Namespace::of_process(pid)?;
+                namespace.enter()?;
+                namespace
+            }
+            Home::Named => {
+                let id = network.description.servers[server].id;
+                Namespace::create_and_enter(&network.description.run.server_namespace(id))?
+            }
+        };
+        namespace::apply_defaults()?;
+        let is_routed = network.routing.is_some();
+        if is_routed {
+            for (name, value) in routes::hash_sysctls(network, network.description.servers[server].id) {
+                namespace::set_sysctl(name, &value)?;
+            }
+        }
+        let mut netlink = Netlink::open()?;
+        netlink.run(&mut interfaces::before_links(network, server), no_excuse)?;
+        if network.behaviour.in_user_space() {
+            ethtool::send_whole_packets(names::VIRTUAL_NIC)?;
+        }
+        Ok(ServerKernel {
+            namespace,
+            netlink,
+            link_events: Netlink::open_for_link_events()?,
+            hellos: is_routed.then(HelloSocket::open).transpose()?,
+            programs: None,
+            guard: None,
+        })
+    }
+
+    /// Loads the server's programs, or takes those loaded before, and attaches them to the virtual network card.
+    pub fn load_programs(
+        &mut self,
+        network: &Network,
+        server: usize,
+        preloaded: Option<Programs>,
+    ) -> Result<()> {
+        let mut batch = Batch::new();
+        let programs = match preloaded {
+            Some(programs) => Some(programs),
+            None => maps::load(network, server)?,
+        };
+        if let Some(programs) = programs {
+            programs.attach_to_nic(&mut batch, names::VIRTUAL_NIC_INDEX)?;
+            self.programs = Some(programs);
+        }
+        if network.behaviour.in_user_space() {
+            let guard = Guard::load()?;
+            guard.attach(&mut batch, names::VIRTUAL_NIC_PEER_INDEX)?;
+            self.guard = Some(guard);
+        }
+        self.netlink.run(&mut batch, no_excuse)
+    }
+
+    /// Gives ports that have just been made their addresses and queues, and attaches the server's programs to them.
+    pub fn finish_ports(&mut self, network: &Network, server: usize, ports: &[PortEnd]) -> Result<()> {
+        let mut batch = Batch::new();
+        for port in ports {
+            interfaces::finish_port(&mut batch, network, server, port);
+            let index = names::port_index(port.port);
+            if let Some(programs) = &self.programs {
+                programs.attach_to_port(&mut batch, index)?;
+            }
+            if let Some(guard) = &self.guard {
+                guard.attach(&mut batch, index)?;
+            }
+        }
+        self.netlink.run(&mut batch, no_excuse)
+    }
+
+    /// Removes our interfaces from the namespace of a container that goes on living.
+    pub fn remove_interfaces(&mut self, network: &Network, server: usize) -> Result<()> {
+        let mut batch = Batch::new();
+        delete_link(&mut batch, names::VIRTUAL_NIC_INDEX);
+        for port in &network.ports[server] {
+            delete_link(&mut batch, names::port_index(port.port));
+        }
+        self.netlink.run(&mut batch, gone_already)
+    }
+}
+
+/// The site and interface number at the other end of a server's port.
+pub fn far_interface(network: &Network, port: &PortEnd) -> (Site, u32) {
+    let far = 1 - port.end;
+    let site = links::kind(network, port.link).site(network, port.link, far);
+    (site, links::interface(network, port.link, far))
+}
+
+/// Removes our interfaces from a container's namespace, whatever its network was. For what a dead fabric has left.
+pub fn remove_our_interfaces(socket: &mut Netlink) -> Result<()> {
+    delete_where(socket, is_ours)
+}
+
+/// Whether an interface in a container has both a name and a number that we give.
+fn is_ours(link: &LinkState) -> bool {
+    let is_nic = link.index == names::VIRTUAL_NIC_INDEX && link.name == names::VIRTUAL_NIC;
+    let port = names::port_of_index(link.index).filter(|port| *port < u16::from(MAX_PORTS));
+    is_nic || port.is_some_and(|port| link.name == names::port_name(port))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_interfaces_with_a_name_and_number_of_ours_are_ours() {
+        let link = |index: u32, name: &str| LinkState {
+            index,
+            name: name.to_owned(),
+            carrier: true,
+            removed: false,
+        };
+        let last = u16::from(MAX_PORTS) - 1;
+        for ours in [
+            link(names::VIRTUAL_NIC_INDEX, "cy0"),
+            link(names::port_index(0), "p0"),
+            link(names::port_index(last), &names::port_name(last)),
+        ] {
+            assert!(is_ours(&ours), "{ours:?}");
+        }
+        for foreign in [
+            link(1, "lo"),
+            link(names::port_index(0), "eth0"),
+            link(7, "p0"),
+            link(names::VIRTUAL_NIC_INDEX, "p0"),
+            link(names::port_index(last + 1), &names::port_name(last + 1)),
+            link(names::port_index(u16::MAX), &names::port_name(u16::MAX)),
+        ] {
+            assert!(!is_ours(&foreign), "{foreign:?}");
+        }
+    }
+}

@@ -1,0 +1,457 @@
+//! Balancing by load without a kernel: nodes that tell each other over the links of a topology, and what they refuse.
+#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cubeyard_fabric::balance::agent::{Agent, Periods};
+use cubeyard_fabric::balance::message::{Message, RackWeights, Refusal, Report};
+use cubeyard_fabric::balance::plan::Plan;
+use cubeyard_fabric::netlink::Traffic;
+use cubeyard_topology::{NodeId, Topology, TopologySpec};
+use proptest::prelude::*;
+
+const ONE_CLUSTER: &str =
+    r#"{"family":"subways","type":1,"p":2,"q":4,"l":4,"clusters":2,"aggs_per_cluster":2,"cores":2}"#;
+const TWO_CLUSTERS: &str =
+    r#"{"family":"subways","type":2,"p":2,"q":4,"l":4,"c":2,"clusters":2,"aggs_per_cluster":2,"cores":2}"#;
+const THREE_PORTS: &str =
+    r#"{"family":"subways","type":1,"p":3,"q":6,"l":6,"clusters":1,"aggs_per_cluster":2,"cores":1}"#;
+const PERIODS: Periods = Periods {
+    rebind: 0.5,
+    report: 0.1,
+    dead: 1.0,
+};
+const ROUND_SECS: f64 = 0.05;
+const FRAME_BYTES: usize = 1400;
+/// Of every link.
+const RATE: f64 = 1e8;
+
+fn topology(spec: &str) -> Topology {
+    Topology::build(&TopologySpec::from_json(&serde_json::from_str(spec).unwrap()).unwrap()).unwrap()
+}
+
+fn plan(spec: &str) -> Plan {
+    Plan::of(&topology(spec)).unwrap()
+}
+
+/// Nodes that tell each other over the links between them; each server sends so much, split as its weights say.
+struct Nodes {
+    topology: Topology,
+    plan: Plan,
+    agents: BTreeMap<NodeId, Agent>,
+    on_the_way: Vec<(NodeId, NodeId, Vec<u8>)>,
+    off: BTreeSet<NodeId>,
+    sent: Vec<f64>,
+    counted: BTreeMap<usize, Traffic>,
+    now_secs: f64,
+}
+
+impl Nodes {
+    fn new(spec: &str) -> Nodes {
+        let topology = topology(spec);
+        let plan = Plan::of(&topology).unwrap();
+        let agents = (0..topology.node_count()).map(|node| (node, Agent::new(&plan, node)));
+        Nodes {
+            agents: agents.collect(),
+            on_the_way: Vec::new(),
+            off: BTreeSet::new(),
+            sent: vec![0.0; topology.server_count() as usize],
+            counted: BTreeMap::new(),
+            now_secs: 0.0,
+            plan,
+            topology,
+        }
+    }
+
+    /// What each server's link carries up now: split by the weights that the server itself knows.
+    fn by_link(&self) -> BTreeMap<usize, f64> {
+        let mut by_link = BTreeMap::new();
+        for (rack, links) in self.plan.rack_links.iter().enumerate() {
+            for (at, &link) in links.iter().enumerate() {
+                let (server, tor) = self.plan.ends(link);
+                let known = self.agents[&server].weights(rack);
+                let weight = known.map_or(1.0 / self.plan.racks.ring.ports as f64, |known| {
+                    known.links[at][0].into()
+                });
+                if !self.off.contains(&self.plan.racks.tor_node(tor)) {
+                    by_link.insert(link, weight * self.sent[server as usize]);
+                }
+            }
+        }
+        by_link
+    }
+
+    /// What each ToR sends up now.
+    fn by_tor(&self) -> Vec<f64> {
+        let mut by_tor = vec![0.0; self.plan.racks.count];
+        for (link, sent) in self.by_link() {
+            by_tor[self.plan.ends(link).1] += sent;
+        }
+        by_tor
+    }
+
+    fn round(&mut self) {
+        self.now_secs += ROUND_SECS;
+        let bytes = |bits: f64| (bits / 8.0 * ROUND_SECS) as u64;
+        for (link, sent) in self.by_link() {
+            let tor = self.plan.ends(link).1;
+            self.counted.entry(link).or_default().received_bytes += bytes(sent);
+            let ups = &self.plan.uplinks[tor];
+            for &up in ups {
+                self.counted.entry(up).or_default().sent_bytes += bytes(sent / ups.len() as f64);
+            }
+        }
+        for (from, to, frame) in std::mem::take(&mut self.on_the_way) {
+            if !self.off.contains(&from) && !self.off.contains(&to) {
+                let agent = self.agents.get_mut(&to).unwrap();
+                agent.hear(&self.plan, from, &frame, self.now_secs);
+            }
+        }
+        let links = self.topology.links();
+        for (&node, agent) in &mut self.agents {
+            if self.off.contains(&node) {
+                agent.stop(&self.plan);
+                continue;
+            }
+            if agent.reports_now(PERIODS, self.now_secs) {
+                let counted = self.counted.clone();
+                agent.count(
+                    &self.plan,
+                    self.now_secs,
+                    |counters| counters.observe(self.now_secs, counted, PERIODS.rebind / 2.0),
+                    |_| Some(RATE),
+                );
+            }
+            agent.work(&self.plan, PERIODS, self.now_secs, |_| RATE);
+            for link in 0..links.len() {
+                let (a, b) = (links.a[link], links.b[link]);
+                for to in [(a, b), (b, a)]
+                    .into_iter()
+                    .filter(|ends| ends.0 == node)
+                    .map(|ends| ends.1)
+                {
+                    let frames = agent.frames(&self.plan, to, FRAME_BYTES).into_iter();
+                    self.on_the_way.extend(frames.map(|frame| (node, to, frame)));
+                }
+            }
+            agent.end_round();
+        }
+    }
+
+    fn run(&mut self, secs: f64) {
+        for _ in 0..(secs / ROUND_SECS) as u32 {
+            self.round();
+        }
+    }
+
+    /// The ToRs whose controllers are at work.
+    fn controllers(&self) -> Vec<usize> {
+        let at_work = self.agents.values().filter(|agent| agent.controller.is_some());
+        at_work.map(|agent| agent.tor().unwrap()).collect()
+    }
+}
+
+/// The example of §5: two racks side by side send as much as three ToRs can; the one that they share gets twice as much.
+#[test]
+fn three_tors_of_two_hot_racks_come_to_carry_the_same() {
+    for spec in [ONE_CLUSTER, TWO_CLUSTERS] {
+        let mut nodes = Nodes::new(spec);
+        let racks = nodes.plan.racks;
+        for server in racks.servers_of(0).chain(racks.servers_of(1)) {
+            nodes.sent[server as usize] = 0.4 * RATE;
+        }
+        let loaded = |nodes: &Nodes| -> Vec<f64> {
+            let by_tor = nodes.by_tor();
+            by_tor.into_iter().filter(|sent| *sent > 0.0).collect()
+        };
+        // What happens in the other loop is another controller's.
+        let elsewhere = racks
+            .servers_of(racks.ring.size)
+            .chain(racks.servers_of(racks.ring.size + 1));
+        nodes.round();
+        let mut first = loaded(&nodes);
+        first.sort_by(f64::total_cmp);
+        let least = first[0];
+        assert_eq!(
+            first
+                .iter()
+                .map(|sent| (sent / least).round())
+                .collect::<Vec<_>>(),
+            [1.0, 1.0, 2.0]
+        );
+        nodes.run(3.0);
+        for server in elsewhere {
+            nodes.sent[server as usize] = 0.4 * RATE;
+        }
+        nodes.run(12.0);
+        let rebindings = |tor: usize| {
+            let controller = &nodes.agents[&racks.tor_node(tor)].controller;
+            controller.as_ref().map(|controller| controller.rebindings)
+        };
+        assert!(rebindings(0) >= Some(26), "{spec}: {:?}", rebindings(0));
+        assert!(rebindings(racks.ring.size) >= Some(26), "{spec}");
+        let mut then = loaded(&nodes);
+        then.truncate(3);
+        let most = then.iter().copied().fold(0.0, f64::max);
+        let least = then.iter().copied().fold(f64::INFINITY, f64::min);
+        assert!(most / least < 1.1, "{spec}: {then:?}");
+        // Switches everywhere know what servers know.
+        for (rack, agent) in
+            (0..racks.count).flat_map(|rack| nodes.agents.values().map(move |agent| (rack, agent)))
+        {
+            if nodes.plan.hears_weights(rack, agent.node) && nodes.plan.loop_of(rack) == 0 {
+                let version = |agent: &Agent| agent.weights(rack).map(|weights| weights.at_millis);
+                assert_eq!(
+                    version(agent),
+                    version(&nodes.agents[&racks.tor_node(0)]),
+                    "node {}",
+                    agent.node
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_controller_is_on_the_lowest_tor_alive_of_each_loop() {
+    for spec in [ONE_CLUSTER, TWO_CLUSTERS, THREE_PORTS] {
+        let mut nodes = Nodes::new(spec);
+        let racks = nodes.plan.racks;
+        let expected = |gone: usize| -> Vec<usize> {
+            (0..racks.loops())
+                .map(|number| number * racks.ring.size + usize::from(number == 0) * gone)
+                .collect()
+        };
+        nodes.run(2.5);
+        assert_eq!(nodes.controllers(), expected(0), "{spec}");
+        // Its ToR is killed: the next one's controller takes over.
+        nodes.off.insert(racks.tor_node(0));
+        nodes.run(2.0);
+        assert_eq!(nodes.controllers(), expected(1), "{spec}");
+        nodes.off.insert(racks.tor_node(1));
+        nodes.run(2.0);
+        assert_eq!(nodes.controllers(), expected(2), "{spec}");
+        nodes.off.clear();
+        nodes.run(2.5);
+        assert_eq!(nodes.controllers(), expected(0), "{spec}");
+    }
+}
+
+#[test]
+fn what_a_killed_controller_left_heals() {
+    let mut nodes = Nodes::new(ONE_CLUSTER);
+    let racks = nodes.plan.racks;
+    nodes.run(3.0);
+    nodes.off.insert(racks.tor_node(0));
+    // Two racks become hot that do not lean on the ToR that is gone.
+    let hot: Vec<usize> = (0..racks.ring.size)
+        .filter(|&rack| !racks.tors_of(rack).contains(&0))
+        .take(2)
+        .collect();
+    for server in hot.iter().flat_map(|&rack| racks.servers_of(rack)) {
+        nodes.sent[server as usize] = 0.4 * RATE;
+    }
+    nodes.run(15.0);
+    let by_tor = nodes.by_tor();
+    let most = by_tor.iter().copied().fold(0.0, f64::max);
+    let least = by_tor
+        .iter()
+        .copied()
+        .filter(|sent| *sent > 0.0)
+        .fold(f64::INFINITY, f64::min);
+    assert!(most / least < 1.2, "{by_tor:?}");
+}
+
+fn report(plan: &Plan, tor: usize) -> Report {
+    Report {
+        tor,
+        at_millis: 500,
+        capacity: 2e8,
+        used: [0.5, 0.25],
+        carried: vec![[1e6, 2e6]; plan.server_links[tor].len()],
+    }
+}
+
+fn weights(plan: &Plan, rack: usize) -> RackWeights {
+    RackWeights {
+        rack,
+        at_millis: 500,
+        controller: plan.racks.tor_node(plan.members(plan.loop_of(rack)).start),
+        links: vec![[1.0 / plan.racks.ring.ports as f32; 2]; plan.rack_links[rack].len()],
+    }
+}
+
+fn bytes(message: &Message) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    message.write(&mut bytes);
+    bytes
+}
+
+fn read(plan: &Plan, bytes: &[u8]) -> Result<Message, Refusal> {
+    Message::read(&mut &bytes[..], plan)
+}
+
+#[test]
+fn numbers_that_no_counter_and_no_weight_can_be_are_refused() {
+    let plan = plan(ONE_CLUSTER);
+    for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -1e-6, f32::MAX] {
+        for change in [
+            |report: &mut Report, bad| report.capacity = bad,
+            |report: &mut Report, bad| report.used[0] = bad,
+            |report: &mut Report, bad| report.used[1] = bad,
+            |report: &mut Report, bad| report.carried[3][1] = bad,
+        ] {
+            let mut forged = report(&plan, 1);
+            change(&mut forged, bad);
+            assert_eq!(
+                read(&plan, &bytes(&Message::Report(forged))),
+                Err(Refusal::Number)
+            );
+        }
+        let mut forged = weights(&plan, 1);
+        forged.links[2][0] = bad;
+        assert_eq!(
+            read(&plan, &bytes(&Message::Weights(forged))),
+            Err(Refusal::Number)
+        );
+    }
+    for of_server in [[0.0, 0.0], [0.5, 0.4], [1.0, 1.0]] {
+        for side in 0..2 {
+            let mut forged = weights(&plan, 1);
+            (forged.links[2][side], forged.links[3][side]) = (of_server[0], of_server[1]);
+            assert_eq!(read(&plan, &bytes(&Message::Weights(forged))), Err(Refusal::Sum));
+        }
+    }
+    let mut forged = weights(&plan, 1);
+    forged.controller = plan.racks.tor_node(plan.racks.ring.size);
+    assert_eq!(
+        read(&plan, &bytes(&Message::Weights(forged.clone()))),
+        Err(Refusal::Subject),
+        "another loop's"
+    );
+    forged.controller = 0;
+    assert_eq!(
+        read(&plan, &bytes(&Message::Weights(forged))),
+        Err(Refusal::Subject),
+        "a server's"
+    );
+    let mut forged = report(&plan, 1);
+    forged.carried.pop();
+    assert_eq!(
+        read(&plan, &bytes(&Message::Report(forged))),
+        Err(Refusal::Subject)
+    );
+}
+
+/// Applications run on servers, behind servers' ports.
+#[test]
+fn what_a_servers_port_sends_and_what_is_not_for_a_node_is_refused() {
+    let plan = plan(ONE_CLUSTER);
+    let tor = plan.racks.tor_node(0);
+    let other_loop = plan.racks.tor_node(plan.racks.ring.size);
+    let neighbour = plan.racks.tor_node(plan.racks.count);
+    let good = [
+        bytes(&Message::Report(report(&plan, 1))),
+        bytes(&Message::Weights(weights(&plan, 1))),
+    ]
+    .concat();
+    let heard = |node: NodeId, from: NodeId, at_secs: f64| {
+        let mut agent = Agent::new(&plan, node);
+        agent.hear(&plan, from, &good, at_secs);
+        (
+            agent.report(1).is_some(),
+            agent.weights(1).is_some(),
+            agent.refused,
+        )
+    };
+    assert_eq!(heard(tor, neighbour, 1.0), (true, true, 0));
+    assert_eq!(heard(tor, 0, 1.0), (false, false, 1), "from a server");
+    assert_eq!(heard(tor, neighbour, 0.1), (false, false, 1), "from the future");
+    assert_eq!(
+        heard(other_loop, neighbour, 1.0),
+        (false, false, 1),
+        "another loop's report"
+    );
+    assert_eq!(heard(0, tor, 1.0), (false, false, 1), "a report to a server");
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(rack in 0usize..8, first in 0.0f32..=1.0, at_millis: u32, used in 0.0f32..=1.0, rate in 0.0f32..1e12) {
+        let plan = plan(ONE_CLUSTER);
+        let mut set = weights(&plan, rack);
+        set.at_millis = at_millis;
+        for pair in set.links.chunks_mut(2) {
+            (pair[0], pair[1]) = ([first, 1.0 - first], [1.0 - first, first]);
+        }
+        let mut seen = report(&plan, rack);
+        (seen.used, seen.capacity, seen.carried[0]) = ([used, 1.0 - used], rate, [rate, 0.0]);
+        let (set, seen) = (Message::Weights(set), Message::Report(seen));
+        let both = [bytes(&set), bytes(&seen)].concat();
+        let mut rest = &both[..];
+        prop_assert_eq!(Message::read(&mut rest, &plan), Ok(set));
+        prop_assert_eq!(Message::read(&mut rest, &plan), Ok(seen));
+        prop_assert!(rest.is_empty());
+    }
+
+    /// Whatever bytes come, a node has valid weights and counters afterwards, and goes on.
+    #[test]
+    fn no_bytes_break_a_node(
+        noise in prop::collection::vec(any::<u8>(), 0..200), at in any::<prop::sample::Index>(), flips in prop::collection::vec((any::<prop::sample::Index>(), 1u8..), 0..4),
+        cut in any::<prop::sample::Index>(), from in 0u32..30,
+    ) {
+        let plan = plan(ONE_CLUSTER);
+        let mut frame = [bytes(&Message::Weights(weights(&plan, 1))), bytes(&Message::Report(report(&plan, 2)))].concat();
+        for (place, by) in flips {
+            let place = place.index(frame.len());
+            frame[place] ^= by;
+        }
+        frame.truncate(cut.index(frame.len() + 1));
+        let place = at.index(frame.len() + 1);
+        frame.splice(place..place, noise);
+        let mut agent = Agent::new(&plan, plan.racks.tor_node(0));
+        agent.hear(&plan, from, &frame, 1.0);
+        for known in (0..plan.racks.count).filter_map(|rack| agent.weights(rack)) {
+            prop_assert!(from >= 16, "servers set no weights");
+            for of_server in known.links.chunks(plan.racks.ring.ports) {
+                for side in 0..2 {
+                    let sum: f32 = of_server.iter().map(|pair| pair[side]).sum();
+                    prop_assert!((sum - 1.0).abs() < 0.01 && of_server.iter().all(|pair| pair[side] >= 0.0));
+                }
+            }
+        }
+        for (_, seen) in (0..plan.racks.count).filter_map(|tor| agent.report(tor)) {
+            prop_assert!(seen.capacity.is_finite() && seen.used.iter().all(|used| (0.0..=1.0).contains(used)));
+            prop_assert!(seen.carried.iter().flatten().all(|rate| rate.is_finite() && *rate >= 0.0));
+        }
+        agent.work(&plan, PERIODS, 1.0, |_| RATE);
+        agent.frames(&plan, plan.racks.tor_node(plan.racks.count), FRAME_BYTES);
+    }
+
+    /// A controller's weights are weights, whatever ToRs report.
+    #[test]
+    fn weights_are_weights_whatever_is_reported(
+        used in prop::collection::vec((0.0f32..=1.0, 0.0f32..=1.0, 0.0f32..1e9), 4), rounds in 1usize..40,
+    ) {
+        let plan = plan(ONE_CLUSTER);
+        let node = plan.racks.tor_node(0);
+        let mut agent = Agent::new(&plan, node);
+        for round in 0..rounds {
+            let now_secs = 0.3 * (round + 1) as f64;
+            for (tor, &(up, down, carried)) in used.iter().enumerate().skip(1) {
+                let mut seen = report(&plan, tor);
+                seen.at_millis = (now_secs * 1e3) as u32;
+                (seen.used, seen.carried[1]) = ([up, down], [carried, carried]);
+                agent.hear(&plan, plan.racks.tor_node(plan.racks.count), &bytes(&Message::Report(seen)), now_secs);
+            }
+            agent.count(&plan, now_secs, |_| {}, |_| Some(RATE));
+            agent.work(&plan, PERIODS, now_secs, |_| RATE);
+            for rack in plan.members(0) {
+                if let Some(known) = agent.weights(rack) {
+                    let told = Message::Weights(known.clone());
+                    prop_assert_eq!(read(&plan, &bytes(&told)), Ok(told));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Packet captures of links and ports.
+
+mod common;
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use common::{Host, can_emulate, connect, fresh_run, row};
+use serde_json::{Value, json};
+
+fn bytes_of(answer: &Value) -> Vec<u8> {
+    let digits = answer["pcapng"].as_str().expect("a file");
+    let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).expect("hexadecimal digits");
+    (0..digits.len()).step_by(2).map(byte).collect()
+}
+
+/// Packets of a file: their direction (1 in, 2 out), length, and the bytes that were kept.
+fn packets_of(file: &[u8]) -> Vec<(u32, usize, Vec<u8>)> {
+    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().expect("four bytes"));
+    let mut packets = Vec::new();
+    let mut at = 0;
+    while at < file.len() {
+        let length = word(at + 4) as usize;
+        if word(at) == 6 {
+            let kept = word(at + 20) as usize;
+            let flags = word(at + 28 + kept.next_multiple_of(4) + 4);
+            let bytes = file[at + 28..at + 28 + kept].to_vec();
+            packets.push((flags, word(at + 24) as usize, bytes));
+        }
+        at += length;
+    }
+    packets
+}
+
+/// Pings from one server to another, until it is dropped.
+struct Pings(Child);
+
+impl Pings {
+    fn start(run: &str, from: u32, to: &str) -> Pings {
+        let namespace = format!("cy-{}-{from}", &run[..8]);
+        let words = [
+            "netns", "exec", &namespace, "ping", "-q", "-i", "0.02", "-s", "1000", to,
+        ];
+        Pings(Command::new("ip").args(words).spawn().expect("ip starts"))
+    }
+}
+
+impl Drop for Pings {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_capture_has_both_directions_of_a_port_and_keeps_its_limits() {
+    if !can_emulate("a_capture_has_both_directions_of_a_port_and_keeps_its_limits") {
+        return;
+    }
+    let mut host = Host::start();
+    let network = row(2, &fresh_run(), "none", |_| 0);
+    let run = host.build(&network);
+    let pings = Pings::start(&run, 0, "10.0.0.2");
+    for target in [json!({"link": 0}), json!({"port": [1, 0]})] {
+        let limits = json!({"max_secs": 1.0, "packet_bytes": 60});
+        let params = json!({"run": run, "target": target, "limits": limits});
+        let answer = host.ask("capture", params);
+        let named = (&answer["interface"], &answer["end"]);
+        assert_eq!(named, (&json!("p0"), &json!("secs")), "{target}");
+        let packets = packets_of(&bytes_of(&answer));
+        assert_eq!(answer["packets"], packets.len());
+        for direction in [1, 2] {
+            let echoes = packets
+                .iter()
+                .filter(|(flags, length, _)| (*flags, *length) == (direction, 1042));
+            assert!(echoes.count() >= 5, "{target}: direction {direction}");
+        }
+        let well = |kept: &[u8]| kept.len() <= 60 && kept[12..14] == [8, 0];
+        assert!(packets.iter().all(|(_, _, kept)| well(kept)));
+    }
+    let limits = json!({"max_bytes": 4096, "max_secs": 30.0});
+    let began = Instant::now();
+    let answer = host.ask(
+        "capture",
+        json!({"run": run, "target": {"link": 0}, "limits": limits}),
+    );
+    assert_eq!(answer["end"], "bytes");
+    assert!(bytes_of(&answer).len() <= 4096 && began.elapsed() < Duration::from_secs(10));
+    drop(pings);
+    for (target, limits, field) in [
+        (json!({"link": 0}), json!({"max_secs": 61.0}), "limits.max_secs"),
+        (
+            json!({"link": 0}),
+            json!({"max_bytes": 1 << 25}),
+            "limits.max_bytes",
+        ),
+        (json!({"link": 7}), json!({}), "link"),
+        (json!({"port": [0, 3]}), json!({}), "port"),
+    ] {
+        let params = json!({"run": run, "target": target, "limits": limits});
+        assert_eq!(
+            host.call("capture", &params).unwrap_err()["field"],
+            field,
+            "{params}"
+        );
+    }
+}
+
+#[test]
+fn a_capture_holds_nothing_up_and_ends_with_its_interface() {
+    if !can_emulate("a_capture_holds_nothing_up_and_ends_with_its_interface") {
+        return;
+    }
+    let mut host = Host::start();
+    let run = host.build(&row(2, &fresh_run(), "none", |_| 0));
+    let params = json!({"run": run, "target": {"link": 0}, "limits": {"max_secs": 60.0}});
+    let mut stream = connect(host.folder());
+    writeln!(
+        stream,
+        "{}",
+        json!({"id": 1, "method": "capture", "params": params})
+    )
+    .expect("it reads");
+    std::thread::sleep(Duration::from_millis(500));
+    let began = Instant::now();
+    host.ask("inspect", json!({"run": run, "server": 0}));
+    assert!(
+        began.elapsed() < Duration::from_secs(2),
+        "the run answers others meanwhile"
+    );
+    host.ask("destroy", json!({"run": run}));
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).expect("it answers");
+    let answer: Value = serde_json::from_str(&line).expect("a document");
+    assert_eq!(answer["result"]["end"], "interface-down", "{answer}");
+    assert!(began.elapsed() < Duration::from_secs(20), "long before 60 s");
+}

@@ -1,0 +1,365 @@
+//! One run over two hosts: two fabrics, each in a network of its own, joined by a cable.
+
+mod common;
+
+use std::process::{Command, Output};
+
+use common::{Host, can_emulate, describe, fresh_folder, fresh_run, row};
+use serde_json::{Value, json};
+
+const UNDERLAY_MTU: u32 = 9100;
+
+/// Runs a program to its end.
+fn output_of(words: &[&str]) -> Output {
+    Command::new(words[0])
+        .args(&words[1..])
+        .output()
+        .expect("the program starts")
+}
+
+fn done(words: &[&str]) -> String {
+    let output = output_of(words);
+    assert!(
+        output.status.success(),
+        "{words:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Hosts `10.77.0.1` and on, on a network that carries so much.
+fn hosts<const N: usize>(underlay_mtu: u32) -> [Host; N] {
+    let hosts = [(); N].map(|()| Host::start_apart(fresh_folder()));
+    let pids = hosts.each_ref().map(|host| host.pid().to_string());
+    let mtu = underlay_mtu.to_string();
+    // The first one has the switch that all are at.
+    let first = |words: &[&str]| done(&[&["nsenter", "-n", "-t", &pids[0], "ip", "link"], words].concat());
+    first(&["add", "under", "type", "bridge"]);
+    for (at, pid) in pids.iter().enumerate().skip(1) {
+        let port = format!("port{at}");
+        first(&[
+            "add", &port, "mtu", &mtu, "type", "veth", "peer", "name", "under", "mtu", &mtu, "netns", pid,
+        ]);
+        first(&["set", &port, "master", "under", "up"]);
+    }
+    first(&["set", "under", "mtu", &mtu]);
+    for (at, pid) in pids.iter().enumerate() {
+        let address = format!("10.77.0.{}/24", at + 1);
+        let inside = ["nsenter", "-n", "-t", pid, "ip"];
+        done(&[&inside[..], &["address", "add", &address, "dev", "under"]].concat());
+        done(&[&inside[..], &["link", "set", "under", "up"]].concat());
+    }
+    hosts
+}
+
+/// A BCube_1 of four-port switches over so many hosts, in the order of addresses.
+fn spread(run: &str, count: usize, here: usize) -> Value {
+    let mut network = describe(&json!({"family": "bcube", "n": 4, "k": 1}), run, "kernel", 1e8);
+    for (id, server) in network["servers"]
+        .as_array_mut()
+        .expect("servers")
+        .iter_mut()
+        .enumerate()
+    {
+        server["host"] = json!(id * count / 16);
+    }
+    network["owner"] = json!("the test");
+    let underlays: Vec<String> = (1..=count).map(|host| format!("10.77.0.{host}")).collect();
+    network["hosts"] = json!({"here": here, "underlays": underlays, "first_vni": 4096});
+    network
+}
+
+fn build(hosts: &mut [Host]) -> String {
+    let run = fresh_run();
+    let count = hosts.len();
+    for (at, host) in hosts.iter_mut().enumerate() {
+        host.build(&spread(&run, count, at));
+    }
+    run
+}
+
+/// Whether one server reaches another. Of three echoes one is enough: the first may come before the kernel has put a
+/// link that was just recovered into use.
+fn pings(host: &Host, run: &str, from: u32, to: u32, bytes: u32) -> bool {
+    let (pid, namespace) = (host.pid().to_string(), format!("cy-{}-{from}", &run[..8]));
+    let (bytes, address) = (bytes.to_string(), format!("10.0.0.{}", to + 1));
+    let inside = [
+        "nsenter", "-m", "-n", "-t", &pid, "ip", "netns", "exec", &namespace,
+    ];
+    let ping = [
+        "ping", "-c", "3", "-i", "0.3", "-W", "2", "-M", "do", "-s", &bytes, &address,
+    ];
+    output_of(&[&inside[..], &ping[..]].concat()).status.success()
+}
+
+fn names_of(host: &Host) -> String {
+    done(&[
+        "nsenter",
+        "-m",
+        "-n",
+        "-t",
+        &host.pid().to_string(),
+        "ip",
+        "netns",
+        "list",
+    ])
+}
+
+/// Whether the host's own network has a tunnel's socket.
+fn has_tunnels(host: &Host) -> bool {
+    let udp = done(&[
+        "nsenter",
+        "-n",
+        "-t",
+        &host.pid().to_string(),
+        "cat",
+        "/proc/net/udp",
+    ]);
+    udp.contains(&format!(":{:04X} ", cubeyard_fabric::netlink::PORT))
+}
+
+#[test]
+fn servers_of_two_hosts_reach_each_other_with_whole_packets() {
+    if !can_emulate("servers_of_two_hosts_reach_each_other_with_whole_packets") {
+        return;
+    }
+    let mut hosts = hosts::<2>(UNDERLAY_MTU);
+    let run = build(&mut hosts);
+    assert_eq!(
+        names_of(&hosts[0]).lines().count(),
+        9,
+        "8 servers and the switches"
+    );
+    // An echo of the largest packet: IP and ICMP take 28 bytes, BCube's header 36.
+    for (from, to) in [(0, 8), (0, 12), (3, 14), (0, 1), (1, 15)] {
+        assert!(pings(&hosts[0], &run, from, to, 9000 - 36 - 28), "{from} to {to}");
+        assert!(pings(&hosts[1], &run, to.max(8), from, 64), "{to} to {from}");
+    }
+    for host in &mut hosts {
+        host.ask("subscribe", json!({"run": run}));
+    }
+    let length = |value: &Value| value.as_array().map(Vec::len);
+    let frame = hosts[1].next_frame();
+    assert_eq!(
+        (length(&frame["links"]["tx"]), length(&frame["servers"]["own"])),
+        (Some(32), Some(16))
+    );
+    let nobody = hosts[1]
+        .call("inspect", &json!({"run": run, "server": 3}))
+        .unwrap_err();
+    assert_eq!(nobody["code"], "not-found", "{nobody}");
+    for host in &mut hosts {
+        assert!(has_tunnels(host));
+        assert_eq!(host.ask("runs", json!({}))["runs"][0]["owner"], "the test");
+        assert_eq!(host.ask("destroy", json!({"run": run}))["removed"], 9);
+        assert_eq!(names_of(host), "");
+        assert!(!has_tunnels(host), "its numbers are free at once");
+    }
+}
+
+#[test]
+fn a_switch_may_have_parts_on_three_hosts() {
+    if !can_emulate("a_switch_may_have_parts_on_three_hosts") {
+        return;
+    }
+    let mut hosts = hosts::<3>(UNDERLAY_MTU);
+    let run = build(&mut hosts);
+    // Servers 1, 5, 9 and 13 are at one switch, and on hosts 0, 0, 1 and 2.
+    for (host, from, to) in [
+        (0, 1, 5),
+        (0, 1, 9),
+        (0, 5, 13),
+        (1, 9, 13),
+        (2, 13, 1),
+        (2, 15, 0),
+    ] {
+        assert!(
+            pings(&hosts[host], &run, from, to, 9000 - 36 - 28),
+            "{from} to {to}"
+        );
+    }
+}
+
+#[test]
+fn a_fault_is_each_hosts_part_of_it() {
+    if !can_emulate("a_fault_is_each_hosts_part_of_it") {
+        return;
+    }
+    let mut hosts = hosts::<2>(UNDERLAY_MTU);
+    let run = build(&mut hosts);
+    for host in &mut hosts {
+        host.ask("subscribe", json!({"run": run}));
+    }
+    // Switch <1,0> is at port 1 of servers 0, 4, 8 and 12: two on each host.
+    let off = json!({"id": "off", "kind": "switch-off", "target": {"switch": 20}});
+    for host in &mut hosts {
+        host.ask("inject", json!({"run": run, "fault": off}));
+    }
+    for (host, servers) in hosts.iter_mut().zip([[0, 4], [8, 12]]) {
+        let mut lost: Vec<Value> = Vec::new();
+        while lost.len() < 2 {
+            let frame = host.frames.pop().unwrap_or_else(|| host.next_frame());
+            let events = frame["events"].as_array().expect("events").iter();
+            lost.extend(events.filter(|event| event["kind"] == "carrier").cloned());
+        }
+        lost.sort_by_key(|event| event["server"].as_u64());
+        assert_eq!(lost.len(), 2, "{lost:?}");
+        for (event, server) in lost.iter().zip(servers) {
+            assert_eq!(
+                (&event["server"], &event["port"], &event["up"]),
+                (&json!(server), &json!(1), &json!(false))
+            );
+        }
+    }
+    for host in &mut hosts {
+        host.ask("recover", json!({"run": run, "fault": "all"}));
+    }
+    assert!(pings(&hosts[0], &run, 0, 12, 64), "over switch <1,0> again");
+    // A cable of the other host's server is none of ours; the call is taken all the same.
+    let pulled = json!({"id": "cable", "kind": "cable-pulled", "target": {"port": [12, 1]}});
+    for host in &mut hosts {
+        host.ask("inject", json!({"run": run, "fault": pulled}));
+    }
+    let gone = hosts[1].wait_for_event(|event| event["kind"] == "carrier" && event["up"] == false);
+    assert_eq!((&gone["server"], &gone["port"]), (&json!(12), &json!(1)));
+    assert!(
+        !pings(&hosts[0], &run, 0, 12, 64),
+        "nobody moves the flow here: the nodes are silent"
+    );
+}
+
+#[test]
+fn the_next_start_removes_the_tunnels_of_a_fabric_that_was_killed() {
+    if !can_emulate("the_next_start_removes_the_tunnels_of_a_fabric_that_was_killed") {
+        return;
+    }
+    let mut hosts = hosts::<2>(UNDERLAY_MTU);
+    let run = build(&mut hosts);
+    hosts[1].kill_and_start_again();
+    assert_eq!(names_of(&hosts[1]), "");
+    assert!(!has_tunnels(&hosts[1]));
+    // The same run with the same numbers again.
+    hosts[0].ask("destroy", json!({"run": run}));
+    for (at, host) in hosts.iter_mut().enumerate() {
+        host.build(&spread(&run, 2, at));
+    }
+    assert!(pings(&hosts[0], &run, 0, 15, 64));
+}
+
+#[test]
+fn what_the_underlay_does_not_carry_is_refused() {
+    if !can_emulate("what_the_underlay_does_not_carry_is_refused") {
+        return;
+    }
+    let mut hosts = hosts::<2>(1500);
+    let mut prepare = |change: &dyn Fn(&mut Value)| {
+        let mut network = spread(&fresh_run(), 2, 0);
+        change(&mut network);
+        hosts[0].call("prepare", &json!({"network": network}))
+    };
+    let refused = prepare(&|_| {}).unwrap_err();
+    assert_eq!(refused["field"], "network.mtu");
+    assert!(
+        refused["limit"]
+            .as_str()
+            .is_some_and(|limit| limit.starts_with("at most 1450")),
+        "{refused}"
+    );
+    assert!(prepare(&|network| network["mtu"] = json!(1450)).is_ok());
+    let twice = prepare(&|network| network["mtu"] = json!(1450)).unwrap_err();
+    assert_eq!(twice["field"], "network.hosts.first_vni", "another run has them");
+    let elsewhere = prepare(&|network| network["hosts"]["underlays"][0] = json!("10.78.0.1")).unwrap_err();
+    assert_eq!(elsewhere["field"], "network.hosts.underlays[0]");
+    let asked = json!({"hosts": {"here": 0, "underlays": ["10.77.0.1", "10.77.0.2"], "first_vni": 1}});
+    assert_eq!(hosts[0].ask("probe", asked)["underlay_mtu"], 1500);
+}
+
+/// The event of a carrier that changes, as server, port and state.
+fn next_carrier(host: &mut Host) -> (u64, u64, bool) {
+    let event = host.wait_for_event(|event| event["kind"] == "carrier");
+    let number = |name: &str| event[name].as_u64().expect("a number");
+    (number("server"), number("port"), event["up"] == true)
+}
+
+#[test]
+fn a_cable_between_servers_of_two_hosts_carries_counts_and_breaks_as_one() {
+    if !can_emulate("a_cable_between_servers_of_two_hosts_carries_counts_and_breaks_as_one") {
+        return;
+    }
+    let mut hosts = hosts::<2>(UNDERLAY_MTU);
+    let run = fresh_run();
+    // In the row 0, 1, 3, 2 the first two servers are on host 0: the cable from 1 to 3 is between the hosts.
+    for (here, host) in hosts.iter_mut().enumerate() {
+        let mut network = row(4, &run, "kernel", |server| server as usize / 2);
+        let underlays = ["10.77.0.1", "10.77.0.2"];
+        network["hosts"] = json!({"here": here, "underlays": underlays, "first_vni": 4096});
+        host.build(&network);
+        host.ask("subscribe", json!({"run": run}));
+    }
+    assert!(
+        pings(&hosts[0], &run, 1, 3, 9000 - 36 - 28),
+        "over the cable alone"
+    );
+    assert!(
+        pings(&hosts[1], &run, 2, 0, 9000 - 36 - 28),
+        "relayed on both hosts"
+    );
+    let far = json!({"run": run, "fault": {"id": "far", "kind": "link-rate", "target": {"link": 1}, "rate_bits_per_sec": 1e7}});
+    for host in &mut hosts {
+        host.ask("inject", far.clone());
+        host.ask("recover", json!({"run": run, "fault": "all"}));
+    }
+    // Each host counts what its own server sends over the cable.
+    for (host, (own, other)) in hosts.iter_mut().zip([("tx", "rx"), ("rx", "tx")]) {
+        let mut sent = [0; 2];
+        for frame in std::mem::take(&mut host.frames)
+            .into_iter()
+            .chain([host.next_frame()])
+        {
+            for (sum, column) in sent.iter_mut().zip([own, other]) {
+                *sum += frame["links"][column][1].as_u64().expect("bytes");
+            }
+        }
+        assert!(sent[0] > 9000 && sent[1] == 0, "{own}: {sent:?}");
+    }
+    let faults = [
+        (
+            json!({"id": "f", "kind": "cable-pulled", "target": {"link": 1}}),
+            [Some((1, 1)), Some((3, 1))],
+        ),
+        (
+            json!({"id": "f", "kind": "port-down", "target": {"port": [1, 1]}}),
+            [Some((1, 1)), Some((3, 1))],
+        ),
+        (
+            json!({"id": "f", "kind": "server-off", "target": {"server": 3}}),
+            [Some((1, 1)), None],
+        ),
+    ];
+    for (fault, lose) in faults {
+        for host in &mut hosts {
+            host.ask("inject", json!({"run": run, "fault": fault}));
+        }
+        for (host, port) in hosts.iter_mut().zip(lose) {
+            if let Some((server, port)) = port {
+                assert_eq!(next_carrier(host), (server, port, false), "{fault}");
+            }
+        }
+        assert!(!pings(&hosts[0], &run, 1, 3, 64), "{fault}");
+        for host in &mut hosts {
+            host.ask("recover", json!({"run": run, "fault": "all"}));
+        }
+        assert!(pings(&hosts[0], &run, 1, 3, 64), "recovered from {fault}");
+        for host in &mut hosts {
+            host.frames.clear();
+            let later = host.next_frame()["tick"].as_u64().expect("a tick") + 3;
+            while host.next_frame()["tick"].as_u64() < Some(later) {}
+        }
+    }
+    for host in &mut hosts {
+        assert!(has_tunnels(host));
+        host.ask("destroy", json!({"run": run}));
+        assert!(!has_tunnels(host));
+        assert_eq!(names_of(host), "");
+    }
+}

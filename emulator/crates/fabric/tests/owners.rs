@@ -1,0 +1,172 @@
+//! Runs whose owner is gone.
+
+mod common;
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{Container, Host, can_emulate, connect, describe, fresh_run, row};
+use cubeyard_fabric::host::namespace;
+use serde_json::{Value, json};
+
+/// How soon after its owner a run has to be gone.
+const WITHIN: Duration = Duration::from_secs(6);
+
+fn bcube() -> Value {
+    describe(
+        &json!({"family": "bcube", "n": 2, "k": 1}),
+        &fresh_run(),
+        "kernel",
+        1e8,
+    )
+}
+
+fn names_of(run: &str) -> usize {
+    namespace::names_with_prefix(&format!("cy-{}", &run[..8])).len()
+}
+
+fn ask(stream: &mut UnixStream, method: &str, params: &Value) -> Value {
+    writeln!(stream, "{}", json!({"id": 1, "method": method, "params": params})).expect("the fabric reads");
+    let mut line = String::new();
+    BufReader::new(stream)
+        .read_line(&mut line)
+        .expect("the fabric answers");
+    let answer: Value = serde_json::from_str(&line).expect("a document");
+    assert!(answer.get("error").is_none(), "{method}: {answer}");
+    answer["result"].clone()
+}
+
+fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    let deadline = Instant::now() + WITHIN;
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_run_ends_when_its_owner_is_killed() {
+    if !can_emulate("a_run_ends_when_its_owner_is_killed") {
+        return;
+    }
+    let host = Host::start();
+    let network = bcube();
+    let run = network["run"].as_str().expect("a run");
+    // The owner is a process of its own that is killed: nothing of it can say good-bye.
+    let socket = host.folder().join("socket");
+    let script = "import json, socket, sys, time\n\
+        s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); answers = s.makefile()\n\
+        for line in sys.stdin:\n    s.sendall(line.encode()); print(answers.readline(), end='', flush=True)\n\
+        time.sleep(60)\n";
+    let mut owner = Command::new("python3")
+        .args(["-c", script])
+        .arg(&socket)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("python starts");
+    let mut answers = BufReader::new(owner.stdout.take().expect("a pipe"));
+    let mut requests = owner.stdin.take().expect("a pipe");
+    for (method, params) in [
+        (
+            "prepare",
+            json!({"run": run, "network": network, "ends_with_caller": true}),
+        ),
+        ("wire", json!({"run": run, "plain": true})),
+    ] {
+        writeln!(
+            requests,
+            "{}",
+            json!({"id": 1, "method": method, "params": params})
+        )
+        .expect("it reads");
+        let mut line = String::new();
+        answers.read_line(&mut line).expect("it answers");
+        let answer: Value = serde_json::from_str(&line).expect("a document");
+        assert!(answer.get("result").is_some(), "{method}: {answer}");
+    }
+    assert_eq!(names_of(run), 5, "four servers and the switches");
+    owner.kill().expect("it runs");
+    owner.wait().expect("it ends");
+    wait_until("the run is gone", || names_of(run) == 0);
+}
+
+#[test]
+fn a_run_stays_when_its_owner_connects_again_or_was_not_bound() {
+    if !can_emulate("a_run_stays_when_its_owner_connects_again_or_was_not_bound") {
+        return;
+    }
+    let mut host = Host::start();
+    let (bound, free) = (bcube(), bcube());
+    for (network, ends) in [(&bound, true), (&free, false)] {
+        let mut first = connect(host.folder());
+        let run = &network["run"];
+        ask(
+            &mut first,
+            "prepare",
+            &json!({"run": run, "network": network, "ends_with_caller": ends}),
+        );
+        ask(&mut first, "wire", &json!({"run": run, "plain": true}));
+    }
+    let prepare = json!({"run": bound["run"], "network": bound, "ends_with_caller": true});
+    host.ask("prepare", prepare);
+    std::thread::sleep(Duration::from_secs(3));
+    for network in [&bound, &free] {
+        assert_eq!(names_of(network["run"].as_str().expect("a run")), 5);
+    }
+    let wrong = json!({"run": free["run"], "network": free, "ends_with_caller": 1});
+    assert_eq!(
+        host.call("prepare", &wrong).unwrap_err()["field"],
+        "ends_with_caller"
+    );
+}
+
+#[test]
+fn the_processes_in_containers_end_with_the_owner() {
+    if !can_emulate("the_processes_in_containers_end_with_the_owner") {
+        return;
+    }
+    let host = Host::start();
+    let network = row(2, &fresh_run(), "kernel", |_| 0);
+    let run = &network["run"];
+    let mut owner = connect(host.folder());
+    let prepared = ask(
+        &mut owner,
+        "prepare",
+        &json!({"run": run, "network": network, "ends_with_caller": true}),
+    );
+    let servers = prepared["servers"].as_array().expect("servers");
+    let mut containers: Vec<Container> = servers
+        .iter()
+        .map(|server| Container::start(server["mount"].as_str().expect("a folder").as_ref()))
+        .collect();
+    let pids = json!({"0": containers[0].pid(), "1": containers[1].pid()});
+    ask(&mut owner, "wire", &json!({"run": run, "pids": pids}));
+    assert!(containers.iter_mut().all(|container| !container.has_ended()));
+    drop(owner);
+    let deadline = Instant::now() + WITHIN;
+    while !containers.iter_mut().all(Container::has_ended) {
+        assert!(Instant::now() < deadline, "the processes go on");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    wait_until("the switches are gone", || {
+        names_of(run.as_str().expect("a run")) == 0
+    });
+}
+
+#[test]
+fn a_fabric_that_hangs_up_or_quits_removes_everything() {
+    if !can_emulate("a_fabric_that_hangs_up_or_quits_removes_everything") {
+        return;
+    }
+    for signal in [rustix::process::Signal::HUP, rustix::process::Signal::QUIT] {
+        let mut host = Host::start();
+        let run = host.build(&bcube());
+        assert_eq!(names_of(&run), 5);
+        let pid = rustix::process::Pid::from_raw(host.pid() as i32).expect("a process");
+        rustix::process::kill_process(pid, signal).expect("it runs");
+        wait_until("the run is gone", || names_of(&run) == 0);
+    }
+}

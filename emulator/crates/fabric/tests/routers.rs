@@ -1,0 +1,392 @@
+//! Networks whose switches are routers, in the kernel (root): who is reached, by which path, with and without failures.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use common::{Host, can_emulate, describe, fresh_run};
+use cubeyard_dataplane::address::{switch_of, virtual_ip};
+use cubeyard_fabric::error::Result;
+use cubeyard_fabric::host::namespace::{self, Namespace};
+use cubeyard_routing::Failures;
+use cubeyard_routing::hash::{self, FiveTuple};
+use cubeyard_routing::tables::{Balance, Tables};
+use cubeyard_topology::{Topology, TopologySpec};
+use serde_json::{Value, json};
+
+const PORT: u16 = 7000;
+const FAT_TREE: &str = r#"{"family":"fat_tree","ports":4,"layers":3}"#;
+const TREE: &str = r#"{"family":"tree","edge_ports":4,"servers":10}"#;
+const LEAF_SPINE: &str = r#"{"family":"leaf_spine","leaves":4,"spines":4,"servers_per_leaf":3,"uplinks_per_spine":2,"server_gbps":1,"uplink_gbps":1}"#;
+const TRUNKS: &str = r#"{"family":"subways","type":0,"p":2,"q":4,"l":4,"clusters":2}"#;
+const ONE_CLUSTER: &str =
+    r#"{"family":"subways","type":1,"p":2,"q":4,"l":4,"clusters":2,"aggs_per_cluster":2,"cores":2}"#;
+const TWO_CLUSTERS: &str = r#"{"family":"subways","type":2,"p":2,"q":4,"l":4,"c":2,"clusters":2}"#;
+
+/// A wired network of routers.
+struct Routed {
+    host: Host,
+    run: String,
+    topology: Topology,
+}
+
+impl Routed {
+    fn build(spec: &str) -> Routed {
+        let spec: Value = serde_json::from_str(spec).expect("JSON");
+        let mut host = Host::start();
+        let run = host.build(&describe(&spec, &fresh_run(), "routers", 1e9));
+        let topology = Topology::build(&TopologySpec::from_json(&spec).expect("a spec")).expect("a topology");
+        Routed { host, run, topology }
+    }
+
+    fn namespace(&self, node: u32) -> String {
+        let kind = if self.topology.is_server(node) { "" } else { "sw" };
+        format!("cy-{}-{kind}{node}", &self.run[..8])
+    }
+
+    fn within<T: Send>(&self, node: u32, work: impl FnOnce() -> Result<T> + Send) -> T {
+        let namespace = Namespace::named(&self.namespace(node)).expect("a namespace");
+        namespace.run(work).expect("work in it")
+    }
+
+    fn socket(&self, server: u32) -> UdpSocket {
+        self.within(server, || {
+            let socket = UdpSocket::bind((address(server), PORT)).expect("an address of its own");
+            let wait = Some(Duration::from_millis(500));
+            socket.set_read_timeout(wait).expect("a timeout");
+            Ok(socket)
+        })
+    }
+
+    /// Pairs of servers between which a datagram is lost, among some.
+    fn lost(&self, servers: &[u32]) -> Vec<(u32, u32)> {
+        let sockets: BTreeMap<u32, UdpSocket> = servers.iter().map(|&one| (one, self.socket(one))).collect();
+        let pairs = servers.iter().flat_map(|&a| servers.iter().map(move |&b| (a, b)));
+        let arrives = |&(a, b): &(u32, u32)| {
+            let sent = [a.to_be_bytes(), b.to_be_bytes()].concat();
+            if sockets[&a].send_to(&sent, (address(b), PORT)).is_err() {
+                return false;
+            }
+            let mut bytes = [0; 16];
+            matches!(sockets[&b].recv_from(&mut bytes), Ok((8, from)) if bytes[..8] == sent && from.ip() == address(a))
+        };
+        pairs
+            .filter(|(a, b)| a != b)
+            .filter(|pair| !arrives(pair))
+            .collect()
+    }
+
+    fn all_servers(&self) -> Vec<u32> {
+        (0..self.topology.server_count()).collect()
+    }
+
+    /// Routes and next hops of every node, as `ip` shows them.
+    fn tables(&self) -> Vec<(Value, Value)> {
+        let show = |node: u32, what: &str| -> Value {
+            let arguments = ["-n", &self.namespace(node), "-j", what, "show"];
+            let output = Command::new("ip")
+                .args(arguments)
+                .output()
+                .expect("ip of iproute2");
+            let mut rows: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
+            rows.sort_by_key(|row| {
+                row["dst"].as_str().unwrap_or_default().to_owned() + &format!("{:9}", row["id"])
+            });
+            Value::Array(rows)
+        };
+        let nodes = 0..self.topology.node_count();
+        nodes
+            .map(|node| (show(node, "route"), show(node, "nexthop")))
+            .collect()
+    }
+
+    fn inject(&mut self, fault: &Value) {
+        self.host.ask("inject", json!({"run": self.run, "fault": fault}));
+    }
+
+    fn recover(&mut self) {
+        self.host.ask("recover", json!({"run": self.run, "fault": "all"}));
+    }
+
+    /// Waits until the tables are these, or are no longer these.
+    fn wait_for_tables(&self, tables: &[(Value, Value)], equal: bool) {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while (self.tables() == tables) != equal {
+            assert!(Instant::now() < deadline, "tables do not follow: equal {equal}");
+        }
+    }
+}
+
+fn address(server: u32) -> Ipv4Addr {
+    virtual_ip(server).expect("an address")
+}
+
+/// The ids of the switches that a packet passes, as `traceroute` finds them: from whom its time to live is exceeded.
+fn trace(network: &Routed, source: u32, destination: u32, flow: u16) -> Vec<u32> {
+    network.within(source, || {
+        let socket = UdpSocket::bind((address(source), 40_000 + flow)).expect("a port");
+        socket
+            .set_read_timeout(Some(Duration::from_millis(300)))
+            .expect("a timeout");
+        let errors = icmp_socket();
+        let mut path = Vec::new();
+        for ttl in 1..12 {
+            socket.set_ttl(ttl).expect("a time to live");
+            let ask = |_| {
+                let sent = socket.send_to(b"?", (address(destination), PORT));
+                sent.expect("a route");
+                next_error(&errors)
+            };
+            // A busy machine may take its time.
+            let (kind, from) = (0..5).find_map(ask).expect("an answer");
+            match kind {
+                11 => path.push(switch_of(from).expect("the address of a router")),
+                _ => break, // the destination has no such port
+            }
+        }
+        Ok(path)
+    })
+}
+
+fn icmp_socket() -> std::os::fd::OwnedFd {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with, sockopt};
+    let socket = socket_with(
+        AddressFamily::INET,
+        SocketType::RAW,
+        SocketFlags::CLOEXEC,
+        Some(ipproto::ICMP),
+    );
+    let socket = socket.expect("a raw socket");
+    let wait = Some(Duration::from_millis(1000));
+    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, wait).expect("a timeout");
+    socket
+}
+
+/// Type and sender of the next ICMP error; `None` where none comes.
+fn next_error(socket: &std::os::fd::OwnedFd) -> Option<(u8, Ipv4Addr)> {
+    let mut bytes = [0; 256];
+    let (_, length) = rustix::net::recv(socket, &mut bytes, rustix::net::RecvFlags::empty()).ok()?;
+    assert!(length >= 28, "an IP header and an ICMP header");
+    let from = Ipv4Addr::new(bytes[12], bytes[13], bytes[14], bytes[15]);
+    Some((bytes[20], from))
+}
+
+#[test]
+fn every_server_reaches_every_other_in_each_family() {
+    if !can_emulate("every_server_reaches_every_other_in_each_family") {
+        return;
+    }
+    for spec in [FAT_TREE, TREE, LEAF_SPINE, TRUNKS, ONE_CLUSTER, TWO_CLUSTERS] {
+        let mut network = Routed::build(spec);
+        assert_eq!(network.lost(&network.all_servers()), [], "{spec}");
+        let nodes = network.topology.node_count() as usize;
+        let destroyed = network.host.ask("destroy", json!({"run": network.run}));
+        // The namespace that bridges share is there too.
+        assert_eq!(destroyed["removed"], nodes + 1, "{spec}");
+        let prefix = format!("cy-{}", &network.run[..8]);
+        assert_eq!(namespace::names_with_prefix(&prefix), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn traceroute_names_the_path() {
+    if !can_emulate("traceroute_names_the_path") {
+        return;
+    }
+    let network = Routed::build(FAT_TREE);
+    let (topology, far) = (&network.topology, network.topology.server_count() - 1);
+    let level = |node: u32| topology.tier_of(node).map_or(9, |tier| tier.level);
+    let mut tops = std::collections::BTreeSet::new();
+    for flow in 0..24 {
+        let path = trace(&network, 0, far, flow);
+        assert_eq!(
+            path.iter().map(|&node| level(node)).collect::<Vec<_>>(),
+            [0, 1, 2, 1, 0],
+            "{path:?}"
+        );
+        tops.insert(path[2]);
+    }
+    assert!(tops.len() > 2, "flows take different core switches: {tops:?}");
+    assert_eq!(
+        trace(&network, 0, 1, 0).len(),
+        1,
+        "both are below one edge switch"
+    );
+}
+
+#[test]
+fn flows_take_the_paths_that_tables_and_hash_give() {
+    if !can_emulate("flows_take_the_paths_that_tables_and_hash_give") {
+        return;
+    }
+    let probe = cubeyard_fabric::host::probe::probe();
+    assert!(
+        probe.path_hash,
+        "only Linux before 6.11 cannot: {:?}",
+        probe.reasons
+    );
+    for spec in [FAT_TREE, LEAF_SPINE, ONE_CLUSTER, TWO_CLUSTERS] {
+        let network = Routed::build(spec);
+        let topology = &network.topology;
+        let tables = Tables::new(topology, &Failures::none(topology), Balance::Equal).expect("tables");
+        let servers = topology.server_count();
+        let mut paths = std::collections::BTreeSet::new();
+        for flow in 0..40 {
+            let (source, destination) = (u32::from(flow) % servers, (u32::from(flow) * 7 + 5) % servers);
+            if source == destination {
+                continue;
+            }
+            let tuple = FiveTuple {
+                addresses: [source, destination].map(|server| address(server).octets()),
+                protocol: 17,
+                ports: [40_000 + flow, PORT],
+            };
+            // The description's seed is 1.
+            let path = hash::path(&tables, 1, [source, destination], &tuple).expect("a path");
+            let switches: Vec<u32> = path[..path.len() - 1].iter().map(|hop| hop.far).collect();
+            assert_eq!(
+                trace(&network, source, destination, flow),
+                switches,
+                "{tuple:?} in {spec}"
+            );
+            paths.insert(switches);
+        }
+        assert!(paths.len() > 15, "flows are spread: {}", paths.len());
+    }
+}
+
+#[test]
+fn what_fails_is_routed_around_and_mended_tables_are_the_first_ones() {
+    if !can_emulate("what_fails_is_routed_around_and_mended_tables_are_the_first_ones") {
+        return;
+    }
+    let mut network = Routed::build(ONE_CLUSTER);
+    let servers = network.all_servers();
+    let first = network.tables();
+    let tors = network.topology.tiers()[0].first;
+    let core = network.topology.node_count() - 1;
+    let uplink = network
+        .topology
+        .links()
+        .a
+        .iter()
+        .position(|&a| a == tors)
+        .expect("an uplink");
+    for fault in [
+        json!({"id": "f", "kind": "switch-off", "target": {"switch": tors}}),
+        json!({"id": "f", "kind": "switch-off", "target": {"switch": core}}),
+        json!({"id": "f", "kind": "cable-pulled", "target": {"link": uplink}}),
+        json!({"id": "f", "kind": "cable-pulled", "target": {"port": [0, 1]}}),
+        json!({"id": "f", "kind": "port-down", "target": {"port": [3, 0]}}),
+    ] {
+        network.inject(&fault);
+        assert_eq!(network.lost(&servers), [], "{fault}");
+        network.recover();
+        assert_eq!(network.lost(&servers), [], "after {fault}");
+        assert_eq!(network.tables(), first, "after {fault}");
+    }
+    // A server that is off is lost alone, and comes back.
+    network.inject(&json!({"id": "f", "kind": "server-off", "target": {"server": 2}}));
+    let others: Vec<u32> = servers.iter().copied().filter(|&server| server != 2).collect();
+    assert_eq!(network.lost(&others), []);
+    network.recover();
+    assert_eq!((network.lost(&servers), network.tables()), (vec![], first));
+}
+
+#[test]
+fn a_silent_router_answers_nothing_and_keeps_its_carriers() {
+    if !can_emulate("a_silent_router_answers_nothing_and_keeps_its_carriers") {
+        return;
+    }
+    let mut network = Routed::build(TREE);
+    let edge = network.topology.tiers()[0].first;
+    let first = network.tables();
+    network.inject(&json!({"id": "f", "kind": "switch-silent", "target": {"switch": edge}}));
+    assert_eq!(network.lost(&[0, 1]), [(0, 1), (1, 0)]);
+    let up = network.within(0, || {
+        Ok(std::fs::read_to_string("/sys/class/net/p0/carrier").map_err(|error| error.kind()))
+    });
+    assert!(
+        matches!(up.as_deref(), Ok("1\n") | Err(ErrorKind::NotFound)),
+        "{up:?}"
+    );
+    network.wait_for_tables(&first, false);
+    network.recover();
+    network.wait_for_tables(&first, true);
+    assert_eq!(network.lost(&network.all_servers()), []);
+}
+
+#[test]
+fn what_is_silent_is_found_by_hellos_and_mended_on_both_sides() {
+    if !can_emulate("what_is_silent_is_found_by_hellos_and_mended_on_both_sides") {
+        return;
+    }
+    let mut network = Routed::build(ONE_CLUSTER);
+    let servers = network.all_servers();
+    let first = network.tables();
+    let tors = network.topology.tiers()[0].first;
+    let core = network.topology.node_count() - 1;
+    let uplinks = network.topology.links().a.iter();
+    let uplink = uplinks.clone().position(|&a| a == tors).expect("an uplink");
+    for fault in [
+        json!({"id": "f", "kind": "switch-silent", "target": {"switch": tors}}),
+        json!({"id": "f", "kind": "switch-silent", "target": {"switch": core}}),
+        json!({"id": "f", "kind": "cable-cut-silent", "target": {"link": uplink}}),
+        json!({"id": "f", "kind": "cable-cut-silent", "target": {"port": [0, 1]}}),
+    ] {
+        network.inject(&fault);
+        network.wait_for_tables(&first, false);
+        // A switch's links are found within one round of each other.
+        std::thread::sleep(Duration::from_millis(200));
+        assert_eq!(network.lost(&servers), [], "{fault}");
+        network.recover();
+        network.wait_for_tables(&first, true);
+        assert_eq!(network.lost(&servers), [], "after {fault}");
+    }
+}
+
+#[test]
+fn several_hosts_and_foreign_links_are_refused_by_field() {
+    let spec: Value = serde_json::from_str(TREE).expect("JSON");
+    let network = |change: &dyn Fn(&mut Value)| {
+        let mut network = describe(&spec, "abcdefgh", "routers", 1e8);
+        change(&mut network);
+        let error = cubeyard_fabric::network::Network::from_json(network).expect_err("a refusal");
+        error.message.clone()
+    };
+    let hosts = json!({"here": 0, "underlays": ["192.0.2.1", "192.0.2.2"], "first_vni": 1});
+    let message = network(&|network| network["hosts"] = hosts.clone());
+    assert!(
+        message.contains("network.hosts") && message.contains("one host"),
+        "{message}"
+    );
+    let message = network(&|network| network["links"][3]["b"] = json!([13, 3]));
+    assert!(message.contains("network.links"), "{message}");
+    let cube = json!({"family": "bcube", "n": 2, "k": 1});
+    let error = cubeyard_fabric::network::Network::from_json(describe(&cube, "abcdefgh", "routers", 1e8));
+    assert!(error.is_err_and(|error| error.message.contains("network.protocol")));
+}
+
+#[test]
+fn a_killed_fabric_leaves_no_router() {
+    if !can_emulate("a_killed_fabric_leaves_no_router") {
+        return;
+    }
+    let mut host = Host::start_apart(common::fresh_folder());
+    let spec: Value = serde_json::from_str(FAT_TREE).expect("JSON");
+    host.build(&describe(&spec, &fresh_run(), "routers", 1e8));
+    let left = |host: &Host| {
+        let output = Command::new("nsenter")
+            .args(["-m", "-t", &host.pid().to_string(), "ls", namespace::NAMES])
+            .output();
+        let names = String::from_utf8(output.expect("nsenter").stdout).expect("names");
+        names.lines().filter(|name| name.starts_with("cy-")).count()
+    };
+    assert_eq!(left(&host), 16 + 20 + 1);
+    host.kill_and_start_again();
+    assert_eq!(left(&host), 0);
+}

@@ -1,0 +1,55 @@
+//! What a node sends to the fabric.
+
+use std::collections::BTreeMap;
+
+use cubeyard_dataplane::event::Event;
+use cubeyard_dataplane::inspection::Inspection;
+use cubeyard_dataplane::tables::TableUpdate;
+use serde::{Deserialize, Serialize};
+
+use crate::workload::FlowRow;
+
+/// A message of a node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "t", rename_all = "kebab-case")]
+pub enum ToFabric {
+    /// It is configured: the first table updates have been sent.
+    Ready,
+    /// A change of the server's forwarding tables in the kernel.
+    Table(TableUpdate),
+    /// Something for the event log.
+    Event {
+        /// When, on CLOCK_MONOTONIC.
+        at_nanos: u64,
+        /// What.
+        event: Event,
+    },
+    /// What the workload's flows have carried.
+    Flows {
+        /// Those that have changed.
+        rows: Vec<FlowRow>,
+    },
+    /// What the forwarding in user space has carried and dropped so far, if that has changed.
+    Traffic(TrafficCounts),
+    /// The protocol's state.
+    Inspected(Inspection),
+    /// A message was refused.
+    Error {
+        /// Why, and what to do.
+        message: String,
+    },
+}
+
+/// Counts of a forwarding in user space since its node started.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrafficCounts {
+    /// Bytes sent by the server's own applications.
+    pub own_bytes: u64,
+    /// Bytes relayed for others.
+    pub relayed_bytes: u64,
+    /// Bytes delivered to the server's applications.
+    pub delivered_bytes: u64,
+    /// Packets dropped, by the reason's name.
+    pub drops: BTreeMap<String, u64>,
+}

@@ -1,0 +1,97 @@
+//! What the fabric sends to a node.
+
+use std::net::Ipv4Addr;
+
+use cubeyard_dataplane::configuration::Configuration;
+use cubeyard_dataplane::flow::Flow;
+use cubeyard_dataplane::tables::HexBytes;
+use serde::{Deserialize, Serialize};
+
+use crate::workload::FlowOrder;
+
+/// A message to a node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "t", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ToNode {
+    /// Which server it is; whatever was before is forgotten.
+    Configure(Box<Configure>),
+    /// A record that the forwarding in the kernel wrote for the protocol.
+    Notice {
+        /// The record.
+        bytes: HexBytes,
+    },
+    /// What flows send now, as the forwarding in the kernel counted it.
+    FlowRates {
+        /// One row a flow.
+        rows: Vec<FlowRate>,
+    },
+    /// A port's carrier.
+    Carrier {
+        /// The port.
+        port: u8,
+        /// Whether it has one.
+        up: bool,
+    },
+    /// What a port's link carries at most from now on.
+    LinkRate {
+        /// The port.
+        port: u8,
+        /// In each direction.
+        rate_bits_per_sec: f64,
+    },
+    /// More flows of the workload.
+    Workload {
+        /// The flows that start or end here.
+        flows: Vec<FlowOrder>,
+    },
+    /// Start the flows that have not been started.
+    Start,
+    /// End and forget all flows.
+    Stop,
+    /// Send the protocol's state.
+    Inspect,
+    /// A part of a service that a user wrote, in order: the server hosts it once it has the last one.
+    ServiceModule {
+        /// The service's name.
+        service: String,
+        /// Its number in packets.
+        id: u16,
+        /// Bytes of the module before this part; 0 begins it anew.
+        offset: u32,
+        /// The part, at most [`crate::limits::MODULE_PART_BYTES`].
+        bytes: HexBytes,
+        /// Whether it is the last one.
+        last: bool,
+    },
+    /// A message to one of the server's services.
+    Service {
+        /// The service's name.
+        service: String,
+        /// The message.
+        bytes: HexBytes,
+    },
+}
+
+/// What a server is told of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Configure {
+    /// The protocol's name in the catalogue.
+    pub protocol: String,
+    /// The forwarding's name there; `None` where servers forward nothing.
+    pub forwarding: Option<String>,
+    /// The address of the server's applications.
+    pub address: Ipv4Addr,
+    /// Its place in the network.
+    pub configuration: Configuration,
+}
+
+/// What a flow sends now.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowRate {
+    /// The flow.
+    pub flow: Flow,
+    /// Its rate.
+    pub bits_per_sec: f64,
+}

@@ -1,0 +1,101 @@
+//! Flows of the workload: what a node is told of each, and what it reports.
+
+use std::net::Ipv4Addr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::ORDER_BYTES;
+
+/// Which end of a flow is here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// It starts here.
+    Send,
+    /// It ends here.
+    Receive,
+}
+
+/// Transport of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// As fast as the network takes it.
+    Tcp,
+    /// At its rate, whatever becomes of it.
+    Udp,
+}
+
+/// One end of a flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowOrder {
+    /// The flow's number in the run.
+    pub id: u32,
+    /// Which end.
+    pub role: Role,
+    /// Address of the other end's applications.
+    pub peer_ip: Ipv4Addr,
+    /// The receiver's port.
+    pub port: u16,
+    /// Senders: the port to send from, if it is free; any if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_port: Option<u16>,
+    /// Transport.
+    pub transport: Transport,
+    /// Bytes to carry; `None` for a flow that runs until it is stopped.
+    #[serde(default)]
+    pub bytes: Option<u64>,
+    /// Rate to keep to; `None` for none with TCP, the link's with UDP.
+    #[serde(default)]
+    pub rate_bits_per_sec: Option<f64>,
+    /// From the start of the workload to the start of the flow.
+    #[serde(default)]
+    pub start_secs: f64,
+    /// Send no more than the flow of this number has received here.
+    #[serde(default)]
+    pub pipeline: Option<u32>,
+}
+
+/// A flow's end so far.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowRow {
+    /// The flow's number in the run.
+    pub id: u32,
+    /// Which end.
+    pub role: Role,
+    /// Bytes received (goodput) or sent so far.
+    pub bytes: u64,
+    /// TCP senders: segments sent again so far.
+    pub retransmits: u64,
+    /// UDP receivers: datagrams that did not arrive so far.
+    pub lost: u64,
+    /// Senders: number of the path in use; 0 for none.
+    pub path_id: u32,
+    /// Senders: the port that they send from, as soon as they have one.
+    #[serde(default)]
+    pub source_port: Option<u16>,
+    /// Whether it has ended.
+    pub done: bool,
+    /// Why, unless it carried everything.
+    pub reason: Option<String>,
+}
+
+/// Flow orders in lists that each fit a datagram: at most [`ORDER_BYTES`] a list, unless one order alone is longer.
+pub fn split_orders(orders: &[FlowOrder]) -> Vec<Vec<FlowOrder>> {
+    let mut lists: Vec<Vec<FlowOrder>> = Vec::new();
+    let mut room = 0;
+    for order in orders {
+        let bytes = serde_json::to_vec(order).map_or(ORDER_BYTES, |json| json.len() + 1);
+        match lists.last_mut() {
+            Some(list) if bytes <= room => list.push(order.clone()),
+            _ => {
+                lists.push(vec![order.clone()]);
+                room = ORDER_BYTES;
+            }
+        }
+        room = room.saturating_sub(bytes);
+    }
+    lists
+}

@@ -1,0 +1,241 @@
+//! What Python and the page need to know of an emulation before it runs.
+//!
+//! Inside: the network that is emulated (nodes, addresses, links), whole or a slice, and the profile of a topology's
+//! emulation (protocols, forwardings, settings). Documents are JSON text; whatever is wrong with an input is a list of
+//! findings.
+//!
+//! Not here: the emulation itself, which is the fabric's and the servers' programs'.
+
+use cubeyard_dataplane::address::{MAX_SERVER, virtual_ip};
+use cubeyard_dataplane::catalog::{self, ProtocolEntry, SwitchKind};
+use cubeyard_dataplane::service::MAX_MESSAGE_BYTES;
+use cubeyard_plan::plan::{PlanError, read_spec};
+use cubeyard_routing::tables::Balance;
+use cubeyard_topology::{Finding, NodeId, Part, Slice, Topology, TopologySpec};
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+use crate::engine_error;
+
+/// The network that is emulated: a plan's topology or a slice of it, as JSON. Ids, names, ports and digits are the
+/// whole plan's own.
+///
+/// `{"servers": [{"id", "name", "host", "address", "digits"}], "switches": [{"id", "name", "host", "level", "digits"}],
+/// "links": [{"id", "a": [node, port], "b": [node, port], "level", "rate_ratio"}], "outside": [names], "whole": bool,
+/// "picture": "rows" | "rings" | "planes" | "tiers", "slowest_bits_per_sec"}`; `picture` says how a diagram arranges nodes by their digits,
+/// `rate_ratio` how many times faster than the plan's slowest link one is.
+#[pyfunction]
+#[pyo3(signature = (spec_json, slice_json=None))]
+pub fn emulation_network(py: Python<'_>, spec_json: &str, slice_json: Option<&str>) -> PyResult<String> {
+    let network = py.detach(|| network_of(spec_json, slice_json));
+    network
+        .map(|document| document.to_string())
+        .map_err(|error| engine_error(py, error.to_string(), &error.findings))
+}
+
+/// What can be emulated of a topology and how, as JSON: the protocols that its servers can run, with their forwardings,
+/// headers and settings, from the dataplane's catalogue. O(protocols).
+///
+/// `{"family", "supported", "refusal", "default_protocol", "protocols", "transports", "slice", "addresses", "max_servers"}`;
+/// `refusal` is null, or `{"field", "value", "limit", "message", "hint"}`.
+#[pyfunction]
+pub fn emulation_profile(py: Python<'_>, spec_json: &str) -> PyResult<String> {
+    let profile = py.detach(|| profile_of(spec_json));
+    profile
+        .map(|document| document.to_string())
+        .map_err(|error| engine_error(py, error.to_string(), &error.findings))
+}
+
+fn profile_of(spec_json: &str) -> Result<Value, PlanError> {
+    let spec = read_spec(spec_json)?.topology;
+    let family = spec.family();
+    let default = catalog::default_protocol(family);
+    let refusal = match default {
+        Some(entry) => (entry.check)(&spec).err().map(|error| {
+            json!({
+                "field": error.field.trim_start_matches("spec."),
+                "value": error.value,
+                "limit": error.limit,
+                "message": error.to_string(),
+                "hint": error.fix,
+            })
+        }),
+        None => Some(no_protocol(family)),
+    };
+    let is_default = |entry: &ProtocolEntry| default.is_some_and(|default| default.name == entry.name);
+    // One without a protocol of servers is for its own families; the others check the specification.
+    let serves = |entry: &ProtocolEntry| match entry.protocol {
+        Some(_) => (entry.check)(&spec).is_ok(),
+        None => entry.families.contains(&family),
+    };
+    let others = catalog::PROTOCOLS
+        .iter()
+        .filter(|entry| !is_default(entry) && serves(entry));
+    let protocols: Vec<Value> = match &refusal {
+        Some(_) => Vec::new(),
+        None => default
+            .into_iter()
+            .chain(others)
+            .map(|entry| protocol_document(entry, &spec))
+            .collect(),
+    };
+    Ok(json!({
+        "family": family,
+        "supported": refusal.is_none(),
+        "refusal": refusal,
+        "default_protocol": default.map(|entry| entry.name),
+        "protocols": protocols,
+        "transports": ["tcp", "udp"],
+        "slice": {"around_max_k": default.and_then(|entry| entry.slice_around_max_k)},
+        "addresses": {"applications": "10.0.0.0/8", "outside": "198.18.0.1"},
+        "max_servers": MAX_SERVER + 1,
+    }))
+}
+
+fn no_protocol(family: &str) -> Value {
+    let entries = catalog::PROTOCOLS.iter();
+    let families: Vec<&str> = entries.flat_map(|entry| entry.families.iter().copied()).collect();
+    json!({
+        "field": "family",
+        "value": family,
+        "limit": families.join(" or "),
+        "message": format!("No protocol forwards packets on the servers of a {family}."),
+        "hint": "Choose the flow engine, or a family whose servers can be emulated.",
+    })
+}
+
+fn protocol_document(entry: &ProtocolEntry, spec: &TopologySpec) -> Value {
+    let forwardings: Vec<Value> = entry
+        .forwardings
+        .iter()
+        .map(|forwarding| json!({"name": forwarding.name(), "title": forwarding.title}))
+        .collect();
+    json!({
+        "name": entry.name,
+        "title": entry.title,
+        "description": entry.description,
+        "header_bytes": entry.header_bytes,
+        "max_ports": entry.max_ports,
+        "addresses_per_server": entry.addresses_per_server,
+        "gateways": entry.gateways,
+        "adapts": entry.adapts,
+        "switches": match entry.switches {
+            SwitchKind::Bridge => "bridges",
+            SwitchKind::Router => "routers",
+        },
+        "balances": balances(entry, spec),
+        "routing": entry.routing,
+        "forwardings": forwardings,
+        "settings": entry.settings,
+        "services": entry.services,
+        "max_message_bytes": MAX_MESSAGE_BYTES,
+    })
+}
+
+/// How routers and the servers beside them can spread flows; nothing where switches are bridges.
+fn balances(entry: &ProtocolEntry, spec: &TopologySpec) -> Vec<Value> {
+    let suits = |balance: &Balance| entry.switches == SwitchKind::Router && balance.suits(spec);
+    let balances = Balance::ALL.into_iter().filter(suits);
+    let document = |balance: Balance| json!({"name": balance.name(), "title": balance.title()});
+    balances.map(document).collect()
+}
+
+fn network_of(spec_json: &str, slice_json: Option<&str>) -> Result<Value, PlanError> {
+    let spec = read_spec(spec_json)?;
+    let host_prefix = spec.host_prefix();
+    let topology = Topology::build(&spec.topology)?;
+    let part = match slice_json {
+        Some(text) => topology.slice(&read_slice(text)?)?,
+        None => topology.whole(),
+    };
+    let servers: Vec<Value> = part
+        .servers
+        .iter()
+        .map(|&server| server_document(&topology, &host_prefix, server))
+        .collect::<Result<_, _>>()?;
+    let switches: Vec<Value> = part
+        .switches
+        .iter()
+        .map(|&switch| {
+            json!({
+                "id": switch,
+                "name": topology.node_name(switch),
+                "host": format!("{host_prefix}{}", topology.host_name(switch)),
+                "level": topology.tier_of(switch).map(|tier| tier.level),
+                "digits": topology.digits(switch),
+            })
+        })
+        .collect();
+    let outside: Vec<String> = part
+        .outside
+        .iter()
+        .map(|&server| topology.node_name(server))
+        .collect();
+    Ok(json!({
+        "servers": servers,
+        "switches": switches,
+        "links": links_document(&topology, &part),
+        "outside": outside,
+        "whole": part.is_whole(),
+        "picture": topology.picture(),
+        "slowest_bits_per_sec": topology.links().slowest_bits_per_sec(),
+    }))
+}
+
+fn server_document(topology: &Topology, host_prefix: &str, server: NodeId) -> Result<Value, PlanError> {
+    let Some(address) = virtual_ip(server) else {
+        let limit = MAX_SERVER + 1;
+        let finding = Finding::error(
+            "no-address",
+            "plan.servers",
+            format!(
+                "Server {} has number {server}; only the first {limit} servers of a plan have an address.",
+                topology.node_name(server)
+            ),
+            "Choose a smaller plan, or a slice of its first servers.",
+        );
+        return Err(PlanError {
+            findings: vec![finding.with_value(server).with_limit(limit)],
+        });
+    };
+    Ok(json!({
+        "id": server,
+        "name": topology.node_name(server),
+        "host": format!("{host_prefix}{}", topology.host_name(server)),
+        "address": address.to_string(),
+        "digits": topology.digits(server),
+    }))
+}
+
+fn links_document(topology: &Topology, part: &Part) -> Vec<Value> {
+    let links = topology.links();
+    let slowest = links.slowest_bits_per_sec();
+    part.links
+        .iter()
+        .map(|&id| {
+            let at = id as usize;
+            json!({
+                "id": id,
+                "a": [links.a[at], u32::from(links.a_port[at])],
+                "b": [links.b[at], u32::from(links.b_port[at])],
+                "level": links.level[at],
+                "rate_ratio": links.rate_bits_per_sec(at) / slowest,
+            })
+        })
+        .collect()
+}
+
+pub(crate) fn read_slice(text: &str) -> Result<Slice, PlanError> {
+    serde_json::from_str(text).map_err(|_| {
+        let shown: Value = serde_json::from_str(text).unwrap_or_else(|_| json!(text));
+        let finding = Finding::error(
+            "not-a-slice",
+            "slice",
+            "This is not a slice.",
+            "Give {\"servers\": [names]}, or {\"within\": name, \"k\": number}.",
+        );
+        PlanError {
+            findings: vec![finding.with_value(shown)],
+        }
+    })
+}

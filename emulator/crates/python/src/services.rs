@@ -1,0 +1,87 @@
+//! Services that users write: whether a module can be one, and what it does in virtual time before it runs on packets.
+//! Not here: the check and the trial, which are the sandbox's.
+#![allow(clippy::needless_pass_by_value, reason = "Python hands its arguments over")]
+
+use cubeyard_sandbox::trial::{Options, run};
+use cubeyard_sandbox::{Flaw, Module, limits};
+use cubeyard_topology::Finding;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use serde_json::json;
+
+use crate::engine_error;
+
+/// Servers of the largest torus that a trial takes: 20 x 20 x 20.
+const MAX_TRIAL_SERVERS: u64 = 8000;
+const MAX_TRIAL_SECS: f64 = 3600.0;
+
+/// Limits of services that users write, as JSON: `{"module_bytes", "services", "first_id", "last_id", "max_servers",
+/// "max_secs"}`, the last two of a trial.
+#[pyfunction]
+pub fn service_limits() -> String {
+    let limits = json!({
+        "module_bytes": limits::MODULE_BYTES,
+        "services": limits::SERVICES,
+        "first_id": limits::FIRST_ID,
+        "last_id": u16::MAX,
+        "max_servers": MAX_TRIAL_SERVERS,
+        "max_secs": MAX_TRIAL_SECS,
+    });
+    limits.to_string()
+}
+
+/// A module that can be a service, in the binary format, from one or from the text format. Raises EngineError with what
+/// is wrong with it, in the field `module`.
+#[pyfunction]
+pub fn service_module<'py>(py: Python<'py>, module: Vec<u8>) -> PyResult<Bound<'py, PyBytes>> {
+    let checked = py.detach(|| {
+        let binary = cubeyard_sandbox::binary(&module)?.into_owned();
+        Module::new(&binary).map(|_| binary)
+    });
+    match checked {
+        Ok(binary) => Ok(PyBytes::new(py, &binary)),
+        Err(flaw) => Err(refused(py, "module", &flaw)),
+    }
+}
+
+/// Lets a module run on every server of a torus in virtual time; the report as JSON. `options_json`: `{size: [x, y, z], secs,
+/// message, rate_bits_per_sec, seed}`. Raises EngineError.
+#[pyfunction]
+pub fn service_trial(py: Python<'_>, module: Vec<u8>, options_json: &str) -> PyResult<String> {
+    let options: Options = serde_json::from_str(options_json).map_err(|error| {
+        let flaw = Flaw {
+            code: "not-options",
+            message: format!("These are not the options of a trial: {error}."),
+            fix: "Give size, secs, message, rate_bits_per_sec and seed.".to_owned(),
+        };
+        refused(py, "options", &flaw)
+    })?;
+    let servers: u64 = options.size.iter().map(|size| u64::from(*size)).product();
+    let fits = (2..=MAX_TRIAL_SERVERS).contains(&servers) && options.size.iter().all(|size| *size <= 256);
+    if !fits
+        || !(0.0..=MAX_TRIAL_SECS).contains(&options.secs)
+        || !(1e3..=1e12).contains(&options.rate_bits_per_sec)
+    {
+        let flaw = Flaw {
+            code: "trial-too-large",
+            message: format!(
+                "A trial of {servers} servers for {} s is not possible.",
+                options.secs
+            ),
+            fix: format!(
+                "Take 2 to {MAX_TRIAL_SERVERS} servers, at most {MAX_TRIAL_SECS} s, and a rate of 1e3 to 1e12 b/s."
+            ),
+        };
+        return Err(refused(py, "options", &flaw));
+    }
+    let report = py.detach(|| Module::new(&module).and_then(|module| run(&module, &options)));
+    match report {
+        Ok(report) => Ok(json!(report).to_string()),
+        Err(flaw) => Err(refused(py, "module", &flaw)),
+    }
+}
+
+fn refused(py: Python<'_>, field: &str, flaw: &Flaw) -> PyErr {
+    let finding = Finding::error(flaw.code, field, flaw.message.clone(), flaw.fix.clone());
+    engine_error(py, flaw.to_string(), &[finding])
+}

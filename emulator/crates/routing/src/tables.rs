@@ -1,0 +1,412 @@
+//! Routing tables of switches and servers in networks whose servers do not relay: fat-tree, leaf-spine, tree and Subways.
+//!
+//! [`Tables::new`] is a pure function of topology and failures. It gives each node routes to servers, each with a group of
+//! weighted next hops. Packets go up until a switch has the destination below it, then down; of the ways up those are used
+//! that lead down soonest. So no packet loops, and as soon as failures have ended the tables are the first ones again.
+//!
+//! A server prefers ToRs that it shares with the destination. Otherwise it uses all its live links that lead there, and
+//! the ways down to the destination's links are weighted like those links, so that both ends' links are chosen
+//! independently. `[subways §4.2, §4.3]`
+//!
+//! Not here: how tables get into a kernel (`cubeyard-fabric`), and how a switch chooses within a group.
+
+use std::collections::BTreeMap;
+
+use cubeyard_topology::{NodeId, Topology, TopologySpec};
+
+use crate::failures::Failures;
+use crate::path::{DirectedLink, a_to_b, b_to_a};
+use crate::subways::LinkWeights;
+
+/// Greatest weight of a next hop, that of Linux's next-hop groups.
+pub const MAX_WEIGHT: u32 = 256;
+/// No way to the destination.
+const NONE: u16 = u16::MAX;
+
+/// How flows are spread over the links of servers and the ways up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Balance {
+    /// Each as likely: equal-cost multipath.
+    #[default]
+    Equal,
+    /// In proportion to rates: weighted-cost multipath. `[subways §4.3]`
+    ByRate,
+    /// By weights that controllers set as the load asks for: at first each as likely. `[subways §5.2]`
+    ByLoad,
+}
+
+impl Balance {
+    /// All, the default first.
+    pub const ALL: [Balance; 3] = [Balance::Equal, Balance::ByRate, Balance::ByLoad];
+
+    /// Its name on every wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Balance::Equal => "ecmp",
+            Balance::ByRate => "wcmp",
+            Balance::ByLoad => "lb",
+        }
+    }
+
+    /// Its name for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Balance::Equal => "Equal (ECMP)",
+            Balance::ByRate => "By link rate (WCMP)",
+            Balance::ByLoad => "By load (controllers)",
+        }
+    }
+
+    /// Whether a topology's switches can spread flows so: by load only where servers have links to several ToRs.
+    pub fn suits(self, topology: &TopologySpec) -> bool {
+        match (self, topology) {
+            (Balance::Equal | Balance::ByRate, _) => true,
+            (Balance::ByLoad, TopologySpec::Subways(spec)) => spec.wiring_type != 0 && spec.p > 1,
+            (Balance::ByLoad, _) => false,
+        }
+    }
+
+    /// The one of that name.
+    pub fn named(name: &str) -> Option<Balance> {
+        Balance::ALL.into_iter().find(|balance| balance.name() == name)
+    }
+}
+
+/// A next hop of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Hop {
+    /// The direction of the link that it takes.
+    pub directed: DirectedLink,
+    /// The node that it leads to.
+    pub far: NodeId,
+    /// How likely it is, relative to the others of its group: 1 to [`MAX_WEIGHT`].
+    pub weight: u32,
+}
+
+/// What a route is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Prefix {
+    /// One server.
+    Server(NodeId),
+    /// Every server without a route of its own.
+    Any,
+}
+
+/// The routes of one node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeTable {
+    /// Next hops, in the order of links. Routes share groups.
+    pub groups: Vec<Vec<Hop>>,
+    /// Prefixes in ascending order, each with the index of its group.
+    pub routes: Vec<(Prefix, usize)>,
+}
+
+impl NodeTable {
+    /// The next hops to a server; none where it cannot be reached.
+    pub fn hops(&self, destination: NodeId) -> &[Hop] {
+        let own = self
+            .routes
+            .binary_search_by_key(&Prefix::Server(destination), |(prefix, _)| *prefix);
+        let any = self.routes.last().filter(|(prefix, _)| *prefix == Prefix::Any);
+        let group = match (own, any) {
+            (Ok(at), _) => self.routes[at].1,
+            (Err(_), Some((_, group))) => *group,
+            (Err(_), None) => return &[],
+        };
+        &self.groups[group]
+    }
+}
+
+/// The tables of all nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tables {
+    nodes: Vec<NodeTable>,
+}
+
+impl Tables {
+    /// Computes all tables, in time proportional to servers times links. `None` where servers relay.
+    pub fn new(topology: &Topology, failures: &Failures, balance: Balance) -> Option<Tables> {
+        let weigh = |link: usize| match balance {
+            Balance::Equal | Balance::ByLoad => [1; 2],
+            // In units of 1 Mb/s, the least difference that rates of ports have.
+            Balance::ByRate => [(topology.links().rate_bits_per_sec(link) / 1e6).round().max(1.0) as u64; 2],
+        };
+        Tables::with(topology, failures, weigh, balance == Balance::ByLoad)
+    }
+
+    /// The tables of [`Balance::ByLoad`]: servers choose among their links by `weights.source`, switches among ways down
+    /// to a destination by the `weights.destination` of its links; of ways up each is as likely. ToRs that a server shares
+    /// with the destination are as likely each. `[subways §5.2]` `None` where servers relay.
+    pub fn by_load(topology: &Topology, failures: &Failures, weights: &LinkWeights) -> Option<Tables> {
+        let weigh = |link: usize| match topology.is_server(topology.links().a[link]) {
+            true => [weights.source[link], weights.destination[link]].map(in_steps),
+            false => [1; 2],
+        };
+        Tables::with(topology, failures, weigh, true)
+    }
+
+    /// `weigh` gives what a link weighs as a way up and as a server's last link.
+    fn with(
+        topology: &Topology,
+        failures: &Failures,
+        weigh: impl Fn(usize) -> [u64; 2],
+        shares_equally: bool,
+    ) -> Option<Tables> {
+        if topology.servers_relay() {
+            return None;
+        }
+        let network = LiveLinks::of(topology, failures, weigh, shares_equally);
+        let mut makers: Vec<Maker> = (0..topology.node_count()).map(|_| Maker::default()).collect();
+        let mut ways = Ways::new(topology.node_count());
+        for destination in (0..topology.server_count()).filter(|&server| !failures.node_failed(server)) {
+            ways.find(&network, destination);
+            for (node, maker) in (0..).zip(&mut makers) {
+                if node != destination && !failures.node_failed(node) {
+                    let (hops, goes_up) = ways.hops(&network, topology.is_server(node), node);
+                    maker.add(destination, hops, goes_up);
+                }
+            }
+        }
+        Some(Tables {
+            nodes: makers.into_iter().map(Maker::finish).collect(),
+        })
+    }
+
+    /// Tables in which each node has its own from one of several: `of` gives it.
+    pub fn each(nodes: u32, of: impl Fn(NodeId) -> NodeTable) -> Tables {
+        Tables {
+            nodes: (0..nodes).map(of).collect(),
+        }
+    }
+
+    /// A node's table.
+    pub fn of(&self, node: NodeId) -> &NodeTable {
+        &self.nodes[node as usize]
+    }
+
+    /// The next hops from a node to a server; none where it cannot be reached.
+    pub fn hops(&self, node: NodeId, destination: NodeId) -> &[Hop] {
+        self.of(node).hops(destination)
+    }
+}
+
+/// A live link as one end sees it.
+#[derive(Clone, Copy, Debug)]
+struct Half {
+    directed: DirectedLink,
+    far: NodeId,
+    /// As a way up, or as the last link of a way down; not reduced yet.
+    weight: u64,
+}
+
+/// Live links by node, upwards and downwards, in the order of links.
+struct LiveLinks {
+    ups: Vec<Vec<Half>>,
+    downs: Vec<Vec<Half>>,
+    /// Switches from the top tier to the lowest.
+    switches: Vec<NodeId>,
+    /// By node: what its links weigh as the last ones of ways down to it, in the order of its ways up.
+    last: Vec<Vec<u64>>,
+    /// Whether ToRs that both ends share are as likely each, whatever their links weigh.
+    shares_equally: bool,
+}
+
+impl LiveLinks {
+    fn of(
+        topology: &Topology,
+        failures: &Failures,
+        weigh: impl Fn(usize) -> [u64; 2],
+        shares_equally: bool,
+    ) -> LiveLinks {
+        let nodes = topology.node_count() as usize;
+        let links = topology.links();
+        let (mut ups, mut downs) = (vec![Vec::new(); nodes], vec![Vec::new(); nodes]);
+        let mut last = vec![Vec::new(); nodes];
+        for link in (0..links.len()).filter(|&link| failures.carries(links, link)) {
+            let (below, above) = (links.a[link], links.b[link]);
+            let [up, down] = weigh(link);
+            ups[below as usize].push(Half {
+                directed: a_to_b(link as u32),
+                far: above,
+                weight: up,
+            });
+            last[below as usize].push(down);
+            downs[above as usize].push(Half {
+                directed: b_to_a(link as u32),
+                far: below,
+                weight: down,
+            });
+        }
+        let mut switches: Vec<NodeId> = (topology.server_count()..topology.node_count()).collect();
+        switches.sort_by_key(|&switch| {
+            let level = topology.tier_of(switch).map_or(0, |tier| tier.level);
+            (std::cmp::Reverse(level), switch)
+        });
+        LiveLinks {
+            ups,
+            downs,
+            switches,
+            last,
+            shares_equally,
+        }
+    }
+}
+
+/// The ways of all nodes to one destination.
+struct Ways {
+    /// Links down to the destination; [`NONE`] where it is not below.
+    down: Vec<u16>,
+    /// The weights of the destination's own links that those ways end with.
+    weight: Vec<u64>,
+    /// Links to the destination, first up and then down.
+    distance: Vec<u16>,
+    reached: Vec<NodeId>,
+}
+
+impl Ways {
+    fn new(nodes: u32) -> Ways {
+        Ways {
+            down: vec![NONE; nodes as usize],
+            weight: vec![0; nodes as usize],
+            distance: vec![NONE; nodes as usize],
+            reached: Vec::new(),
+        }
+    }
+
+    fn find(&mut self, network: &LiveLinks, destination: NodeId) {
+        self.down.fill(NONE);
+        self.weight.fill(0);
+        self.distance.fill(NONE);
+        self.down[destination as usize] = 0;
+        self.distance[destination as usize] = 0;
+        self.reached.clear();
+        self.reached.push(destination);
+        let mut next = 0;
+        while let Some(&below) = self.reached.get(next) {
+            next += 1;
+            let links = self.down[below as usize] + 1;
+            let own = &network.last[below as usize];
+            for (up, own) in network.ups[below as usize].iter().zip(own) {
+                let above = up.far as usize;
+                if self.down[above] == NONE {
+                    self.down[above] = links;
+                    self.reached.push(up.far);
+                }
+                if self.down[above] == links {
+                    self.weight[above] += match below == destination {
+                        true => *own,
+                        false => self.weight[below as usize],
+                    };
+                }
+            }
+        }
+        for &switch in &network.switches {
+            let ups = network.ups[switch as usize].iter();
+            let above = ups.map(|up| self.distance[up.far as usize]).min();
+            self.distance[switch as usize] = match (self.down[switch as usize], above) {
+                (NONE, Some(above)) => above.saturating_add(1),
+                (down, _) => down,
+            };
+        }
+    }
+
+    /// The next hops of a node, and whether they go up.
+    fn hops(&self, network: &LiveLinks, is_server: bool, node: NodeId) -> (Vec<Hop>, bool) {
+        let (down, distance) = (self.down[node as usize], self.distance[node as usize]);
+        if down != NONE {
+            let nearer = network.downs[node as usize]
+                .iter()
+                .filter(|link| self.down[link.far as usize].saturating_add(1) == down);
+            let weigh = |link: &Half| {
+                // Only the destination is no link away from itself.
+                let weight = match self.down[link.far as usize] {
+                    0 => link.weight,
+                    _ => self.weight[link.far as usize],
+                };
+                (*link, weight)
+            };
+            return (reduced(nearer.map(weigh).collect()), false);
+        }
+        let ups = network.ups[node as usize].iter();
+        let wanted = |link: &&Half| {
+            let above = self.distance[link.far as usize];
+            match is_server {
+                true => above != NONE,
+                false => above != NONE && above.saturating_add(1) == distance,
+            }
+        };
+        let ways = ups.clone().filter(wanted);
+        let shared = |link: &Half| self.down[link.far as usize] == 1;
+        let has_shared = is_server && ups.clone().any(shared);
+        let chosen = ways.filter(|link| !has_shared || shared(link));
+        let alike = has_shared && network.shares_equally;
+        let weigh = |link: &Half| (*link, if alike { 1 } else { link.weight });
+        (reduced(chosen.map(weigh).collect()), true)
+    }
+}
+
+/// A weight of a controller, which is at most 1, as a whole number: in steps that a group of next hops can have.
+fn in_steps(weight: f64) -> u64 {
+    (weight * f64::from(MAX_WEIGHT)).round().max(1.0) as u64
+}
+
+/// Next hops with their weights as small as their ratios allow.
+fn reduced(ways: Vec<(Half, u64)>) -> Vec<Hop> {
+    let divisor = ways
+        .iter()
+        .fold(0, |divisor, (_, weight)| common(divisor, *weight));
+    let greatest = ways.iter().map(|(_, weight)| weight / divisor).max().unwrap_or(1);
+    let scale = (f64::from(MAX_WEIGHT) / greatest as f64).min(1.0);
+    let weigh = |weight: u64| ((weight / divisor) as f64 * scale).round().max(1.0) as u32;
+    ways.into_iter()
+        .map(|(link, weight)| Hop {
+            directed: link.directed,
+            far: link.far,
+            weight: weigh(weight),
+        })
+        .collect()
+}
+
+/// The greatest common divisor.
+fn common(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { common(b, a % b) }
+}
+
+/// A table while it is made.
+#[derive(Default)]
+struct Maker {
+    /// The index of each group, and for how many destinations it goes up.
+    groups: BTreeMap<Vec<Hop>, (usize, u32)>,
+    routes: Vec<(NodeId, usize)>,
+}
+
+impl Maker {
+    fn add(&mut self, destination: NodeId, hops: Vec<Hop>, goes_up: bool) {
+        if hops.is_empty() {
+            return;
+        }
+        let number = self.groups.len();
+        let (group, ups) = self.groups.entry(hops).or_insert((number, 0));
+        *ups += u32::from(goes_up);
+        self.routes.push((destination, *group));
+    }
+
+    /// The group upwards that serves most destinations becomes the route for any. What cannot be reached then goes up
+    /// too, to a switch that has no route for it: never back down.
+    fn finish(self) -> NodeTable {
+        let upwards = self.groups.values().filter(|(_, ups)| *ups > 0);
+        let any = upwards
+            .max_by_key(|(group, ups)| (*ups, std::cmp::Reverse(*group)))
+            .map(|(group, _)| *group);
+        let own = self.routes.into_iter().filter(|(_, group)| Some(*group) != any);
+        let mut routes: Vec<(Prefix, usize)> = own
+            .map(|(server, group)| (Prefix::Server(server), group))
+            .collect();
+        routes.extend(any.map(|group| (Prefix::Any, group)));
+        let mut groups = vec![Vec::new(); self.groups.len()];
+        for (hops, (group, _)) in self.groups {
+            groups[group] = hops;
+        }
+        NodeTable { groups, routes }
+    }
+}

@@ -1,0 +1,71 @@
+//! Equal-cost multipath over the spines.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{any_failures, build};
+use cubeyard_routing::{Failures, NoPath, router};
+use cubeyard_topology::Topology;
+use proptest::prelude::*;
+
+fn any_leaf_spine() -> impl Strategy<Value = Topology> {
+    (1u32..=5, 1u32..=4, 1u32..=4, 1u32..=3).prop_map(|(leaves, spines, servers, uplinks)| {
+        build(&format!(
+            r#"{{"family":"leaf_spine","leaves":{leaves},"spines":{spines},"servers_per_leaf":{servers},"uplinks_per_spine":{uplinks}}}"#
+        ))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// The scheme computes what `ecmp` finds by searching the live network, to the same draw of the same flow; only
+    /// detours by a third leaf are not its business.
+    #[test]
+    fn paths_are_those_of_ecmp_by_search(
+        topology in any_leaf_spine(), (kind, ratio, seed) in any_failures(), ends in any::<(u32, u32)>(), flow: u64,
+    ) {
+        let failures = Failures::random(&topology, kind, ratio, seed);
+        let servers = topology.server_count();
+        let (source, destination) = (ends.0 % servers, ends.1 % servers);
+        let [mut own, mut found] = [Vec::new(), Vec::new()];
+        let by_search = router("ecmp", &topology, failures.clone()).unwrap().route(source, destination, flow, &mut found);
+        let computed = router("leaf-spine", &topology, failures).unwrap().route(source, destination, flow, &mut own);
+        if by_search.is_ok() && found.len() > 4 {
+            prop_assert_eq!(computed, Err(NoPath::NotFound), "a detour by a third leaf");
+        } else {
+            prop_assert_eq!(computed, by_search);
+            prop_assert_eq!(own, found);
+        }
+    }
+}
+
+#[test]
+fn flows_spread_evenly_over_the_live_links_of_the_live_spines() {
+    let topology =
+        build(r#"{"family":"leaf_spine","leaves":3,"spines":4,"servers_per_leaf":2,"uplinks_per_spine":2}"#);
+    let node = |name: &str| topology.node_by_name(name).unwrap();
+    let (source, destination) = (node("0.0"), node("2.1"));
+    let links = topology.links();
+    let mut failures = Failures::none(&topology);
+    // Spine 0 is down, spine 1 is cut off from the destination's leaf, and one of two links leads up to spine 2.
+    failures.fail_node(node("<1,0>"));
+    let between = |leaf: u32, spine: u32| {
+        (0..links.len()).filter(move |&link| links.a[link] == leaf && links.b[link] == spine)
+    };
+    between(node("<0,2>"), node("<1,1>")).for_each(|link| failures.fail_link(link as u32));
+    failures.fail_link(between(node("<0,0>"), node("<1,2>")).next().unwrap() as u32);
+    let router = router("leaf-spine", &topology, failures).unwrap();
+    let (mut path, mut ups, mut ways) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+    for flow in 0..6000 {
+        router.route(source, destination, flow, &mut path).unwrap();
+        *ups.entry(path[1]).or_insert(0) += 1;
+        *ways.entry((path[1], path[2])).or_insert(0) += 1;
+    }
+    assert_eq!(ups.len(), 3, "one link to spine 2 and two to spine 3");
+    assert!(ups.values().all(|flows| (1800..2200).contains(flows)), "{ups:?}");
+    assert_eq!(ways.len(), 6, "and two links down from each");
+    assert!(ways.values().all(|flows| (880..1120).contains(flows)), "{ways:?}");
+}

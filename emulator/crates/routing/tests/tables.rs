@@ -1,0 +1,204 @@
+//! What holds for routing tables: they reach what the model reaches, by its paths, without loops.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{any_failures, assert_walks, build};
+use cubeyard_routing::path::{Router, link_of};
+use cubeyard_routing::subways::LinkWeights;
+use cubeyard_routing::tables::{Balance, Hop, MAX_WEIGHT, Prefix, Tables};
+use cubeyard_routing::{Failures, default_for, router};
+use cubeyard_topology::{NodeId, Topology};
+use proptest::prelude::*;
+
+fn any_network() -> impl Strategy<Value = Topology> {
+    prop_oneof![
+        Just(r#"{"family":"fat_tree","ports":4,"layers":3}"#),
+        Just(r#"{"family":"fat_tree","ports":6,"layers":3,"servers":21}"#),
+        Just(r#"{"family":"fat_tree","ports":4,"layers":4,"servers":20}"#),
+        Just(r#"{"family":"fat_tree","ports":6,"layers":1}"#),
+        Just(r#"{"family":"tree","edge_ports":4,"servers":14}"#),
+        Just(r#"{"family":"tree","edge_ports":2,"root_ports":2,"servers":9}"#),
+        Just(r#"{"family":"leaf_spine","leaves":4,"spines":3,"servers_per_leaf":4}"#),
+        Just(r#"{"family":"leaf_spine","leaves":3,"spines":2,"servers_per_leaf":3,"uplinks_per_spine":2}"#),
+        Just(r#"{"family":"subways","type":0,"p":2,"q":4,"l":4,"clusters":2}"#),
+        Just(r#"{"family":"subways","type":1,"p":2,"q":4,"l":5,"clusters":3}"#),
+        Just(r#"{"family":"subways","type":1,"p":3,"q":6,"l":4,"clusters":1}"#),
+        Just(r#"{"family":"subways","type":2,"p":2,"q":4,"l":4,"c":2,"clusters":4}"#),
+        Just(r#"{"family":"subways","type":2,"p":3,"q":6,"l":6,"c":2,"clusters":4,"cluster_gbps":[10,25,10,25]}"#),
+    ]
+    .prop_map(build)
+}
+
+fn any_balance() -> impl Strategy<Value = Balance> {
+    prop_oneof![Just(Balance::Equal), Just(Balance::ByRate), Just(Balance::ByLoad)]
+}
+
+/// Follows the tables by `pick`, which draws among the next hops. The walk ends after as many links as there are nodes.
+fn walk(
+    tables: &Tables,
+    ends: [NodeId; 2],
+    most: u32,
+    mut pick: impl FnMut(usize) -> usize,
+) -> (NodeId, Vec<u32>) {
+    let [mut at, destination] = ends;
+    let mut path = Vec::new();
+    while at != destination && path.len() < most as usize {
+        let hops = tables.hops(at, destination);
+        let Some(hop) = hops.get(pick(hops.len().max(1))) else {
+            break;
+        };
+        path.push(hop.directed);
+        at = hop.far;
+    }
+    (at, path)
+}
+
+/// The model with every link failed that `keep` refuses.
+fn model(topology: &Topology, failures: &Failures, keep: impl Fn(u32) -> bool) -> Box<dyn Router> {
+    let mut fewer = failures.clone();
+    (0..topology.link_count() as u32)
+        .filter(|&link| !keep(link))
+        .for_each(|link| fewer.fail_link(link));
+    router(default_for(topology.spec()), topology, fewer).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn tables_reach_what_the_model_reaches_by_paths_of_the_model(
+        topology in any_network(), balance in any_balance(), (kind, ratio, seed) in any_failures(),
+        ends in any::<(u32, u32)>(), picks in prop::collection::vec(any::<prop::sample::Index>(), 12),
+    ) {
+        let failures = Failures::random(&topology, kind, ratio, seed);
+        let tables = Tables::new(&topology, &failures, balance).unwrap();
+        let servers = topology.server_count();
+        let (source, destination) = (ends.0 % servers, ends.1 % servers);
+        prop_assume!(source != destination && !failures.node_failed(source));
+        let mut draws = picks.iter().cycle();
+        let (end, path) = walk(&tables, [source, destination], topology.node_count(), |count| {
+            draws.next().unwrap().index(count)
+        });
+        let mut found = Vec::new();
+        let reachable = model(&topology, &failures, |_| true).route(source, destination, seed, &mut found).is_ok();
+        prop_assert!(path.len() < topology.node_count() as usize, "no loops, reachable or not");
+        prop_assert_eq!(end == destination, reachable, "reached {} by {:?}", end, &path);
+        if !reachable {
+            return Ok(());
+        }
+        assert_walks(&topology, source, destination, &path, &failures);
+        prop_assert_eq!(path.len() == 2, found.len() == 2, "a shared ToR comes first");
+        // With the same links at both ends the model's paths are as long, and this one is one of them.
+        let used = |link: u32| path.iter().any(|&directed| link_of(directed) == link);
+        let links = topology.links();
+        let at_ends = |link: u32| [source, destination].contains(&links.a[link as usize]);
+        let mut same = Vec::new();
+        model(&topology, &failures, |link| used(link) || !at_ends(link)).route(source, destination, seed, &mut same).unwrap();
+        prop_assert_eq!(same.len(), path.len());
+        model(&topology, &failures, used).route(source, destination, seed, &mut same).unwrap();
+        prop_assert_eq!(&same, &path);
+    }
+
+    #[test]
+    fn tables_are_ordered_small_and_the_first_ones_after_mending(
+        topology in any_network(), balance in any_balance(), (kind, ratio, seed) in any_failures(),
+    ) {
+        let whole = Failures::none(&topology);
+        let first = Tables::new(&topology, &whole, balance).unwrap();
+        let mut failures = Failures::random(&topology, kind, ratio, seed);
+        let broken = Tables::new(&topology, &failures, balance).unwrap();
+        for node in 0..topology.node_count() {
+            let table = broken.of(node);
+            prop_assert!(table.routes.is_sorted_by(|one, next| one.0 < next.0), "each prefix once");
+            prop_assert!(!failures.node_failed(node) || table.routes.is_empty(), "what is off has no routes");
+            for group in &table.groups {
+                prop_assert!(!group.is_empty() && group.iter().all(|hop| (1..=MAX_WEIGHT).contains(&hop.weight)));
+                prop_assert!(group.is_sorted_by(|one, next| one.directed < next.directed), "each link once, in order");
+            }
+        }
+        let (nodes, links): (Vec<_>, Vec<_>) = (failures.nodes().iter().collect(), failures.links().iter().collect());
+        nodes.into_iter().for_each(|node| failures.recover_node(node));
+        links.into_iter().for_each(|link| failures.recover_link(link));
+        prop_assert_eq!(Tables::new(&topology, &failures, balance).unwrap(), first);
+    }
+}
+
+#[test]
+fn servers_that_relay_have_no_tables() {
+    let cube = build(r#"{"family":"bcube","n":2,"k":1}"#);
+    assert_eq!(Tables::new(&cube, &Failures::none(&cube), Balance::Equal), None);
+}
+
+#[test]
+fn a_whole_fat_tree_needs_one_route_up_and_one_for_each_server_below() {
+    let topology = build(r#"{"family":"fat_tree","ports":4,"layers":3}"#);
+    let tables = Tables::new(&topology, &Failures::none(&topology), Balance::Equal).unwrap();
+    let routes = |node: NodeId| tables.of(node).routes.len();
+    assert_eq!(routes(0), 1, "a server has its default route");
+    let tiers = topology.tiers();
+    // Two servers below an edge switch, four below an aggregation switch, all sixteen below a core switch.
+    for (tier, expected) in tiers.iter().zip([3, 5, 16]) {
+        for switch in tier.first..tier.first + tier.count {
+            assert_eq!(routes(switch), expected);
+        }
+    }
+    let up = tables.of(tiers[0].first);
+    assert_eq!(up.routes.last().unwrap().0, Prefix::Any);
+    assert_eq!(up.hops(15).len(), 2, "both ways up, each as likely");
+}
+
+#[test]
+fn rates_of_ports_become_weights() {
+    // Ports of 10 and 25 Gb/s: 2/7 and 5/7 of the flows. [subways §4.3]
+    let spec = r#"{"family":"subways","type":2,"p":2,"q":4,"l":4,"c":2,"clusters":2,"cluster_gbps":[10,25]}"#;
+    let topology = build(spec);
+    let weights = |balance| {
+        let tables = Tables::new(&topology, &Failures::none(&topology), balance).unwrap();
+        let far = topology.server_count() - 1;
+        let mut weights: Vec<u32> = tables.hops(0, far).iter().map(|hop| hop.weight).collect();
+        weights.sort_unstable();
+        weights
+    };
+    assert_eq!(weights(Balance::ByRate), [2, 5]);
+    assert_eq!(weights(Balance::Equal), [1, 1]);
+}
+
+/// The weights of a source's links are its own table's, those of a destination's links are those of the ways down to it.
+#[test]
+fn weights_by_load_are_those_of_both_ends() {
+    let topology = build(
+        r#"{"family":"subways","type":1,"p":2,"q":4,"l":4,"clusters":2,"aggs_per_cluster":2,"cores":2}"#,
+    );
+    let none = Failures::none(&topology);
+    let equal = LinkWeights::equal(&topology);
+    let first = Tables::new(&topology, &none, Balance::ByLoad).unwrap();
+    assert_eq!(Tables::by_load(&topology, &none, &equal).unwrap(), first);
+    let links = topology.links();
+    let own =
+        |server: u32| -> Vec<usize> { (0..links.len()).filter(|&link| links.a[link] == server).collect() };
+    let (source, near, far) = (0, 2, 8);
+    let mut weights = equal;
+    (weights.source[own(source)[0]], weights.source[own(source)[1]]) = (0.25, 0.75);
+    (weights.destination[own(far)[0]], weights.destination[own(far)[1]]) = (0.875, 0.125);
+    let tables = Tables::by_load(&topology, &none, &weights).unwrap();
+    let of = |hops: &[Hop]| -> Vec<u32> { hops.iter().map(|hop| hop.weight).collect() };
+    assert_eq!(of(tables.hops(source, far)), [1, 3]);
+    assert_eq!(tables.hops(source, near).len(), 1, "the ToR that both have");
+    let above = links.b[own(far)[0]];
+    let aggregation = (0..links.len())
+        .find(|&link| links.a[link] == above)
+        .map(|link| links.b[link])
+        .unwrap();
+    assert_eq!(of(tables.hops(aggregation, far)), [7, 1]);
+    assert_eq!(
+        of(tables.hops(aggregation, far + 1)),
+        [1, 1],
+        "another server's weights are its own"
+    );
+    assert_eq!(
+        of(tables.hops(above, source)),
+        [1, 1],
+        "of ways up each is as likely"
+    );
+}

@@ -1,0 +1,53 @@
+//! Every limit of services that users write. `[ours]`
+
+use std::time::Duration;
+
+pub use cubeyard_dataplane::service::{
+    FIRST_USER_ID as FIRST_ID, MAX_MODULE_BYTES as MODULE_BYTES, MAX_USER_SERVICES as SERVICES,
+};
+
+/// Length of the buffer that a module offers for packets and messages, in bytes.
+pub const BUFFER_BYTES: usize = 32 * 1024;
+/// Most memory of an instance, in bytes.
+pub const MEMORY_BYTES: usize = 16 << 20;
+/// Most entries of a module's tables.
+pub const TABLE_ENTRIES: usize = 4096;
+/// Bytes of the stack of a module's calls, beside its memory, and how deep they may be.
+pub const STACK_BYTES: usize = 256 * 1024;
+/// Deepest recursion.
+pub const RECURSION: usize = 512;
+
+/// Fuel of a call: an instruction takes about 1.
+pub const CALL_FUEL: u64 = 200_000;
+/// Fuel of starting an instance.
+pub const START_FUEL: u64 = 1_000_000;
+/// What a call costs in any case.
+pub const CALL_BASE_FUEL: u64 = 500;
+/// What an import costs; each byte that it copies costs 1 more.
+pub const IMPORT_FUEL: u64 = 50;
+/// What a packet or an answer costs beside that: about what the server spends on it.
+pub const SEND_FUEL: u64 = 5000;
+/// Fuel that an instance gets each second: about a hundredth of what a core burns.
+pub const FUEL_PER_SEC: u64 = 50_000_000;
+/// Most fuel that an instance saves up.
+pub const FUEL_SAVED: u64 = 20_000_000;
+
+/// Packets that one call may send, copies included.
+pub const SENDS: usize = 16;
+/// Answers to the outside that an instance gives in a second, and at once.
+pub const ANSWERS_PER_SEC: f64 = 50.0;
+/// Answers at once.
+pub const ANSWERS_AT_ONCE: f64 = 100.0;
+/// Longest answer, in bytes.
+pub const ANSWER_BYTES: usize = 4096;
+/// Shortest timer.
+pub const SHORTEST_TIMER: Duration = Duration::from_millis(1);
+
+/// Failed calls within [`FAILURES_WITHIN`] after which an instance is stopped.
+pub const FAILURES: u32 = 10;
+/// See [`FAILURES`].
+pub const FAILURES_WITHIN: Duration = Duration::from_secs(1);
+/// How long an instance is stopped the first time; then twice as long each time.
+pub const FIRST_STOP: Duration = Duration::from_secs(1);
+/// Longest stop.
+pub const LONGEST_STOP: Duration = Duration::from_secs(60);

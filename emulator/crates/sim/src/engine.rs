@@ -1,0 +1,170 @@
+//! Engines: what computes an experiment.
+//!
+//! Every engine takes the same description, an [`Experiment`] on a [`Network`], and answers with frames while it runs
+//! and one document at the end. An engine first gives an outline: everything that can be refused is refused there,
+//! before any work is done.
+//!
+//! To add one: a variant of [`EngineKind`], a type that implements [`Engine`], and an arm in [`EngineKind::engine`],
+//! which does not compile without it. The binding, the command line and the API choose by [`Engine::name`].
+//!
+//! Not here: the emulation, which sends real packets and runs outside this library.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use cubeyard_topology::Finding;
+use cubeyard_topology::faults::{CATALOG, FaultKind};
+
+use crate::count::{Cancelled, Progress};
+use crate::experiment::Experiment;
+use crate::flow::FlowEngine;
+use crate::network::Network;
+use crate::packet::PacketEngine;
+
+/// Why a run has no result.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PredictError {
+    /// The input does not allow it.
+    Findings(Vec<Finding>),
+    /// Cancelled from outside.
+    Cancelled,
+}
+
+impl From<Cancelled> for PredictError {
+    fn from(Cancelled: Cancelled) -> PredictError {
+        PredictError::Cancelled
+    }
+}
+
+impl From<Vec<Finding>> for PredictError {
+    fn from(findings: Vec<Finding>) -> PredictError {
+        PredictError::Findings(findings)
+    }
+}
+
+/// A part of a result, given out while the run goes on: a JSON object with a `kind` in kebab-case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    /// What it is: each engine documents its own.
+    pub kind: &'static str,
+    /// The other fields.
+    pub fields: serde_json::Map<String, Value>,
+}
+
+impl Frame {
+    /// The whole frame as one document.
+    pub fn document(mut self) -> Value {
+        self.fields.insert("kind".to_owned(), json!(self.kind));
+        Value::Object(self.fields)
+    }
+}
+
+/// What computes an experiment. Engines keep no state between runs; all that is drawn comes from the experiment's seeds.
+pub trait Engine: Sync {
+    /// Its name in experiments and documents, in kebab-case.
+    fn name(&self) -> &'static str;
+
+    /// How people call what it gives: a prediction, a simulation.
+    fn method(&self) -> &'static str;
+
+    /// One sentence on what it computes.
+    fn summary(&self) -> &'static str;
+
+    /// Whether it takes a kind of fault.
+    fn knows(&self, fault: FaultKind) -> bool;
+
+    /// The field of an experiment that only this engine takes, and a form for it; `None` when there is none.
+    fn settings(&self) -> Option<(&'static str, Value)> {
+        None
+    }
+
+    /// What the experiment's first seed would run, checked but not computed.
+    ///
+    /// # Errors
+    /// The findings that [`Engine::run`] would give.
+    fn outline(&self, network: &Network, experiment: &Experiment) -> Result<Value, Vec<Finding>>;
+
+    /// Computes the experiment. `frames` gets what there is so far, in order, from the calling thread.
+    ///
+    /// # Errors
+    /// Findings when the input does not allow it; [`PredictError::Cancelled`] soon after `progress.cancelled` is set.
+    fn run(
+        &self,
+        network: &Network,
+        experiment: &Experiment,
+        progress: &Progress,
+        frames: &mut dyn FnMut(Frame),
+    ) -> Result<Value, PredictError>;
+}
+
+/// The engines, by their name in experiments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EngineKind {
+    /// Flows as fluids.
+    #[default]
+    Flow,
+    /// Packet by packet.
+    Packet,
+}
+
+/// Every kind, in the order of menus.
+pub const ENGINES: &[EngineKind] = &[EngineKind::Flow, EngineKind::Packet];
+
+impl EngineKind {
+    /// The engine itself.
+    pub fn engine(self) -> &'static dyn Engine {
+        match self {
+            EngineKind::Flow => &FlowEngine,
+            EngineKind::Packet => &PacketEngine,
+        }
+    }
+}
+
+/// `[{name, method, summary, faults, settings, form}]` of every engine: the kinds of fault that it knows, the field that only it
+/// takes (or null), and what that field may hold.
+pub fn engines_json() -> Value {
+    let engines: Vec<Value> = ENGINES
+        .iter()
+        .map(|kind| kind.engine())
+        .map(|engine| {
+            let known = CATALOG.iter().filter(|entry| engine.knows(entry.kind));
+            let faults: Vec<&str> = known.map(|entry| entry.kind.name()).collect();
+            let (settings, form) = engine.settings().unzip();
+            json!({
+                "name": engine.name(), "method": engine.method(), "summary": engine.summary(), "faults": faults,
+                "settings": settings, "form": form,
+            })
+        })
+        .collect();
+    Value::Array(engines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engines_have_the_names_by_which_experiments_choose_them() {
+        for kind in ENGINES {
+            let name = kind.engine().name();
+            assert_eq!(json!(kind), name);
+            let experiment =
+                Experiment::from_json(&json!({"engine": name}).to_string()).expect("a known engine");
+            assert_eq!(experiment.engine, *kind);
+        }
+    }
+
+    #[test]
+    fn an_unknown_engine_is_refused_with_those_there_are() {
+        let findings = Experiment::from_json(r#"{"engine": "abacus"}"#).expect_err("unknown");
+        assert_eq!(findings[0].field, "engine");
+        for kind in ENGINES {
+            assert!(
+                findings[0].message.contains(kind.engine().name()),
+                "{}",
+                findings[0].message
+            );
+        }
+    }
+}

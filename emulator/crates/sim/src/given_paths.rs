@@ -1,0 +1,123 @@
+//! Fair rates over paths that are given as servers: those that the flows of an emulation took.
+
+use cubeyard_routing::path::{DirectedLink, a_to_b, b_to_a};
+use cubeyard_topology::{Csr, Finding, NodeId, Topology};
+
+use crate::maxmin::max_min_rates;
+use crate::network::Network;
+use crate::paths::Paths;
+
+/// The max-min fair rate in Gb/s of every flow, over the path of servers `paths[flow]`, both ends included. Servers that
+/// follow each other are joined by a link, or by one switch. An empty path is a flow that carries nothing. The slowest link
+/// has `link_gbps`, the others as many times more as they are planned to.
+///
+/// Linear in the lengths of the paths times the ports of a node, plus [`max_min_rates`].
+///
+/// # Errors
+/// A finding that names the path, for servers that no link and no switch joins.
+pub fn rates_over(
+    network: &Network,
+    paths: &[Vec<NodeId>],
+    link_gbps: f64,
+) -> Result<Vec<f64>, Vec<Finding>> {
+    let topology = network.topology();
+    let adjacency = topology.adjacency();
+    let mut links = Vec::new();
+    let mut offsets = vec![0];
+    let mut dropped = Vec::new();
+    for (flow, path) in paths.iter().enumerate() {
+        if path.len() < 2 {
+            dropped.push(flow as u32);
+        }
+        for pair in path.windows(2) {
+            let joined = join(topology, &adjacency, pair[0], pair[1]);
+            links.extend(joined.ok_or_else(|| vec![not_joined(flow, pair)])?);
+        }
+        offsets.push(links.len() as u32);
+    }
+    let paths = Paths {
+        offsets,
+        links,
+        dropped,
+    };
+    Ok(max_min_rates(&paths, &network.scaled_gbps(link_gbps)))
+}
+
+/// The directed links from a node to another, directly or by one switch, the one of the lowest link number.
+fn join(topology: &Topology, adjacency: &Csr, from: NodeId, to: NodeId) -> Option<Vec<DirectedLink>> {
+    if from.max(to) >= topology.node_count() {
+        return None;
+    }
+    let mut steps: Vec<(NodeId, u32)> = adjacency.row(from).collect();
+    steps.sort_unstable_by_key(|&(_, link)| link);
+    if let Some(&(_, link)) = steps.iter().find(|&&(next, _)| next == to) {
+        return Some(vec![direction(topology, link, from)]);
+    }
+    let switches = steps.iter().filter(|&&(next, _)| !topology.is_server(next));
+    for &(switch, first) in switches {
+        if let Some((_, second)) = adjacency.row(switch).find(|&(next, _)| next == to) {
+            return Some(vec![
+                direction(topology, first, from),
+                direction(topology, second, switch),
+            ]);
+        }
+    }
+    None
+}
+
+fn direction(topology: &Topology, link: u32, from: NodeId) -> DirectedLink {
+    if topology.links().a[link as usize] == from {
+        a_to_b(link)
+    } else {
+        b_to_a(link)
+    }
+}
+
+fn not_joined(flow: usize, pair: &[NodeId]) -> Finding {
+    Finding::error(
+        "not-joined",
+        format!("paths.{flow}"),
+        format!("Servers {} and {} share no link and no switch.", pair[0], pair[1]),
+        "Give the servers of a path one after the other.",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn network(spec: &str) -> Network {
+        Network::open(spec).unwrap()
+    }
+
+    #[test]
+    fn flows_that_share_a_link_share_its_rate() {
+        let bcube = network(r#"{"family":"bcube","n":2,"k":1}"#);
+        // 00 to 11 by 01 and 01 to 11 share the last two links; 10 to 00 is alone; the last flow has no path.
+        let paths = [vec![0, 1, 3], vec![1, 3], vec![2, 0], vec![]];
+        assert_eq!(rates_over(&bcube, &paths, 0.1).unwrap(), [0.05, 0.05, 0.1, 0.0]);
+    }
+
+    #[test]
+    fn servers_may_be_joined_by_a_cable() {
+        let torus = network(r#"{"family":"torus3d","x":3,"y":3,"z":3}"#);
+        let neighbour = torus
+            .topology()
+            .adjacency()
+            .row(0)
+            .map(|(node, _)| node)
+            .min()
+            .unwrap();
+        let paths = [vec![0, neighbour], vec![neighbour, 0]];
+        assert_eq!(rates_over(&torus, &paths, 1.0).unwrap(), [1.0, 1.0]);
+    }
+
+    #[test]
+    fn servers_that_nothing_joins_are_named() {
+        let bcube = network(r#"{"family":"bcube","n":2,"k":1}"#);
+        for path in [vec![0, 3], vec![0, 99]] {
+            let findings = rates_over(&bcube, &[vec![0, 1], path], 1.0).unwrap_err();
+            assert_eq!(findings[0].field, "paths.1");
+        }
+    }
+}

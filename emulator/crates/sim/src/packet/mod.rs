@@ -1,0 +1,283 @@
+//! The packet engine: discrete events, packet by packet, on the paths that the flow engine's schemes choose.
+//!
+//! Inside: what can be set (`settings`) and what a run would take (`estimate`); the way from an experiment to a network at
+//! time 0 (`setup`, `routes`, `choices`) with its faults to come (`timeline`); what a run does not change (`rules`), the event queue (`wheel`), links as queues (`links`), the state of
+//! flows (`flows`), the loop (`core`), TCP's reactions (`tcp`, with `sack` and `cubic`) and what faults change (`change`); the engine with its
+//! frames (here), columns in time (`samples`), the document (`outcome`) and the prediction that stands in it (`beside`).
+//!
+//! Not here: real packets, which an emulation sends, and rates of flows as fluids (`crate::flow`).
+
+mod beside;
+pub mod change;
+mod choices;
+pub mod core;
+pub mod cubic;
+pub mod estimate;
+pub mod flows;
+pub mod links;
+mod outcome;
+mod routes;
+pub mod rules;
+pub mod sack;
+mod samples;
+pub mod settings;
+mod setup;
+mod tcp;
+mod timeline;
+pub mod wheel;
+
+use std::sync::atomic::Ordering;
+
+use cubeyard_topology::Finding;
+use cubeyard_topology::faults::FaultKind;
+use rayon::prelude::*;
+use serde_json::{Map, Value, json};
+
+use self::core::Stop;
+use self::routes::{Relays, Routing, route_all};
+use self::samples::Samples;
+use self::setup::Setup;
+use self::timeline::ps;
+use crate::count::Progress;
+use crate::engine::{Engine, Frame, PredictError};
+use crate::experiment::Experiment;
+use crate::flow::document::failed_counts;
+use crate::network::Network;
+use crate::scheme;
+
+/// Events between looks at whether the run is cancelled: a few milliseconds.
+const BUDGET: u64 = 1 << 15;
+/// Packet-hops before the first partial frame; each further one waits for a quarter more than all before.
+const FIRST_FRAME_HOPS: u64 = 1 << 20;
+/// Steps of the columns in time are at least this long.
+const FIRST_STEP_SECS: f64 = 100e-6;
+
+/// The packet engine. Its frames are of kind `partial`, what there is of the first seed so far, and `seed`, the rows of `by_seed`.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketEngine;
+
+impl Engine for PacketEngine {
+    fn name(&self) -> &'static str {
+        "packet"
+    }
+
+    fn method(&self) -> &'static str {
+        "Simulation"
+    }
+
+    fn summary(&self) -> &'static str {
+        "Every packet and queue with TCP or UDP: completion times, drops, timeouts and queues in time."
+    }
+
+    fn knows(&self, fault: FaultKind) -> bool {
+        timeline::knows(fault)
+    }
+
+    fn settings(&self) -> Option<(&'static str, Value)> {
+        Some(("packet", settings::settings_json()))
+    }
+
+    fn outline(&self, network: &Network, experiment: &Experiment) -> Result<Value, Vec<Finding>> {
+        let settings = experiment.packet.clone().unwrap_or_default();
+        let routing = scheme::known(experiment.routing.as_deref(), network.topology().spec())?;
+        let seed = experiment.seeds.first().copied().unwrap_or_default();
+        let checked = setup::check(network, experiment, &settings, seed)?;
+        Ok(json!({
+            "routing": routing,
+            "flows": checked.demand.flows.len(),
+            "failed": failed_counts(network.topology(), &checked.failures, 0),
+            "keeps_paths": true,
+            "simulation": checked.estimate.document(),
+        }))
+    }
+
+    fn run(
+        &self,
+        network: &Network,
+        experiment: &Experiment,
+        progress: &Progress,
+        frames: &mut dyn FnMut(Frame),
+    ) -> Result<Value, PredictError> {
+        let workload = described(experiment);
+        let (first, others) = experiment.seeds.split_first().unwrap_or((&0, &[]));
+        // The first seed shows how far it is; the others go on beside it.
+        let run_first = |frames: &mut dyn FnMut(Frame)| {
+            let run = Run::new(network, experiment, *first, progress)?;
+            let (setup, samples) = run.whole(Some(frames))?;
+            let mut document = outcome::document(&setup, &samples, &workload);
+            document.insert("predicted".to_owned(), beside::predicted(&setup, progress));
+            Ok::<_, PredictError>((document, outcome::row(&setup)))
+        };
+        if others.is_empty() {
+            return Ok(Value::Object(run_first(frames)?.0));
+        }
+        let mut rows: Vec<Result<Map<String, Value>, PredictError>> = Vec::new();
+        let first = rayon::in_place_scope(|scope| {
+            scope.spawn(|_| {
+                let seeds = others.par_iter();
+                rows = seeds
+                    .map(|&seed| {
+                        let (setup, _) = Run::new(network, experiment, seed, progress)?.whole(None)?;
+                        Ok(outcome::row(&setup))
+                    })
+                    .collect();
+            });
+            run_first(frames)
+        });
+        let (mut document, row) = first?;
+        let mut by_seed = vec![Value::Object(row)];
+        for row in rows {
+            by_seed.push(Value::Object(row?));
+        }
+        for row in &by_seed {
+            frames(Frame {
+                kind: "seed",
+                fields: row.as_object().cloned().unwrap_or_default(),
+            });
+        }
+        document.insert("by_seed".to_owned(), Value::Array(by_seed));
+        Ok(Value::Object(document))
+    }
+}
+
+/// The workload as the document says it: a long list of flows by its number only.
+fn described(experiment: &Experiment) -> Value {
+    let mut workload = json!(experiment.workload);
+    if let Some(flows) = workload.get("flows").and_then(Value::as_array).map(Vec::len) {
+        workload["flows"] = json!(flows);
+    }
+    workload
+}
+
+/// One seed's run.
+struct Run<'a> {
+    setup: Setup<'a>,
+    experiment: &'a Experiment,
+    progress: &'a Progress,
+    samples: Samples,
+    relays: Relays,
+    /// Packet-hops at which the next partial frame is due.
+    next_frame: u64,
+    /// Payload that was reported as received.
+    reported: u64,
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        network: &'a Network,
+        experiment: &'a Experiment,
+        seed: u64,
+        progress: &'a Progress,
+    ) -> Result<Run<'a>, PredictError> {
+        let settings = experiment.packet.clone().unwrap_or_default();
+        let setup = setup::set_up(network, experiment, &settings, seed, progress)?;
+        let payload = u64::from(setup.core.rules.payload);
+        let bytes: u64 = setup.core.connections.iter().map(|one| one.bytes(payload)).sum();
+        let total = bytes.saturating_mul(experiment.seeds.len() as u64);
+        progress.total.fetch_max(total, Ordering::Relaxed);
+        let watched = settings
+            .watch_flow
+            .and_then(|flow| setup.flow_of.iter().position(|&one| one == flow));
+        let subflow = watched.map(|connection| setup.core.connections[connection].first);
+        Ok(Run {
+            samples: Samples::new(ps(FIRST_STEP_SECS), setup.watch, subflow),
+            relays: Relays::new(network.topology(), settings.relay_secs > 0.0),
+            setup,
+            experiment,
+            progress,
+            next_frame: FIRST_FRAME_HOPS,
+            reported: 0,
+        })
+    }
+
+    /// Runs to the end.
+    fn whole(
+        mut self,
+        mut frames: Option<&mut dyn FnMut(Frame)>,
+    ) -> Result<(Setup<'a>, Samples), PredictError> {
+        let end = ps(self.setup.settings.until_secs);
+        let mut changed = Vec::new();
+        loop {
+            let fault = self.setup.timeline.next().unwrap_or(u64::MAX);
+            let until = end.min(fault).min(self.samples.next());
+            let stop = self.setup.core.run(until, BUDGET);
+            if self.progress.cancelled.load(Ordering::Relaxed) {
+                return Err(PredictError::Cancelled);
+            }
+            self.report(&mut frames);
+            match stop {
+                Stop::Finished => break,
+                Stop::Budget => continue,
+                Stop::Time => {}
+            }
+            if until == self.samples.next() {
+                self.samples.take(&self.setup.core);
+            }
+            if until == fault {
+                changed.clear();
+                let reroutes = self.setup.timeline.advance(until, &mut changed);
+                self.setup.set_conditions(&changed);
+                if reroutes {
+                    self.reroute()?;
+                }
+            }
+            if until == end {
+                break;
+            }
+        }
+        Ok((self.setup, self.samples))
+    }
+
+    /// Tells how far it is, and gives out a frame now and then.
+    fn report(&mut self, frames: &mut Option<&mut dyn FnMut(Frame)>) {
+        let received = self.setup.core.totals.received;
+        self.progress
+            .done
+            .fetch_add(received - self.reported, Ordering::Relaxed);
+        self.reported = received;
+        let hops = self.setup.core.totals.hops;
+        if let Some(frames) = frames
+            && hops >= self.next_frame
+        {
+            self.next_frame = hops + hops / 4;
+            frames(Frame {
+                kind: "partial",
+                fields: outcome::so_far(&self.setup, &self.samples),
+            });
+        }
+    }
+
+    /// Gives flows the routes that the scheme finds around what it knows to have failed now.
+    fn reroute(&mut self) -> Result<(), PredictError> {
+        let setup = &mut self.setup;
+        let topology = setup.network.topology();
+        let failures = setup.timeline.known(topology);
+        let routing = Routing {
+            network: setup.network,
+            experiment: self.experiment,
+            gbps: &setup.gbps,
+            flows: &setup.demand.flows,
+            seed: setup.seed,
+            subflows: setup.settings.subflows,
+        };
+        let (routes, _) = route_all(&routing, failures, self.progress)?;
+        let mut links = Vec::new();
+        for (connection, &flow) in setup.flow_of.iter().enumerate() {
+            let one = &setup.core.connections[connection];
+            if one.missing == 0 {
+                continue;
+            }
+            for (place, subflow) in (one.first..one.first + u32::from(one.subflows)).enumerate() {
+                for back in [false, true] {
+                    let found = routes
+                        .links(place, flow, back)
+                        .map(|found| self.relays.expand(found, &mut links));
+                    setup
+                        .core
+                        .reroute(subflow, back, found.map(|()| links.as_slice()));
+                }
+            }
+        }
+        Ok(())
+    }
+}

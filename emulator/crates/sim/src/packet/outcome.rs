@@ -1,0 +1,252 @@
+//! What a run gives: its document, whole or so far.
+
+use cubeyard_plan::summary::ENGINE_VERSION;
+use serde_json::{Map, Value, json};
+
+use super::choices::link_name;
+use super::links::SECOND;
+use super::samples::Samples;
+use super::setup::Setup;
+use super::wheel::NEVER;
+use crate::flow::document::failed_counts;
+
+/// Points of a distribution.
+const POINTS: usize = 100;
+/// Flows whose times are listed.
+pub const MAX_LISTED_TIMES: u64 = 1_000_000;
+
+fn secs(ps: u64) -> f64 {
+    ps as f64 / SECOND as f64
+}
+
+/// The value at a share by nearest rank; `None` of nothing.
+fn at_share(sorted: &[u64], share: f64) -> Option<f64> {
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.saturating_sub(1)).copied().map(secs)
+}
+
+/// Times of the flows that are over, from their own start, ascending, in ps.
+fn times(setup: &Setup<'_>) -> Vec<u64> {
+    let over = setup
+        .core
+        .connections
+        .iter()
+        .filter(|connection| connection.end != NEVER);
+    let mut times: Vec<u64> = over.map(|connection| connection.end - connection.start).collect();
+    times.sort_unstable();
+    times
+}
+
+/// `{flows, unfinished, min, median, mean, p99, max}` in seconds.
+fn completion(times: &[u64], unfinished: usize) -> Value {
+    let mean =
+        (!times.is_empty()).then(|| times.iter().map(|&time| secs(time)).sum::<f64>() / times.len() as f64);
+    json!({
+        "flows": times.len(),
+        "unfinished": unfinished,
+        "min": times.first().copied().map(secs),
+        "median": at_share(times, 0.5),
+        "mean": mean,
+        "p99": at_share(times, 0.99),
+        "max": times.last().copied().map(secs),
+    })
+}
+
+/// From each request's start to the arrival of its response's last byte, of those that are answered, ascending, in ps.
+fn latencies(setup: &Setup<'_>) -> Vec<u64> {
+    let connections = &setup.core.connections;
+    let ends = setup.exchanges.iter().map(|&(request, response)| {
+        let (request, response) = (&connections[request as usize], &connections[response as usize]);
+        (response.end != NEVER).then(|| response.end - request.start)
+    });
+    let mut times: Vec<u64> = ends.flatten().collect();
+    times.sort_unstable();
+    times
+}
+
+/// `{requests, unanswered, min, median, mean, p99, max, bound, within_bound}`, times in seconds; `within_bound` is the share of all
+/// requests whose response came within the bound, null without one. A request without a path is unanswered.
+fn latency(setup: &Setup<'_>, times: &[u64]) -> Value {
+    let requests = setup.demand.flows.len() as usize / 2;
+    let bound = setup
+        .demand
+        .exchanges
+        .as_ref()
+        .and_then(|exchanges| exchanges.bound_secs);
+    let within =
+        bound.map(|bound| times.partition_point(|&time| secs(time) <= bound) as f64 / requests.max(1) as f64);
+    let mut document = completion(times, requests - times.len());
+    if let Some(fields) = document.as_object_mut() {
+        fields.remove("flows");
+        fields.remove("unfinished");
+        fields.insert("requests".to_owned(), json!(requests));
+        fields.insert("unanswered".to_owned(), json!(requests - times.len()));
+        fields.insert("bound".to_owned(), json!(bound));
+        fields.insert("within_bound".to_owned(), json!(within));
+    }
+    document
+}
+
+/// Of `POINTS` shares of the flows, in how many seconds they are over: `{share, secs}`.
+fn distribution(times: &[u64]) -> Value {
+    let points = POINTS.min(times.len());
+    let shares: Vec<f64> = (1..=points).map(|point| point as f64 / points as f64).collect();
+    let at: Vec<Option<f64>> = shares.iter().map(|&share| at_share(times, share)).collect();
+    json!({"share": shares, "secs": at})
+}
+
+/// What changes while a run goes on: the fields of a partial frame.
+pub fn so_far(setup: &Setup<'_>, samples: &Samples) -> Map<String, Value> {
+    let core = &setup.core;
+    let totals = core.totals;
+    let times = times(setup);
+    let mut fields = Map::new();
+    let mut put = |name: &str, value: Value| {
+        fields.insert(name.to_owned(), value);
+    };
+    put("seed", json!(setup.seed));
+    put("simulated_secs", json!(secs(core.now)));
+    put("flows", json!(core.connections.len()));
+    put("completion_secs", completion(&times, core.open));
+    put("completion_distribution", distribution(&times));
+    if setup.demand.exchanges.is_some() {
+        let latencies = latencies(setup);
+        put("latency_secs", latency(setup, &latencies));
+        put("latency_distribution", distribution(&latencies));
+    }
+    put(
+        "bytes",
+        json!({
+            "sent": totals.sent, "received": totals.received, "dropped": totals.dropped, "in_flight": core.in_flight(),
+        }),
+    );
+    put("drops", json!(totals.drops));
+    put("ack_drops", json!(totals.ack_drops));
+    put("retransmits", json!(totals.again));
+    put("timeouts", json!(totals.timeouts));
+    put("marks", json!(totals.marks));
+    put("packet_hops", json!(totals.hops));
+    put("series", samples.document());
+    fields
+}
+
+/// The row of a seed among others.
+pub fn row(setup: &Setup<'_>) -> Map<String, Value> {
+    let totals = setup.core.totals;
+    let mut fields = Map::new();
+    let completion = completion(&times(setup), setup.core.open);
+    let values = [
+        ("seed", json!(setup.seed)),
+        ("completion_secs", completion),
+        ("goodput_gbps", json!(goodput(setup))),
+        ("drops", json!(totals.drops)),
+        ("timeouts", json!(totals.timeouts)),
+        ("packet_hops", json!(totals.hops)),
+    ];
+    for (name, value) in values {
+        fields.insert(name.to_owned(), value);
+    }
+    if setup.demand.exchanges.is_some() {
+        fields.insert("latency_secs".to_owned(), latency(setup, &latencies(setup)));
+    }
+    fields
+}
+
+/// Payload a second of all flows together, from 0 to the end of the last, in Gb/s.
+fn goodput(setup: &Setup<'_>) -> f64 {
+    let core = &setup.core;
+    let payload = u64::from(core.rules.payload);
+    let bytes: u64 = core
+        .connections
+        .iter()
+        .filter(|connection| connection.end != NEVER)
+        .map(|connection| connection.bytes(payload))
+        .sum();
+    if core.now == 0 {
+        0.0
+    } else {
+        bytes as f64 * 8e-9 / secs(core.now)
+    }
+}
+
+/// The whole document.
+pub fn document(setup: &Setup<'_>, samples: &Samples, workload: &Value) -> Map<String, Value> {
+    let topology = setup.network.topology();
+    let core = &setup.core;
+    let mut fields = so_far(setup, samples);
+    let mut put = |name: &str, value: Value| {
+        fields.insert(name.to_owned(), value);
+    };
+    put("engine", json!("packet"));
+    put("engine_version", json!(ENGINE_VERSION));
+    put("topology", json!(topology.spec().title()));
+    put("servers", json!(topology.server_count()));
+    put("routing", json!(setup.routing));
+    put("workload", workload.clone());
+    put("goodput_gbps", json!(goodput(setup)));
+    put("dropped_flows", json!(setup.dropped.0 + setup.dropped.1));
+    put(
+        "dropped",
+        json!({"end_failed": setup.dropped.0, "no_path": setup.dropped.1}),
+    );
+    put("failures", failed_counts(topology, &setup.failures, 0));
+    put("choices", json!(setup.choices));
+    put(
+        "watched",
+        json!({
+            "link": setup.watch.map(|link| link_name(topology, link)), "flow": setup.settings.watch_flow,
+        }),
+    );
+    put("busiest_links", busiest(setup));
+    let (_, most_packets) = core.packets();
+    put("most_packets", json!(most_packets));
+    if setup.settings.flow_times && core.connections.len() as u64 <= MAX_LISTED_TIMES {
+        put("flow_times", flow_times(setup));
+    }
+    fields
+}
+
+/// The ten directed links that dropped most, then carried most: `[{link, bytes, share, drops, mean_wait_secs}]`.
+fn busiest(setup: &Setup<'_>) -> Value {
+    let core = &setup.core;
+    let mut links: Vec<u32> = (0..core.wires)
+        .filter(|&link| core.counts[link as usize].packets > 0)
+        .collect();
+    links.sort_unstable_by_key(|&link| {
+        let count = core.counts[link as usize];
+        (std::cmp::Reverse((count.drops, count.bytes)), link)
+    });
+    let topology = setup.network.topology();
+    let described = links.into_iter().take(10).map(|link| {
+        let count = core.counts[link as usize];
+        let capacity = setup.gbps[link as usize] * 1e9 / 8.0 * secs(core.now);
+        json!({
+            "link": link_name(topology, link),
+            "bytes": count.bytes,
+            "utilisation": if capacity > 0.0 { count.bytes as f64 / capacity } else { 0.0 },
+            "drops": count.drops,
+            "mean_wait_secs": secs(count.wait) * 1024.0 / count.packets as f64,
+        })
+    });
+    Value::Array(described.collect())
+}
+
+/// Columns, a row a flow that has a route: `{flow, source, destination, bytes, start_secs, completion_secs, drops, retransmits, timeouts}`.
+fn flow_times(setup: &Setup<'_>) -> Value {
+    let topology = setup.network.topology();
+    let core = &setup.core;
+    let payload = u64::from(core.rules.payload);
+    let ends = || setup.flow_of.iter().map(|&flow| setup.demand.flows.flow(flow));
+    let each = || core.connections.iter();
+    json!({
+        "flow": setup.flow_of,
+        "source": ends().map(|(from, _)| topology.node_name(from)).collect::<Vec<_>>(),
+        "destination": ends().map(|(_, to)| topology.node_name(to)).collect::<Vec<_>>(),
+        "bytes": each().map(|one| one.bytes(payload)).collect::<Vec<_>>(),
+        "start_secs": each().map(|one| (one.start != NEVER).then(|| secs(one.start))).collect::<Vec<_>>(),
+        "completion_secs": each().map(|one| (one.end != NEVER).then(|| secs(one.end - one.start))).collect::<Vec<_>>(),
+        "drops": each().map(|one| one.drops).collect::<Vec<_>>(),
+        "retransmits": each().map(|one| one.again).collect::<Vec<_>>(),
+        "timeouts": each().map(|one| one.timeouts).collect::<Vec<_>>(),
+    })
+}

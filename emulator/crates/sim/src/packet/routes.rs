@@ -1,0 +1,179 @@
+//! Routes of flows: data there, acknowledgements back, for each subflow; with the servers' processors that packets pass.
+
+use cubeyard_routing::Failures;
+use cubeyard_routing::random::mix;
+use cubeyard_topology::{NodeId, Topology};
+
+use super::links::Link;
+use super::settings::Settings;
+use super::timeline::ps;
+use crate::count::Progress;
+use crate::engine::PredictError;
+use crate::experiment::Experiment;
+use crate::flow::ends_at_server;
+use crate::flows::{Flows, Pattern};
+use crate::network::Network;
+use crate::paths::Paths;
+use crate::scheme::Scheme;
+
+/// Distinguishes the draws of acknowledgements' routes from those of data.
+const BACK: u64 = 0x6261_636b;
+
+/// Routes of all flows there and back, a pair for each subflow.
+pub struct Routes(Vec<(Paths, Paths)>);
+
+/// The scheme's routes under these failures.
+pub fn route_all(
+    of: &Routing<'_>,
+    failures: Failures,
+    progress: &Progress,
+) -> Result<(Routes, &'static str), PredictError> {
+    let scheme = Scheme::at_rates(
+        of.experiment.routing.as_deref(),
+        of.network.topology(),
+        failures,
+        of.gbps.to_vec(),
+    )?;
+    let flows = of.flows;
+    let pairs = (0..flows.len())
+        .map(|flow| flows.flow(flow))
+        .map(|(from, to)| (to, from));
+    let reverse = Flows::new(Vec::new(), Pattern::Listed(pairs.collect()));
+    let mut all = Vec::new();
+    for subflow in 0..of.subflows {
+        let seed = if subflow == 0 {
+            of.seed
+        } else {
+            mix(of.seed ^ mix(subflow))
+        };
+        let there = scheme.route(flows, seed, progress)?;
+        let back = scheme.route(&reverse, mix(seed ^ BACK), progress)?;
+        all.push((there, back));
+    }
+    Ok((Routes(all), scheme.name()))
+}
+
+/// What routing needs to know of a run.
+pub struct Routing<'a> {
+    /// The network.
+    pub network: &'a Network,
+    /// The experiment.
+    pub experiment: &'a Experiment,
+    /// Rates by directed link in Gb/s.
+    pub gbps: &'a [f64],
+    /// Its flows.
+    pub flows: &'a Flows,
+    /// Its seed.
+    pub seed: u64,
+    /// Routes a flow.
+    pub subflows: u64,
+}
+
+impl Routes {
+    /// Calls `visit` with every link of every route of data.
+    pub fn each_data_link(&self, mut visit: impl FnMut(u32)) {
+        for (there, _) in &self.0 {
+            there.links.iter().for_each(|&link| visit(link));
+        }
+    }
+
+    /// The links of a flow's subflow there or back; `None` when there is no route.
+    pub fn links(&self, subflow: usize, flow: u64, back: bool) -> Option<&[u32]> {
+        let (there, reverse) = &self.0[subflow];
+        let paths = if back { reverse } else { there };
+        let links = paths.path(flow as usize);
+        // Flows go between different servers, so that a route has links.
+        (!links.is_empty()).then_some(links)
+    }
+}
+
+/// Puts servers' processors between the links of a route.
+#[derive(Debug)]
+pub struct Relays {
+    into_server: Vec<bool>,
+    heads: Vec<NodeId>,
+    wires: u32,
+    costs: bool,
+}
+
+impl Relays {
+    /// Of a topology whose servers take time to relay if `costs`.
+    pub fn new(topology: &Topology, costs: bool) -> Relays {
+        let links = topology.links();
+        Relays {
+            into_server: ends_at_server(topology),
+            heads: (0..links.len() * 2)
+                .map(|directed| {
+                    if directed % 2 == 0 {
+                        links.b[directed / 2]
+                    } else {
+                        links.a[directed / 2]
+                    }
+                })
+                .collect(),
+            wires: links.len() as u32 * 2,
+            costs,
+        }
+    }
+
+    /// A route with the processors of the servers that relay, into `out`.
+    pub fn expand(&self, links: &[u32], out: &mut Vec<u32>) {
+        out.clear();
+        for (place, &link) in links.iter().enumerate() {
+            out.push(link);
+            if self.costs && place + 1 < links.len() && self.into_server[link as usize] {
+                out.push(self.wires + self.heads[link as usize]);
+            }
+        }
+    }
+}
+
+/// Idle round trips.
+pub struct Idle {
+    delay: u64,
+    relay: u64,
+    data: Vec<u64>,
+    ack: Vec<u64>,
+}
+
+impl Idle {
+    /// At these rates by directed link, in Gb/s.
+    pub fn new(settings: &Settings, gbps: &[f64]) -> Idle {
+        let time = |bytes: u64| {
+            let of = |&gbps: &f64| Link::new(gbps * 1e9, 0, 0, 0).time_of(bytes);
+            gbps.iter().map(of).collect()
+        };
+        Idle {
+            delay: ps(settings.hop_delay_secs),
+            relay: ps(settings.relay_secs),
+            data: time(settings.mtu_bytes + settings.framing_bytes),
+            ack: time(settings.overhead_bytes()),
+        }
+    }
+
+    /// Of a full packet and its acknowledgement, in ps. Relaying is counted as at every hop: an upper bound.
+    pub fn round_trip(&self, there: &[u32], back: &[u32]) -> u64 {
+        let sum = |links: &[u32], times: &[u64]| -> u64 {
+            links
+                .iter()
+                .map(|&link| times[link as usize] + self.delay + self.relay)
+                .sum()
+        };
+        sum(there, &self.data) + sum(back, &self.ack)
+    }
+}
+
+/// The longest of all flows, in ps.
+pub fn longest_round_trip(idle: &Idle, routes: &Routes, flows: u64, subflows: usize) -> u64 {
+    let trip = |subflow, flow| {
+        let (there, back) = (
+            routes.links(subflow, flow, false)?,
+            routes.links(subflow, flow, true)?,
+        );
+        Some(idle.round_trip(there, back))
+    };
+    (0..subflows)
+        .flat_map(|subflow| (0..flows).filter_map(move |flow| trip(subflow, flow)))
+        .max()
+        .unwrap_or_default()
+}

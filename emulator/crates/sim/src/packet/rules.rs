@@ -1,0 +1,77 @@
+//! What a run does not change: packet sizes, timers, and how data is sent and losses and marks are answered.
+
+/// How a lost packet is answered, after Fall and Floyd 1996.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Fast retransmit, then slow start.
+    Tahoe,
+    /// Fast recovery that the first new acknowledgement ends (RFC 2581).
+    Reno,
+    /// Fast recovery until all is acknowledged that was on the way (RFC 6582).
+    NewReno,
+    /// The same, told by selective acknowledgements what is missing (RFC 6675).
+    Sack,
+}
+
+/// How the window grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// Each subflow on its own, by a packet a round trip (RFC 5681).
+    Single,
+    /// Coupled over a connection's subflows (RFC 6356).
+    Linked,
+    /// Each subflow on its own, by the time since its last loss (RFC 9438).
+    Cubic,
+}
+
+/// How marks are answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marks {
+    /// Half the window, once a round trip (RFC 3168).
+    Halve,
+    /// By the share of packets that are marked (RFC 8257).
+    Proportion,
+}
+
+/// How data is sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Transport {
+    /// With windows and acknowledgements.
+    Tcp,
+    /// A packet every so many ps; with `drawn`, so many on average, in exponential gaps.
+    Udp {
+        /// Picoseconds from packet to packet.
+        gap: u64,
+        /// Whether gaps are drawn.
+        drawn: bool,
+    },
+}
+
+/// What a run does not change. Times are in ps.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// Of all that is drawn.
+    pub seed: u64,
+    /// How data is sent.
+    pub transport: Transport,
+    /// How losses are answered.
+    pub recovery: Recovery,
+    /// How windows grow.
+    pub growth: Growth,
+    /// How marks are answered.
+    pub marks: Marks,
+    /// Payload of a full packet, in bytes.
+    pub payload: u32,
+    /// What a packet has beside its payload; an acknowledgement is nothing else.
+    pub overhead: u32,
+    /// Packets on the way from a subflow at most; a power of two from 64 to 16,384.
+    pub most_window: u32,
+    /// Packets on the way at first.
+    pub initial_window: u32,
+    /// The shortest retransmission timeout.
+    pub least_timeout: u64,
+    /// The longest.
+    pub most_timeout: u64,
+    /// How long an acknowledgement may wait for a second packet; 0: none waits.
+    pub delayed_ack: u64,
+}

@@ -1,0 +1,106 @@
+//! What a run was like in time: columns of at most [`MOST`] moments, equally far apart.
+//!
+//! How long a run takes is not known before: it starts with short steps, and whenever the columns are full every second
+//! moment is left out. `[ours]`
+
+use serde_json::{Value, json};
+
+use super::core::Core;
+use super::links::SECOND;
+
+/// Moments at most.
+const MOST: usize = 512;
+
+/// One moment.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sample {
+    received: u64,
+    drops: u64,
+    timeouts: u64,
+    finished: u64,
+    queue_bytes: u64,
+    window: f64,
+}
+
+/// The columns.
+#[derive(Debug)]
+pub struct Samples {
+    /// Between moments, in ps.
+    step: u64,
+    watch_link: Option<u32>,
+    watch_subflow: Option<u32>,
+    rows: Vec<Sample>,
+}
+
+impl Samples {
+    /// Columns for steps of at least `step` ps; what of a link and of a subflow is recorded.
+    pub fn new(step: u64, watch_link: Option<u32>, watch_subflow: Option<u32>) -> Samples {
+        Samples {
+            step: step.max(1),
+            watch_link,
+            watch_subflow,
+            rows: Vec::with_capacity(MOST),
+        }
+    }
+
+    /// When the next moment is, in ps.
+    pub fn next(&self) -> u64 {
+        self.step * (self.rows.len() as u64 + 1)
+    }
+
+    /// Takes the moment in that is now.
+    pub fn take(&mut self, core: &Core) {
+        let queue_bytes = self
+            .watch_link
+            .map_or(0, |link| core.links[link as usize].backlog_bytes(core.now));
+        self.rows.push(Sample {
+            received: core.totals.received,
+            drops: core.totals.drops,
+            timeouts: core.totals.timeouts,
+            finished: (core.connections.len() - core.open) as u64,
+            queue_bytes,
+            window: self
+                .watch_subflow
+                .map_or(0.0, |subflow| core.senders[subflow as usize].window),
+        });
+        if self.rows.len() == MOST {
+            self.step *= 2;
+            let mut odd = false;
+            self.rows.retain(|_| {
+                odd = !odd;
+                !odd
+            });
+        }
+    }
+
+    /// `{step_secs, goodput_gbps, drops, timeouts, finished, queue_bytes, window_packets}`: column `i` is at `(i + 1) * step_secs`; drops and
+    /// timeouts are those of the step, `goodput_gbps` its mean.
+    pub fn document(&self) -> Value {
+        let step_secs = self.step as f64 / SECOND as f64;
+        let steps = |value: fn(&Sample) -> u64| -> Vec<u64> {
+            let mut before = 0;
+            self.rows
+                .iter()
+                .map(|row| value(row) - std::mem::replace(&mut before, value(row)))
+                .collect()
+        };
+        let goodput: Vec<f64> = steps(|row| row.received)
+            .into_iter()
+            .map(|bytes| bytes as f64 * 8e-9 / step_secs)
+            .collect();
+        let mut document = json!({
+            "step_secs": step_secs,
+            "goodput_gbps": goodput,
+            "drops": steps(|row| row.drops),
+            "timeouts": steps(|row| row.timeouts),
+            "finished": self.rows.iter().map(|row| row.finished).collect::<Vec<_>>(),
+        });
+        if self.watch_link.is_some() {
+            document["queue_bytes"] = json!(self.rows.iter().map(|row| row.queue_bytes).collect::<Vec<_>>());
+        }
+        if self.watch_subflow.is_some() {
+            document["window_packets"] = json!(self.rows.iter().map(|row| row.window).collect::<Vec<_>>());
+        }
+        document
+    }
+}

@@ -1,0 +1,273 @@
+//! Faults in time: when each begins and ends, when routing knows of it, and what links are like meanwhile.
+//!
+//! Faults at 0 s that are not over are known from the start, as in a prediction. A later one is known when its carrier or lost hellos tell.
+//! Rates, losses and delays are not known to routing at all.
+
+use cubeyard_routing::Failures;
+use cubeyard_topology::faults::{CATALOG, FaultKind};
+use cubeyard_topology::{Finding, Topology};
+
+use super::links::SECOND;
+use super::settings::Settings;
+use crate::faults::{self, Fault};
+use crate::network::Network;
+
+/// What happens to a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// It begins.
+    Begin,
+    /// It is over.
+    End,
+    /// Routing knows of it.
+    Known,
+    /// Routing knows that it is over.
+    Forgotten,
+}
+
+/// What links are like under the faults of a moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Condition {
+    /// Its rate.
+    pub rate_bits_per_sec: f64,
+    /// Share of packets lost at random.
+    pub loss_ratio: f64,
+    /// Added delay in ps.
+    pub delay: u64,
+    /// Faults that let nothing pass.
+    pub dead: u32,
+}
+
+/// One fault and what it strikes.
+#[derive(Clone, Debug)]
+struct Struck {
+    fault: Fault,
+    failures: Failures,
+    /// Links that it affects, those of failed devices included.
+    links: Vec<u32>,
+    active: bool,
+    known: bool,
+}
+
+/// All faults of a run.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    struck: Vec<Struck>,
+    /// What happens, by time: in ps, the fault, the step.
+    steps: Vec<(u64, usize, Step)>,
+    done: usize,
+}
+
+/// Picoseconds of a time in seconds that was checked before.
+pub fn ps(secs: f64) -> u64 {
+    (secs * SECOND as f64).round() as u64
+}
+
+/// Kinds that let nothing pass, and whether a carrier tells.
+fn stops(kind: FaultKind) -> bool {
+    !kind.entry().carries && kind != FaultKind::ServerFrozen
+}
+
+/// Whether this engine knows a kind.
+pub fn knows(kind: FaultKind) -> bool {
+    stops(kind)
+        || matches!(
+            kind,
+            FaultKind::LinkRate | FaultKind::LinkLoss | FaultKind::LinkDelay
+        )
+}
+
+impl Timeline {
+    /// Of a run's faults; what is drawn is drawn as in a prediction.
+    ///
+    /// # Errors
+    /// A finding for each kind that is not known, and each time, parameter and target that is not possible.
+    pub fn new(
+        list: &[Fault],
+        network: &Network,
+        settings: &Settings,
+        seed: u64,
+    ) -> Result<Timeline, Vec<Finding>> {
+        let mut findings = Vec::new();
+        for (i, fault) in list.iter().enumerate() {
+            let field = format!("faults[{i}]");
+            findings.extend(fault.check_times(&field));
+            if knows(fault.kind) {
+                findings.extend(fault.check_parameters(&field).err().unwrap_or_default());
+            } else {
+                findings.push(unknown(fault.kind, &field));
+            }
+            if fault.until_secs.is_some_and(|until| until < fault.at_secs) {
+                findings.push(
+                    Finding::error(
+                        "fault-time",
+                        format!("{field}.until_secs"),
+                        "The fault is over before it begins.",
+                        "Give a time after at_secs, or leave it out.",
+                    )
+                    .with_value(fault.until_secs.unwrap_or_default())
+                    .with_limit(fault.at_secs),
+                );
+            }
+        }
+        if !findings.is_empty() {
+            return Err(findings);
+        }
+        let mut timeline = Timeline {
+            struck: Vec::new(),
+            steps: Vec::new(),
+            done: 0,
+        };
+        for (i, failures) in faults::struck(list, network, seed)?.into_iter().enumerate() {
+            let fault = list[i].clone();
+            let links = affected(network.topology(), &failures, stops(fault.kind));
+            if links.is_empty() && !stops(fault.kind) {
+                return Err(vec![faults::no_link_struck(&fault, i, network)]);
+            }
+            timeline.enter(i, &fault, settings);
+            timeline.struck.push(Struck {
+                active: false,
+                known: false,
+                fault,
+                failures,
+                links,
+            });
+        }
+        timeline.steps.sort_unstable();
+        Ok(timeline)
+    }
+
+    fn enter(&mut self, i: usize, fault: &Fault, settings: &Settings) {
+        let detection_secs = if fault.kind.entry().silent {
+            settings.silent_detection_secs
+        } else {
+            settings.carrier_detection_secs
+        };
+        let known_secs = if fault.at_secs > 0.0 {
+            fault.at_secs + detection_secs
+        } else {
+            0.0
+        };
+        self.steps.push((ps_clamped(fault.at_secs), i, Step::Begin));
+        let routed = stops(fault.kind);
+        if routed {
+            self.steps.push((ps_clamped(known_secs), i, Step::Known));
+        }
+        if let Some(until_secs) = fault.until_secs {
+            self.steps.push((ps_clamped(until_secs), i, Step::End));
+            if routed {
+                let gone = known_secs.max(until_secs + detection_secs);
+                self.steps.push((ps_clamped(gone), i, Step::Forgotten));
+            }
+        }
+    }
+
+    /// Whether there is any fault.
+    pub fn happens(&self) -> bool {
+        !self.steps.is_empty()
+    }
+
+    /// When the next step is, in ps.
+    pub fn next(&self) -> Option<u64> {
+        self.steps.get(self.done).map(|step| step.0)
+    }
+
+    /// Takes all steps up to a time. The links whose condition may have changed are appended to `changed`, ascending and once each; the answer
+    /// is whether routing knows more or less than before.
+    pub fn advance(&mut self, now: u64, changed: &mut Vec<u32>) -> bool {
+        let mut reroutes = false;
+        while let Some(&(time, fault, step)) = self.steps.get(self.done) {
+            if time > now {
+                break;
+            }
+            self.done += 1;
+            let struck = &mut self.struck[fault];
+            match step {
+                Step::Begin | Step::End => {
+                    struck.active = step == Step::Begin;
+                    changed.extend_from_slice(&struck.links);
+                }
+                Step::Known | Step::Forgotten => {
+                    struck.known = step == Step::Known;
+                    reroutes = true;
+                }
+            }
+        }
+        changed.sort_unstable();
+        changed.dedup();
+        reroutes
+    }
+
+    /// What a link of this rate is like now.
+    pub fn condition(&self, link: u32, rate_bits_per_sec: f64) -> Condition {
+        let mut condition = Condition {
+            rate_bits_per_sec,
+            loss_ratio: 0.0,
+            delay: 0,
+            dead: 0,
+        };
+        for one in self
+            .struck
+            .iter()
+            .filter(|one| one.active && one.links.binary_search(&link).is_ok())
+        {
+            let fault = &one.fault;
+            match fault.kind {
+                FaultKind::LinkRate => {
+                    let rate = fault.rate_bits_per_sec.unwrap_or(rate_bits_per_sec);
+                    condition.rate_bits_per_sec = condition.rate_bits_per_sec.min(rate);
+                }
+                FaultKind::LinkLoss => {
+                    let passes = 1.0 - fault.loss_ratio.unwrap_or_default();
+                    condition.loss_ratio = 1.0 - (1.0 - condition.loss_ratio) * passes;
+                }
+                FaultKind::LinkDelay => condition.delay += ps(fault.delay_secs.unwrap_or_default()),
+                _ => condition.dead += 1,
+            }
+        }
+        condition
+    }
+
+    /// What routing takes for failed.
+    pub fn known(&self, topology: &Topology) -> Failures {
+        let mut all = Failures::none(topology);
+        for one in self.struck.iter().filter(|one| one.known) {
+            one.failures.nodes().iter().for_each(|node| all.fail_node(node));
+            one.failures.links().iter().for_each(|link| all.fail_link(link));
+        }
+        all
+    }
+}
+
+/// Later than any run is never.
+fn ps_clamped(secs: f64) -> u64 {
+    ps(secs.min(2e6))
+}
+
+/// The links that a fault affects: its own, and with `devices` those of its devices.
+fn affected(topology: &Topology, failures: &Failures, devices: bool) -> Vec<u32> {
+    let links = topology.links();
+    let struck = |link: &u32| {
+        let (a, b) = (links.a[*link as usize], links.b[*link as usize]);
+        failures.link_failed(*link) || devices && (failures.node_failed(a) || failures.node_failed(b))
+    };
+    (0..links.len() as u32).filter(struck).collect()
+}
+
+fn unknown(kind: FaultKind, field: &str) -> Finding {
+    let known: Vec<&str> = CATALOG
+        .iter()
+        .filter(|entry| knows(entry.kind))
+        .map(|entry| entry.kind.name())
+        .collect();
+    Finding::error(
+        "fault-not-simulated",
+        format!("{field}.kind"),
+        format!(
+            "The packet engine cannot simulate a fault of kind {}.",
+            kind.name()
+        ),
+        format!("Choose one of {}; or run an emulation.", known.join(", ")),
+    )
+    .with_value(kind.name())
+}

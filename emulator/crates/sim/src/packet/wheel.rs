@@ -1,0 +1,313 @@
+//! The event queue: a timing wheel in which every link and every timer has at most one event.
+//!
+//! The wheel has buckets of a power of two of picoseconds. An event within one turn of the wheel stands in the list of its
+//! bucket, which is threaded through the columns `next` and `time`; the bucket whose turn it is stands sorted in `current`.
+//! What is further away (retransmission timers, starts) waits in a heap. Events come out by time, then by number; nothing
+//! is allocated once the vectors have grown to what a run needs. `[ours]`
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// No event.
+pub const NEVER: u64 = u64::MAX;
+/// End of a bucket's list.
+const NONE: u32 = u32::MAX;
+/// In place of a successor: the event waits in the heap.
+const IN_HEAP: u32 = u32::MAX - 1;
+/// The widest bucket, in bits of picoseconds: offsets within it fit the upper half of a key.
+const MAX_SHIFT: u32 = 31;
+
+/// An event queue for events `0..events`.
+#[derive(Debug)]
+pub struct Wheel {
+    /// Log2 of a bucket's width in picoseconds.
+    shift: u32,
+    mask: u64,
+    /// The bucket whose events are in `current`.
+    now: u64,
+    heads: Vec<u32>,
+    /// One bit a bucket that is not empty, and one a word of these, and one a word of those.
+    occupied: [Vec<u64>; 3],
+    /// Events of the bucket `now`, the next one last: offset in the bucket in the upper half, number in the lower.
+    current: Vec<u64>,
+    far: BinaryHeap<Reverse<(u64, u32)>>,
+    time: Vec<u64>,
+    next: Vec<u32>,
+}
+
+impl Wheel {
+    /// An empty wheel whose turn is at least `turn` picoseconds long, with about `buckets` of them.
+    pub fn new(events: usize, turn: u64, buckets: usize) -> Wheel {
+        let buckets = buckets.clamp(1 << 12, 1 << 18).next_power_of_two();
+        let width = (turn / buckets as u64).max(1).next_power_of_two();
+        let words = buckets / 64;
+        Wheel {
+            shift: width.trailing_zeros().min(MAX_SHIFT),
+            mask: buckets as u64 - 1,
+            now: 0,
+            heads: vec![NONE; buckets],
+            occupied: [
+                vec![0; words],
+                vec![0; words.div_ceil(64)],
+                vec![0; words.div_ceil(64 * 64)],
+            ],
+            current: Vec::with_capacity(64),
+            far: BinaryHeap::new(),
+            time: vec![NEVER; events],
+            next: vec![NONE; events],
+        }
+    }
+
+    /// Makes room for more events, numbered after those that there are.
+    pub fn reserve(&mut self, events: usize) {
+        let events = self.time.len() + events;
+        self.time.resize(events, NEVER);
+        self.next.resize(events, NONE);
+    }
+
+    /// Bytes that an event's place takes, whether or not it is due.
+    pub const BYTES_PER_EVENT: usize = 12;
+
+    /// When an event is due; [`NEVER`] when it is not.
+    #[inline]
+    pub fn due(&self, event: u32) -> u64 {
+        self.time[event as usize]
+    }
+
+    /// Adds an event that is not due yet: not before the last one that came out, nor before an `until` at which none did.
+    #[inline]
+    pub fn push(&mut self, event: u32, time: u64) {
+        debug_assert_eq!(self.time[event as usize], NEVER, "an event has one time");
+        self.time[event as usize] = time;
+        let bucket = time >> self.shift;
+        let ahead = bucket.wrapping_sub(self.now);
+        if ahead == 0 {
+            self.insert_current(event, time);
+        } else if ahead <= self.mask {
+            self.link(bucket, event);
+        } else {
+            debug_assert!(bucket > self.now, "time does not go back");
+            self.next[event as usize] = IN_HEAP;
+            self.far.push(Reverse((time, event)));
+        }
+    }
+
+    #[inline]
+    fn insert_current(&mut self, event: u32, time: u64) {
+        let key = self.key(event, time);
+        // New events are mostly the latest of their bucket, which come first.
+        let place = self.current.partition_point(|&other| other > key);
+        self.current.insert(place, key);
+    }
+
+    #[inline]
+    fn key(&self, event: u32, time: u64) -> u64 {
+        (time & ((1 << self.shift) - 1)) << 32 | u64::from(event)
+    }
+
+    #[inline]
+    fn link(&mut self, bucket: u64, event: u32) {
+        let slot = (bucket & self.mask) as usize;
+        self.next[event as usize] = self.heads[slot];
+        self.heads[slot] = event;
+        let (word, upper) = (slot / 64, slot / 4096);
+        self.occupied[0][word] |= 1 << (slot % 64);
+        self.occupied[1][upper] |= 1 << (word % 64);
+        self.occupied[2][upper / 64] |= 1 << (upper % 64);
+    }
+
+    /// Takes an event out before it is due.
+    pub fn remove(&mut self, event: u32) {
+        let time = std::mem::replace(&mut self.time[event as usize], NEVER);
+        if time == NEVER || self.next[event as usize] == IN_HEAP {
+            // What stays in the heap no longer has the event's time, and is passed over.
+            self.next[event as usize] = NONE;
+            return;
+        }
+        let bucket = time >> self.shift;
+        if bucket == self.now {
+            let key = self.key(event, time);
+            self.current.retain(|&other| other != key);
+            return;
+        }
+        let slot = (bucket & self.mask) as usize;
+        let successor = std::mem::replace(&mut self.next[event as usize], NONE);
+        if self.heads[slot] == event {
+            self.heads[slot] = successor;
+            if successor == NONE {
+                self.clear_bit(slot);
+            }
+            return;
+        }
+        let mut before = self.heads[slot];
+        while self.next[before as usize] != event {
+            before = self.next[before as usize];
+        }
+        self.next[before as usize] = successor;
+    }
+
+    /// The next event that is due at `until` or before.
+    #[inline]
+    pub fn pop(&mut self, until: u64) -> Option<(u64, u32)> {
+        loop {
+            if let Some(&key) = self.current.last() {
+                let time = (self.now << self.shift) | (key >> 32);
+                if time > until {
+                    return None;
+                }
+                self.current.pop();
+                let event = key as u32;
+                self.time[event as usize] = NEVER;
+                return Some((time, event));
+            }
+            if !self.advance(until) {
+                return None;
+            }
+        }
+    }
+
+    /// Goes on to the next bucket that is not empty and starts at `until` or before; whether there is one.
+    fn advance(&mut self, until: u64) -> bool {
+        let mut bucket = self.next_bucket();
+        // Far events that come before it, or into it, move to the wheel.
+        while let Some(&Reverse((time, event))) = self.far.peek() {
+            let far = time >> self.shift;
+            if self.time[event as usize] != time || self.next[event as usize] != IN_HEAP {
+                self.far.pop();
+                continue;
+            }
+            if bucket.is_some_and(|bucket| far > bucket) || (bucket.is_none() && far << self.shift > until) {
+                break;
+            }
+            self.far.pop();
+            self.next[event as usize] = NONE;
+            bucket = Some(far);
+            if far - self.now > self.mask {
+                // The wheel is empty: it starts again from here.
+                self.now = far;
+                self.insert_current(event, time);
+            } else if far == self.now {
+                self.insert_current(event, time);
+            } else {
+                self.link(far, event);
+            }
+        }
+        let Some(bucket) = bucket.filter(|bucket| bucket << self.shift <= until) else {
+            return !self.current.is_empty();
+        };
+        if bucket == self.now && !self.current.is_empty() {
+            return true;
+        }
+        self.now = bucket;
+        let slot = (bucket & self.mask) as usize;
+        let mut event = std::mem::replace(&mut self.heads[slot], NONE);
+        while event != NONE {
+            let key = self.key(event, self.time[event as usize]);
+            self.current.push(key);
+            event = std::mem::replace(&mut self.next[event as usize], NONE);
+        }
+        self.clear_bit(slot);
+        self.current.sort_unstable_by(|a, b| b.cmp(a));
+        true
+    }
+
+    fn clear_bit(&mut self, slot: usize) {
+        let (word, upper) = (slot / 64, slot / 4096);
+        self.occupied[0][word] &= !(1 << (slot % 64));
+        if self.occupied[0][word] == 0 {
+            self.occupied[1][upper] &= !(1 << (word % 64));
+            if self.occupied[1][upper] == 0 {
+                self.occupied[2][upper / 64] &= !(1 << (upper % 64));
+            }
+        }
+    }
+
+    /// The first bucket after `now`, within one turn, that is not empty.
+    fn next_bucket(&self) -> Option<u64> {
+        let slot = (self.now & self.mask) as usize;
+        let found = self.bit_from(slot + 1).or_else(|| self.bit_from(0))?;
+        let ahead = (found as u64).wrapping_sub(self.now) & self.mask;
+        Some(self.now + ahead)
+    }
+
+    /// The first occupied slot from `slot` on.
+    fn bit_from(&self, slot: usize) -> Option<usize> {
+        fn first(words: &[u64], from: usize) -> Option<usize> {
+            let word = words.get(from / 64)? & (u64::MAX << (from % 64));
+            (word != 0).then(|| from / 64 * 64 + word.trailing_zeros() as usize)
+        }
+        first(&self.occupied[0], slot).or_else(|| {
+            let word = slot / 64 + 1;
+            let upper = first(&self.occupied[1], word).or_else(|| {
+                // One word is enough for the largest wheel.
+                let top = first(&self.occupied[2], word / 64 + 1)?;
+                first(&self.occupied[1], top * 64)
+            })?;
+            first(&self.occupied[0], upper * 64)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    /// What a caller may do, over and over.
+    #[derive(Clone, Debug)]
+    enum Step {
+        /// Push an event so many picoseconds after the last one that came out.
+        Push(u32, u64),
+        Remove(u32),
+        Pop(u64),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let after = prop_oneof![0..50u64, 0..5_000u64, 0..5_000_000u64, 0..5_000_000_000_000u64];
+        prop_oneof![
+            4 => (0..40u32, after.clone()).prop_map(|(event, after)| Step::Push(event, after)),
+            1 => (0..40u32).prop_map(Step::Remove),
+            3 => after.prop_map(Step::Pop),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn events_come_out_by_time_and_number(
+            turn in prop_oneof![Just(1u64), Just(1_000_000), Just(u64::MAX / 2)],
+            steps in proptest::collection::vec(step(), 1..400),
+        ) {
+            let mut wheel = Wheel::new(40, turn, 64);
+            let mut sorted: BTreeSet<(u64, u32)> = BTreeSet::new();
+            let mut now = 0;
+            for step in steps {
+                match step {
+                    Step::Push(event, after) => {
+                        if wheel.due(event) == NEVER {
+                            wheel.push(event, now + after);
+                            sorted.insert((now + after, event));
+                        }
+                    }
+                    Step::Remove(event) => {
+                        sorted.remove(&(wheel.due(event), event));
+                        wheel.remove(event);
+                    }
+                    Step::Pop(after) => {
+                        let until = now + after;
+                        let expected = sorted.first().copied().filter(|&(time, _)| time <= until);
+                        prop_assert_eq!(wheel.pop(until), expected);
+                        now = expected.map_or(until, |(time, _)| time);
+                        if let Some(first) = expected {
+                            sorted.remove(&first);
+                        }
+                    }
+                }
+            }
+            while let Some(first) = sorted.pop_first() {
+                prop_assert_eq!(wheel.pop(NEVER - 1), Some(first));
+            }
+            prop_assert_eq!(wheel.pop(NEVER - 1), None);
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! Whole experiments: the document, refusals, faults in time, and what is known of fat-trees and max-min rates.
+
+use std::sync::atomic::Ordering;
+
+use cubeyard_sim::{EngineKind, Experiment, Network, PredictError, Progress, predict};
+use serde_json::{Value, json};
+
+fn open(spec: &Value) -> Network {
+    Network::open(&spec.to_string()).unwrap()
+}
+
+fn experiment(fields: Value) -> Experiment {
+    let mut fields = fields;
+    fields["engine"] = json!("packet");
+    Experiment::from_json(&fields.to_string()).unwrap()
+}
+
+fn simulate(spec: &Value, fields: Value) -> Value {
+    let engine = EngineKind::Packet.engine();
+    engine
+        .run(
+            &open(spec),
+            &experiment(fields),
+            &Progress::default(),
+            &mut |_| {},
+        )
+        .unwrap()
+}
+
+fn balanced(document: &Value) -> bool {
+    let bytes = |name: &str| document["bytes"][name].as_u64().unwrap();
+    bytes("sent") == bytes("received") + bytes("dropped") + bytes("in_flight")
+}
+
+#[test]
+fn a_single_flow_ends_when_its_last_byte_arrives() {
+    let document = simulate(
+        &json!({"family": "bcube", "n": 4, "k": 0}),
+        json!({
+            "workload": {"kind": "one-to-one", "bytes": 1460}, "link_gbps": 1,
+            "packet": {"hop_delay_secs": 10e-6},
+        }),
+    );
+    // Two links of 12 us a packet and 10 us more each.
+    assert_eq!(document["completion_secs"]["max"], 44e-6);
+    assert_eq!(
+        document["bytes"],
+        json!({"sent": 1460, "received": 1460, "dropped": 0, "in_flight": 0})
+    );
+    assert_eq!(document["flows"], 1);
+}
+
+#[test]
+fn the_flow_engine_s_times_stand_beside_those_of_packets() {
+    let spec = json!({"family": "bcube", "n": 4, "k": 1});
+    let asked = |more: Value| {
+        let mut fields = json!({"workload": {"kind": "permutation"}, "flow_gigabits": 0.08, "link_gbps": 1});
+        fields
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        fields
+    };
+    let simulated = simulate(&spec, asked(json!({})));
+    let experiment = Experiment::from_json(&asked(json!({})).to_string()).unwrap();
+    let predicted = predict(&open(&spec), &experiment, &Progress::default()).unwrap();
+    assert_eq!(
+        simulated["predicted"]["max"],
+        predicted["completion"]["last_secs"]
+    );
+    assert_eq!(
+        simulated["predicted"]["median"],
+        predicted["completion"]["median_secs"]
+    );
+    assert!(simulated["bytes"]["sent"].as_u64().unwrap() >= 160_000_000);
+    let last = |document: &Value| document.as_f64().unwrap();
+    assert!(last(&simulated["completion_secs"]["max"]) > last(&simulated["predicted"]["max"]));
+    for more in [
+        json!({"packet": {"subflows": 2}}),
+        json!({"faults": [{"at_secs": 0.01, "target": {"selector": "1 link"}}]}),
+    ] {
+        assert_eq!(simulate(&spec, asked(more))["predicted"], Value::Null);
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
+    let run = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
+        pool.install(|| {
+            simulate(
+                &json!({"family": "bcube", "n": 4, "k": 1}),
+                json!({
+                    "workload": {"kind": "random-pairs", "count": 40, "bytes": 200_000}, "link_gbps": 1, "seeds": [3, 4, 5],
+                    "packet": {"subflows": 2, "flow_times": true},
+                    "faults": [{"target": {"selector": "1 link"}, "kind": "link-loss", "loss_ratio": 0.02}],
+                }),
+            )
+            .to_string()
+        })
+    };
+    let one = run(1);
+    assert_eq!(one, run(2));
+    assert_eq!(one, run(5));
+    let document: Value = serde_json::from_str(&one).unwrap();
+    assert_eq!(document["by_seed"].as_array().unwrap().len(), 3);
+    assert_ne!(
+        document["by_seed"][0]["packet_hops"],
+        document["by_seed"][1]["packet_hops"]
+    );
+    assert!(document["drops"].as_u64().unwrap() > 0 && balanced(&document));
+}
+
+#[test]
+fn listed_flows_start_at_their_times_and_are_listed_with_theirs() {
+    let document = simulate(
+        &json!({"family": "bcube", "n": 4, "k": 0}),
+        json!({
+            "workload": {"kind": "listed", "flows": [["0", "1", 1_000_000, 0.5], ["2", "3", 2_000_000, 0.0]]}, "link_gbps": 1,
+            "packet": {"flow_times": true, "start_jitter_secs": 0},
+        }),
+    );
+    let times = &document["flow_times"];
+    assert_eq!(times["start_secs"], json!([0.5, 0.0]));
+    assert_eq!(times["bytes"], json!([1_000_000, 2_000_000]));
+    assert_eq!(times["source"], json!(["0", "2"]));
+    let each: Vec<f64> = serde_json::from_value(times["completion_secs"].clone()).unwrap();
+    assert!(each[0] > 0.008 && each[1] > 0.016, "{each:?}");
+    assert!(document["simulated_secs"].as_f64().unwrap() > 0.5);
+}
+
+/// What an experiment is refused for: code and field of the first finding.
+fn refused(spec: &Value, fields: Value) -> (String, String, String) {
+    let engine = EngineKind::Packet.engine();
+    let mut fields = fields;
+    fields["engine"] = json!("packet");
+    let findings = Experiment::from_json(&fields.to_string())
+        .and_then(|experiment| engine.outline(&open(spec), &experiment))
+        .unwrap_err();
+    assert!(
+        !findings[0].hint.is_empty() && findings[0].value.is_some(),
+        "{:?}",
+        findings[0]
+    );
+    (
+        findings[0].code.to_owned(),
+        findings[0].field.clone(),
+        findings[0].message.clone(),
+    )
+}
+
+#[test]
+fn too_much_is_refused_with_the_estimate_and_zeros_by_name() {
+    let bcube = json!({"family": "bcube", "n": 8, "k": 3});
+    let (code, field, message) = refused(
+        &bcube,
+        json!({"workload": {"kind": "one-to-one", "bytes": 1_000_000_000_000u64}}),
+    );
+    assert_eq!(
+        (code.as_str(), field.as_str()),
+        ("too-many-bytes", "workload.bytes")
+    );
+    assert!(
+        message.contains("Estimate") && message.contains("1000000000000"),
+        "{message}"
+    );
+    let (code, _, message) = refused(
+        &bcube,
+        json!({"workload": {"kind": "random-pairs", "count": 10_000_000, "bytes": 1}}),
+    );
+    assert_eq!(code, "too-many-flows");
+    assert!(message.contains("10000000"), "{message}");
+    let (code, _, _) = refused(
+        &bcube,
+        json!({"workload": {"kind": "random-pairs", "count": 10_000_000, "bytes": u64::MAX}}),
+    );
+    assert_eq!(code, "too-many-flows");
+    for (name, fields) in [
+        ("link_gbps", json!({"link_gbps": 0})),
+        ("link_gbps", json!({"link_gbps": 1e-9})),
+        ("packet.hop_delay_secs", json!({"packet": {"hop_delay_secs": 0}})),
+        ("packet.udp_gbps", json!({"packet": {"udp_gbps": 0}})),
+        (
+            "packet.watch_link",
+            json!({"packet": {"watch_link": "nowhere/else"}}),
+        ),
+        (
+            "packet.watch_flow",
+            json!({"workload": {"kind": "one-to-one"}, "packet": {"watch_flow": 1}}),
+        ),
+        (
+            "faults[0].kind",
+            json!({"faults": [{"target": {"selector": "1 server"}, "kind": "server-frozen"}]}),
+        ),
+    ] {
+        let engine = EngineKind::Packet.engine();
+        let mut fields = fields;
+        fields["engine"] = json!("packet");
+        let small = open(&json!({"family": "bcube", "n": 4, "k": 1}));
+        let findings = Experiment::from_json(&fields.to_string())
+            .map(|experiment| engine.run(&small, &experiment, &Progress::default(), &mut |_| {}));
+        let findings = match findings {
+            Ok(Err(PredictError::Findings(findings))) | Err(findings) => findings,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(findings[0].field, name, "{findings:?}");
+    }
+}
+
+#[test]
+fn a_silent_switch_stops_flows_until_routing_knows() {
+    let run = |kind: &str| {
+        simulate(
+            &json!({"family": "bcube", "n": 4, "k": 1}),
+            json!({
+                "workload": {"kind": "permutation", "bytes": 20_000_000}, "link_gbps": 1,
+                "faults": [{"at_secs": 0.05, "target": {"selector": "1 level-0 switch"}, "kind": kind}],
+                "packet": {"rto_min_secs": 0.01},
+            }),
+        )
+    };
+    let (silent, off) = (run("switch-silent"), run("switch-off"));
+    for document in [&silent, &off] {
+        assert_eq!(document["completion_secs"]["unfinished"], 0);
+        assert!(document["timeouts"].as_u64().unwrap() > 0 && balanced(document));
+    }
+    // Timers expire again and again for 150 ms, or hardly for 10 ms.
+    let timeouts = |document: &Value| document["timeouts"].as_u64().unwrap();
+    assert!(
+        timeouts(&silent) > timeouts(&off),
+        "{} {}",
+        timeouts(&off),
+        timeouts(&silent)
+    );
+    assert!(silent["completion_secs"]["max"].as_f64().unwrap() > 0.05 + 0.15);
+}
+
+#[test]
+fn cancelling_ends_a_run() {
+    let progress = Progress::default();
+    let network = open(&json!({"family": "bcube", "n": 4, "k": 1}));
+    let experiment =
+        experiment(json!({"workload": {"kind": "all-to-all", "bytes": 100_000_000}, "link_gbps": 10}));
+    let mut frames = Vec::new();
+    let outcome = EngineKind::Packet
+        .engine()
+        .run(&network, &experiment, &progress, &mut |frame| {
+            frames.push(frame);
+            progress.cancelled.store(true, Ordering::Relaxed);
+        });
+    assert_eq!(outcome, Err(PredictError::Cancelled));
+    assert_eq!((frames.len(), frames[0].kind), (1, "partial"));
+    assert!(balanced(&Value::Object(frames[0].fields.clone())));
+}
+
+/// A permutation on a fat-tree: mean goodput of a flow as a share of the line. (Raiciu et al. 2011)
+fn permutation(subflows: u64) -> f64 {
+    let document = simulate(
+        &json!({"family": "fat_tree", "ports": 8}),
+        json!({
+            "workload": {"kind": "permutation", "bytes": 1_000_000_000}, "link_gbps": 0.1,
+            "packet": {
+                "subflows": subflows, "coupling": "lia", "until_secs": 2, "hop_delay_secs": 20e-6, "queue_bytes": 50_000,
+            },
+        }),
+    );
+    late_goodput(&document) / 128.0 / 0.1
+}
+
+/// Goodput of all flows once slow start is over, in Gb/s on the line.
+fn late_goodput(document: &Value) -> f64 {
+    let rates: Vec<f64> = serde_json::from_value(document["series"]["goodput_gbps"].clone()).unwrap();
+    let late = &rates[rates.len() / 2..];
+    late.iter().sum::<f64>() / late.len() as f64 * 1500.0 / 1460.0
+}
+
+#[test]
+fn subflows_fill_a_fat_tree_that_single_flows_half_fill() {
+    let (one, eight) = (permutation(1), permutation(8));
+    assert!((0.4..0.6).contains(&one), "{one}");
+    assert!(eight > 0.85, "{eight}");
+}
+
+/// Of three permutations each: TCP is not max-min fair to a single flow, which other flows may keep from its share.
+#[test]
+fn long_flows_get_their_max_min_rates() {
+    for spec in [
+        json!({"family": "bcube", "n": 4, "k": 1}),
+        json!({"family": "fat_tree", "ports": 4}),
+        json!({"family": "dcell", "n": 4, "k": 1}),
+    ] {
+        let (mut total, mut expected) = (0.0, 0.0);
+        for seed in [11, 12, 13] {
+            let fields = json!({
+                "workload": {"kind": "permutation", "bytes": 1_000_000_000}, "link_gbps": 0.1, "seeds": [seed],
+            });
+            let question = Experiment::from_json(&fields.to_string()).unwrap();
+            let predicted = predict(&open(&spec), &question, &Progress::default()).unwrap();
+            let mut packets = fields;
+            packets["packet"] = json!({"until_secs": 6, "queue_bytes": 150_000});
+            total += late_goodput(&simulate(&spec, packets));
+            expected += predicted["maxmin"]["total_gbps"].as_f64().unwrap();
+        }
+        assert!(
+            (total / expected - 1.0).abs() < 0.1,
+            "{total} for {expected} in {spec}"
+        );
+    }
+}

@@ -1,0 +1,9 @@
+//! The packet engine against theory and published behaviour.
+#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
+
+mod bench;
+mod conservation;
+mod experiments;
+mod recovery;
+mod requests;
+mod transport;

@@ -1,0 +1,152 @@
+//! Requests and responses: exact latencies of idle networks, rates, chains, and what is refused.
+
+use cubeyard_sim::{EngineKind, Experiment, Network, Progress};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const SPEC: &str = r#"{"family": "bcube", "n": 4, "k": 0}"#;
+
+fn experiment(workload: &Value, settings: &Value, seed: u64) -> Experiment {
+    let fields = json!({
+        "engine": "packet", "workload": workload, "link_gbps": 1, "seeds": [seed], "packet": settings,
+    });
+    Experiment::from_json(&fields.to_string()).unwrap()
+}
+
+fn simulate(workload: &Value, settings: &Value, seed: u64) -> Value {
+    let network = Network::open(SPEC).unwrap();
+    let engine = EngineKind::Packet.engine();
+    engine
+        .run(
+            &network,
+            &experiment(workload, settings, seed),
+            &Progress::default(),
+            &mut |_| {},
+        )
+        .unwrap()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap()
+}
+
+#[test]
+fn an_idle_server_answers_after_two_exact_journeys() {
+    let document = simulate(
+        &json!({
+            "kind": "requests", "servers": ["0"], "clients": ["1"], "count": 3, "request_bytes": 60, "response_bytes": 1460,
+            "think_secs": 0.001, "latency_bound_secs": 0.001,
+        }),
+        &json!({"hop_delay_secs": 10e-6, "flow_times": true, "start_jitter_secs": 0}),
+        1,
+    );
+    // Two links each way: 100 bytes there and 1,500 back, 10 us a link; the request's acknowledgement of 40 bytes goes first.
+    let latency = 2.0 * (0.8e-6 + 10e-6) + 0.32e-6 + 2.0 * (12e-6 + 10e-6);
+    let told = &document["latency_secs"];
+    assert_eq!((&told["requests"], &told["unanswered"]), (&json!(3), &json!(0)));
+    for name in ["min", "median", "p99", "max"] {
+        assert!((number(&told[name]) - latency).abs() < 1e-12, "{told}");
+    }
+    assert_eq!(told["within_bound"], 1.0);
+    // A chain: each request starts a millisecond after the response before it.
+    let starts: Vec<f64> = serde_json::from_value(document["flow_times"]["start_secs"].clone()).unwrap();
+    for (request, start) in starts.iter().step_by(2).enumerate() {
+        assert!(
+            (start - request as f64 * (latency + 1e-3)).abs() < 1e-9,
+            "{starts:?}"
+        );
+    }
+    assert_eq!(document["predicted"], Value::Null);
+}
+
+#[test]
+fn requests_come_at_the_rate_and_wait_as_in_a_queue() {
+    // A response of 1,500 bytes behind the request's acknowledgement of 40 occupies the server's line for 12.32 us.
+    let service = 12.32e-6;
+    for load in [0.5, 0.8] {
+        let rate = load / service / 3.0;
+        let document = simulate(
+            &json!({
+                "kind": "requests", "count": 30_000, "rate_per_sec": rate, "response_bytes": 1_460, "latency_bound_secs": 100e-6,
+            }),
+            &json!({"hop_delay_secs": 10e-6, "queue_bytes": 1_000_000}),
+            5,
+        );
+        let told = &document["latency_secs"];
+        let secs = number(&document["simulated_secs"]);
+        assert!((secs * rate / 30_000.0 - 1.0).abs() < 0.05, "{secs} s: {told}");
+        // An M/D/1 queue: responses that follow each other on that line do not wait for each other again.
+        let expected = load / (2.0 * (1.0 - load)) * service;
+        let waits = number(&told["mean"]) - number(&told["min"]);
+        assert!((waits / expected - 1.0).abs() < 0.1, "{waits} for {expected}");
+        let within = number(&told["within_bound"]);
+        assert!(0.5 < within && within < 1.0, "{within}");
+    }
+}
+
+#[test]
+fn what_a_request_cannot_be_is_refused_by_name() {
+    let network = Network::open(SPEC).unwrap();
+    for (workload, settings, field) in [
+        (json!({"servers": ["9"]}), json!({}), "workload.servers"),
+        (
+            json!({"servers": ["0"], "clients": ["0"]}),
+            json!({}),
+            "workload.servers",
+        ),
+        (json!({"rate_per_sec": 0}), json!({}), "workload.rate_per_sec"),
+        (
+            json!({"rate_per_sec": 10, "think_secs": 1}),
+            json!({}),
+            "workload.think_secs",
+        ),
+        (json!({"response_bytes": 0}), json!({}), "workload.response_bytes"),
+        (json!({"count": 900_000}), json!({}), "workload.count"),
+        (json!({}), json!({"transport": "udp"}), "packet.transport"),
+    ] {
+        let mut workload = workload;
+        workload["kind"] = json!("requests");
+        let engine = EngineKind::Packet.engine();
+        let findings = engine
+            .outline(&network, &experiment(&workload, &settings, 1))
+            .unwrap_err();
+        assert_eq!(findings[0].field, field, "{findings:?}");
+        assert!(
+            findings[0].value.is_some() && findings[0].limit.is_some()
+                || findings[0].code == "no-such-server"
+        );
+    }
+    let fields = json!({"workload": "requests"});
+    let flow = Experiment::from_json(&fields.to_string()).unwrap();
+    let findings = EngineKind::Flow.engine().outline(&network, &flow).unwrap_err();
+    assert_eq!(findings[0].code, "requests-need-packets");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    #[test]
+    fn every_request_is_answered_once_and_the_same_seed_answers_alike(
+        seed: u64,
+        count in 1..40u64,
+        bytes in (1..3_000u64, 1..40_000u64),
+        rate in proptest::option::of(100.0..50_000.0f64),
+        queue in 3_000..50_000u64,
+    ) {
+        let mut workload = json!({
+            "kind": "requests", "servers": ["0", "2"], "clients": ["0", "1", "2", "3"], "count": count,
+            "request_bytes": bytes.0, "response_bytes": bytes.1, "latency_bound_secs": 0.01,
+        });
+        if let Some(rate) = rate {
+            workload["rate_per_sec"] = json!(rate);
+        }
+        let settings = json!({"queue_bytes": queue, "rto_min_secs": 0.001, "recovery": "sack"});
+        let document = simulate(&workload, &settings, seed);
+        prop_assert_eq!(&document["latency_secs"]["requests"], &json!(4 * count));
+        prop_assert_eq!(&document["latency_secs"]["unanswered"], &json!(0));
+        prop_assert_eq!(&document["flows"], &json!(8 * count));
+        let told = |name: &str| document["bytes"][name].as_u64().unwrap();
+        prop_assert_eq!(told("sent"), told("received") + told("dropped") + told("in_flight"));
+        prop_assert!(told("received") >= 4 * count * (bytes.0 + bytes.1));
+        prop_assert_eq!(document.to_string(), simulate(&workload, &settings, seed).to_string());
+    }
+}

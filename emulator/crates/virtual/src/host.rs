@@ -1,0 +1,51 @@
+//! One server: its protocol and its forwarding.
+
+use cubeyard_dataplane::catalog::{ForwardingKind, ProtocolEntry};
+use cubeyard_dataplane::configuration::{Configuration, ConfigurationError};
+use cubeyard_dataplane::forwarding::Forwarding;
+use cubeyard_dataplane::protocol::{Protocol, Time};
+
+/// A server.
+pub struct Host {
+    /// Who decides.
+    pub protocol: Box<dyn Protocol>,
+    /// Who moves packets.
+    pub forwarding: Box<dyn Forwarding>,
+    /// `false` after its power was lost.
+    pub running: bool,
+    /// Counts the wake-ups asked for, so that only the latest counts.
+    pub wake: u64,
+}
+
+impl Host {
+    /// A server that starts now, over its protocol's forwarding in user space.
+    ///
+    /// Errors: a configuration that the protocol refuses, or a protocol without a forwarding in user space.
+    pub fn start(
+        entry: &ProtocolEntry,
+        configuration: &Configuration,
+        now: Time,
+    ) -> Result<Host, ConfigurationError> {
+        let make_forwarding = entry
+            .forwardings
+            .iter()
+            .find_map(|forwarding| match forwarding.kind {
+                ForwardingKind::Software(make) => Some(make),
+                ForwardingKind::Kernel(_) => None,
+            });
+        let (Some(make), Some(make_forwarding)) = (entry.protocol, make_forwarding) else {
+            return Err(ConfigurationError {
+                field: "protocol".to_owned(),
+                value: entry.name.to_owned(),
+                limit: "one whose servers forward in user space".to_owned(),
+                fix: "Take another protocol.".to_owned(),
+            });
+        };
+        Ok(Host {
+            protocol: make(configuration, now)?,
+            forwarding: make_forwarding(configuration)?,
+            running: true,
+            wake: 0,
+        })
+    }
+}

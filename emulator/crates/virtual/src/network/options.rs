@@ -1,0 +1,59 @@
+//! What a network is made of, and what each of its servers is told.
+
+use cubeyard_dataplane::catalog::ProtocolEntry;
+use cubeyard_dataplane::configuration::{Configuration, Port};
+use cubeyard_dataplane::settings::Given;
+use cubeyard_topology::{NodeId, TopologySpec};
+
+use crate::wiring::Wiring;
+
+const MTU: u32 = 1500;
+
+/// What a network is made of.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What its servers run.
+    pub protocol: &'static ProtocolEntry,
+    /// Its topology.
+    pub spec: TopologySpec,
+    /// The servers that are there; `None` for all of the topology's.
+    pub present: Option<Vec<NodeId>>,
+    /// The gateways to an external network.
+    pub gateways: Vec<NodeId>,
+    /// Rate of every link in each direction.
+    pub rate_bits_per_sec: f64,
+    /// The protocol's settings.
+    pub settings: Given,
+    /// Seed of everything left to chance.
+    pub seed: u64,
+}
+
+/// What a server is told before it starts: the neighbours that are there.
+pub(super) fn configuration(options: &Options, wiring: &Wiring, server: NodeId) -> Configuration {
+    let is_there = |other: NodeId| {
+        let present = options.present.as_ref();
+        present.is_none_or(|present| present.contains(&other))
+    };
+    let ports = wiring.ports(server).into_iter().map(|port| {
+        let mut neighbours = wiring.neighbours((server, port));
+        neighbours.retain(|neighbour| is_there(neighbour.server));
+        Port {
+            port,
+            name: format!("p{port}"),
+            interface: u32::from(port) + 1,
+            neighbours,
+        }
+    });
+    Configuration {
+        server,
+        spec: options.spec.clone(),
+        present: options.present.clone(),
+        gateways: options.gateways.clone(),
+        ports: ports.collect(),
+        virtual_nic: u32::from(u8::MAX) + 1,
+        rate_bits_per_sec: options.rate_bits_per_sec,
+        mtu: MTU,
+        settings: options.settings.clone(),
+        seed: options.seed,
+    }
+}

@@ -1,0 +1,230 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useId, useState } from "react";
+import { ApiError, api, take } from "@/api/client";
+import type { Book, PriceImport } from "@/api/types";
+import { Button } from "@/ui/button";
+import { Stacked, TextInput } from "@/ui/form";
+import { ModalDialog } from "@/ui/overlay";
+import { toast } from "@/ui/toast";
+import { formatShort, plural } from "@/units";
+import { formatDate } from "../shared/dates";
+import styles from "./catalog-page.module.css";
+
+const XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+const SHOWN = 200;
+
+type Origin = { source: string; date: string };
+
+async function send(
+  book: Book,
+  version: number,
+  file: File,
+  { source, date }: Origin,
+  trial: boolean,
+): Promise<PriceImport> {
+  return take(
+    api.POST("/api/v1/catalog/books/{book}/versions/{version}/prices", {
+      params: { path: { book: book.book, version }, query: { source, date, trial } },
+      // The schema calls a body of bytes a string.
+      body: "",
+      bodySerializer: () => file,
+      headers: { "Content-Type": /\.csv$/i.test(file.name) ? "text/csv" : XLSX },
+    }),
+  );
+}
+
+/** Prices that a purchaser filled into a plan's workbook or bill: shows what they change, then makes the next version. */
+export function ImportPrices({ book, version, onMade }: { book: Book; version: number; onMade: () => void }) {
+  const client = useQueryClient();
+  const [open, setOpen] = useState(false);
+  const [file, setFile] = useState<File | null>(null);
+  const [found, setFound] = useState<PriceImport | null>(null);
+  const [origin, setOrigin] = useState<Origin>({ source: "", date: formatDate(new Date()).slice(0, 10) });
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<string | null>(null);
+
+  const attempt = async (work: () => Promise<void>) => {
+    setBusy(true);
+    setError(null);
+    try {
+      await work();
+    } catch (caught) {
+      setError(caught instanceof ApiError ? caught.message : String(caught));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const choose = (chosen: File) =>
+    attempt(async () => {
+      setFile(chosen);
+      setFound(null);
+      setOrigin((old) => ({ ...old, source: old.source || chosen.name }));
+      setFound(await send(book, version, chosen, { source: chosen.name, date: origin.date }, true));
+    });
+  const ready =
+    file !== null &&
+    found !== null &&
+    found.changes.length > 0 &&
+    found.problems.length === 0 &&
+    origin.source.trim() !== "" &&
+    origin.date !== "";
+  return (
+    <>
+      <Button small icon="up" onClick={() => setOpen(true)}>
+        Import prices
+      </Button>
+      <ModalDialog
+        title={`Import prices into “${book.title}”`}
+        isOpen={open}
+        onClose={() => setOpen(false)}
+        width={640}
+      >
+        <form
+          className={styles.edit}
+          onSubmit={(event) => {
+            event.preventDefault();
+            if (!ready || busy) return;
+            void attempt(async () => {
+              const made = await send(
+                book,
+                version,
+                file,
+                { ...origin, source: origin.source.trim() },
+                false,
+              );
+              await client.invalidateQueries({ queryKey: ["books"] });
+              setOpen(false);
+              setFile(null);
+              setFound(null);
+              toast(
+                `Saved ${plural(made.changes.length, "value")} as version ${made.version} of ${book.title}. Saved plans keep their version.`,
+              );
+              onMade();
+            });
+          }}
+        >
+          <FileField onChoose={(chosen) => void choose(chosen)} />
+          {found && <Preview found={found} />}
+          <OriginFields value={origin} onChange={setOrigin} />
+          {error && (
+            <p className={styles.wrong} role="alert">
+              {error}
+            </p>
+          )}
+          <div className={styles.editActions}>
+            <Button type="submit" look="primary" disabled={!ready || busy}>
+              Save as version {book.latest_version + 1}
+            </Button>
+            <Button look="quiet" onClick={() => setOpen(false)}>
+              Cancel
+            </Button>
+          </div>
+        </form>
+      </ModalDialog>
+    </>
+  );
+}
+
+function FileField({ onChoose }: { onChoose: (file: File) => void }) {
+  const id = useId();
+  return (
+    <>
+      <p className={styles.muted}>
+        Export a plan's workbook (XLSX) or bill of materials (CSV), fill in quoted prices, suppliers, part
+        numbers and lead times, and choose the file here. Empty cells change nothing.
+      </p>
+      <label htmlFor={id}>Filled workbook or bill</label>
+      <input
+        id={id}
+        type="file"
+        accept={`.xlsx,.csv,${XLSX},text/csv`}
+        onChange={(event) => {
+          const chosen = event.target.files?.[0];
+          if (chosen) onChoose(chosen);
+        }}
+      />
+    </>
+  );
+}
+
+/** Where the prices are from; the book keeps it beside each. */
+function OriginFields({ value, onChange }: { value: Origin; onChange: (value: Origin) => void }) {
+  return (
+    <>
+      <Stacked label="Source of the prices">
+        {(field) => (
+          <TextInput
+            id={field}
+            value={value.source}
+            placeholder="Quotation, supplier…"
+            maxLength={300}
+            onChange={(event) => onChange({ ...value, source: event.target.value })}
+          />
+        )}
+      </Stacked>
+      <Stacked label="Quoted on">
+        {(field) => (
+          <TextInput
+            id={field}
+            type="date"
+            value={value.date}
+            onChange={(event) => onChange({ ...value, date: event.target.value })}
+          />
+        )}
+      </Stacked>
+    </>
+  );
+}
+
+const shown = (value: string | number | null) =>
+  value === null || value === "" ? "none" : typeof value === "number" ? formatShort(value, 4) : value;
+
+/** What the file changes, or what has to be mended in it. */
+function Preview({ found }: { found: PriceImport }) {
+  if (found.problems.length > 0)
+    return (
+      <div className={styles.preview} role="alert">
+        <p className={styles.wrong}>Nothing can be imported until these lines are mended:</p>
+        <ul>
+          {found.problems.slice(0, SHOWN).map((one) => (
+            <li key={`${one.line} ${one.message}`}>
+              {one.line}: {one.message}
+            </li>
+          ))}
+        </ul>
+      </div>
+    );
+  if (found.changes.length === 0)
+    return (
+      <p role="status">
+        {plural(found.lines, "line")} read. Nothing differs from version {found.from_version}.
+      </p>
+    );
+  return (
+    <div className={styles.preview}>
+      <table aria-label="Changes">
+        <thead>
+          <tr>
+            <th>Line</th>
+            <th>Part</th>
+            <th>Value</th>
+            <th>Before</th>
+            <th>After</th>
+          </tr>
+        </thead>
+        <tbody>
+          {found.changes.slice(0, SHOWN).map((one) => (
+            <tr key={`${one.line} ${one.field}`}>
+              <td>{one.line.replace("line ", "")}</td>
+              <td title={one.name}>{one.sku}</td>
+              <td>{one.field}</td>
+              <td>{shown(one.before)}</td>
+              <td>{shown(one.after)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {found.changes.length > SHOWN && <p>and {found.changes.length - SHOWN} more</p>}
+    </div>
+  );
+}

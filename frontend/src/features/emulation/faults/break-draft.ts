@@ -1,0 +1,64 @@
+/** What is being chosen to break, and the call that it becomes. */
+import { ApiError } from "@/api/client";
+import type { components } from "@/api/schema";
+import { type FaultKind, faultKind, generalKind, kindsFor } from "../../shared/fault-kinds";
+import { type Item, itemName, type Network } from "../session/network";
+
+type LiveFault = components["schemas"]["LiveFault"];
+
+export interface BreakDraft {
+  kind: FaultKind;
+  /** Null: whatever the words say. */
+  target: Item | null;
+  words: string;
+  /** As typed, in the parameter's own unit. */
+  amount: number | null;
+  lastsSecs: number | null;
+  flapSecs: number | null;
+}
+
+export const noBreak = (): BreakDraft => ({
+  kind: generalKind(),
+  target: null,
+  words: "",
+  amount: null,
+  lastsSecs: null,
+  flapSecs: null,
+});
+
+/** Another target keeps what was chosen as far as that can strike it. */
+export function withTarget(draft: BreakDraft, target: Item | null): BreakDraft {
+  const strikes = target === null || target.kind === "flow" ? null : target.kind;
+  const kinds = kindsFor(strikes);
+  const general = generalKind();
+  const kept = kinds.some(({ kind }) => kind === draft.kind) && draft.kind !== general;
+  const kind = kept ? draft.kind : (kinds.find((form) => form.kind !== general)?.kind ?? general);
+  return { ...draft, target, words: "", kind: strikes ? kind : general };
+}
+
+/** The body of the call; null while nothing is chosen. */
+export function liveFaultOf(network: Network, draft: BreakDraft): LiveFault | null {
+  const words = draft.words.trim();
+  if (draft.target === null && words === "") return null;
+  const { parameter } = faultKind(draft.kind);
+  return {
+    at_secs: 0,
+    kind: draft.kind,
+    target: draft.target
+      ? { names: [itemName(network, draft.target)] }
+      : / of | rack /i.test(` ${words} `)
+        ? { selector: words }
+        : { names: words.split(/\s+/) },
+    ...(parameter && { [parameter.name]: (draft.amount ?? parameter.otherwise) * parameter.factor }),
+    ...(draft.lastsSecs !== null && { until_secs: draft.lastsSecs }),
+    ...(draft.flapSecs !== null && { flap_secs: draft.flapSecs }),
+  };
+}
+
+export function problemText(error: unknown): string {
+  if (error instanceof ApiError) {
+    const [first] = error.errors;
+    return [first?.message ?? error.message, first?.hint].filter(Boolean).join(" ");
+  }
+  return error instanceof Error ? error.message : String(error);
+}

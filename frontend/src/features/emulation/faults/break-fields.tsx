@@ -1,0 +1,86 @@
+/** The fields of a fault to inject: target, kind, its parameter, how long and how often. */
+import { Field, NumberInput, Select, TextInput } from "@/ui/form";
+import { type FaultKind, faultKind, kindsFor } from "../../shared/fault-kinds";
+import { itemName, type Network } from "../session/network";
+import type { BreakDraft } from "./break-draft";
+import styles from "./break-fields.module.css";
+
+export function BreakFields({
+  network,
+  draft,
+  onDraft,
+}: {
+  network: Network;
+  draft: BreakDraft;
+  onDraft: (draft: BreakDraft) => void;
+}) {
+  const strikes = draft.target && draft.target.kind !== "flow" ? draft.target.kind : null;
+  const form = faultKind(draft.kind);
+  return (
+    <>
+      <Field label="Target" controlWidth={190}>
+        {({ id }) => (
+          <TextInput
+            id={id}
+            value={draft.target ? itemName(network, draft.target) : draft.words}
+            placeholder="click in the picture, or 10% of switches"
+            onChange={(event) => onDraft({ ...draft, target: null, words: event.target.value })}
+          />
+        )}
+      </Field>
+      <Field label="Fault" controlWidth={190}>
+        {({ id }) => (
+          <Select
+            id={id}
+            value={draft.kind}
+            options={kindsFor(strikes).map(({ kind, title }) => ({ value: kind, label: title }))}
+            onChange={(kind) => onDraft({ ...draft, kind: kind as FaultKind, amount: null })}
+          />
+        )}
+      </Field>
+      <p className={styles.doc}>{form.detail}</p>
+      {form.parameter && (
+        <Field label={form.parameter.label} controlWidth={140}>
+          {({ id }) => (
+            <NumberInput
+              id={id}
+              value={draft.amount}
+              onChange={(amount) => onDraft({ ...draft, amount })}
+              optional
+              min={form.parameter!.minimum}
+              max={form.parameter!.maximum}
+              unit={form.parameter!.unit}
+              placeholder={String(form.parameter!.otherwise)}
+            />
+          )}
+        </Field>
+      )}
+      <Field label="Duration" controlWidth={140}>
+        {({ id }) => (
+          <NumberInput
+            id={id}
+            value={draft.lastsSecs}
+            onChange={(lastsSecs) => onDraft({ ...draft, lastsSecs })}
+            optional
+            min={0}
+            unit="s"
+            placeholder="until recovered"
+          />
+        )}
+      </Field>
+      <Field label="Repeat every" controlWidth={140}>
+        {({ id }) => (
+          <NumberInput
+            id={id}
+            value={draft.flapSecs}
+            onChange={(flapSecs) => onDraft({ ...draft, flapSecs })}
+            optional
+            min={0}
+            unit="s"
+            placeholder="never"
+          />
+        )}
+      </Field>
+    </>
+  );
+}

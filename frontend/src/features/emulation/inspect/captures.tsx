@@ -1,0 +1,103 @@
+/** Packet captures of a link or a port: begun here while the run lasts, kept with the run as pcapng files. */
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import { api, take } from "@/api/client";
+import type { components } from "@/api/schema";
+import { Button, IconButton } from "@/ui/button";
+import { toast } from "@/ui/toast";
+import { formatBytes, plural } from "@/units";
+import { downloadFrom } from "../../shared/download";
+import shared from "../common.module.css";
+import styles from "./captures.module.css";
+
+type Capture = components["schemas"]["Capture"];
+const LIMITS = { max_bytes: 4 * 2 ** 20, max_secs: 10, packet_bytes: 65_535 };
+
+type Target = { link: string } | { server: string; port: number };
+
+const REFETCH_MS = 500;
+
+/** `name` is the target as the server names it; `live` whether the run can still be captured. */
+export function Captures({ target, name, live }: { target: Target; name: string; live: boolean }) {
+  const { id } = useParams({ strict: false });
+  const client = useQueryClient();
+  const queryKey = ["captures", id];
+  const list = useQuery({
+    queryKey,
+    queryFn: ({ signal }) =>
+      take(api.GET("/api/v1/runs/{id}/captures", { params: { path: { id: id! } }, signal })),
+    enabled: id !== undefined,
+    refetchInterval: ({ state }) =>
+      state.data?.items.some((one) => one.state === "running") ? REFETCH_MS : false,
+  });
+  const failed = (error: unknown) => toast(error instanceof Error ? error.message : String(error), "error");
+  const start = useMutation({
+    mutationFn: () =>
+      take(
+        api.POST("/api/v1/runs/{id}/captures", {
+          params: { path: { id: id! } },
+          body: { ...LIMITS, ...target },
+        }),
+      ),
+    onSuccess: () => client.invalidateQueries({ queryKey }),
+    onError: failed,
+  });
+  const remove = useMutation({
+    mutationFn: (capture: string) =>
+      take(api.DELETE("/api/v1/runs/{id}/captures/{capture}", { params: { path: { id: id!, capture } } })),
+    onSuccess: () => client.invalidateQueries({ queryKey }),
+    onError: failed,
+  });
+  const own = list.data?.items.filter((one) => one.target === name) ?? [];
+  const running = own.some((one) => one.state === "running");
+  return (
+    <>
+      {live && (
+        <Button
+          small
+          icon="export"
+          disabled={running || start.isPending}
+          title={`Up to ${LIMITS.max_secs} s and ${formatBytes(LIMITS.max_bytes)}, as a pcapng file for Wireshark or tcpdump`}
+          onClick={() => start.mutate()}
+        >
+          {running ? "Capturing…" : "Capture packets"}
+        </Button>
+      )}
+      {own.length > 0 && (
+        <ul className={styles.captures} aria-label={`Captures of ${name}`}>
+          {own.map((one) => (
+            <li key={one.id}>
+              <span className={shared.muted}>{captureText(one)}</span>
+              {one.state === "done" && (
+                <Button
+                  small
+                  icon="export"
+                  onClick={() =>
+                    void downloadFrom(`/api/v1/runs/${id}/captures/${one.id}/file`, `${one.id}.pcapng`)
+                  }
+                >
+                  Download
+                </Button>
+              )}
+              {one.state !== "running" && (
+                <IconButton
+                  small
+                  icon="close"
+                  label="Delete this capture"
+                  onClick={() => remove.mutate(one.id)}
+                />
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+export function captureText(capture: Capture): string {
+  if (capture.state === "running") return "capturing…";
+  if (capture.state === "failed") return `failed: ${capture.reason}`;
+  const missed = capture.missed ? `, ${plural(capture.missed, "packet")} missed` : "";
+  return `${plural(capture.packets ?? 0, "packet")}, ${formatBytes(capture.size_bytes ?? 0)}${missed}`;
+}

@@ -1,0 +1,70 @@
+/** What a server itself reports, read every second while the run lasts. */
+import { useQuery } from "@tanstack/react-query";
+import { lazy, Suspense } from "react";
+import { api, take } from "@/api/client";
+import { CopyButton } from "@/ui/clipboard";
+import { Section } from "@/ui/form";
+import { Skeleton } from "@/ui/marks";
+import { problemText } from "../faults/break-draft";
+import { type Item, type Network, nodeName } from "../session/network";
+import type { Session } from "../session/session";
+import captures from "./captures.module.css";
+import { InspectionSections } from "./inspection-sections";
+import styles from "./server-account.module.css";
+
+const Services = lazy(() => import("./services"));
+
+const REFETCH_MS = 1000;
+/** The section of the services' counters, which is shown beside the messages to them. */
+const SERVICES = "services";
+
+export function ServerAccount({
+  run,
+  session,
+  network,
+  row,
+  at,
+  onSelect,
+}: {
+  run: string;
+  session: Session;
+  network: Network;
+  row: number;
+  at: number;
+  onSelect: (item: Item) => void;
+}) {
+  const name = nodeName(network, row);
+  const { data, error } = useQuery({
+    queryKey: ["server", run, name],
+    queryFn: ({ signal }) =>
+      take(api.GET("/api/v1/runs/{id}/servers/{name}", { params: { path: { id: run, name } }, signal })),
+    refetchInterval: REFETCH_MS,
+    retry: false,
+  });
+  // A frozen or dead server does not answer; its last answer is out of date.
+  if (error)
+    return (
+      <p className={styles.silent} role="status">
+        {problemText(error)}
+      </p>
+    );
+  if (!data) return <Skeleton height={160} />;
+  const counters = data.sections.find((section) => section.name === SERVICES);
+  const sections = data.sections.filter((section) => section !== counters);
+  return (
+    <div data-testid="account">
+      <Section title="Shell in this server">
+        <div className={captures.shell}>
+          <code>{data.shell}</code>
+          <CopyButton text={data.shell}>Copy</CopyButton>
+        </div>
+      </Section>
+      {counters && (
+        <Suspense fallback={<Skeleton height={160} />}>
+          <Services {...{ run, session, network, row, at, counters, onSelect }} />
+        </Suspense>
+      )}
+      <InspectionSections inspection={{ ...data, sections }} network={network} onSelect={onSelect} />
+    </div>
+  );
+}

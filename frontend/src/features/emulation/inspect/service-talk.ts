@@ -1,0 +1,60 @@
+/** What was said to a service and what it answered, from the events of the run: live and in the replay alike. */
+import type { SessionEvent } from "../session/frames";
+import { type Network, nodeName } from "../session/network";
+
+/** Whether anybody has talked to a service at all. */
+export const hasTalk = (events: readonly SessionEvent[]): boolean =>
+  events.some((event) => event.kind === "protocol" && event.name in KINDS);
+
+export interface Said {
+  at: number;
+  /** Row of the server that got the message or answers; null for one that is not in the network. */
+  server: number | null;
+  name: string;
+  text: string;
+  kind: "message" | "answer";
+}
+
+const KINDS: Record<string, Said["kind"]> = { "service-message": "message", "service-answer": "answer" };
+/** More are not of interest beside a form; the event log has them all. */
+const MOST = 100;
+
+/** Until a time, the newest first. A long text is told in parts, one event each, which are put together. */
+export function talkOf(
+  network: Network,
+  events: readonly SessionEvent[],
+  service: string,
+  until: number,
+): Said[] {
+  const said: Said[] = [];
+  const begun = new Map<string, string>();
+  for (const event of events) {
+    const kind = event.kind === "protocol" ? KINDS[event.name] : undefined;
+    if (event.kind !== "protocol" || !kind || event.at_secs > until) continue;
+    const cell = (name: string): unknown => event.cells.find((one) => one.name === name)?.value;
+    if (cell("service") !== service) continue;
+    const part = `${kind} ${event.server}`;
+    const text = (begun.get(part) ?? "") + String(cell(kind) ?? "");
+    begun.delete(part);
+    if (cell("parts_left")) begun.set(part, text);
+    else {
+      const server = event.server == null ? null : (network.serverRow.get(event.server) ?? null);
+      said.push({
+        at: event.at_secs,
+        server,
+        name: server === null ? "" : nodeName(network, server),
+        text: text + restOf(text, cell("bytes")),
+        kind,
+      });
+    }
+  }
+  // Events of several servers come in the order of ticks; within one, by server.
+  return said
+    .reverse()
+    .sort((a, b) => b.at - a.at)
+    .slice(0, MOST);
+}
+
+/** The event log has the beginning of a long message only. */
+const restOf = (text: string, bytes: unknown): string =>
+  typeof bytes === "number" && bytes > new TextEncoder().encode(text).length ? "…" : "";

@@ -1,0 +1,154 @@
+/** What the session came to: the verdict, before, during and after the faults, and how fast each was noticed and survived. */
+import { Icon } from "@/ui/icon";
+import { formatBitsPerSec, formatCount, formatPercent, formatShort } from "@/units";
+import { faultKind, faultName } from "../../shared/fault-kinds";
+import shared from "../common.module.css";
+import type { Report, WindowMeans } from "../session/frames";
+import { secsText } from "../session/series";
+import { FidelityMark } from "./fidelity-mark";
+import styles from "./report-panel.module.css";
+
+const OUTCOMES = {
+  held: { icon: "check", text: "Hypothesis met" },
+  broken: { icon: "error", text: "Hypothesis not met" },
+  inconclusive: { icon: "info", text: "Inconclusive: this machine was busy when it was not met" },
+  none: { icon: "info", text: "No hypothesis" },
+} as const;
+
+const WINDOWS = ["before", "during", "after"] as const;
+
+const ROWS: { name: string; of: (means: WindowMeans) => string }[] = [
+  { name: "Duration", of: ({ secs }) => secsText(secs) },
+  { name: "Goodput", of: (w) => formatBitsPerSec(w.goodput_bits_per_sec) },
+  { name: "Lowest goodput", of: (w) => formatBitsPerSec(w.least_goodput_bits_per_sec) },
+  { name: "ABT", of: (w) => formatBitsPerSec(w.abt_bits_per_sec) },
+  { name: "Lowest ABT", of: (w) => formatBitsPerSec(w.least_abt_bits_per_sec) },
+  { name: "Stalled flows", of: (w) => formatCount(w.stalled_flows) },
+  { name: "Retransmits", of: (w) => formatCount(w.retransmits) },
+  { name: "Drops", of: (w) => formatCount(w.drops) },
+  { name: "Host CPU", of: (w) => formatPercent(w.cpu) },
+];
+
+/** Held or broken, and whether that can be trusted: one line, in sight with the picture. */
+export function Verdict({ report }: { report: Report }) {
+  const { verdict, fidelity } = report;
+  const { icon, text } = OUTCOMES[verdict.outcome];
+  return (
+    <section
+      className={styles.verdict}
+      data-outcome={verdict.outcome}
+      data-testid="verdict"
+      aria-label="Verdict"
+    >
+      <Icon name={icon} />
+      <p>
+        <strong>{text}</strong> {verdict.outcome !== "none" && verdict.sentence}
+      </p>
+      <span className={styles.space} />
+      <p className={styles.fidelityLine}>
+        <FidelityMark fidelity={fidelity} />
+        {fidelity.reason}
+      </p>
+    </section>
+  );
+}
+
+/** The windows and the faults as tables. */
+export function ReportPanel({
+  report,
+  scheduled,
+}: {
+  report: Report;
+  /** Faults that the run had a schedule for. */
+  scheduled: number;
+}) {
+  const { fidelity, windows, faults } = report;
+  const shown = WINDOWS.filter((name) => windows[name] !== undefined);
+  return (
+    <section className={styles.report} aria-label="Report">
+      <div className={styles.reportTables}>
+        <table className={shared.table}>
+          <caption>
+            Before, during and after the faults <FidelityMark fidelity={fidelity} />
+          </caption>
+          <thead>
+            <tr>
+              <th scope="col">Mean</th>
+              {shown.map((name) => (
+                <th key={name} scope="col" className={shared.number}>
+                  {name}
+                </th>
+              ))}
+              <th scope="col" className={shared.number}>
+                whole run
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {ROWS.map(({ name, of }) => (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                {shown.map((window) => (
+                  <td key={window} className={shared.number}>
+                    {of(windows[window]!)}
+                  </td>
+                ))}
+                <td className={shared.number}>{of(report.total)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {faults.length > 0 && (
+          <table className={shared.table}>
+            <caption>
+              Recovery by fault <FidelityMark fidelity={fidelity} />
+            </caption>
+            <thead>
+              <tr>
+                <th scope="col">Fault</th>
+                <th scope="col" className={shared.number}>
+                  Detected after
+                </th>
+                <th scope="col" className={shared.number}>
+                  First flow moved after
+                </th>
+                <th scope="col" className={shared.number}>
+                  Last flow moved
+                </th>
+                <th scope="col" className={shared.number}>
+                  Moves
+                </th>
+                <th scope="col" className={shared.number}>
+                  Goodput recovered after
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {faults.map((fault, at) => (
+                <tr key={`${fault.id} ${at}`}>
+                  <th scope="row">
+                    {faultName(fault.id, scheduled)} {faultKind(fault.kind).title}:{" "}
+                    {fault.targets.slice(0, 3).join(", ")}
+                    {fault.targets.length > 3 && " …"}
+                  </th>
+                  <td className={shared.number}>{delay(fault.detected_secs)}</td>
+                  <td className={shared.number}>{delay(fault.first_move_secs)}</td>
+                  <td className={shared.number}>{delay(fault.last_move_secs)}</td>
+                  <td className={shared.number}>{formatCount(fault.moves)}</td>
+                  <td className={shared.number}>
+                    {fault.recovered_secs === null
+                      ? "not injected in this run"
+                      : secsText(fault.recovered_secs)}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </div>
+    </section>
+  );
+}
+
+const delay = (secs: number | null) =>
+  secs === null ? "–" : secs < 1 ? `${formatShort(secs * 1000, secs < 0.1 ? 1 : 0)}\u00a0ms` : secsText(secs);

@@ -1,0 +1,135 @@
+/** How far the session is, and its numbers now, each with its verdict of fidelity. */
+import { Icon } from "@/ui/icon";
+import { BasisBadge } from "@/ui/marks";
+import { formatBitsPerSec, formatPercent } from "@/units";
+import { isOver } from "../../shared/runs";
+import shared from "../common.module.css";
+import type { PhaseFrame, Tick } from "../session/frames";
+import { predictedAt } from "../session/predicted";
+import { secsText } from "../session/series";
+import type { Session } from "../session/session";
+import { FidelityMark } from "./fidelity-mark";
+import styles from "./summary.module.css";
+
+const STEPS = [
+  { id: "deploying", title: "Deploying" },
+  { id: "calibrating", title: "Calibrating" },
+  { id: "settling", title: "Settling" },
+  { id: "measuring", title: "Measuring" },
+  { id: "removing", title: "Removing" },
+] as const;
+
+const STEP_OF: Record<PhaseFrame["phase"], number> = {
+  deploying: 0,
+  up: 0,
+  calibrating: 1,
+  calibrated: 1,
+  settling: 2,
+  measuring: 3,
+  removing: 4,
+};
+
+export function Phases({ session }: { session: Session }) {
+  const last = session.phases.at(-1);
+  const over = session.report !== null || isOver(session.live.state);
+  const now = last ? STEP_OF[last.phase] : -1;
+  return (
+    <ol className={styles.phases} aria-label="Phases of the session">
+      {STEPS.map(({ id, title }, step) => {
+        const state =
+          over && now >= 0
+            ? step <= now
+              ? "done"
+              : "left"
+            : step < now
+              ? "done"
+              : step === now
+                ? "now"
+                : "left";
+        return (
+          <li key={id} data-state={state} aria-current={state === "now" ? "step" : undefined}>
+            {state === "done" ? <Icon name="check" size={12} /> : <span className={styles.dot} />}
+            {title}
+            {state === "now" &&
+              id === "deploying" &&
+              last?.phase === "deploying" &&
+              ` ${last.servers} servers`}
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+/** From this share of all cores on, the host may be what limits a run. */
+const BUSY_CPU = 0.95;
+const HOST_CPU = "Host CPU";
+
+/** Mean over the last second: one busy tick is no warning. */
+function cpuLately({ history }: Session): number {
+  const last = history.slice(-10);
+  return last.reduce((sum, { cpu }) => sum + cpu, 0) / Math.max(1, last.length);
+}
+
+export function Numbers({ session, tick }: { session: Session; tick: Tick | null }) {
+  const { report, network, phases } = session;
+  const ideal = network ? network.frame.predicted.ideal_bits_per_sec * network.frame.header_efficiency : null;
+  const expected = predictedAt(session, tick?.at ?? 0);
+  const calibrated = phases.find((phase) => phase.phase === "calibrated");
+  const fidelity = report?.fidelity ?? null;
+  const over = isOver(session.live.state);
+  const busy = !over && fidelity === null && cpuLately(session) >= BUSY_CPU;
+  const share = (value: number, of: number | null) => (of ? `${formatPercent(value / of)} of ideal` : "");
+  const tiles = [
+    {
+      name: "Goodput",
+      value: tick && tick.at > 0 ? formatBitsPerSec(tick.goodput) : "–",
+      note:
+        tick && tick.at > 0 ? share(tick.goodput, ideal) : ideal ? `ideal ${formatBitsPerSec(ideal)}` : "",
+    },
+    {
+      name: "ABT",
+      value: tick && tick.at > 0 ? formatBitsPerSec(tick.abt) : "–",
+      note: expected ? `predicted ${formatBitsPerSec(expected.abt)}` : "",
+    },
+    {
+      name: HOST_CPU,
+      value: tick ? formatPercent(tick.cpu) : "–",
+      note: busy ? "of all cores: this machine may be the limit" : "of all cores",
+    },
+    {
+      name: "Single-pair baseline",
+      value: calibrated?.phase === "calibrated" ? formatBitsPerSec(calibrated.goodput_bits_per_sec) : "–",
+      note:
+        calibrated?.phase === "calibrated"
+          ? `${formatPercent(calibrated.achieved_over_ideal)} of a link`
+          : "not calibrated yet",
+    },
+  ];
+  return (
+    <dl className={styles.tiles}>
+      {tiles.map(({ name, value, note }) => (
+        <div key={name} data-busy={(busy && name === HOST_CPU) || undefined}>
+          <dt>
+            {name}
+            {(fidelity || over) && <FidelityMark fidelity={fidelity} over={over} />}
+          </dt>
+          <dd>
+            {value} <span className={shared.muted}>{note}</span>
+          </dd>
+        </div>
+      ))}
+      <div>
+        <dt>
+          Time
+          <BasisBadge basis="measured" />
+          {!fidelity && !over && <FidelityMark fidelity={null} />}
+        </dt>
+        <dd>
+          {tick ? secsText(network ? Math.min(tick.at, network.frame.seconds) : tick.at) : "–"}{" "}
+          <span className={shared.muted}>{network ? `of ${secsText(network.frame.seconds)}` : ""}</span>
+        </dd>
+      </div>
+    </dl>
+  );
+}

@@ -1,0 +1,21 @@
+/**
+ * The session for whoever shows it: every tick for the picture, and at most twice a second for charts, tables and the
+ * page's frame, which need not follow each.
+ */
+import { createContext, useContext } from "react";
+import type { Session } from "./session";
+
+export const LiveSession = createContext<Session | null>(null);
+export const CalmSession = createContext<Session | null>(null);
+
+export const CALM_MS = 500;
+
+function given(session: Session | null): Session {
+  if (!session) throw new Error("The session is used outside its run.");
+  return session;
+}
+
+/** Changes with every tick. */
+export const useLiveSession = (): Session => given(useContext(LiveSession));
+
+export const useCalmSession = (): Session => given(useContext(CalmSession));

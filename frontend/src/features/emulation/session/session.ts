@@ -1,0 +1,274 @@
+/** Frames to state: what the stream of an emulation has told so far. Pure, so that live, reconnect and replay agree. */
+import type { ServerEvent } from "@/api/events";
+import type { Run } from "@/api/types";
+import { type LiveRun, liveRun } from "../../shared/runs";
+import {
+  type FaultFrame,
+  keptTick,
+  type NetworkFrame,
+  type PhaseFrame,
+  type PredictedFrame,
+  type Report,
+  type SecondFrame,
+  type SessionEvent,
+  type StopAllFrame,
+  secsOf,
+  TICKS_OF_SECOND,
+  type Tick,
+  type TickFrame,
+} from "./frames";
+import { type Network, networkOf } from "./network";
+
+/** The way of a flow from a time on. */
+export interface Route {
+  at: number;
+  /** Rows of servers, both ends. */
+  path: readonly number[];
+}
+
+export interface Session {
+  live: LiveRun;
+  /** Null until the attempt has begun. */
+  network: Network | null;
+  phases: readonly PhaseFrame[];
+  /** The latest, ascending in time; negative while the traffic settles. */
+  ticks: readonly Tick[];
+  /** All that was told in whole seconds. */
+  seconds: readonly Tick[];
+  /** The whole session: seconds as far as there are no ticks, then the ticks. */
+  history: readonly Tick[];
+  /** The fabric's number of the latest tick. */
+  lastTick: number;
+  events: readonly SessionEvent[];
+  faults: readonly FaultFrame[];
+  /** What is expected, from each time on that something broke or was mended. */
+  predicted: readonly PredictedFrame[];
+  stops: readonly StopAllFrame[];
+  /** By row of the flow, each as it was chosen, in order of time. */
+  routes: ReadonlyMap<number, readonly Route[]>;
+  report: Report | null;
+}
+
+export const emptySession = (run: Run): Session => ({
+  live: {
+    state: run.state,
+    reason: run.reason,
+    progress: run.progress,
+    points_done: run.points_done,
+    points_total: run.points_total,
+    remaining_secs: run.remaining_secs,
+  },
+  ...NOTHING_YET,
+});
+
+const NOTHING_YET: Omit<Session, "live"> = {
+  network: null,
+  phases: [],
+  ticks: [],
+  seconds: [],
+  history: [],
+  lastTick: -1,
+  events: [],
+  faults: [],
+  predicted: [],
+  stops: [],
+  routes: new Map(),
+  report: null,
+};
+
+/** More events than this are not kept: an hour of a flapping cable would fill the page's memory. */
+const KEPT_EVENTS = 20_000;
+/** Five minutes of ticks; what is older is kept in seconds. */
+const KEPT_TICKS = 3000;
+/** So many more may come before the oldest are let go of. */
+const SLACK_TICKS = 600;
+/** Ways of one flow. */
+const KEPT_ROUTES = 500;
+
+export function reduceSession(session: Session, frames: readonly ServerEvent[]): Session {
+  let { live, ...told } = session;
+  // Copied once a batch, whatever the number of its frames.
+  let [ticks, seconds, events] = [[...told.ticks], [...told.seconds], [...told.events]];
+  let [phases, faults, predicted, stops] = [
+    [...told.phases],
+    [...told.faults],
+    [...told.predicted],
+    [...told.stops],
+  ];
+  let routes: Map<number, readonly Route[]> | null = null;
+  const hear = (tick: TickFrame) => {
+    told.lastTick = tick.tick;
+    for (const event of tick.events ?? []) events.push(inKebabCase(event));
+    if (tick.routes && told.network) {
+      routes ??= new Map(told.routes);
+      addRoutes(routes, told.network, tick);
+    }
+  };
+  for (const frame of frames) {
+    const unitBytes = told.network?.frame.unit_bytes ?? 1;
+    switch (frame.event) {
+      case "network":
+        // Another attempt: what an earlier one told is not this one's.
+        told = { ...NOTHING_YET, network: networkOf(JSON.parse(frame.data) as NetworkFrame) };
+        [ticks, seconds, events, routes] = [[], [], [], new Map()];
+        [phases, faults, predicted, stops] = [[], [], [], []];
+        break;
+      case "phase":
+        phases.push(JSON.parse(frame.data) as PhaseFrame);
+        break;
+      case "tick": {
+        const tick = JSON.parse(frame.data) as TickFrame;
+        ticks.push(
+          keptTick(Number(frame.id), tick, { secs: secsOf(tick, ticks.at(-1)), ticks: 1 }, unitBytes),
+        );
+        hear(tick);
+        break;
+      }
+      case "second": {
+        const second = JSON.parse(frame.data) as SecondFrame;
+        seconds.push(
+          keptTick(Number(frame.id), second, { secs: second.secs, ticks: TICKS_OF_SECOND }, unitBytes),
+        );
+        // Its ticks were told before, or are left out because they are long ago.
+        if (second.tick !== told.lastTick) hear(second);
+        break;
+      }
+      case "fault":
+        faults.push(JSON.parse(frame.data) as FaultFrame);
+        break;
+      case "predicted":
+        predicted.push(JSON.parse(frame.data) as PredictedFrame);
+        break;
+      case "stop-all":
+        stops.push(JSON.parse(frame.data) as StopAllFrame);
+        break;
+      case "report":
+        told = { ...told, report: JSON.parse(frame.data) as Report };
+        break;
+      default:
+        live = liveRun(live, frame);
+    }
+  }
+  if (events.length > KEPT_EVENTS) events = events.slice(-KEPT_EVENTS);
+  if (ticks.length > KEPT_TICKS + SLACK_TICKS) ticks = latest(ticks, seconds);
+  if (told.report && live.points_done === 0) live = { ...live, points_done: 1 };
+  return {
+    ...told,
+    live,
+    ticks,
+    seconds,
+    history: historyOf(seconds, ticks),
+    events,
+    phases,
+    faults,
+    predicted,
+    stops,
+    routes: routes ?? told.routes,
+  };
+}
+
+/** How many faults the run has a schedule for: those injected by hand are counted after them. */
+export const scheduledFaults = ({ network }: Pick<Session, "network">): number =>
+  network?.frame.schedule.length ?? 0;
+
+/** The ticks without those that whole seconds stand for and that are long ago. */
+function latest(ticks: Tick[], seconds: readonly Tick[]): Tick[] {
+  const last = seconds[lastIndexAt(seconds, ticks.at(-KEPT_TICKS)!.at)];
+  return last ? ticks.slice(lastIndexAt(ticks, last.at) + 1) : ticks;
+}
+
+function historyOf(seconds: readonly Tick[], ticks: readonly Tick[]): readonly Tick[] {
+  const [first] = ticks;
+  if (!first) return seconds;
+  const before = lastIndexAt(seconds, first.at - first.secs / 2) + 1;
+  return before === 0 ? ticks : [...seconds.slice(0, before), ...ticks];
+}
+
+function addRoutes(
+  routes: Map<number, readonly Route[]>,
+  network: Network,
+  { at_secs, routes: chosen }: TickFrame,
+) {
+  for (const [flow, servers] of chosen ?? []) {
+    const route = { at: at_secs, path: servers.map((id) => network.nodeAt.get(id) ?? -1) };
+    routes.set(flow, [...(routes.get(flow) ?? []).slice(1 - KEPT_ROUTES), route]);
+  }
+}
+
+/** The last of `items` that is not later than `at`; items ascend. -1 when all are later. */
+export function lastIndexAt(items: readonly { at: number }[], at: number): number {
+  let [low, high] = [0, items.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (items[middle]!.at <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/** What is broken at a time: by fault, its latest frame, if that injected it. */
+export function brokenAt(faults: readonly FaultFrame[], at: number): FaultFrame[] {
+  const latest = new Map<string, FaultFrame>();
+  for (const fault of faults)
+    if (fault.at_secs <= at && fault.state !== "failed") latest.set(fault.id, fault);
+  return [...latest.values()].filter(({ state }) => state === "injected");
+}
+
+/** How a flow goes at a time; null before its path was chosen. */
+export function routeAt(session: Session, flow: number, at: number): Route | null {
+  const routes = session.routes.get(flow);
+  return routes?.[lastIndexAt(routes, at)] ?? null;
+}
+
+/** The way of a flow at a time, and the one that it left for it. */
+export function waysAt(
+  session: Session,
+  flow: number | null,
+  at: number,
+): { route: Route | null; former: Route | null } {
+  const routes = flow === null ? undefined : session.routes.get(flow);
+  const index = routes ? lastIndexAt(routes, at) : -1;
+  return { route: routes?.[index] ?? null, former: routes?.[index - 1] ?? null };
+}
+
+/** One fault's life on the time axis; one that flaps has several. */
+export interface Span {
+  id: string;
+  kind: string;
+  targets: readonly string[];
+  from: number;
+  /** Null while it lasts. */
+  to: number | null;
+  /** Announced by the schedule; it has not struck. */
+  waiting: boolean;
+}
+
+/** Every fault as spans: those that struck, then those that the schedule still holds. */
+export function spansOf(session: Session): Span[] {
+  const spans: Span[] = [];
+  const open = new Map<string, Span>();
+  for (const { id, kind, targets, state, at_secs } of session.faults) {
+    if (state === "injected") {
+      const span = { id, kind, targets, from: at_secs, to: null, waiting: false };
+      open.set(id, span);
+      spans.push(span);
+    } else if (state === "recovered") {
+      const span = open.get(id);
+      if (span) span.to = at_secs;
+      open.delete(id);
+    }
+  }
+  const struck = new Set(session.faults.map(({ id }) => id));
+  const stopped = session.stops.length > 0 || session.report !== null;
+  for (const { id, kind, targets, at_secs, until_secs } of session.network?.frame.schedule ?? [])
+    if (!struck.has(id) && !stopped)
+      spans.push({ id, kind, targets, from: at_secs, to: until_secs, waiting: true });
+  return spans;
+}
+
+/** Runs that were recorded before kinds were spelled in kebab-case have underscores in them. */
+function inKebabCase(event: SessionEvent): SessionEvent {
+  return event.kind.includes("_")
+    ? ({ ...event, kind: event.kind.replaceAll("_", "-") } as SessionEvent)
+    : event;
+}

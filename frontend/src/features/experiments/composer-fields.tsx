@@ -1,0 +1,67 @@
+/** The sections of an experiment's form. */
+import { Section, TextInput } from "@/ui/form";
+import { type Draft, faultsOf, plansOf, withFaults, withPlans } from "./draft";
+import { EmulationSection } from "./emulation-section";
+import { engineOf } from "./engine";
+import { EngineSection } from "./engine-section";
+import styles from "./experiments.module.css";
+import { FaultsSection } from "./faults-section";
+import { messageAt } from "./messages";
+import { PlansSection } from "./plans-section";
+import { SweepSection } from "./sweep-section";
+import { TrafficSection } from "./traffic-section";
+import type { ComposerState } from "./use-composer";
+
+export function ComposerFields({
+  draft,
+  change,
+  state,
+}: {
+  draft: Draft;
+  change: (draft: Draft) => void;
+  state: ComposerState;
+}) {
+  const { choices, routings, estimate, error, pending, messages, set } = state;
+  const realPackets = engineOf(draft) === "emulation";
+  return (
+    <div className={styles.fields}>
+      <h1 className={styles.title}>New experiment</h1>
+      <EngineSection draft={draft} onChange={change} />
+      <PlansSection
+        plans={plansOf(draft)}
+        choices={choices}
+        estimate={pending ? undefined : estimate}
+        messages={messages}
+        most={realPackets ? 1 : undefined}
+        onChange={(plans) => change(withPlans(draft, plans))}
+      />
+      <TrafficSection
+        draft={draft}
+        routings={routings}
+        messages={messages}
+        realPackets={realPackets}
+        set={set}
+      />
+      {realPackets && (
+        <EmulationSection draft={draft} messages={messages} error={error} set={set} onChange={change} />
+      )}
+      <FaultsSection
+        realPackets={realPackets}
+        faults={faultsOf(draft)}
+        messages={messages}
+        onChange={(faults) => change(withFaults(draft, faults))}
+      />
+      {!realPackets && <SweepSection draft={draft} messages={messages} onChange={change} />}
+      <Section title="Name">
+        <TextInput
+          aria-label="Name of the experiment"
+          value={typeof draft.name === "string" ? draft.name : ""}
+          placeholder="generated from plan and traffic"
+          maxLength={120}
+          onChange={(event) => set("name", event.target.value || undefined)}
+        />
+        {messageAt(messages, "name") && <p className={styles.message}>{messageAt(messages, "name")}</p>}
+      </Section>
+    </div>
+  );
+}

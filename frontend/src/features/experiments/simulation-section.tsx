@@ -1,0 +1,83 @@
+/** The settings of a simulation, as the engine describes them. What is not set has the default that stands in the field. */
+import { useQuery } from "@tanstack/react-query";
+import { api, take } from "@/api/client";
+import { Field, NumberInput, Section, Select } from "@/ui/form";
+import { getIn, type Json, setIn } from "../shared/spec";
+import type { Draft } from "./draft";
+import styles from "./experiments.module.css";
+import { type Messages, messageAt } from "./messages";
+
+/** Shown at once; the others stand below a line that opens. */
+const FIRST = [
+  "transport",
+  "recovery",
+  "congestion",
+  "subflows",
+  "mtu_bytes",
+  "queue_bytes",
+  "rto_min_secs",
+  "hop_delay_secs",
+];
+
+export function SimulationSection({
+  draft,
+  messages,
+  onChange,
+}: {
+  draft: Draft;
+  messages: Messages;
+  onChange: (draft: Draft) => void;
+}) {
+  const set = (path: string, value: Json | undefined) => onChange(setIn(draft, path, value) as Draft);
+  const engines = useQuery({
+    queryKey: ["engines"],
+    queryFn: ({ signal }) => take(api.GET("/api/v1/engines", { signal })),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const form = engines.data?.items.find(({ name }) => name === "packet")?.form ?? [];
+  const field = (setting: (typeof form)[number]) => {
+    const path = `packet.${setting.name}`;
+    const value = getIn(draft, path);
+    return (
+      <Field key={setting.name} label={setting.title} controlWidth={160} message={messageAt(messages, path)}>
+        {({ id, describedBy }) =>
+          setting.choices ? (
+            <Select
+              id={id}
+              aria-describedby={describedBy}
+              value={typeof value === "string" ? value : String(setting.default)}
+              options={setting.choices.map((choice) => ({ value: choice, label: choice }))}
+              onChange={(next) => set(path, next === setting.default ? undefined : next)}
+            />
+          ) : (
+            <NumberInput
+              id={id}
+              describedBy={describedBy}
+              invalid={messageAt(messages, path) !== undefined}
+              value={typeof value === "number" ? value : null}
+              onChange={(next) => set(path, next ?? undefined)}
+              optional
+              integer={setting.whole ?? false}
+              min={setting.minimum ?? 0}
+              max={setting.maximum ?? undefined}
+              unit={setting.unit ?? ""}
+              placeholder={setting.default === null ? "automatic" : String(setting.default)}
+            />
+          )
+        }
+      </Field>
+    );
+  };
+  const first = FIRST.flatMap((name) => form.filter((setting) => setting.name === name));
+  const others = form.filter(({ name }) => !FIRST.includes(name));
+  return (
+    <Section title="Packets">
+      <p className={styles.doc}>Each flow sends 1 MB, unless a flow size is given.</p>
+      {first.map(field)}
+      <details>
+        <summary>More settings</summary>
+        {others.map(field)}
+      </details>
+    </Section>
+  );
+}

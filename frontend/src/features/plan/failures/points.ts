@@ -1,0 +1,63 @@
+/** Predictions over the share that failed: which are asked for, and what stands between two of them. */
+import type { components } from "@/api/schema";
+
+export type Prediction = components["schemas"]["Prediction"];
+export type FailureKind = "switch" | "server" | "link";
+type FaultRequest = components["schemas"]["FaultRequest"];
+
+export const KINDS: readonly { value: FailureKind; label: string }[] = [
+  { value: "switch", label: "Switches" },
+  { value: "server", label: "Servers" },
+  { value: "link", label: "Links" },
+];
+/** The kinds that a network has: a torus has no switch that could fail. */
+export const kindsOf = (counts: { switches: number }): typeof KINDS =>
+  counts.switches > 0 ? KINDS : KINDS.filter(({ value }) => value !== "switch");
+
+export const MOST = 0.2;
+export const STEP = 0.01;
+/** Computed without being asked for, in this order: the ends first, so that there is a line soon. */
+export const COARSE: readonly number[] = [0, 0.2, 0.1, 0.05];
+export const SEED = 7;
+
+/** What fails: a share of a kind, or one rack. */
+export type Failure = { kind: FailureKind; ratio: number } | { rack: string };
+
+/** The fault of a question; none where nothing fails. */
+export function faultsOf(failure: Failure): FaultRequest[] {
+  if ("rack" in failure) return [{ kind: "down", at_secs: 0, target: { names: [failure.rack] } }];
+  if (failure.ratio === 0) return [];
+  return [{ kind: "down", at_secs: 0, target: { kind: failure.kind, ratio: failure.ratio } }];
+}
+
+/** What is known by share. */
+export type Points = ReadonlyMap<number, Prediction>;
+
+export interface Value {
+  gbps: number;
+  /** The shares between which it was interpolated; null for one that was computed. */
+  between: readonly [number, number] | null;
+}
+
+/** Throughput at a share: computed, or on the line between the nearest that were; null until there is one on each side. */
+export function abtAt(points: Points, ratio: number): Value | null {
+  const exact = points.get(ratio);
+  if (exact) return { gbps: exact.abt_gbps, between: null };
+  const known = [...points.keys()];
+  const low = Math.max(...known.filter((x) => x < ratio));
+  const high = Math.min(...known.filter((x) => x > ratio));
+  const [a, b] = [points.get(low), points.get(high)];
+  if (!a || !b) return null;
+  const share = (ratio - low) / (high - low);
+  return { gbps: a.abt_gbps + share * (b.abt_gbps - a.abt_gbps), between: [low, high] };
+}
+
+/** Shares as the slider counts them, without the noise of adding hundredths. */
+export const onGrid = (ratio: number): number => Math.round(ratio / STEP) / Math.round(1 / STEP);
+
+/**
+ * The rate of a network's slowest links, those of its servers: what the fat-tree beside it gets. Faster links between switches
+ * would give that fat-tree's servers ports that the plan's servers do not have.
+ */
+export const slowestGbps = (point: Prediction): number | null =>
+  (point as { link_gbps?: { min: number } }).link_gbps?.min ?? null;

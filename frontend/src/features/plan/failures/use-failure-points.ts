@@ -1,0 +1,122 @@
+import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { api, take } from "@/api/client";
+import type { components } from "@/api/schema";
+import { canonical, type PlanSpec } from "../../shared/spec";
+import {
+  COARSE,
+  type Failure,
+  type FailureKind,
+  faultsOf,
+  type Points,
+  type Prediction,
+  SEED,
+  slowestGbps,
+} from "./points";
+
+export type Reference = components["schemas"]["ReferenceNetwork"];
+
+/** A network to ask about. */
+interface Network {
+  spec: object;
+  /** Rate of every link; null for the plan's own. */
+  linkGbps: number | null;
+}
+
+export interface Curves {
+  plan: Points;
+  /** The fat-tree of as many servers. */
+  reference: Points;
+}
+
+const NOTHING: Curves = { plan: new Map(), reference: new Map() };
+
+const PREDICTIONS = "under-failure";
+
+/** One prediction, kept for as long as the page is open: the same question has the same answer. */
+function prediction({ spec, linkGbps }: Network, failure: Failure) {
+  const body = {
+    plan: spec as Record<string, unknown>,
+    workload: { kind: "all-to-all" as const },
+    faults: faultsOf(failure),
+    max_min: false,
+    link_gbps: linkGbps,
+    seed: SEED,
+  };
+  return queryOptions({
+    queryKey: [PREDICTIONS, body],
+    queryFn: ({ signal }) =>
+      take(api.POST("/api/v1/predict", { body: body as never, signal })) as Promise<Prediction>,
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false,
+  });
+}
+
+/** The fat-tree of as many servers, whose links have the rate of the plan's. */
+function useReference(servers: number) {
+  return useQuery<Reference>({
+    queryKey: ["reference-network", servers],
+    queryFn: ({ signal }) =>
+      take(api.GET("/api/v1/predict/reference", { params: { query: { servers } }, signal })),
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false,
+  });
+}
+
+/**
+ * Both networks over the share that failed: the coarse points one after the other, then the exact one at `wanted`. One
+ * question at a time; one that nobody waits for any longer is taken back, and the server stops computing it.
+ */
+export function useFailurePoints(spec: PlanSpec, servers: number, kind: FailureKind, wanted: number) {
+  const client = useQueryClient();
+  const reference = useReference(servers);
+  const asked = canonical({ spec, kind });
+  const [found, setFound] = useState({ asked, curves: NOTHING });
+  const [error, setError] = useState<unknown>(null);
+  const curves = found.asked === asked ? found.curves : NOTHING;
+  const other = reference.data?.spec;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `asked` stands for the spec and the kind
+  useEffect(() => {
+    let current = true;
+    let takeBack = () => {};
+    const ask = (network: Network, failure: Failure) => {
+      const question = prediction(network, failure);
+      takeBack = () => void client.cancelQueries({ queryKey: question.queryKey, exact: true });
+      return client.fetchQuery(question);
+    };
+    const add = (network: keyof Curves, ratio: number, point: Prediction) =>
+      setFound((before) => {
+        const known = before.asked === asked ? before.curves : NOTHING;
+        return { asked, curves: { ...known, [network]: new Map(known[network]).set(ratio, point) } };
+      });
+    const all = async () => {
+      setError(null);
+      for (const ratio of [...COARSE, wanted]) {
+        const own = await ask({ spec, linkGbps: null }, { kind, ratio });
+        if (!current) return;
+        add("plan", ratio, own);
+        if (other === undefined) continue;
+        const linkGbps = slowestGbps(own);
+        const point = await ask({ spec: other, linkGbps }, { kind, ratio });
+        if (!current) return;
+        add("reference", ratio, point);
+      }
+    };
+    all().catch((failed: unknown) => {
+      if (current) setError(failed);
+    });
+    return () => {
+      current = false;
+      takeBack();
+    };
+  }, [asked, wanted, other, client]);
+  return { curves, reference: reference.data, error: error ?? reference.error };
+}
+
+/** What is left when one rack fails, whole. */
+export function useRackFailure(spec: PlanSpec, rack: string | null) {
+  return useQuery({
+    ...prediction({ spec, linkGbps: null }, { rack: rack ?? "" }),
+    enabled: rack !== null,
+  });
+}

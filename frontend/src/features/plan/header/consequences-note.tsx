@@ -1,0 +1,52 @@
+import { useRef, useState } from "react";
+import { Button, IconButton } from "@/ui/button";
+import { Icon } from "@/ui/icon";
+import { canonical, type PlanSpec, setIn } from "../../shared/spec";
+import { withServers } from "../parameters/families";
+import type { Computed } from "../state/preview";
+import { usePlan } from "../state/store";
+import { type Consequence, consequences, type Known } from "./consequences";
+import styles from "./refused-banner.module.css";
+
+/** What the latest change brought with it, and the ways back: the number of servers as before, or no change at all. */
+export function ConsequencesNote({ computed, past }: { computed: Computed; past: PlanSpec[] }) {
+  const { before, found } = useConsequences(computed, past);
+  const [closed, setClosed] = useState<string | null>(null);
+  const { undo, replace } = usePlan.getState();
+  const key = canonical(computed.spec);
+  if (!before || found.length === 0 || closed === key) return null;
+  const servers = before.summary.counts.servers;
+  const kept = found.some(({ what }) => what === "servers")
+    ? withServers(computed.spec.topology, servers)
+    : null;
+  return (
+    <div className={styles.note} role="status">
+      <Icon name="info" />
+      <span>
+        {"This change also made: "}
+        {found.map((one) => `${one.title.toLowerCase()} ${one.before} → ${one.after}`).join("; ")}.
+      </span>
+      {kept && (
+        <Button small onClick={() => replace(setIn(computed.spec, "topology", kept), "keep-servers")}>
+          {`Keep ${found.find(({ what }) => what === "servers")!.before} servers`}
+        </Button>
+      )}
+      <Button small onClick={undo}>
+        Undo
+      </Button>
+      <IconButton icon="close" label="Hide this note" onClick={() => setClosed(key)} />
+    </div>
+  );
+}
+
+/** Of the step from the spec before, when its plan was on the page. */
+function useConsequences(
+  computed: Computed,
+  past: PlanSpec[],
+): { before: Known | null; found: Consequence[] } {
+  const known = useRef(new Map<string, Known>());
+  known.current.set(canonical(computed.spec), computed);
+  const last = past.at(-1);
+  const before = (last && known.current.get(canonical(last))) ?? null;
+  return { before, found: before ? consequences(before, computed) : [] };
+}

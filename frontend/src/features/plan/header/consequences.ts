@@ -1,0 +1,55 @@
+/** What a change of the parameters brought with it that nobody typed: other servers, another enclosure. */
+import type { Summary } from "@/api/types";
+import { formatCount } from "@/units";
+import { canonical, getIn, type PlanSpec, type TopologySpec } from "../../shared/spec";
+
+export interface Known {
+  spec: PlanSpec;
+  summary: Summary;
+}
+
+export interface Consequence {
+  what: "servers" | "enclosure";
+  title: string;
+  before: string;
+  after: string;
+}
+
+const ENCLOSURES: Record<string, string> = {
+  rows: "open rows",
+  "container-20ft": "20 ft container",
+  "container-40ft": "40 ft container",
+  custom: "enclosure of your own",
+};
+
+/** Of a change within one family; nothing where the user asked for it: a number of servers, an enclosure, another family. */
+export function consequences(before: Known, after: Known): Consequence[] {
+  const [a, b] = [before.spec, after.spec];
+  if (a.topology.family !== b.topology.family) return [];
+  const found: Consequence[] = [];
+  const servers = [before, after].map((one) => one.summary.counts.servers) as [number, number];
+  if (servers[0] !== servers[1] && !sameShape(a.topology, b.topology)) {
+    const [from, to] = servers.map((count) => formatCount(count)) as [string, string];
+    found.push({ what: "servers", title: "Servers", before: from, after: to });
+  }
+  const [was, is] = [before, after].map((one) => enclosureOf(one.summary.spec as PlanSpec)) as [
+    string,
+    string,
+  ];
+  if (was !== is && canonical(getIn(a, "site.enclosure")) === canonical(getIn(b, "site.enclosure")))
+    found.push({
+      what: "enclosure",
+      title: "Enclosure",
+      before: ENCLOSURES[was] ?? was,
+      after: ENCLOSURES[is] ?? is,
+    });
+  return found;
+}
+
+/** Whether two topologies differ in nothing but how many of their servers are there. */
+function sameShape(a: TopologySpec, b: TopologySpec): boolean {
+  const shape = ({ servers: _, ...rest }: TopologySpec) => canonical(rest as TopologySpec);
+  return shape(a) === shape(b);
+}
+
+const enclosureOf = (spec: PlanSpec): string => String(getIn(spec, "site.enclosure") ?? "");

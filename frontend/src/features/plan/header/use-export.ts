@@ -1,0 +1,92 @@
+/** Making a file of the plan and following it while it streams. */
+import { useQuery } from "@tanstack/react-query";
+import { useRef, useState } from "react";
+import { api, call, errorOf, take } from "@/api/client";
+import type { ExportFormat } from "@/api/types";
+import { saveFile } from "@/ui/clipboard";
+import { toast } from "@/ui/toast";
+import { formatBytes } from "@/units";
+import { fileNameOf } from "../../shared/download";
+import type { PlanSpec } from "../../shared/spec";
+import { finishedJob, jobCalls, MADE_AS_JOB } from "./export-job";
+
+export interface Running {
+  format: ExportFormat;
+  received: number;
+  total: number | null;
+  /** Of a file that is being made in the background: how much of it, from 0 to 1, and what is being done. */
+  making: { share: number; doing: string } | null;
+}
+
+export function useExportFormats() {
+  return useQuery({
+    queryKey: ["export-formats"],
+    queryFn: ({ signal }) => take(api.GET("/api/v1/exports", { signal })),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+/**
+ * Makes a file of the plan as it is drawn now, read as it streams: of the saved revision when there is one, with the prices
+ * it keeps, else of the spec in one stateless call. What takes long is made in the background for a saved plan, with progress.
+ */
+export function useExport(spec: PlanSpec, name: string, saved: { id: string; revision: number } | null) {
+  const [running, setRunning] = useState<Running | null>(null);
+  const [done, setDone] = useState<{ format: string; bytes: number } | null>(null);
+  const abort = useRef<AbortController | null>(null);
+
+  const fileRequest = (format: ExportFormat, signal: AbortSignal) =>
+    saved
+      ? new Request(`/api/v1/plans/${saved.id}/exports/${format.name}?revision=${saved.revision}`, { signal })
+      : new Request(`/api/v1/exports/${format.name}`, {
+          method: "POST",
+          headers: { "Content-Type": "application/json" },
+          body: JSON.stringify({ spec, name }),
+          signal,
+        });
+  const start = async (format: ExportFormat) => {
+    abort.current?.abort();
+    const controller = new AbortController();
+    abort.current = controller;
+    const { signal } = controller;
+    setRunning({ format, received: 0, total: null, making: null });
+    setDone(null);
+    try {
+      const file =
+        saved && MADE_AS_JOB.has(format.name)
+          ? await finishedJob(
+              jobCalls(saved.id, saved.revision, format.name),
+              signal,
+              ({ progress, doing }) =>
+                setRunning({ format, received: 0, total: null, making: { share: progress, doing } }),
+            )
+          : null;
+      const response = await call(file ? new Request(file, { signal }) : fileRequest(format, signal));
+      if (!response.ok || !response.body) throw errorOf(await response.json().catch(() => null), response);
+      // The bar of a file that was made in the background stood at its end: its download must not take it back.
+      const total = file ? null : Number(response.headers.get("content-length")) || null;
+      const reader = response.body.getReader();
+      const chunks: Uint8Array<ArrayBuffer>[] = [];
+      let received = 0;
+      for (;;) {
+        const { done: ended, value } = await reader.read();
+        if (ended) break;
+        chunks.push(value as Uint8Array<ArrayBuffer>);
+        received += value.length;
+        setRunning({ format, received, total, making: null });
+      }
+      const fileName = fileNameOf(response.headers.get("content-disposition"), `plan.${format.extension}`);
+      saveFile(new Blob(chunks, { type: format.media_type }), fileName);
+      setDone({ format: format.name, bytes: received });
+      toast(`${fileName}, ${formatBytes(received)}`);
+    } catch (error) {
+      if (controller.signal.aborted) toast("Export cancelled");
+      else toast(error instanceof Error ? error.message : String(error), "error");
+    } finally {
+      if (abort.current === controller) setRunning(null);
+    }
+  };
+  return { saved, running, done, start, cancel: () => abort.current?.abort() };
+}
+
+export type Exporter = ReturnType<typeof useExport>;

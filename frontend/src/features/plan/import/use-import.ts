@@ -1,0 +1,41 @@
+/** Opening a plan from a file, chosen or dropped. */
+import { useCallback } from "react";
+import { create } from "zustand";
+import { toast } from "@/ui/toast";
+import { useOpenSpec } from "../state/use-plans";
+import { type PlanFile, readPlanFile } from "./plan-file";
+
+/** More than any export of a plan that the server makes; reading it would only fill the browser's memory. */
+const MOST_BYTES = 512 * 1024 * 1024;
+
+/** The file that was opened last, for the note that compares it with the plan. */
+export const useOpenedFile = create<{ file: PlanFile | null }>(() => ({ file: null }));
+
+/** Opens the plan of one file as a plan that is not saved yet. What is wrong with a file is said in a message. */
+export function useImport(): (files: readonly File[]) => Promise<void> {
+  const openSpec = useOpenSpec();
+  return useCallback(
+    async (files) => {
+      try {
+        const [file] = files;
+        if (!file || files.length > 1) throw new Error("Open one file at a time.");
+        if (file.size > MOST_BYTES) throw new Error(`${file.name} is too large for a plan.`);
+        const read = readPlanFile(file.name, await file.text());
+        useOpenedFile.setState({ file: read });
+        await openSpec(read.spec);
+      } catch (error) {
+        toast(error instanceof Error ? error.message : String(error), "error");
+      }
+    },
+    [openSpec],
+  );
+}
+
+/** Asks the browser for a file and opens it. */
+export function chooseFile(open: (files: readonly File[]) => void): void {
+  const input = document.createElement("input");
+  input.type = "file";
+  input.accept = ".json,application/json";
+  input.addEventListener("change", () => open([...(input.files ?? [])]));
+  input.click();
+}

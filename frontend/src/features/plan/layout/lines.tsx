@@ -1,0 +1,13 @@
+import { Skeleton } from "@/ui/marks";
+import styles from "./lines.module.css";
+
+/** Lines of text to come. */
+export function Lines({ count }: { count: number }) {
+  return (
+    <div className={styles.lines}>
+      {Array.from({ length: count }, (_, at) => (
+        <Skeleton key={at} height={16} width={at % 3 === 2 ? "60%" : "100%"} />
+      ))}
+    </div>
+  );
+}

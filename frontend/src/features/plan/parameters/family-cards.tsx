@@ -1,0 +1,78 @@
+import { useRef } from "react";
+import { EXAMPLES } from "../../shared/examples";
+import type { PlanSpec, TopologySpec } from "../../shared/spec";
+import { usePlan } from "../state/store";
+import type { Family } from "./families";
+import styles from "./family-cards.module.css";
+import { TopologyIcon } from "./topology-icon";
+
+/** Short names for the cards; the full title is the tooltip. */
+const SHORT: Record<string, string> = {
+  bcube: "BCube",
+  dcell: "DCell",
+  torus3d: "CamCube",
+  subways: "Subways",
+  fat_tree: "Fat-tree",
+  tree: "Tree",
+  leaf_spine: "Leaf-spine",
+};
+
+/** The families to choose from, as radio buttons with a drawing each. */
+export function FamilyCards({ families, spec }: { families: Family[]; spec: PlanSpec }) {
+  const replace = usePlan((state) => state.replace);
+  // What was set up for each family lately, so that looking at another one loses nothing.
+  const remembered = useRef(new Map<string, TopologySpec>());
+  remembered.current.set(spec.topology.family, spec.topology);
+
+  const choose = (next: Family) => {
+    if (next.family === spec.topology.family) return;
+    const topology =
+      remembered.current.get(next.family) ??
+      EXAMPLES.find((example) => example.spec.topology.family === next.family)?.spec.topology ??
+      next.example;
+    replace({ ...spec, topology }, "family");
+  };
+  const move = (by: number) => {
+    const at = families.findIndex((f) => f.family === spec.topology.family);
+    const next = families[(at + by + families.length) % families.length];
+    if (next) choose(next);
+  };
+
+  return (
+    <div
+      className={styles.cards}
+      role="radiogroup"
+      aria-label="Topology family"
+      onKeyDown={(event) => {
+        const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+        if (!by) return;
+        event.preventDefault();
+        move(by);
+        requestAnimationFrame(() =>
+          document.querySelector<HTMLElement>("[data-family][aria-checked=true]")?.focus(),
+        );
+      }}
+    >
+      {families.map((f) => {
+        const chosen = f.family === spec.topology.family;
+        return (
+          // biome-ignore lint/a11y/useSemanticElements: a card with a drawing, not a dot
+          <button
+            key={f.family}
+            type="button"
+            role="radio"
+            data-family={f.family}
+            aria-checked={chosen}
+            tabIndex={chosen ? 0 : -1}
+            className={styles.card}
+            title={f.title}
+            onClick={() => choose(f)}
+          >
+            <TopologyIcon family={f.family} />
+            {SHORT[f.family] ?? f.title}
+          </button>
+        );
+      })}
+    </div>
+  );
+}

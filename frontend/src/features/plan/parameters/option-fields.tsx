@@ -1,0 +1,165 @@
+/** Fields of a plan's spec that may be left out: what is then taken stands in them as a placeholder. */
+import type { Finding } from "@/api/types";
+import { Field, NumberInput, Select, TextInput } from "@/ui/form";
+import { getIn, type Json, type PlanSpec } from "../../shared/spec";
+import { usePlan } from "../state/store";
+
+export interface NumberOption {
+  path: string;
+  label: string;
+  unit?: string;
+  integer?: boolean;
+  step?: number;
+  min?: number;
+  max?: number;
+  title?: string;
+  /** Shown where the plan's default is "whatever fits". */
+  none?: string;
+  /** Shown times 100: a share as a percentage. */
+  percent?: boolean;
+}
+
+export interface ChoiceOption {
+  path: string;
+  label: string;
+  choices: [value: string, label: string][];
+  title?: string;
+}
+
+export interface TextOption {
+  path: string;
+  label: string;
+  maxLength: number;
+  /** What an empty field means. */
+  none: string;
+  title?: string;
+}
+
+export interface SpecProps {
+  spec: PlanSpec;
+  resolved: PlanSpec | undefined;
+  findings: Finding[];
+}
+
+/** Number fields, one below the other; what is false does not apply to this plan. */
+export function NumberOptions({
+  options,
+  ...props
+}: SpecProps & { options: readonly (NumberOption | false)[] }) {
+  return options
+    .filter((option) => option !== false)
+    .map((option) => <NumberOptionField key={option.path} {...props} option={option} />);
+}
+
+function findingAt(findings: Finding[], path: string) {
+  const finding = findings.find((f) => f.severity !== "info" && f.where === path);
+  return {
+    message: finding && (finding.hint ? `${finding.message} ${finding.hint}` : finding.message),
+    severity: finding?.severity === "warning" ? ("warning" as const) : ("error" as const),
+  };
+}
+
+const times = (value: Json | undefined, by: number) =>
+  typeof value === "number" ? Number((value * by).toPrecision(12)) : null;
+
+function NumberOptionField({ option, spec, resolved, findings }: SpecProps & { option: NumberOption }) {
+  const change = usePlan((state) => state.change);
+  const by = option.percent ? 100 : 1;
+  const value = times(getIn(spec, option.path), by);
+  const fallback = resolved && times(getIn(resolved, option.path), by);
+  const { message, severity } = findingAt(findings, option.path);
+  return (
+    <Field
+      label={option.label}
+      title={option.title}
+      chosen={value !== null}
+      message={message}
+      severity={severity}
+    >
+      {({ id, describedBy }) => (
+        <NumberInput
+          id={id}
+          describedBy={describedBy}
+          value={value}
+          optional
+          integer={option.integer}
+          min={option.min}
+          max={option.max}
+          step={option.step}
+          unit={option.unit}
+          placeholder={
+            fallback === null || fallback === undefined ? (option.none ?? "default") : String(fallback)
+          }
+          invalid={message !== undefined && severity === "error"}
+          onChange={(next) => change(option.path, next === null ? undefined : times(next, 1 / by)!)}
+        />
+      )}
+    </Field>
+  );
+}
+
+export function ChoiceField({ option, spec, resolved, findings }: SpecProps & { option: ChoiceOption }) {
+  const change = usePlan((state) => state.change);
+  const own = getIn(spec, option.path);
+  const value = String(
+    own ??
+      (option.choices[0]?.[0] === ""
+        ? ""
+        : ((resolved && getIn(resolved, option.path)) ?? option.choices[0]?.[0])),
+  );
+  const { message, severity } = findingAt(findings, option.path);
+  return (
+    <Field
+      label={option.label}
+      title={option.title}
+      chosen={own !== undefined && option.path !== "catalog"}
+      controlWidth={140}
+      message={message}
+      severity={severity}
+    >
+      {({ id, describedBy }) => (
+        <Select
+          id={id}
+          aria-describedby={describedBy}
+          value={value}
+          options={option.choices.map(([v, label]) => ({ value: v, label }))}
+          onChange={(next) =>
+            change(
+              option.path,
+              next === "" || (next === "auto" && option.path !== "catalog") ? undefined : next,
+            )
+          }
+        />
+      )}
+    </Field>
+  );
+}
+
+/** A word of the spec; an empty field leaves it out. */
+export function TextField({ option, spec, findings }: SpecProps & { option: TextOption }) {
+  const change = usePlan((state) => state.change);
+  const own = getIn(spec, option.path);
+  const { message, severity } = findingAt(findings, option.path);
+  return (
+    <Field
+      label={option.label}
+      title={option.title}
+      chosen={own !== undefined}
+      controlWidth={140}
+      message={message}
+      severity={severity}
+    >
+      {({ id, describedBy }) => (
+        <TextInput
+          id={id}
+          aria-describedby={describedBy}
+          aria-invalid={message !== undefined && severity === "error"}
+          value={typeof own === "string" ? own : ""}
+          maxLength={option.maxLength}
+          placeholder={option.none}
+          onChange={(event) => change(option.path, event.target.value || undefined)}
+        />
+      )}
+    </Field>
+  );
+}

@@ -1,0 +1,21 @@
+/** Other plans than the one on screen: those that were saved, and those that a link holds. */
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { api, take } from "@/api/client";
+import { encodeSpec } from "../../shared/share";
+import type { PlanSpec } from "../../shared/spec";
+
+export function useRecentPlans(limit = 12) {
+  return useQuery({
+    queryKey: ["plans", limit],
+    queryFn: ({ signal }) => take(api.GET("/api/v1/plans", { params: { query: { limit } }, signal })),
+  });
+}
+
+/** A link to a spec nobody saved. */
+export function useOpenSpec() {
+  const navigate = useNavigate();
+  return async (spec: PlanSpec) => {
+    await navigate({ to: "/plans/new", search: { spec: await encodeSpec(spec) } });
+  };
+}

@@ -1,0 +1,45 @@
+/** The page's right column: totals against a base, the selected thing, the cost. */
+import type { Summary } from "@/api/types";
+import type { PlanModel } from "@/scene/model";
+import type { PlanSpec } from "../../shared/spec";
+import { FailuresSection } from "../failures/failures-section";
+import { Inspector } from "../inspector/inspector";
+import { useBase } from "../state/plan-hooks";
+import type { Computed } from "../state/preview";
+import type { useSelection } from "../state/use-plan-view";
+import { longestCable } from "./totals";
+import { MoneySection, TotalsSection } from "./totals-section";
+
+export function Figures({
+  computed,
+  model,
+  marked,
+  past,
+  saved,
+  dirty,
+}: {
+  computed: Computed;
+  model: PlanModel;
+  marked: ReturnType<typeof useSelection>;
+  /** Earlier specs of this session: a base to compare with. */
+  past: PlanSpec[];
+  saved: Summary | undefined;
+  dirty: boolean;
+}) {
+  const { against, base, choices, setAgainst } = useBase(computed, past, saved, dirty);
+  return (
+    <>
+      <TotalsSection
+        summary={computed.summary}
+        base={base}
+        against={against}
+        choices={choices}
+        onAgainst={setAgainst}
+        onLongest={() => marked.select({ kind: "cable", ids: [longestCable(model)] })}
+      />
+      <FailuresSection computed={computed} model={model} />
+      <Inspector model={model} bom={computed.bom} {...marked} />
+      <MoneySection summary={computed.summary} bom={computed.bom} />
+    </>
+  );
+}

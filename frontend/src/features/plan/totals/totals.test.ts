@@ -1,0 +1,12 @@
+import { expect, test } from "vitest";
+import { createModel } from "@/scene/model";
+import { sampleBcube } from "@/scene/testing/sample-plan";
+import { longestCable } from "./totals";
+
+test("the longest cable is the one with the longest route, not the longest stock length", () => {
+  const { scene, cables, topology } = sampleBcube(4, 4);
+  const length_mm = cables.columns.length_mm.map((mm, cable) => (cable === 17 || cable === 40 ? 99_000 : mm));
+  const model = createModel(scene, { ...cables, columns: { ...cables.columns, length_mm } }, topology);
+  expect(longestCable(model)).toBe(17);
+  expect(longestCable(createModel(scene, null, topology))).toBe(-1);
+});

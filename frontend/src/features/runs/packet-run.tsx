@@ -1,0 +1,282 @@
+/** A run of the packet engine: completion times beside the prediction, and throughput, queue, drops and timeouts in time. */
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { lazy, Suspense, useMemo } from "react";
+import { LineChart } from "@/charts";
+import { Field, Section, Select } from "@/ui/form";
+import { Empty, Skeleton } from "@/ui/marks";
+import { formatCount, formatGbps, formatPercent, formatShort } from "@/units";
+import { useCrosshair } from "../shared/crosshair";
+import { QueuePlace } from "../shared/queue-place";
+import { Downloads } from "../shared/run-downloads";
+import { useRunFeed } from "../shared/run-feed";
+import { RunFrame, type RunViewProps } from "../shared/run-frame";
+import type { RunSearch } from "../shared/run-url";
+import { isOver } from "../shared/runs";
+import { useTheme } from "../shared/theme";
+import { pointText } from "./numbers-panel";
+import {
+  columnSeries,
+  completionSeries,
+  emptyPacketLog,
+  isWhole,
+  latencySeries,
+  type PacketLog,
+  reducePackets,
+  type Simulated,
+  type Simulating,
+  type SoFar,
+  shownOf,
+  type Whole,
+} from "./packet-log";
+import { provenanceOf, Question } from "./question";
+import styles from "./runs.module.css";
+import { type Tile, Tiles } from "./tiles";
+
+const MethodsPanel = lazy(() => import("./methods-panel"));
+
+const secs = (value: number) => `${formatShort(value, 3)}\u00a0s`;
+
+export default function PacketRun({ run, experiment }: RunViewProps) {
+  const { value: log, feed, error } = useRunFeed(run.events_url, emptyPacketLog(run), reducePackets);
+  const search = useSearch({ strict: false }) as RunSearch;
+  const shown = shownOf(log, search.point);
+  const { live } = log;
+  const provenance = useMemo(() => provenanceOf(run, experiment!), [run, experiment]);
+  return (
+    <RunFrame run={run} live={live} feed={feed} error={error} actions={<Downloads run={run} />}>
+      <div className={styles.columns}>
+        <div className={styles.main}>
+          {shown ? (
+            <>
+              {log.points.length > 1 && <PointChoice log={log} shown={shown} />}
+              <Numbers
+                shown={shown}
+                title={experiment!.topologies[shown.topology]?.title ?? ""}
+                provenance={provenance}
+              />
+              {live.state === "succeeded" && (
+                <Suspense fallback={<Skeleton height={240} />}>
+                  <MethodsPanel run={run} experiment={experiment} />
+                </Suspense>
+              )}
+              {isWhole(shown.result) && <Choices result={shown.result} />}
+            </>
+          ) : isOver(live.state) ? (
+            <Empty title="No results">
+              <p>
+                {live.reason || "The run ended before its first result."} Run it again, or change the setup.
+              </p>
+            </Empty>
+          ) : (
+            <div className={styles.waiting} role="status">
+              <Skeleton height={280} />
+              <p>{live.state === "queued" ? <QueuePlace run={run.id} /> : "Simulating…"}</p>
+            </div>
+          )}
+        </div>
+        <Question experiment={experiment!} />
+      </div>
+    </RunFrame>
+  );
+}
+
+function PointChoice({ log, shown }: { log: PacketLog; shown: Simulated | Simulating }) {
+  const navigate = useNavigate();
+  return (
+    <Field label="Point" controlWidth={260}>
+      {({ id }) => (
+        <Select
+          id={id}
+          value={String(shown.point)}
+          options={log.points.map((one) => ({
+            value: String(one.point),
+            label: pointText({ kind: one.failure_kind, ratio: one.failure_ratio, seed: one.seed }),
+          }))}
+          onChange={(point) =>
+            void navigate({
+              from: "/runs/$id",
+              to: ".",
+              search: (old) => ({ ...old, point: Number(point) }),
+              replace: true,
+            })
+          }
+        />
+      )}
+    </Field>
+  );
+}
+
+function Numbers({
+  shown,
+  title,
+  provenance,
+}: {
+  shown: Simulated | Simulating;
+  title: string;
+  provenance: string;
+}) {
+  const { result } = shown;
+  const which = pointText({ kind: shown.failure_kind, ratio: shown.failure_ratio, seed: shown.seed });
+  return (
+    <section className={styles.block} aria-label="Results of one point">
+      <div className={styles.blockHead}>
+        <h2>{title}</h2>
+        <span className={styles.muted}>
+          {isWhole(result)
+            ? `${which} · routing ${result.routing}`
+            : `${which} · so far, at ${secs(result.simulated_secs)}`}
+        </span>
+      </div>
+      <Tiles tiles={tilesOf(result)} />
+      <Charts result={result} provenance={`${provenance} · ${title}, ${which}`} />
+    </section>
+  );
+}
+
+function tilesOf(result: SoFar): Tile[] {
+  const { completion_secs: times, latency_secs: latency, bytes } = result;
+  const predicted = isWhole(result) ? result.predicted : null;
+  return [
+    {
+      name: "Flows complete",
+      value: formatCount(times.flows),
+      note: times.unfinished > 0 ? ` of ${formatCount(times.flows + times.unfinished)}` : " all",
+    },
+    ...(times.median !== null
+      ? [
+          {
+            name: "Median completion time",
+            value: secs(times.median),
+            note: ` 99th percentile ${secs(times.p99 ?? 0)}`,
+          },
+        ]
+      : []),
+    ...(times.max !== null
+      ? [
+          {
+            name: "Last flow completes",
+            value: `after ${secs(times.max)}`,
+            ...(predicted?.max && { note: ` predicted ${secs(predicted.max)}` }),
+          },
+        ]
+      : []),
+    ...(latency && latency.median !== null
+      ? [
+          {
+            name: "Median latency",
+            value: secs(latency.median),
+            note: ` 99th percentile ${secs(latency.p99 ?? 0)}`,
+          },
+        ]
+      : []),
+    ...(latency && latency.bound !== null
+      ? [
+          {
+            name: `Responses within ${secs(latency.bound)}`,
+            value: formatPercent(latency.within_bound ?? 0, 2),
+            note: ` of ${formatCount(latency.requests)} requests`,
+          },
+        ]
+      : []),
+    ...(isWhole(result) ? [{ name: "Goodput of all flows", value: formatGbps(result.goodput_gbps) }] : []),
+    {
+      name: "Packets dropped",
+      value: formatCount(result.drops),
+      note: bytes.sent > 0 ? ` ${formatPercent(bytes.dropped / bytes.sent, 2)} of the bytes` : "",
+    },
+    { name: "Timeouts", value: formatCount(result.timeouts) },
+    { name: "Packet-hops", value: formatShort(result.packet_hops, 2) },
+  ];
+}
+
+function Charts({ result, provenance }: { result: SoFar; provenance: string }) {
+  const theme = useTheme((state) => state.name);
+  const inTime = useCrosshair("time");
+  const { series } = result;
+  const watched = isWhole(result) ? result.watched.link : null;
+  const common = { theme, provenance, height: 200 };
+  const timed = { ...common, xLabel: "virtual time, s", ...inTime };
+  const completion = completionSeries(result);
+  const latency = latencySeries(result);
+  return (
+    <div className={styles.multiples}>
+      {latency.length > 0 && (
+        <LineChart
+          {...common}
+          title="Latency of requests"
+          series={latency}
+          xLabel="time since the request, s"
+          yLabel="requests answered"
+          yFormat={(value) => formatPercent(value, 0)}
+          yDomain={[0, 1]}
+        />
+      )}
+      {completion.length > 0 && (
+        <LineChart
+          {...common}
+          title="Completion times"
+          series={completion}
+          xLabel="time since a flow's start, s"
+          yLabel="flows complete"
+          yFormat={(value) => formatPercent(value, 0)}
+          yDomain={[0, 1]}
+        />
+      )}
+      <LineChart
+        {...timed}
+        title="Goodput of all flows"
+        series={[columnSeries(result, "goodput", "All flows", series.goodput_gbps)]}
+        yLabel="Gb/s"
+      />
+      {series.queue_bytes && (
+        <LineChart
+          {...timed}
+          title={watched ? `Queue at ${watched}` : "Queue at the most used link"}
+          series={[columnSeries(result, "queue", "Waiting", series.queue_bytes)]}
+          yLabel="bytes"
+        />
+      )}
+      <LineChart
+        {...timed}
+        title="Drops and timeouts"
+        series={[
+          columnSeries(result, "drops", "Packets dropped", series.drops),
+          columnSeries(result, "timeouts", "Timeouts", series.timeouts),
+        ]}
+        yLabel="per step"
+      />
+      {series.window_packets && (
+        <LineChart
+          {...timed}
+          title="Congestion window of the watched flow"
+          series={[columnSeries(result, "window", "Window", series.window_packets)]}
+          yLabel="packets"
+        />
+      )}
+    </div>
+  );
+}
+
+/** Every setting of the run, and what was assumed where nothing is set. */
+function Choices({ result }: { result: Whole }) {
+  const { assumptions, ...settings } = result.choices;
+  return (
+    <Section title="Settings of the simulation">
+      <dl className={styles.facts} style={{ gridTemplateColumns: "repeat(3, max-content 1fr)" }}>
+        {Object.entries(settings)
+          .filter(([, value]) => value !== null)
+          .map(([name, value]) => (
+            <div key={name} style={{ display: "contents" }}>
+              <dt>{name.replaceAll("_", " ")}</dt>
+              <dd>{String(value)}</dd>
+            </div>
+          ))}
+      </dl>
+      <ul className={styles.note}>
+        {(Array.isArray(assumptions) ? assumptions : []).map((text) => (
+          <li key={String(text)}>{String(text)}</li>
+        ))}
+      </ul>
+    </Section>
+  );
+}

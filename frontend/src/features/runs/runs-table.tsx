@@ -1,0 +1,97 @@
+/** Runs as a table, each with a way to cancel or delete it. */
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import type { Run } from "@/api/types";
+import { Button, IconButton } from "@/ui/button";
+import { formatCount, formatPercent, plural } from "@/units";
+import { formatDate } from "../shared/dates";
+import list from "../shared/list.module.css";
+import { RunMark } from "../shared/run-mark";
+import { isOver, remainingText } from "../shared/runs";
+
+export function RunsTable({
+  runs,
+  onCancel,
+  onDelete,
+}: {
+  runs: readonly Run[];
+  onCancel: (run: Run) => void;
+  onDelete: (run: Run) => void;
+}) {
+  return (
+    <table className={list.table}>
+      <thead>
+        <tr>
+          <th scope="col">Run</th>
+          <th scope="col" className={list.short}>
+            Kind
+          </th>
+          <th scope="col" className={list.medium}>
+            State
+          </th>
+          <th scope="col" className={list.wide}>
+            Progress
+          </th>
+          <th scope="col" className={list.date}>
+            Started
+          </th>
+          <th scope="col" className={list.tools}>
+            <span className="visually-hidden">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {runs.map((run) => (
+          <RunRow key={run.id} run={run} onCancel={() => onCancel(run)} onDelete={() => onDelete(run)} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function RunRow({ run, onCancel, onDelete }: { run: Run; onCancel: () => void; onDelete: () => void }) {
+  const over = isOver(run.state);
+  const [asked, setAsked] = useState(false);
+  return (
+    <tr>
+      <th scope="row">
+        <Link to="/runs/$id" params={{ id: run.id }}>
+          {run.title}
+        </Link>
+        {run.reason && <p className={list.muted}>{run.reason}</p>}
+      </th>
+      <td>{run.kind}</td>
+      <td>
+        <RunMark state={run.state} />
+      </td>
+      <td>
+        {over ? (
+          <span className={list.muted}>
+            {`${formatCount(run.points_done)} of ${plural(run.points_total, "point")}`}
+          </span>
+        ) : (
+          <>
+            <progress max={1} value={run.progress} aria-label={`Progress of ${run.title}`} />
+            <span className={list.muted}>
+              {` ${formatPercent(run.progress)} ${remainingText(run.remaining_secs)}`}
+            </span>
+          </>
+        )}
+      </td>
+      <td className={list.muted}>{formatDate(new Date(run.created_at))}</td>
+      <td className={list.actions}>
+        {!over ? (
+          <Button small onClick={onCancel} aria-label={`Cancel ${run.title}`}>
+            Cancel
+          </Button>
+        ) : asked ? (
+          <Button small onClick={onDelete} onBlur={() => setAsked(false)}>
+            Delete permanently
+          </Button>
+        ) : (
+          <IconButton small icon="trash" label={`Delete ${run.title}`} onClick={() => setAsked(true)} />
+        )}
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,25 @@
+import styles from "./runs.module.css";
+
+/** A number of a result with its name; the note stands small beside the value. */
+export interface Tile {
+  name: string;
+  value: string;
+  note?: string;
+}
+
+/** The numbers of a result that come first. */
+export function Tiles({ tiles }: { tiles: readonly Tile[] }) {
+  return (
+    <dl className={styles.tiles}>
+      {tiles.map(({ name, value, note }) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            {value}
+            {note && <span className={styles.muted}>{note}</span>}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

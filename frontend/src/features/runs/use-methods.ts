@@ -1,0 +1,71 @@
+/** The latest complete runs of the same question by every method, and their results. */
+import { useQuery } from "@tanstack/react-query";
+import { api, take } from "@/api/client";
+import type { components } from "@/api/schema";
+import type { Experiment, PointFrame, Run } from "@/api/types";
+import { type Answers, flowBytesOf, METHODS, type Method, type MethodRun, sameQuestion } from "./methods";
+import type { Whole } from "./packet-log";
+
+type Schemas = components["schemas"];
+
+/** Experiments that are looked through, the latest first. */
+const LOOKED_AT = 200;
+
+async function latestRun(experiment: Experiment, signal: AbortSignal): Promise<Run | undefined> {
+  const query = { experiment: experiment.id, state: ["succeeded" as const], limit: 1 };
+  const { items } = await take(api.GET("/api/v1/runs", { params: { query }, signal }));
+  return items[0];
+}
+
+/** The run on screen answers for its own method, the latest complete one for each other. */
+async function findRuns(own: MethodRun, signal: AbortSignal): Promise<MethodRun[]> {
+  const query = { limit: LOOKED_AT };
+  const { items } = await take(api.GET("/api/v1/experiments", { params: { query }, signal }));
+  const same = items.filter((one) => one.engine !== own.method && sameQuestion(one, own.experiment));
+  const found: MethodRun[] = [];
+  for (const method of METHODS) {
+    if (method === own.method) found.push(own);
+    for (const experiment of same.filter(({ engine }) => engine === method)) {
+      const run = await latestRun(experiment, signal);
+      if (run) {
+        found.push({ method, run, experiment });
+        break;
+      }
+    }
+  }
+  return found;
+}
+
+async function readAnswers(runs: readonly MethodRun[], signal: AbortSignal): Promise<Answers> {
+  const answers: Answers = {};
+  for (const { method, run, experiment } of runs) {
+    const path = { id: run.id };
+    const call = api.GET("/api/v1/runs/{id}/results", { params: { path }, signal });
+    // Asked for as JSON, so it is no table.
+    const results = (await take(call)) as Schemas["RunResults"];
+    if (method === "emulation") {
+      if (results.report) answers.emulation = results.report as unknown as Schemas["ReportFrame"];
+      continue;
+    }
+    const first = results.points.find(({ point }) => point === 0) as PointFrame | undefined;
+    if (!first) continue;
+    if (method === "flow") answers.flow = first.result;
+    else {
+      const result = first.result as unknown as Whole;
+      answers.packet = { result, flowBytes: flowBytesOf(experiment, result) };
+    }
+  }
+  return answers;
+}
+
+/** Runs and answers; undefined while they are being read. */
+export function useMethods(run: Run, experiment: Experiment) {
+  return useQuery({
+    queryKey: ["methods", run.id, run.state],
+    queryFn: async ({ signal }) => {
+      const runs = await findRuns({ method: experiment.engine as Method, run, experiment }, signal);
+      return { runs, answers: await readAnswers(runs, signal) };
+    },
+    refetchOnMount: "always",
+  });
+}

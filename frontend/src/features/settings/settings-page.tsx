@@ -1,0 +1,29 @@
+import { useEffect } from "react";
+import { type ScreenRequest, useScreen } from "../shared/curl";
+import { Shell } from "../shared/shell";
+import { SessionSection } from "./session";
+import styles from "./settings.module.css";
+import { TokensSection } from "./tokens";
+
+const REQUESTS: ScreenRequest[] = [
+  { title: "API tokens", method: "GET", path: "/api/v1/tokens" },
+  { title: "Create a token", method: "POST", path: "/api/v1/tokens", body: { name: "nightly export" } },
+  { title: "This session", method: "GET", path: "/api/v1/session" },
+];
+
+/** API tokens, and the session of this browser. */
+export default function SettingsPage() {
+  useEffect(() => {
+    document.title = "Settings · Cubeyard";
+  }, []);
+  useScreen(REQUESTS);
+  return (
+    <Shell>
+      <div className={styles.page}>
+        <h1>Settings</h1>
+        <TokensSection />
+        <SessionSection />
+      </div>
+    </Shell>
+  );
+}

@@ -1,0 +1,147 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { api, take } from "@/api/client";
+import type { NewToken, Token } from "@/api/types";
+import { Button } from "@/ui/button";
+import { CopyButton } from "@/ui/clipboard";
+import { TextInput } from "@/ui/form";
+import { Empty, Skeleton } from "@/ui/marks";
+import { toast } from "@/ui/toast";
+import { formatDate } from "../shared/dates";
+import { ProblemView } from "../shared/problem";
+import styles from "./settings.module.css";
+
+const KEY = ["tokens"];
+const failed = (error: unknown) => toast(error instanceof Error ? error.message : String(error), "error");
+
+/** API tokens: programs, and browsers on other machines, need one. */
+export function TokensSection() {
+  const client = useQueryClient();
+  const [made, setMade] = useState<NewToken | null>(null);
+  const tokens = useQuery({
+    queryKey: KEY,
+    staleTime: 0,
+    queryFn: ({ signal }) => take(api.GET("/api/v1/tokens", { signal })),
+  });
+  const create = useMutation({
+    mutationFn: (name: string) => take(api.POST("/api/v1/tokens", { body: { name } })),
+    onSuccess: async (token) => {
+      setMade(token);
+      await client.invalidateQueries({ queryKey: KEY });
+    },
+    onError: failed,
+  });
+  const revoke = useMutation({
+    mutationFn: (id: string) => take(api.DELETE("/api/v1/tokens/{id}", { params: { path: { id } } })),
+    onSuccess: async (_, id) => {
+      setMade((shown) => (shown?.id === id ? null : shown));
+      await client.invalidateQueries({ queryKey: KEY });
+    },
+    onError: failed,
+  });
+  return (
+    <section aria-labelledby="tokens">
+      <h2 id="tokens">API tokens</h2>
+      <p className={styles.muted}>
+        Programs send a token as <code>Authorization: Bearer …</code>; browsers on other machines log in with
+        one.
+      </p>
+      <CreateForm busy={create.isPending} onCreate={(name) => create.mutateAsync(name)} />
+      {made && <MadeToken made={made} onClose={() => setMade(null)} />}
+      {tokens.isError ? (
+        <ProblemView error={tokens.error} onRetry={() => void tokens.refetch()} />
+      ) : !tokens.data ? (
+        <Skeleton height={96} />
+      ) : tokens.data.items.length === 0 ? (
+        <Empty title="No tokens yet" />
+      ) : (
+        <ul className={styles.tokens}>
+          {tokens.data.items.map((token) => (
+            <TokenRow
+              key={token.id}
+              token={token}
+              busy={revoke.isPending}
+              onRevoke={() => revoke.mutate(token.id)}
+            />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function CreateForm({ busy, onCreate }: { busy: boolean; onCreate: (name: string) => Promise<unknown> }) {
+  const [name, setName] = useState("");
+  return (
+    <form
+      className={styles.create}
+      onSubmit={(event) => {
+        event.preventDefault();
+        // What went wrong was told; the name stays in the field.
+        void onCreate(name.trim()).then(
+          () => setName(""),
+          () => {},
+        );
+      }}
+    >
+      <TextInput
+        aria-label="Name of the new token"
+        placeholder="What it is for, such as nightly export"
+        maxLength={120}
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+      />
+      <Button type="submit" look="primary" disabled={busy || name.trim() === ""}>
+        Create token
+      </Button>
+    </form>
+  );
+}
+
+/** The one time that a token is shown. */
+function MadeToken({ made, onClose }: { made: NewToken; onClose: () => void }) {
+  return (
+    <div className={styles.made} role="status">
+      <p>
+        <strong>Copy the token “{made.name}” now.</strong> It is not shown again.
+      </p>
+      <code data-testid="new-token">{made.token}</code>
+      <div className={styles.actions}>
+        <CopyButton small={false} text={made.token}>
+          Copy token
+        </CopyButton>
+        <Button onClick={onClose}>Close</Button>
+      </div>
+    </div>
+  );
+}
+
+function TokenRow({ token, busy, onRevoke }: { token: Token; busy: boolean; onRevoke: () => void }) {
+  const used =
+    token.last_used_at === null ? "never used" : `last used ${formatDate(new Date(token.last_used_at))}`;
+  return (
+    <li>
+      <span>
+        <strong>{token.name}</strong>
+        <span className={styles.muted}>
+          Created {formatDate(new Date(token.created_at))}, {used}
+        </span>
+      </span>
+      <Button
+        icon="trash"
+        disabled={busy}
+        aria-label={`Revoke ${token.name}`}
+        onClick={() => {
+          if (
+            window.confirm(
+              `Revoke the token “${token.name}”? Programs and browsers that use it lose access at once.`,
+            )
+          )
+            onRevoke();
+        }}
+      >
+        Revoke
+      </Button>
+    </li>
+  );
+}

@@ -1,0 +1,45 @@
+/** What a picture of the plan shows: zoom, and how many links of how many. */
+import type { DisplayList, Highlight, ViewKind } from "@/scene";
+import type { PaintStats } from "./stage";
+
+export interface ViewInfo {
+  zoomPercent: number;
+  /** "N of M": links drawn, links there are, and what was counted. */
+  drawn: number;
+  total: number;
+  what: string;
+  stats: PaintStats;
+}
+
+/** Of a selection its cables; else the links drawn one by one, if there are any; else what the list counts. */
+export function viewInfo({
+  highlight,
+  list,
+  stats,
+  view,
+  zoomPercent,
+}: {
+  highlight: Highlight | null;
+  list: Pick<DisplayList, "drawn" | "total" | "what">;
+  stats: PaintStats;
+  view: ViewKind;
+  zoomPercent: number;
+}): ViewInfo {
+  if (highlight)
+    return {
+      zoomPercent,
+      drawn: highlight.cables.length,
+      total: highlight.totalCables,
+      what: `cables of ${highlight.label}`,
+      stats,
+    };
+  const single = stats.links > 0;
+  const drawn = single ? stats.links : list.drawn;
+  return {
+    zoomPercent,
+    drawn,
+    total: list.total,
+    what: single ? (view === "logical" ? "links, one by one" : "cables, one by one") : list.what,
+    stats,
+  };
+}

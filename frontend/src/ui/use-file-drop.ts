@@ -1,0 +1,44 @@
+/** Files dropped on an element, or anywhere in the window. */
+import { type RefObject, useEffect, useRef, useState } from "react";
+
+/** Whether files are held over it now. Only files are taken: dragged text goes where it always went. */
+export function useFileDrop(
+  target: RefObject<HTMLElement | null> | "window",
+  onFiles: (files: readonly File[]) => void,
+): boolean {
+  const [over, setOver] = useState(false);
+  const latest = useRef(onFiles);
+  latest.current = onFiles;
+  useEffect(() => {
+    const node: EventTarget | null = target === "window" ? window : target.current;
+    if (!node) return;
+    // Each element within reports its own entering and leaving: they cancel out.
+    let inside = 0;
+    const withFiles = (handle: (event: DragEvent) => void) => (event: Event) => {
+      if ((event as DragEvent).dataTransfer?.types.includes("Files")) handle(event as DragEvent);
+    };
+    const handlers: Record<string, (event: Event) => void> = {
+      dragenter: withFiles((event) => {
+        event.preventDefault();
+        inside++;
+        setOver(true);
+      }),
+      dragover: withFiles((event) => event.preventDefault()),
+      dragleave: withFiles(() => {
+        inside = Math.max(0, inside - 1);
+        if (inside === 0) setOver(false);
+      }),
+      drop: withFiles((event) => {
+        event.preventDefault();
+        inside = 0;
+        setOver(false);
+        latest.current([...(event.dataTransfer?.files ?? [])]);
+      }),
+    };
+    for (const [name, handler] of Object.entries(handlers)) node.addEventListener(name, handler);
+    return () => {
+      for (const [name, handler] of Object.entries(handlers)) node.removeEventListener(name, handler);
+    };
+  }, [target]);
+  return over;
+}
