@@ -18,6 +18,8 @@ class ExportFormat:
     """Without a leading dot; may hold one, as `clab.yml` does."""
     title: str
     description: str
+    options: tuple[str, ...] = ()
+    """What may be chosen for it: names of `ExportOptions`."""
 
 
 class UnknownExportFormatError(ValueError):

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Header, Path, Request, Response
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.jobs import schemas
 from cubeyard.jobs.models import CHUNK_BYTES
+from cubeyard.jobs.options import Options, linked
 from cubeyard.jobs.repository import JobRepository
 from cubeyard.jobs.service import JobService, described, export_tag, formats, known, stream
 from cubeyard.kit.db import Database, UnitOfWork
@@ -18,6 +19,7 @@ from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import byte_range, disposition, download, matches
 from cubeyard.plans.endpoints import AtRevision
 from cubeyard.plans.endpoints import Service as Plans
+from cubeyard.plans.spec import normal_spec, on_paper
 
 router = APIRouter(tags=["exports"])
 
@@ -73,13 +75,15 @@ def export_plan(
     plans: Plans,
     id: Id,
     format: FormatName,
+    options: Options,
     revision: AtRevision = None,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
     """The same plan gives the same bytes, so that the answer's ETag holds until the plan or the program changes."""
     known(format)
-    plan, _, built = plans.built(id, revision)
-    tag = export_tag(format, built, plan.name)
+    plan, row, built = plans.built(id, revision, paper=options.paper)
+    options = linked(options, request, (plan.id, row.revision))
+    tag = export_tag(format, built, plan.name, options)
     # A client may keep the file, and asks each time whether it still holds.
     headers = {"etag": tag, "cache-control": "private, no-cache"}
     if matches(if_none_match, tag):
@@ -87,7 +91,7 @@ def export_plan(
     if request.method == "HEAD":
         name, media_type = described(format, built, plan.name)
         return Response(headers=headers | {"content-disposition": disposition(name)}, media_type=media_type)
-    return _download(*stream(format, built, plan.name), format, headers)
+    return _download(*stream(format, built, plan.name, options), format, headers)
 
 
 @router.post(
@@ -97,9 +101,13 @@ def export_plan(
     response_class=FileResponse,
     responses={200: FILE, **responses(404)},
 )
-def export_spec(plans: Plans, format: FormatName, request: schemas.ExportRequest) -> Response:
+def export_spec(
+    plans: Plans, format: FormatName, http: Request, request: schemas.ExportRequest, options: Options
+) -> Response:
     known(format)
-    return _download(*stream(format, plans.preview(request.spec), request.name), format)
+    options = linked(options, http, None)
+    built = plans.preview(on_paper(normal_spec(request.spec), options.paper))
+    return _download(*stream(format, built, request.name, options), format)
 
 
 @router.post(
@@ -109,8 +117,17 @@ def export_spec(plans: Plans, format: FormatName, request: schemas.ExportRequest
     status_code=202,
     responses=responses(404),
 )
-def start_export_job(service: Service, id: Id, format: FormatName, revision: AtRevision = None) -> schemas.Job:
-    return service.start(id, revision, format)
+def start_export_job(
+    request: Request,
+    service: Service,
+    plans: Plans,
+    id: Id,
+    format: FormatName,
+    options: Options,
+    revision: AtRevision = None,
+) -> schemas.Job:
+    plan, row = plans.read(id, revision)
+    return service.start(id, revision, format, linked(options, request, (plan.id, row.revision)))
 
 
 @router.get(

@@ -18,6 +18,7 @@ class Format(BaseModel):
     description: str
     media_type: str
     extension: str
+    options: list[str] = Field(description="What may be chosen for it: names of the export's query parameters.")
 
 
 class FormatList(BaseModel):
@@ -36,6 +37,7 @@ class Job(BaseModel):
     plan_id: str
     revision: int
     format: str
+    options: dict[str, str | int | bool] = Field(description="What was chosen for it, without defaults.")
     state: JobState
     progress: float = Field(ge=0, le=1)
     doing: str = Field(description="What the worker is at, in a few words.")

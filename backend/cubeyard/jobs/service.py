@@ -9,12 +9,13 @@ from sqlalchemy.orm import Session
 
 from cubeyard import __version__
 from cubeyard.engine import BuiltPlan, Engine
-from cubeyard.exports import FORMATS, file_name, render
+from cubeyard.exports import FORMATS, ExportOptionError, ExportOptions, check_for, file_name, render
+from cubeyard.exports.options import NO_OPTIONS
 from cubeyard.jobs import schemas
 from cubeyard.jobs.models import JobRow
 from cubeyard.jobs.queue import Queue
 from cubeyard.jobs.repository import JobRepository
-from cubeyard.kit.errors import ProblemError, not_found
+from cubeyard.kit.errors import ProblemError, field_error, not_found
 from cubeyard.kit.ids import new_id
 from cubeyard.plans.service import PlanService
 from cubeyard.plans.view import PlanView
@@ -29,16 +30,24 @@ class JobService:
         self._plans = PlanService(session, engine)
         self._queue = queue
 
-    def start(self, plan_id: str, revision: int | None, format: str) -> schemas.Job:
+    def start(
+        self, plan_id: str, revision: int | None, format: str, options: ExportOptions = NO_OPTIONS
+    ) -> schemas.Job:
         known(format)
-        plan, row, built = self._plans.built(plan_id, revision)
+        plan, row, built = self._plans.built(plan_id, revision, paper=options.paper)
+        view = PlanView.of(built, plan.name)
+        try:
+            check_for(format, view, options)
+        except ExportOptionError as error:
+            raise as_problem(error) from error
         job = JobRow(
             id=new_id(),
             plan_id=plan.id,
             revision=row.revision,
             format=format,
+            options=options.given(),
             state="queued",
-            filename=file_name(format, PlanView.of(built, plan.name)),
+            filename=file_name(format, view),
             media_type=FORMATS[format].media_type,
         )
         self._repository.add(job)
@@ -86,11 +95,22 @@ def known(format: str) -> None:
         raise ProblemError(404, "not-found", f"There is no export format {format}. There are: {', '.join(FORMATS)}.")
 
 
-def stream(format: str, built: BuiltPlan, name: str | None) -> tuple[Iterator[bytes], str]:
+def stream(
+    format: str, built: BuiltPlan, name: str | None, options: ExportOptions = NO_OPTIONS
+) -> tuple[Iterator[bytes], str]:
     """The file in pieces, and what to call it."""
     known(format)
     view = PlanView.of(built, name)
-    return iter(render(format, view, None)), file_name(format, view)
+    try:
+        return iter(render(format, view, None, options)), file_name(format, view)
+    except ExportOptionError as error:
+        raise as_problem(error) from error
+
+
+def as_problem(error: ExportOptionError) -> ProblemError:
+    return field_error(
+        f"query.{error.name}", error.value, error.message, limit=error.limit or None, hint=error.hint or None
+    )
 
 
 def described(format: str, built: BuiltPlan, name: str | None) -> tuple[str, str]:
@@ -98,9 +118,11 @@ def described(format: str, built: BuiltPlan, name: str | None) -> tuple[str, str
     return file_name(format, PlanView.of(built, name)), FORMATS[format].media_type
 
 
-def export_tag(format: str, built: BuiltPlan, name: str) -> str:
-    """The ETag of an export: it follows from the plan, its name and the program's version alone."""
-    parts = (built.plan_hash, format, name, __version__, str(built.summary["engine_version"]))
+def export_tag(format: str, built: BuiltPlan, name: str, options: ExportOptions = NO_OPTIONS) -> str:
+    """The ETag of an export: it follows from the plan, its name, the options and the program's version alone."""
+    # The paper is in the plan's hash.
+    chosen = repr(sorted((key, value) for key, value in options.given().items() if key != "paper"))
+    parts = (built.plan_hash, format, name, __version__, str(built.summary["engine_version"]), chosen)
     return f'"{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:32]}"'
 
 
@@ -113,6 +135,7 @@ def formats() -> schemas.FormatList:
                 description=one.description,
                 media_type=one.media_type,
                 extension=one.extension,
+                options=list(one.options),
             )
             for one in FORMATS.values()
         ]
@@ -125,6 +148,7 @@ def as_job(row: JobRow) -> schemas.Job:
         plan_id=row.plan_id,
         revision=row.revision,
         format=row.format,
+        options=row.options or {},
         state=row.state,  # pyright: ignore[reportArgumentType] - pydantic checks it
         progress=row.progress,
         doing=row.doing,

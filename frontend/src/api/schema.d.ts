@@ -3373,6 +3373,11 @@ export interface components {
             media_type: string;
             /** Extension */
             extension: string;
+            /**
+             * Options
+             * @description What may be chosen for it: names of the export's query parameters.
+             */
+            options: string[];
         };
         /** FormatList */
         FormatList: {
@@ -3523,6 +3528,13 @@ export interface components {
             revision: number;
             /** Format */
             format: string;
+            /**
+             * Options
+             * @description What was chosen for it, without defaults.
+             */
+            options: {
+                [key: string]: string | number | boolean;
+            };
             /**
              * State
              * @enum {string}
@@ -8538,6 +8550,16 @@ export interface operations {
             query?: {
                 /** @description An earlier revision; the head if left out. */
                 revision?: number | null;
+                /** @description `pdf`, `xlsx`: the paper; the plan's own (`site.paper`) if left out. The bill buys labels of that size. */
+                paper?: ("a4" | "letter") | null;
+                /** @description `pdf`: the first free label of the first sheet, counted from 1 down its columns. */
+                first_label?: number | null;
+                /** @description `pdf`: labels' QR codes: the cable's id (by default), a link to it in crew mode, or none. */
+                codes?: ("cable" | "link" | "none") | null;
+                /** @description `pdf`: what such a link begins with; of a saved plan this server's by default. */
+                link?: string | null;
+                /** @description `dxf`: racks, devices, trays and bundles as bodies too. */
+                solid?: boolean | null;
             };
             header?: {
                 /** @description ETags of the client's copies. */
@@ -8582,7 +8604,18 @@ export interface operations {
     };
     export_spec: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `pdf`, `xlsx`: the paper; the plan's own (`site.paper`) if left out. The bill buys labels of that size. */
+                paper?: ("a4" | "letter") | null;
+                /** @description `pdf`: the first free label of the first sheet, counted from 1 down its columns. */
+                first_label?: number | null;
+                /** @description `pdf`: labels' QR codes: the cable's id (by default), a link to it in crew mode, or none. */
+                codes?: ("cable" | "link" | "none") | null;
+                /** @description `pdf`: what such a link begins with; of a saved plan this server's by default. */
+                link?: string | null;
+                /** @description `dxf`: racks, devices, trays and bundles as bodies too. */
+                solid?: boolean | null;
+            };
             header?: never;
             path: {
                 format: string;
@@ -8621,6 +8654,16 @@ export interface operations {
             query?: {
                 /** @description An earlier revision; the head if left out. */
                 revision?: number | null;
+                /** @description `pdf`, `xlsx`: the paper; the plan's own (`site.paper`) if left out. The bill buys labels of that size. */
+                paper?: ("a4" | "letter") | null;
+                /** @description `pdf`: the first free label of the first sheet, counted from 1 down its columns. */
+                first_label?: number | null;
+                /** @description `pdf`: labels' QR codes: the cable's id (by default), a link to it in crew mode, or none. */
+                codes?: ("cable" | "link" | "none") | null;
+                /** @description `pdf`: what such a link begins with; of a saved plan this server's by default. */
+                link?: string | null;
+                /** @description `dxf`: racks, devices, trays and bundles as bodies too. */
+                solid?: boolean | null;
             };
             header?: never;
             path: {
