@@ -15,11 +15,11 @@ export interface JobCalls {
   cancel: (id: string) => Promise<unknown>;
 }
 
-export const jobCalls = (plan: string, revision: number, format: string): JobCalls => ({
+export const jobCalls = (plan: string, revision: number, format: string, options: object): JobCalls => ({
   start: () =>
     take(
       api.POST("/api/v1/plans/{id}/exports/{format}/jobs", {
-        params: { path: { id: plan, format }, query: { revision } },
+        params: { path: { id: plan, format }, query: { revision, ...options } },
       }),
     ),
   read: (id) => take(api.GET("/api/v1/jobs/{id}", { params: { path: { id } } })),

@@ -18,6 +18,22 @@ export interface Running {
   making: { share: number; doing: string } | null;
 }
 
+/** The query parameters of an export: names and values as the API has them. */
+export type ExportOptions = Partial<Record<string, string>>;
+
+export function exportPath(
+  format: string,
+  saved: { id: string; revision: number } | null,
+  options: ExportOptions,
+): string {
+  const query = new URLSearchParams({
+    ...(saved && { revision: String(saved.revision) }),
+    ...(options as Record<string, string>),
+  });
+  const path = saved ? `/api/v1/plans/${saved.id}/exports/${format}` : `/api/v1/exports/${format}`;
+  return query.size ? `${path}?${query}` : path;
+}
+
 export function useExportFormats() {
   return useQuery({
     queryKey: ["export-formats"],
@@ -35,16 +51,16 @@ export function useExport(spec: PlanSpec, name: string, saved: { id: string; rev
   const [done, setDone] = useState<{ format: string; bytes: number } | null>(null);
   const abort = useRef<AbortController | null>(null);
 
-  const fileRequest = (format: ExportFormat, signal: AbortSignal) =>
+  const fileRequest = (format: ExportFormat, options: ExportOptions, signal: AbortSignal) =>
     saved
-      ? new Request(`/api/v1/plans/${saved.id}/exports/${format.name}?revision=${saved.revision}`, { signal })
-      : new Request(`/api/v1/exports/${format.name}`, {
+      ? new Request(exportPath(format.name, saved, options), { signal })
+      : new Request(exportPath(format.name, saved, options), {
           method: "POST",
           headers: { "Content-Type": "application/json" },
           body: JSON.stringify({ spec, name }),
           signal,
         });
-  const start = async (format: ExportFormat) => {
+  const start = async (format: ExportFormat, options: ExportOptions = {}) => {
     abort.current?.abort();
     const controller = new AbortController();
     abort.current = controller;
@@ -55,13 +71,15 @@ export function useExport(spec: PlanSpec, name: string, saved: { id: string; rev
       const file =
         saved && MADE_AS_JOB.has(format.name)
           ? await finishedJob(
-              jobCalls(saved.id, saved.revision, format.name),
+              jobCalls(saved.id, saved.revision, format.name, options),
               signal,
               ({ progress, doing }) =>
                 setRunning({ format, received: 0, total: null, making: { share: progress, doing } }),
             )
           : null;
-      const response = await call(file ? new Request(file, { signal }) : fileRequest(format, signal));
+      const response = await call(
+        file ? new Request(file, { signal }) : fileRequest(format, options, signal),
+      );
       if (!response.ok || !response.body) throw errorOf(await response.json().catch(() => null), response);
       // The bar of a file that was made in the background stood at its end: its download must not take it back.
       const total = file ? null : Number(response.headers.get("content-length")) || null;

@@ -1,0 +1,147 @@
+/** The formats on offer, each with its button and options; loaded when the menu opens. */
+import { lazy, Suspense, useState } from "react";
+import type { ExportFormat } from "@/api/types";
+import { Button, IconButton } from "@/ui/button";
+import { CopyButton } from "@/ui/clipboard";
+import { Icon } from "@/ui/icon";
+import { formatBytes } from "@/units";
+import { curlOf, type ScreenRequest } from "../../shared/curl";
+import type { Json, PlanSpec } from "../../shared/spec";
+import styles from "./export-menu.module.css";
+import { RunningWords, shareOf } from "./running-words";
+import { type Exporter, type ExportOptions, exportPath, useExportFormats } from "./use-export";
+
+const OptionFields = lazy(() => import("./export-options"));
+
+export default function ExportList({
+  spec,
+  name,
+  exporter,
+}: {
+  spec: PlanSpec;
+  name: string;
+  exporter: Exporter;
+}) {
+  const formats = useExportFormats();
+  return (
+    <div className={styles.exports}>
+      {formats.isPending && <p className={styles.muted}>Loading formats…</p>}
+      {formats.isError && (
+        <p className={styles.muted}>
+          {formats.error.message}{" "}
+          <Button look="link" onClick={() => formats.refetch()}>
+            Try again
+          </Button>
+        </p>
+      )}
+      <ul>
+        {formats.data?.items.map((format) => (
+          <FormatItem key={format.name} format={format} spec={spec} name={name} exporter={exporter} />
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** One format: its button, and how far its file is or how large it was. */
+function FormatItem({
+  format,
+  spec,
+  name,
+  exporter,
+}: {
+  format: ExportFormat;
+  spec: PlanSpec;
+  name: string;
+  exporter: Exporter;
+}) {
+  const { saved, running, done, start, cancel } = exporter;
+  const [options, setOptions] = useState<ExportOptions>({});
+  // The paper is the plan's own, in its site.
+  const choices = format.options.some((option) => option !== "paper");
+  return (
+    <li>
+      <div className={styles.format}>
+        <button
+          type="button"
+          className={styles.formatButton}
+          disabled={running !== null}
+          onClick={() => void start(format, options)}
+        >
+          <span className={styles.extension}>{format.extension.split(".").at(-1)}</span>
+          <span className={styles.formatText}>
+            <strong>{format.title}</strong>
+            <span className={styles.muted}>{format.description}</span>
+          </span>
+        </button>
+        {running?.format.name === format.name ? (
+          <ExportProgress title={format.title} running={running} onCancel={cancel} />
+        ) : (
+          <span className={styles.progress}>
+            {done?.format === format.name && (
+              <>
+                <Icon name="check" size={14} /> {formatBytes(done.bytes)}
+              </>
+            )}
+            <CopyButton
+              look="quiet"
+              icon="terminal"
+              aria-label={`Copy curl for ${format.title}`}
+              text={() => curlOf(exportRequest(format, spec, name, saved, options), location.origin)}
+            >
+              curl
+            </CopyButton>
+          </span>
+        )}
+      </div>
+      {choices && (
+        <details className={styles.options}>
+          <summary>Options</summary>
+          <Suspense>
+            <OptionFields format={format} saved={saved !== null} value={options} onChange={setOptions} />
+          </Suspense>
+        </details>
+      )}
+    </li>
+  );
+}
+
+/** How much of a file has come; without its size in advance, only that it is coming. */
+function ExportProgress({
+  title,
+  running,
+  onCancel,
+}: {
+  title: string;
+  running: NonNullable<Exporter["running"]>;
+  onCancel: () => void;
+}) {
+  const share = shareOf(running);
+  return (
+    <span className={styles.progress}>
+      {share !== null ? (
+        <progress max={1} value={share} aria-label={`${title}, progress`} />
+      ) : (
+        <progress aria-label={`${title}, in progress`} />
+      )}
+      <RunningWords running={running} short />
+      <IconButton small icon="close" label="Cancel the export" onClick={onCancel} />
+    </span>
+  );
+}
+
+/** The call that makes this file, for the command line. */
+function exportRequest(
+  format: ExportFormat,
+  spec: PlanSpec,
+  name: string,
+  saved: Exporter["saved"],
+  options: ExportOptions,
+): ScreenRequest {
+  const { title } = format;
+  const output = `plan.${format.extension}`;
+  const path = exportPath(format.name, saved, options);
+  return saved
+    ? { title, output, method: "GET", path }
+    : { title, output, method: "POST", path, body: { spec: spec as Json, name } };
+}
