@@ -10,7 +10,7 @@ import hashlib
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -362,6 +362,19 @@ class Engine:
         """What each fault strikes, drawn as a prediction draws: `{nodes, links}` by id."""
         with _findings():
             return orjson.loads(_binding().fault_targets(canonical(spec).decode(), canonical(faults).decode(), seed))
+
+    def paths_between(
+        self, spec: Mapping[str, Any], source: str, destination: str, without: Sequence[str] = ()
+    ) -> Json:
+        """The most paths of two servers, by name, that share no device, and of these the shortest in all: `{source,
+        destination, without, reason, paths: [{links, devices}]}`. `links` are numbers of cables, `devices` names with both ends.
+
+        `without` names servers, switches, racks and links (`a/b`) to take away first; `reason` is `source-failed`,
+        `destination-failed` or `no-path` where nothing is left, else None. Raises PlanRejectedError for a name that is not there.
+        """
+        self.refuse_oversize(canonical(spec))
+        with self._turn("paths"), _findings():
+            return orjson.loads(_binding().paths_between(canonical(spec).decode(), source, destination, list(without)))
 
     def spanning_trees(self, spec: Mapping[str, Any], source: str) -> list[list[tuple[int, int]]]:
         """A BCube's edge-disjoint spanning trees from a server: parents and children by id, parents first."""

@@ -25,6 +25,7 @@ SUBCOMMANDS = {
     "netbox": "netbox:netbox_app",
     "topology": "plan:topology",
     "openapi": "server:openapi",
+    "paths": "paths:paths",
     "predict": "predict:predict",
     "simulate": "simulate:simulate",
     "figures": "figures:figures",

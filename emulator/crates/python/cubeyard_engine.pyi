@@ -31,6 +31,7 @@ __all__ = [
     "figure",
     "figures_json",
     "outline",
+    "paths_between",
     "plan_schema_json",
     "predict",
     "rates_over_paths",
@@ -95,6 +96,11 @@ def emulation_profile(spec_json: str) -> str:
     forwardings: [{name, title}], settings: [{name, title, description, type, unit, minimum, maximum, default, source}],
     services: [{name, title, description, messages: [{title, example, to_every_server}]}], max_message_bytes}], transports,
     slice: {around_max_k}, addresses: {applications, outside}, max_servers}`. Raises EngineError."""
+
+def paths_between(spec_json: str, source: str, destination: str, without: list[str]) -> str:
+    """The most paths of two servers that share no device, of the least total length, without the servers, switches, racks and links
+    (`a/b`) in `without`: `{source, destination, without, reason, paths: [{links, devices}]}`, the shortest first. `reason` is
+    `source-failed`, `destination-failed` or `no-path` where there is none, else null. Raises EngineError."""
 
 def plan_schema_json() -> str:
     """JSON schema (2020-12) of a plan spec."""

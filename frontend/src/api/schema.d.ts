@@ -92,6 +92,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/plans/paths": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The parallel paths of two servers, with parts of the plan taken away
+         * @description Nothing is saved. A name that is not there is a 422.
+         */
+        post: operations["find_paths"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/plans": {
         parameters: {
             query?: never;
@@ -4078,6 +4098,47 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /**
+         * PathsRequest
+         * @description Two servers of a plan, and what to take away first.
+         */
+        PathsRequest: {
+            /**
+             * Spec
+             * @description A plan spec, or only a topology spec (an object with `family`). See `GET /topologies` for the families.
+             * @example {
+             *       "catalog": "current-2026",
+             *       "topology": {
+             *         "family": "bcube",
+             *         "k": 3,
+             *         "n": 8,
+             *         "servers": 2048
+             *       }
+             *     }
+             */
+            spec: {
+                [key: string]: unknown;
+            };
+            /**
+             * Source
+             * @example 00
+             */
+            source: string;
+            /**
+             * Destination
+             * @example 00
+             */
+            destination: string;
+            /**
+             * Without
+             * @description Servers, switches, racks and links, by name; a link by its two ends.
+             * @default []
+             * @example [
+             *       "00/<0,0>"
+             *     ]
+             */
+            without: string[];
+        };
         /** Plan */
         Plan: {
             /**
@@ -5120,6 +5181,46 @@ export interface components {
              * @description Of the watched flow, if there is one.
              */
             window_packets?: number[] | null;
+        };
+        /** ServerPath */
+        ServerPath: {
+            /**
+             * Links
+             * @description Numbers of its cables, from the source on: the rows of `cables`.
+             */
+            links: number[];
+            /**
+             * Devices
+             * @description Names of its devices, both ends included.
+             * @example [
+             *       "00",
+             *       "<0,0>",
+             *       "01"
+             *     ]
+             */
+            devices: string[];
+        };
+        /**
+         * ServerPaths
+         * @description The most paths that share no device but the ends, and of these the shortest in all. Servers with one port share their switch too.
+         */
+        ServerPaths: {
+            /** Source */
+            source: string;
+            /** Destination */
+            destination: string;
+            /** Without */
+            without: string[];
+            /**
+             * Reason
+             * @description Why there is no path; null when there is one.
+             */
+            reason: ("source-failed" | "destination-failed" | "no-path") | null;
+            /**
+             * Paths
+             * @description The shortest first.
+             */
+            paths: components["schemas"]["ServerPath"][];
         };
         /**
          * ServerState
@@ -7855,6 +7956,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PreviewResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    find_paths: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PathsRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerPaths"];
                 };
             };
             400: components["responses"]["Problem400"];
