@@ -53,6 +53,14 @@ def test_the_same_plan_gives_the_same_bytes(rendered: Callable[[str, str], bytes
     assert json.loads(other.stdout.splitlines()[-1]) == ours
 
 
+def test_every_family_is_printed(engine: Engine) -> None:
+    """A new family has a plan in `SPECS` of `plans.py`, and random ones in `RANDOM`."""
+    topologies = [spec.get("topology", spec) for spec, _ in plans.SPECS.values()]
+    families = {family["family"] for family in engine.families}
+    assert families - {topology["family"] for topology in topologies} == set()
+    assert families - set(plans.RANDOM) == set()
+
+
 def test_another_plan_gives_other_bytes(rendered: Callable[[str, str], bytes]) -> None:
     for name in FORMATS:
         assert rendered(name, "dcell") != rendered(name, "torus")
