@@ -2,7 +2,7 @@ import { drawn, expect, openPlan, test } from "./page";
 
 test.use({ viewport: { width: 390, height: 844 }, hasTouch: true });
 
-const PAGES = ["Compare", "Experiments", "Runs", "Catalog", "Figures", "API"];
+const PAGES = ["Compare", "Experiments", "Runs", "Catalog", "Figures", "Chip", "API"];
 
 test("every page fits a phone, and the menu leads to each", async ({ page }) => {
   await openPlan(page);
