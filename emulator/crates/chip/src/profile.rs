@@ -22,7 +22,8 @@ pub enum Profile {
     /// The paper's chip with its limits: index-based source routing counts by the TTL, which only goes down.
     #[default]
     Bcm56338,
-    /// The same with two more modifications: one byte counted up, and IP tunnels. `[ours]`
+    /// The same with two more modifications: one byte counted up `[ours]`, and IP tunnels. The paper's chip has tunnels
+    /// `[serverswitch §7]`, but its API (§3.3.2) has no action for them.
     Extended,
 }
 
