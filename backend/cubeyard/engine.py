@@ -274,6 +274,36 @@ class Engine:
         with self._turn("service_trial"), _findings():
             return orjson.loads(_binding().service_trial(module, canonical(options).decode()))
 
+    def chip_program(self, program: str) -> Json:
+        """A program of the switching chip, from text or JSON: what is in it, and both as canonical text.
+
+        `{profile, udlks: [{i, fields, bytes}], tables: {name: {entries, size}}, vifs, never_matched: [{i, above}], text,
+        document}`. Raises PlanRejectedError: findings with `line` and `column` in the text, 0 where they have none.
+        """
+        with self._turn("chip_program"), _findings():
+            return orjson.loads(_binding().chip_program(program))
+
+    def chip_diff(self, before: str, after: str) -> list[Json]:
+        """What differs between two programs: `[{what, before?, after?}]`. Raises PlanRejectedError."""
+        with self._turn("chip_diff"), _findings():
+            return orjson.loads(_binding().chip_diff(before, after))
+
+    def chip_trace(self, program: str, in_port: int, packet: str) -> Json:
+        """The steps of a packet, in hexadecimal digits, that comes into a chip by a port from 0 to 7. Raises PlanRejectedError."""
+        with self._turn("chip_trace"), _findings():
+            return orjson.loads(_binding().chip_trace(program, in_port, packet))
+
+    def chip_bcube(self, spec: Mapping[str, Any], server: str) -> str:
+        """The text of ServerSwitch's BCube program for a server, by its name. Raises PlanRejectedError."""
+        with self._turn("chip_bcube"), _findings():
+            return _binding().chip_bcube(canonical(spec).decode(), server)
+
+    def chip_walk(self, spec: Mapping[str, Any], source: str, destination: str, path: int) -> Json:
+        """A packet through the chips of a BCube's servers, over one of their parallel paths: `{paths, path, visits: [{server, name,
+        trace}], arrived}`. Raises PlanRejectedError."""
+        with self._turn("chip_walk"), _findings():
+            return orjson.loads(_binding().chip_walk(canonical(spec).decode(), source, destination, path))
+
     def check_book(self, book: Mapping[str, Any]) -> None:
         """Raise with findings if the engine could not plan with this price book."""
         with _findings():

@@ -35,6 +35,7 @@ SUBCOMMANDS = {
     "shell": "capture:shell",
     "service": "service:service_app",
     "routes": "routes:routes",
+    "chip": "chip:chip_app",
     "clean": "clean:clean",
     "token": "admin:token_app",
     "db": "admin:db_app",

@@ -1198,6 +1198,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/chip/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What is in a chip program */
+        post: operations["check_chip_program"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/chip/trace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Step a packet through a chip with a program */
+        post: operations["trace_chip_packet"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens": {
         parameters: {
             query?: never;
@@ -1811,6 +1845,34 @@ export interface components {
             passed: boolean;
             /** Detail */
             detail: string;
+        };
+        /**
+         * Checked
+         * @description What is in a program.
+         */
+        Checked: {
+            /** Profile */
+            profile: string;
+            /** Udlks */
+            udlks: components["schemas"]["LookupKey"][];
+            /** Tables */
+            tables: {
+                [key: string]: components["schemas"]["TableUse"];
+            };
+            /** Vifs */
+            vifs: number;
+            /** Never Matched */
+            never_matched: components["schemas"]["Shadowed"][];
+            /**
+             * Text
+             * @description The program as canonical text.
+             */
+            text: string;
+            /**
+             * Document
+             * @description The program as canonical JSON.
+             */
+            document: string;
         };
         /** Choice */
         Choice: {
@@ -3371,6 +3433,18 @@ export interface components {
              */
             limit?: unknown;
             /**
+             * Line
+             * @description In a text: the line, from 1; 0 for anything else.
+             * @default 0
+             */
+            line: number;
+            /**
+             * Column
+             * @description In a text: the column, from 1; 0 for anything else.
+             * @default 0
+             */
+            column: number;
+            /**
              * Fix
              * @description A JSON merge patch on the plan spec that mends it, or null.
              */
@@ -3419,6 +3493,15 @@ export interface components {
             engine: string;
             /** Version */
             version: string;
+        };
+        /** Hit */
+        Hit: {
+            /** Table */
+            table: string;
+            /** I */
+            i: number;
+            /** Packets */
+            packets: number;
         };
         /**
          * HostState
@@ -3586,6 +3669,13 @@ export interface components {
             /** Items */
             items: components["schemas"]["Job"][];
         };
+        /** KeyPart */
+        KeyPart: {
+            /** Field */
+            field: string;
+            /** Hex */
+            hex: string;
+        };
         /**
          * LatencySecs
          * @description From each request's start to the arrival of the last byte of its response.
@@ -3699,6 +3789,18 @@ export interface components {
              */
             flap_secs?: number | null;
         };
+        /** LookupKey */
+        LookupKey: {
+            /** I */
+            i: number;
+            /**
+             * Fields
+             * @description Like `(INPORT, B30-33)`.
+             */
+            fields: string;
+            /** Bytes */
+            bytes: number;
+        };
         /**
          * Machine
          * @description Whether this machine emulates, alone or with others, and how.
@@ -3794,6 +3896,25 @@ export interface components {
              * @description The `after` of the next page; null on the last one.
              */
             next: number | null;
+        };
+        /**
+         * Matched
+         * @description An entry that matched.
+         */
+        Matched: {
+            /** Table */
+            table: string;
+            /** I */
+            i: number;
+            /** Value */
+            value: string;
+            /**
+             * Mask
+             * @description Empty for exact matches.
+             */
+            mask: string;
+            /** Action */
+            action: string;
         };
         /** Metric */
         Metric: {
@@ -3924,6 +4045,28 @@ export interface components {
             dropped: number;
             /** In Flight */
             in_flight: number;
+        };
+        /** PacketTrace */
+        PacketTrace: {
+            /**
+             * Program
+             * @description The program as text, like the paper's Fig. 6, or as JSON.
+             * @example SetVIfTable(0, "020000000100", "020000000000", 0);
+             *     SetLookupTable(LPM_IPV4, 0, 0, 10.0.0.0, 255.0.0.0, {act=REDIRECT_VIF, vif=0});
+             */
+            program: string;
+            /**
+             * Packet
+             * @description The packet from its Ethernet header on, in hexadecimal digits; spaces, colons and hyphens are passed over.
+             * @example ffffffffffff0200000000aa08004500001400004000400626e20a0000010a000002
+             */
+            packet: string;
+            /**
+             * In Port
+             * @description The port that it comes in by: 0 to 3 external, 4 to 7 CPU.
+             * @default 0
+             */
+            in_port: number;
         };
         /**
          * PaperCount
@@ -4680,6 +4823,16 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** ProgramCheck */
+        ProgramCheck: {
+            /**
+             * Program
+             * @description The program as text, like the paper's Fig. 6, or as JSON.
+             * @example SetVIfTable(0, "020000000100", "020000000000", 0);
+             *     SetLookupTable(LPM_IPV4, 0, 0, 10.0.0.0, 255.0.0.0, {act=REDIRECT_VIF, vif=0});
+             */
+            program: string;
+        };
         /**
          * ProtocolOption
          * @description A protocol that the servers can run.
@@ -5148,6 +5301,26 @@ export interface components {
             selector: string;
         };
         /**
+         * Sent
+         * @description A packet that left.
+         */
+        Sent: {
+            /** Port */
+            port: number;
+            /**
+             * Cpu
+             * @description Whether the port goes to the CPU.
+             */
+            cpu: boolean;
+            /**
+             * Copy
+             * @description Whether it is a mirror's copy.
+             */
+            copy: boolean;
+            /** Packet */
+            packet: string;
+        };
+        /**
          * Series
          * @description Columns in time: row `i` is at `(i + 1) * step_secs`.
          */
@@ -5394,6 +5567,16 @@ export interface components {
             maximum?: number | null;
             /** Whole */
             whole?: boolean | null;
+        };
+        /**
+         * Shadowed
+         * @description A TCAM entry that never matches, as one of a higher index has the same key, value and mask.
+         */
+        Shadowed: {
+            /** I */
+            i: number;
+            /** Above */
+            above: number;
         };
         /**
          * ShareTarget
@@ -5655,6 +5838,39 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * Step
+         * @description What happened at one stage of the pipeline.
+         */
+        Step: {
+            /**
+             * Stage
+             * @enum {string}
+             */
+            stage: "classifier" | "ethernet-parser" | "ip-parser" | "mpls-parser" | "prog-parser" | "tcam" | "em-mac" | "em-ipv4" | "em-mpls" | "lpm" | "priority" | "interface-table" | "l3-modifier" | "l2-modifier" | "output" | "discard";
+            /** Text */
+            text: string;
+            /**
+             * Key
+             * @description The key looked for, or the fields that a parser read.
+             * @default []
+             */
+            key: components["schemas"]["KeyPart"][];
+            entry?: components["schemas"]["Matched"] | null;
+            /**
+             * Before
+             * @description The packet before a change, in hexadecimal digits.
+             */
+            before?: string | null;
+            /** After */
+            after?: string | null;
+            /**
+             * Changed
+             * @description Bytes of `after` that are other than before.
+             * @default []
+             */
+            changed: number[];
+        };
+        /**
          * StructureMetrics
          * @description What the structure alone promises, from closed forms.
          */
@@ -5745,6 +5961,16 @@ export interface components {
              */
             sections: components["schemas"]["InspectionSection"][];
         };
+        /** TableUse */
+        TableUse: {
+            /** Entries */
+            entries: number;
+            /**
+             * Size
+             * @description Entries that the table holds.
+             */
+            size: number;
+        };
         /** Token */
         Token: {
             /** Id */
@@ -5782,6 +6008,37 @@ export interface components {
             from_secs: number[];
             /** Gbps */
             gbps: number[];
+        };
+        /**
+         * Trace
+         * @description A packet's path through the chip.
+         */
+        Trace: {
+            /** In Port */
+            in_port: number;
+            /** Packet */
+            packet: string;
+            /** Steps */
+            steps: components["schemas"]["Step"][];
+            /** Sent */
+            sent: components["schemas"]["Sent"][];
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "sent" | "discarded";
+            /**
+             * Reason
+             * @description Why it was discarded, like `ttl`.
+             */
+            reason?: string | null;
+            /** Summary */
+            summary: string;
+            /**
+             * Hits
+             * @description Entries that decided about it.
+             */
+            hits: components["schemas"]["Hit"][];
         };
         /** TrayColumns */
         TrayColumns: {
@@ -10462,6 +10719,72 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PartList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    check_chip_program: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProgramCheck"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Checked"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    trace_chip_packet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PacketTrace"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trace"];
                 };
             };
             400: components["responses"]["Problem400"];

@@ -1,11 +1,12 @@
 //! The Python module `cubeyard_engine`: few, coarse calls; JSON documents and NumPy columns out.
 //!
 //! Inside: topologies (`topology`), plans (`plan`), paths by name (`paths`), predictions and figures (`predict`), and what an emulation needs to know
-//! before it runs (`emulation`), and services that users write (`services`). Every call that computes releases the GIL. Whatever is wrong with an input arrives as one
+//! before it runs (`emulation`), services that users write (`services`), and programs of the switching chip (`chip`). Every call that computes releases the GIL. Whatever is wrong with an input arrives as one
 //! exception, `EngineError`, whose `findings_json` says what to change.
 //!
 //! Not here: any computation. What a call returns is made in the crate below; this one converts and reports.
 
+mod chip;
 mod emulation;
 mod paths;
 mod plan;
@@ -75,6 +76,8 @@ mod cubeyard_engine {
     use super::EngineError;
     #[pymodule_export]
     use super::builtin_books;
+    #[pymodule_export]
+    use super::chip::{chip_bcube, chip_diff, chip_program, chip_trace, chip_walk};
     #[pymodule_export]
     use super::emulation::emulation_network;
     #[pymodule_export]
