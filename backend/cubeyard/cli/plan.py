@@ -71,12 +71,17 @@ def export(
 
 
 def formats() -> None:
-    """List the export formats."""
+    """List the export formats, and with what each was checked."""
     from cubeyard.exports import FORMATS
+    from cubeyard.exports.formats import GROUPS
 
     table = Table("Format", "File", "What it is", box=None)
-    for one in FORMATS.values():
-        table.add_row(one.name, f".{one.extension}", one.description)
+    for group in GROUPS:
+        table.add_row(f"[bold]{escape(group)}[/bold]")
+        for one in FORMATS.values():
+            if one.group == group:
+                checked = f" [dim]{escape(one.checked)}[/dim]" if one.checked else ""
+                table.add_row(one.name, f".{one.extension}", escape(one.description) + checked)
     Console().print(table)
 
 

@@ -9,6 +9,15 @@ Progress = Callable[[float, str], None]
 """Called with a fraction between 0 and 1 and a few words on what is being done."""
 
 
+DOCUMENTS, CREW, NETWORK, RESEARCH = (
+    "Documents and drawings",
+    "Cabling and power",
+    "Network tools",
+    "Labs and simulators",
+)
+GROUPS = (DOCUMENTS, CREW, NETWORK, RESEARCH)
+
+
 @dataclass(frozen=True, slots=True)
 class ExportFormat:
     name: str
@@ -18,6 +27,10 @@ class ExportFormat:
     """Without a leading dot; may hold one, as `clab.yml` does."""
     title: str
     description: str
+    group: str = DOCUMENTS
+    """The heading under which menus and tables list it: one of `GROUPS`."""
+    checked: str = ""
+    """What the file was checked with, where that is not the program that it is for."""
 
 
 class UnknownExportFormatError(ValueError):

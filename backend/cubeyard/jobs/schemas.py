@@ -18,6 +18,10 @@ class Format(BaseModel):
     description: str
     media_type: str
     extension: str
+    group: str = Field(description="The heading under which menus list it.", examples=["Cabling and power"])
+    checked: str = Field(
+        description="What the file was checked with, where that is not the program that it is for; else empty."
+    )
 
 
 class FormatList(BaseModel):

@@ -113,6 +113,8 @@ def formats() -> schemas.FormatList:
                 description=one.description,
                 media_type=one.media_type,
                 extension=one.extension,
+                group=one.group,
+                checked=one.checked,
             )
             for one in FORMATS.values()
         ]

@@ -69,6 +69,9 @@ def test_every_format_streams_at_once(client: TestClient) -> None:
     assert [one["name"] for one in listed] == list(FORMATS)
     for one in listed:
         answer = client.get(f"/api/v1/plans/{plan}/exports/{one['name']}")
+        if one["name"] == "htsim":
+            assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "topology.family")
+            continue
         assert answer.status_code == 200, (one, answer.text[:300])
         assert answer.headers["content-type"].split(";")[0] == one["media_type"].split(";")[0]
         assert f".{one['extension']}" in answer.headers["content-disposition"]
