@@ -18,6 +18,17 @@ DOCUMENTS, CREW, NETWORK, RESEARCH = (
 GROUPS = (DOCUMENTS, CREW, NETWORK, RESEARCH)
 
 
+STREAMED_CABLES = 200_000
+"""Up to so many cables a plan is written while it is downloaded: a few seconds. Larger exports are made in the background. [ours]"""
+_WHOLE_FILES = {"pdf": 2_000, "xlsx": 20_000, "nvidia-p2p": 20_000}
+"""The same for formats whose first byte comes when nearly the whole file is made."""
+
+
+def cables_at_once(name: str) -> int:
+    """The largest plan, in cables, that is written in this format while it is downloaded."""
+    return _WHOLE_FILES.get(name, STREAMED_CABLES)
+
+
 @dataclass(frozen=True, slots=True)
 class ExportFormat:
     name: str

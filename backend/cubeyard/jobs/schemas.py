@@ -22,6 +22,9 @@ class Format(BaseModel):
     checked: str = Field(
         description="What the file was checked with, where that is not the program that it is for; else empty."
     )
+    cables_at_once: int = Field(
+        description="The largest plan, in cables, that is written while it is downloaded. Larger ones are answered with a job."
+    )
 
 
 class FormatList(BaseModel):

@@ -353,6 +353,10 @@ export interface paths {
         /**
          * Export a saved plan
          * @description The same plan gives the same bytes, so that the answer's ETag holds until the plan or the program changes.
+         *
+         *     A plan with more cables than the format's `cables_at_once` is exported by a job: the answer is 202 with the job, which can
+         *     be followed and cancelled, and 303 to its file once it is done. `Prefer: respond-async` asks for that at any size,
+         *     `stream=true` for the file in this answer whatever its size.
          */
         get: operations["export_plan"];
         put?: never;
@@ -3373,6 +3377,22 @@ export interface components {
             media_type: string;
             /** Extension */
             extension: string;
+            /**
+             * Group
+             * @description The heading under which menus list it.
+             * @example Cabling and power
+             */
+            group: string;
+            /**
+             * Checked
+             * @description What the file was checked with, where that is not the program that it is for; else empty.
+             */
+            checked: string;
+            /**
+             * Cables At Once
+             * @description The largest plan, in cables, that is written while it is downloaded. Larger ones are answered with a job.
+             */
+            cables_at_once: number;
         };
         /** FormatList */
         FormatList: {
@@ -8538,10 +8558,14 @@ export interface operations {
             query?: {
                 /** @description An earlier revision; the head if left out. */
                 revision?: number | null;
+                /** @description The file in this answer whatever its size, instead of a job. */
+                stream?: boolean;
             };
             header?: {
                 /** @description ETags of the client's copies. */
                 "If-None-Match"?: string | null;
+                /** @description `respond-async` asks for a job instead of the file (RFC 7240). */
+                Prefer?: string | null;
             };
             path: {
                 /** @description The identifier that the server gave. */
@@ -8560,6 +8584,22 @@ export interface operations {
                 content: {
                     "*/*": string;
                 };
+            };
+            /** @description A large file: this job makes it. `Location` says where to follow it. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description A large file that a job has made: `Location` says where it is. */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description The client's copy is still the same. */
             304: {
