@@ -17,7 +17,7 @@ const EXPORTS: Record<string, (file: Buffer) => void> = {
   NetBox: (file) => {
     const parts = unzipSync(file);
     const pieces = Object.entries(parts)
-      .filter(([name]) => /cables-\d+\.csv$/.test(name))
+      .filter(([name]) => /16-cables-\d+\.csv$/.test(name))
       .map(([, piece]) => strFromU8(piece).trim().split(/\r?\n/));
     expect(pieces.reduce((sum, lines) => sum + lines.length - 1, 0)).toBe(8192);
     for (const lines of pieces) {
