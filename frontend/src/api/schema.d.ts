@@ -1154,6 +1154,8 @@ export interface paths {
         /**
          * Take over prices that were filled into a plan's bill of materials
          * @description Cells that are empty change nothing. The result is a new version of the book, based on `version`.
+         *
+         *     Prices in another currency than the book's are taken only with a rate.
          */
         post: operations["import_prices"];
         delete?: never;
@@ -10309,6 +10311,8 @@ export interface operations {
                 date: string;
                 /** @description Only say what would change. */
                 trial?: boolean;
+                /** @description What a currency of the bill is worth in the book's. */
+                rate?: string[] | null;
             };
             header?: never;
             path: {
