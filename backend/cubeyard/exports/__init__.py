@@ -14,6 +14,7 @@ from importlib import import_module
 
 from cubeyard.exports.formats import (
     CREW,
+    GROUPS,
     NETWORK,
     RESEARCH,
     ExportFormat,
@@ -165,7 +166,7 @@ _ALL = (
     (
         ExportFormat(
             "netbox", "application/zip", "netbox.zip", "NetBox 4 import (zip of CSV)",
-            "Sites to cables as numbered CSV files in import order.",
+            "Sites to cables and power as numbered CSV files in import order, and the device types as YAML.",
             NETWORK,
         ),
         "netbox:netbox_archive",
@@ -280,7 +281,8 @@ _ALL = (
     ),
 )  # fmt: skip
 
-FORMATS: dict[str, ExportFormat] = {entry.name: entry for entry, _ in _ALL}
+FORMATS: dict[str, ExportFormat] = {entry.name: entry for group in GROUPS for entry, _ in _ALL if entry.group == group}
+"""By name, under their headings in the order of `GROUPS`."""
 _RENDERERS: dict[str, str] = {entry.name: where for entry, where in _ALL}
 
 
