@@ -268,6 +268,7 @@ _ALL = (
         ExportFormat(
             "ns3-inet", "text/plain; charset=utf-8", "inet", "Network for ns-3 (Inet form)",
             "Nodes and links by host name for ns-3's InetTopologyReader.", RESEARCH,
+            "Read by ns-3 3.44.",
         ),
         "simulators:ns3_inet",
     ),

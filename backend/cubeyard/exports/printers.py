@@ -58,6 +58,8 @@ DYMO: _Columns = (
 
 def ascii_text(text: str) -> str:
     """Text in ASCII, accents dropped and other characters as `?`, safe in a cell."""
+    if text.isascii():
+        return cell(text)
     plain = unicodedata.normalize("NFKD", text)
     return cell("".join(c if c.isascii() else "?" for c in plain if not unicodedata.combining(c)))
 

@@ -135,6 +135,7 @@ def _by_job(job: schemas.Job, preferred: bool) -> Response:
     responses={200: FILE, **responses(404)},
 )
 def export_spec(plans: Plans, format: FormatName, request: schemas.ExportRequest) -> Response:
+    """The file in this answer, whatever its size: a job belongs to a saved plan."""
     known(format)
     return _download(*written(format, plans.preview(request.spec), request.name), format)
 

@@ -376,7 +376,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Export a plan that is not saved */
+        /**
+         * Export a plan that is not saved
+         * @description The file in this answer, whatever its size: a job belongs to a saved plan.
+         */
         post: operations["export_spec"];
         delete?: never;
         options?: never;
