@@ -88,8 +88,9 @@ def finding(code: str, where: str, message: str, hint: str) -> Json:
 class BuiltPlan:
     """A computed plan: the engine's object, its documents as the bytes that the API sends, and the same parsed on demand."""
 
-    def __init__(self, raw: Any) -> None:
+    def __init__(self, raw: Any, book: Mapping[str, Any]) -> None:
         self.raw = raw
+        self._book = book
         self.plan_hash: str = raw.plan_hash
         self.summary_json: bytes = _bytes(raw.summary_json())
         self._lock = threading.Lock()
@@ -144,6 +145,11 @@ class BuiltPlan:
     def parts(self) -> list[Json]:
         """The parts that `part` columns index, each as its price book has it."""
         return orjson.loads(self.raw.parts_json())
+
+    @cached_property
+    def pdu(self) -> Json | None:
+        """The book's PDU: its first one, as the bill of materials takes it. None where the book has none."""
+        return next((part for part in self._book["parts"] if part["kind"] == "pdu"), None)
 
     def cable_gbps(self, start: int, stop: int) -> np.ndarray:
         """The rate of those cables in Gb/s."""
@@ -335,7 +341,7 @@ class Engine:
             try:
                 self.refuse_oversize(text)
                 with self._turn("plan"), _findings():
-                    built = BuiltPlan(_binding().build_plan(text.decode(), canonical(book).decode()))
+                    built = BuiltPlan(_binding().build_plan(text.decode(), canonical(book).decode()), book)
                 self._remember(key, built)
             finally:
                 with self._mutex:

@@ -20,6 +20,22 @@ class JobRepository(Repository):
         query = select(JobRow).where(JobRow.plan_id == plan_id).order_by(JobRow.created_at.desc(), JobRow.id.desc())
         return self._session.scalars(query.limit(limit)).all()
 
+    def latest(self, plan_id: str, revision: int, format: str, filename: str) -> JobRow | None:
+        """The newest job of a file that is waited for, under way or done. The name tells apart what a plan was called."""
+        query = (
+            select(JobRow)
+            .where(
+                JobRow.plan_id == plan_id,
+                JobRow.revision == revision,
+                JobRow.format == format,
+                JobRow.filename == filename,
+                JobRow.state.in_(["queued", "running", "done"]),
+            )
+            .order_by(JobRow.created_at.desc(), JobRow.id.desc())
+            .limit(1)
+        )
+        return self._session.scalars(query).one_or_none()
+
     def report(self, job_id: str, attempt: int, progress: float, doing: str) -> bool:
         """False if the attempt is over: cancelled, or another worker's by now."""
         change = (

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from cubeyard import __version__
 from cubeyard.engine import BuiltPlan, Engine
 from cubeyard.exports import FORMATS, file_name, render
+from cubeyard.exports.formats import cables_at_once
 from cubeyard.jobs import schemas
 from cubeyard.jobs.models import JobRow
 from cubeyard.jobs.queue import Queue
@@ -45,6 +46,13 @@ class JobService:
         job.queue_id = self._queue.put(self._session, job.id)
         self._repository.flush()
         return as_job(job)
+
+    def start_or_join(self, plan_id: str, revision: int | None, format: str) -> schemas.Job:
+        """The latest job of this file that has not failed, or a new one: who asks twice does not make it twice."""
+        plan, row, built = self._plans.built(plan_id, revision)
+        name = file_name(format, PlanView.of(built, plan.name))
+        found = self._repository.latest(plan.id, row.revision, format, name)
+        return self.start(plan_id, revision, format) if found is None else as_job(found)
 
     def read(self, job_id: str) -> schemas.Job:
         return as_job(self._row(job_id))
@@ -86,11 +94,16 @@ def known(format: str) -> None:
         raise ProblemError(404, "not-found", f"There is no export format {format}. There are: {', '.join(FORMATS)}.")
 
 
-def stream(format: str, built: BuiltPlan, name: str | None) -> tuple[Iterator[bytes], str]:
+def written(format: str, built: BuiltPlan, name: str | None) -> tuple[Iterator[bytes], str]:
     """The file in pieces, and what to call it."""
     known(format)
     view = PlanView.of(built, name)
     return iter(render(format, view, None)), file_name(format, view)
+
+
+def at_once(format: str, built: BuiltPlan) -> bool:
+    """Whether the file is small enough to be written while it is downloaded."""
+    return built.cable_count <= cables_at_once(format)
 
 
 def described(format: str, built: BuiltPlan, name: str | None) -> tuple[str, str]:
@@ -113,6 +126,9 @@ def formats() -> schemas.FormatList:
                 description=one.description,
                 media_type=one.media_type,
                 extension=one.extension,
+                group=one.group,
+                checked=one.checked,
+                cables_at_once=cables_at_once(one.name),
             )
             for one in FORMATS.values()
         ]

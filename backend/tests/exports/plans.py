@@ -39,7 +39,14 @@ SPECS: dict[str, tuple[Json, str]] = {
         "paper-2009",
     ),
 }
+CLOS = ("fat-tree",)
+"""The plans among `SPECS` that htsim's fat-tree file can describe; for others it is refused."""
 SMALL = tuple(name for name in SPECS if name not in ("paper", "priced"))
+
+
+def takes(format: str, name: str) -> bool:
+    """Whether the plan `name` can be written in a format."""
+    return format != "htsim" or name in CLOS
 
 
 def book(engine: Engine, name: str) -> Json:

@@ -373,6 +373,10 @@ export interface paths {
         /**
          * Export a saved plan
          * @description The same plan gives the same bytes, so that the answer's ETag holds until the plan or the program changes.
+         *
+         *     A plan with more cables than the format's `cables_at_once` is exported by a job: the answer is 202 with the job, which can
+         *     be followed and cancelled, and 303 to its file once it is done. `Prefer: respond-async` asks for that at any size,
+         *     `stream=true` for the file in this answer whatever its size.
          */
         get: operations["export_plan"];
         put?: never;
@@ -392,7 +396,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Export a plan that is not saved */
+        /**
+         * Export a plan that is not saved
+         * @description The file in this answer, whatever its size: a job belongs to a saved plan.
+         */
         post: operations["export_spec"];
         delete?: never;
         options?: never;
@@ -1170,6 +1177,8 @@ export interface paths {
         /**
          * Take over prices that were filled into a plan's bill of materials
          * @description Cells that are empty change nothing. The result is a new version of the book, based on `version`.
+         *
+         *     Prices in another currency than the book's are taken only with a rate.
          */
         post: operations["import_prices"];
         delete?: never;
@@ -3467,6 +3476,22 @@ export interface components {
             media_type: string;
             /** Extension */
             extension: string;
+            /**
+             * Group
+             * @description The heading under which menus list it.
+             * @example Cabling and power
+             */
+            group: string;
+            /**
+             * Checked
+             * @description What the file was checked with, where that is not the program that it is for; else empty.
+             */
+            checked: string;
+            /**
+             * Cables At Once
+             * @description The largest plan, in cables, that is written while it is downloaded. Larger ones are answered with a job.
+             */
+            cables_at_once: number;
         };
         /** FormatList */
         FormatList: {
@@ -8929,10 +8954,14 @@ export interface operations {
             query?: {
                 /** @description An earlier revision; the head if left out. */
                 revision?: number | null;
+                /** @description The file in this answer whatever its size, instead of a job. */
+                stream?: boolean;
             };
             header?: {
                 /** @description ETags of the client's copies. */
                 "If-None-Match"?: string | null;
+                /** @description `respond-async` asks for a job instead of the file (RFC 7240). */
+                Prefer?: string | null;
             };
             path: {
                 /** @description The identifier that the server gave. */
@@ -8951,6 +8980,22 @@ export interface operations {
                 content: {
                     "*/*": string;
                 };
+            };
+            /** @description A large file: this job makes it. `Location` says where to follow it. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description A large file that a job has made: `Location` says where it is. */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description The client's copy is still the same. */
             304: {
@@ -10660,6 +10705,8 @@ export interface operations {
                 date: string;
                 /** @description Only say what would change. */
                 trial?: boolean;
+                /** @description What a currency of the bill is worth in the book's. */
+                rate?: string[] | null;
             };
             header?: never;
             path: {

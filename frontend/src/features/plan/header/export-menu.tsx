@@ -1,18 +1,15 @@
-import type { ExportFormat } from "@/api/types";
-import { Button, buttonClass, IconButton } from "@/ui/button";
-import { CopyButton } from "@/ui/clipboard";
+import { lazy, Suspense } from "react";
+import { buttonClass } from "@/ui/button";
 import { Icon } from "@/ui/icon";
 import { DialogTrigger, PopoverPanel, TriggerButton } from "@/ui/overlay";
-import { formatBytes } from "@/units";
-import { curlOf, type ScreenRequest } from "../../shared/curl";
-import type { Json, PlanSpec } from "../../shared/spec";
+import type { PlanSpec } from "../../shared/spec";
 import common from "./common.module.css";
-import styles from "./export-menu.module.css";
-import { RunningWords, shareOf } from "./running-words";
-import { type Exporter, useExportFormats } from "./use-export";
+import type { Exporter } from "./use-export";
 
-export function ExportMenu({ spec, name, exporter }: { spec: PlanSpec; name: string; exporter: Exporter }) {
-  const formats = useExportFormats();
+const ExportList = lazy(() => import("./export-list"));
+
+/** The button for exports; the list of formats is loaded when it opens. */
+export function ExportMenu(props: { spec: PlanSpec; name: string; exporter: Exporter }) {
   return (
     <DialogTrigger>
       <TriggerButton className={buttonClass()}>
@@ -21,122 +18,10 @@ export function ExportMenu({ spec, name, exporter }: { spec: PlanSpec; name: str
         <Icon name="chevron" size={12} />
       </TriggerButton>
       <PopoverPanel label="Export the plan" width={400}>
-        <div className={styles.exports}>
-          {formats.isPending && <p className={styles.muted}>Loading formats…</p>}
-          {formats.isError && (
-            <p className={styles.muted}>
-              {formats.error.message}{" "}
-              <Button look="link" onClick={() => formats.refetch()}>
-                Try again
-              </Button>
-            </p>
-          )}
-          <ul>
-            {formats.data?.items.map((format) => (
-              <FormatItem key={format.name} format={format} spec={spec} name={name} exporter={exporter} />
-            ))}
-          </ul>
-        </div>
+        <Suspense fallback={null}>
+          <ExportList {...props} />
+        </Suspense>
       </PopoverPanel>
     </DialogTrigger>
   );
-}
-
-/** One format: its button, and how far its file is or how large it was. */
-function FormatItem({
-  format,
-  spec,
-  name,
-  exporter,
-}: {
-  format: ExportFormat;
-  spec: PlanSpec;
-  name: string;
-  exporter: Exporter;
-}) {
-  const { saved, running, done, start, cancel } = exporter;
-  return (
-    <li className={styles.format}>
-      <button
-        type="button"
-        className={styles.formatButton}
-        disabled={running !== null}
-        onClick={() => void start(format)}
-      >
-        <span className={styles.extension}>{format.extension.split(".").at(-1)}</span>
-        <span className={styles.formatText}>
-          <strong>{format.title}</strong>
-          <span className={styles.muted}>{format.description}</span>
-        </span>
-      </button>
-      {running?.format.name === format.name ? (
-        <ExportProgress title={format.title} running={running} onCancel={cancel} />
-      ) : (
-        <span className={styles.progress}>
-          {done?.format === format.name && (
-            <>
-              <Icon name="check" size={14} /> {formatBytes(done.bytes)}
-            </>
-          )}
-          <CopyButton
-            look="quiet"
-            icon="terminal"
-            aria-label={`Copy curl for ${format.title}`}
-            text={() => curlOf(exportRequest(format, spec, name, saved), location.origin)}
-          >
-            curl
-          </CopyButton>
-        </span>
-      )}
-    </li>
-  );
-}
-
-/** How much of a file has come; without its size in advance, only that it is coming. */
-function ExportProgress({
-  title,
-  running,
-  onCancel,
-}: {
-  title: string;
-  running: NonNullable<Exporter["running"]>;
-  onCancel: () => void;
-}) {
-  const share = shareOf(running);
-  return (
-    <span className={styles.progress}>
-      {share !== null ? (
-        <progress max={1} value={share} aria-label={`${title}, progress`} />
-      ) : (
-        <progress aria-label={`${title}, in progress`} />
-      )}
-      <RunningWords running={running} short />
-      <IconButton small icon="close" label="Cancel the export" onClick={onCancel} />
-    </span>
-  );
-}
-
-/** The call that makes this file, for the command line. */
-function exportRequest(
-  format: ExportFormat,
-  spec: PlanSpec,
-  name: string,
-  saved: Exporter["saved"],
-): ScreenRequest {
-  const { title } = format;
-  const output = `plan.${format.extension}`;
-  return saved
-    ? {
-        title,
-        output,
-        method: "GET",
-        path: `/api/v1/plans/${saved.id}/exports/${format.name}?revision=${saved.revision}`,
-      }
-    : {
-        title,
-        output,
-        method: "POST",
-        path: `/api/v1/exports/${format.name}`,
-        body: { spec: spec as Json, name },
-      };
 }

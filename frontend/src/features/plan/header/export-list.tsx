@@ -1,0 +1,149 @@
+/** The formats under their headings, each with its button and its call for the command line. */
+import type { ExportFormat } from "@/api/types";
+import { Button, IconButton } from "@/ui/button";
+import { CopyButton } from "@/ui/clipboard";
+import { Icon } from "@/ui/icon";
+import { formatBytes } from "@/units";
+import { curlOf, type ScreenRequest } from "../../shared/curl";
+import type { Json, PlanSpec } from "../../shared/spec";
+import styles from "./export-menu.module.css";
+import { RunningWords, shareOf } from "./running-words";
+import { type Exporter, useExportFormats } from "./use-export";
+
+export default function ExportList({
+  spec,
+  name,
+  exporter,
+}: {
+  spec: PlanSpec;
+  name: string;
+  exporter: Exporter;
+}) {
+  const formats = useExportFormats();
+  const items = formats.data?.items ?? [];
+  return (
+    <div className={styles.exports}>
+      {formats.isPending && <p className={styles.muted}>Loading formats…</p>}
+      {formats.isError && (
+        <p className={styles.muted}>
+          {formats.error.message}{" "}
+          <Button look="link" onClick={() => formats.refetch()}>
+            Try again
+          </Button>
+        </p>
+      )}
+      {[...new Set(items.map((format) => format.group))].map((group) => (
+        <section key={group} aria-label={group}>
+          <h3 className={styles.group}>{group}</h3>
+          <ul>
+            {items
+              .filter((format) => format.group === group)
+              .map((format) => (
+                <FormatItem key={format.name} format={format} spec={spec} name={name} exporter={exporter} />
+              ))}
+          </ul>
+        </section>
+      ))}
+    </div>
+  );
+}
+
+/** One format: its button, and how far its file is or how large it was. */
+function FormatItem({
+  format,
+  spec,
+  name,
+  exporter,
+}: {
+  format: ExportFormat;
+  spec: PlanSpec;
+  name: string;
+  exporter: Exporter;
+}) {
+  const { saved, running, done, start, cancel } = exporter;
+  return (
+    <li className={styles.format}>
+      <button
+        type="button"
+        className={styles.formatButton}
+        disabled={running !== null}
+        onClick={() => void start(format)}
+      >
+        <span className={styles.extension}>{format.extension.split(".").at(-1)}</span>
+        <span className={styles.formatText}>
+          <strong>{format.title}</strong>
+          <span className={styles.muted}>{format.description}</span>
+          {format.checked && <span className={styles.muted}>{format.checked}</span>}
+        </span>
+      </button>
+      {running?.format.name === format.name ? (
+        <ExportProgress title={format.title} running={running} onCancel={cancel} />
+      ) : (
+        <span className={styles.progress}>
+          {done?.format === format.name && (
+            <>
+              <Icon name="check" size={14} /> {formatBytes(done.bytes)}
+            </>
+          )}
+          <CopyButton
+            look="quiet"
+            icon="terminal"
+            aria-label={`Copy curl for ${format.title}`}
+            text={() => curlOf(exportRequest(format, spec, name, saved), location.origin)}
+          >
+            curl
+          </CopyButton>
+        </span>
+      )}
+    </li>
+  );
+}
+
+/** How much of a file has come; without its size in advance, only that it is coming. */
+function ExportProgress({
+  title,
+  running,
+  onCancel,
+}: {
+  title: string;
+  running: NonNullable<Exporter["running"]>;
+  onCancel: () => void;
+}) {
+  const share = shareOf(running);
+  return (
+    <span className={styles.progress}>
+      {share !== null ? (
+        <progress max={1} value={share} aria-label={`${title}, progress`} />
+      ) : (
+        <progress aria-label={`${title}, in progress`} />
+      )}
+      <RunningWords running={running} short />
+      <IconButton small icon="close" label="Cancel the export" onClick={onCancel} />
+    </span>
+  );
+}
+
+/** The call that makes this file, for the command line. */
+function exportRequest(
+  format: ExportFormat,
+  spec: PlanSpec,
+  name: string,
+  saved: Exporter["saved"],
+): ScreenRequest {
+  const { title } = format;
+  const output = `plan.${format.extension}`;
+  return saved
+    ? {
+        title,
+        output,
+        method: "GET",
+        path: `/api/v1/plans/${saved.id}/exports/${format.name}?revision=${saved.revision}&stream=true`,
+      }
+    : {
+        title,
+        output,
+        method: "POST",
+        path: `/api/v1/exports/${format.name}`,
+        body: { spec: spec as Json, name },
+      };
+}
