@@ -53,6 +53,17 @@ def protocols(catalog: str) -> list[str]:
     return re.findall(r"\b([a-z0-9_]+)::ENTRY\b", found[1]) if found else []
 
 
+def unlisted(paths: Iterable[str], read: Callable[[str], str], listed: Iterable[str]) -> list[str]:
+    """Folders of the dataplane with an entry that the catalogue does not list, one sentence each."""
+    room = re.compile(rf"{DATAPLANE}/src/(\w+)/mod\.rs")
+    rooms = {found[1]: path for path in paths if (found := room.fullmatch(path))}
+    return [
+        f"{path}: has an ENTRY that {CATALOG} does not list; add {name}::ENTRY to PROTOCOLS"
+        for name, path in rooms.items()
+        if name not in listed and re.search(r"\bENTRY: ProtocolEntry\b", read(path))
+    ]
+
+
 def in_its_room(path: str, protocol: str) -> bool:
     """Whether a file may name the protocol."""
     return (
@@ -121,7 +132,9 @@ def undescribed(paths: Iterable[str], read: Callable[[str], str]) -> list[str]:
 
 
 def main() -> int:
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    # Files that are not staged yet count too.
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
     if listed.returncode != 0:
         print("rooms: not a git checkout, so nothing to check")
         return 0
@@ -138,6 +151,7 @@ def main() -> int:
         path for path in paths if Path(path).suffix in SOURCES and path.startswith(tuple(f"{one}/" for one in GENERAL))
     ]
     wrong = [sentence for name in names for path in sources for sentence in names_outside(path, read(path), name)]
+    wrong += unlisted(paths, read, names)
     wrong += undescribed(paths, read)
     for sentence in wrong:
         print(sentence, file=sys.stderr)

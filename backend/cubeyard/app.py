@@ -18,6 +18,7 @@ from cubeyard import __version__
 from cubeyard.catalog.endpoints import PRICES_PATH
 from cubeyard.catalog.endpoints import router as catalog_router
 from cubeyard.catalog.service import CatalogService
+from cubeyard.chip.endpoints import router as chip_router
 from cubeyard.emulation.live.endpoints import router as emulation_router
 from cubeyard.emulation.live.service import Outliner
 from cubeyard.engine import Engine
@@ -149,6 +150,7 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
         emulation_router,
         figures_router,
         catalog_router,
+        chip_router,
         tokens_router,
         session_router,
     ):

@@ -10,7 +10,7 @@ import hashlib
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -88,8 +88,9 @@ def finding(code: str, where: str, message: str, hint: str) -> Json:
 class BuiltPlan:
     """A computed plan: the engine's object, its documents as the bytes that the API sends, and the same parsed on demand."""
 
-    def __init__(self, raw: Any) -> None:
+    def __init__(self, raw: Any, book: Mapping[str, Any]) -> None:
         self.raw = raw
+        self._book = book
         self.plan_hash: str = raw.plan_hash
         self.summary_json: bytes = _bytes(raw.summary_json())
         self._lock = threading.Lock()
@@ -144,6 +145,11 @@ class BuiltPlan:
     def parts(self) -> list[Json]:
         """The parts that `part` columns index, each as its price book has it."""
         return orjson.loads(self.raw.parts_json())
+
+    @cached_property
+    def pdu(self) -> Json | None:
+        """The book's PDU: its first one, as the bill of materials takes it. None where the book has none."""
+        return next((part for part in self._book["parts"] if part["kind"] == "pdu"), None)
 
     def cable_gbps(self, start: int, stop: int) -> np.ndarray:
         """The rate of those cables in Gb/s."""
@@ -274,6 +280,36 @@ class Engine:
         with self._turn("service_trial"), _findings():
             return orjson.loads(_binding().service_trial(module, canonical(options).decode()))
 
+    def chip_program(self, program: str) -> Json:
+        """A program of the switching chip, from text or JSON: what is in it, and both as canonical text.
+
+        `{profile, udlks: [{i, fields, bytes}], tables: {name: {entries, size}}, vifs, never_matched: [{i, above}], text,
+        document}`. Raises PlanRejectedError: findings with `line` and `column` in the text, 0 where they have none.
+        """
+        with self._turn("chip_program"), _findings():
+            return orjson.loads(_binding().chip_program(program))
+
+    def chip_diff(self, before: str, after: str) -> list[Json]:
+        """What differs between two programs: `[{what, before?, after?}]`. Raises PlanRejectedError."""
+        with self._turn("chip_diff"), _findings():
+            return orjson.loads(_binding().chip_diff(before, after))
+
+    def chip_trace(self, program: str, in_port: int, packet: str) -> Json:
+        """The steps of a packet, in hexadecimal digits, that comes into a chip by a port from 0 to 7. Raises PlanRejectedError."""
+        with self._turn("chip_trace"), _findings():
+            return orjson.loads(_binding().chip_trace(program, in_port, packet))
+
+    def chip_bcube(self, spec: Mapping[str, Any], server: str) -> str:
+        """The text of ServerSwitch's BCube program for a server, by its name. Raises PlanRejectedError."""
+        with self._turn("chip_bcube"), _findings():
+            return _binding().chip_bcube(canonical(spec).decode(), server)
+
+    def chip_walk(self, spec: Mapping[str, Any], source: str, destination: str, path: int) -> Json:
+        """A packet through the chips of a BCube's servers, over one of their parallel paths: `{paths, path, visits: [{server, name,
+        trace}], arrived}`. Raises PlanRejectedError."""
+        with self._turn("chip_walk"), _findings():
+            return orjson.loads(_binding().chip_walk(canonical(spec).decode(), source, destination, path))
+
     def check_book(self, book: Mapping[str, Any]) -> None:
         """Raise with findings if the engine could not plan with this price book."""
         with _findings():
@@ -305,7 +341,7 @@ class Engine:
             try:
                 self.refuse_oversize(text)
                 with self._turn("plan"), _findings():
-                    built = BuiltPlan(_binding().build_plan(text.decode(), canonical(book).decode()))
+                    built = BuiltPlan(_binding().build_plan(text.decode(), canonical(book).decode()), book)
                 self._remember(key, built)
             finally:
                 with self._mutex:
@@ -362,6 +398,19 @@ class Engine:
         """What each fault strikes, drawn as a prediction draws: `{nodes, links}` by id."""
         with _findings():
             return orjson.loads(_binding().fault_targets(canonical(spec).decode(), canonical(faults).decode(), seed))
+
+    def paths_between(
+        self, spec: Mapping[str, Any], source: str, destination: str, without: Sequence[str] = ()
+    ) -> Json:
+        """The most paths of two servers, by name, that share no device, and of these the shortest in all: `{source,
+        destination, without, reason, paths: [{links, devices}]}`. `links` are numbers of cables, `devices` names with both ends.
+
+        `without` names servers, switches, racks and links (`a/b`) to take away first; `reason` is `source-failed`,
+        `destination-failed` or `no-path` where nothing is left, else None. Raises PlanRejectedError for a name that is not there.
+        """
+        self.refuse_oversize(canonical(spec))
+        with self._turn("paths"), _findings():
+            return orjson.loads(_binding().paths_between(canonical(spec).decode(), source, destination, list(without)))
 
     def spanning_trees(self, spec: Mapping[str, Any], source: str) -> list[list[tuple[int, int]]]:
         """A BCube's edge-disjoint spanning trees from a server: parents and children by id, parents first."""

@@ -33,6 +33,23 @@ test("the first minute leads to the real controls, by keyboard too, and is remem
   expect((await new AxeBuilder({ page }).include("section[aria-label='First minute']").analyze()).violations).toEqual([]);
 
   await guide(page).getByRole("button", { name: "Next" }).press("Enter");
+  await expect(guide(page).locator("[aria-current='step']")).toHaveText("Paths");
+  await guide(page).getByRole("button", { name: "Show me" }).press("Enter");
+  const between = page.getByRole("region", { name: "Paths between two servers" });
+  await expect(between.getByLabel("From")).toBeFocused();
+  await pointsAt(page, between);
+  // Two servers of a BCube with two ports have two paths; without a cable of the one, the other is left.
+  await between.getByRole("button", { name: "Show parallel paths" }).click();
+  await expect(between.getByTestId("paths").getByRole("listitem")).toHaveCount(2);
+  await expect(page).toHaveURL(/sel=cable/);
+  const rows = between.getByTestId("paths").getByRole("button", { name: /links?$/ });
+  const other = (await rows.nth(1).textContent())!.slice(1); // without its place
+  await rows.first().click();
+  expect((await new AxeBuilder({ page }).include("section[aria-label='Paths between two servers']").analyze()).violations).toEqual([]);
+  await between.getByRole("button", { name: /^Unplug 00\// }).click();
+  await expect(between.getByRole("status")).toContainText("1 cable unplugged: one path");
+  await expect(between.getByRole("button", { pressed: true })).toContainText(other);
+
   const predict = page.getByRole("button", { name: "Predict", exact: true });
   await pointsAt(page, predict);
   await guide(page).getByRole("button", { name: "Show me" }).press("Enter");

@@ -24,7 +24,7 @@ export const test = base.extend<{ quiet: { expectErrors: () => void } }, { serve
         // Chromium breaks off requests when a network interface comes or goes on the machine, as emulations beside us make
         // them. The page asks again; what then is missing fails the journey by itself.
         if (message.type() === "error" && !message.text().includes("ERR_NETWORK_CHANGED"))
-          errors.push(message.text());
+          errors.push(`${message.text()} (${message.location().url})`);
       });
       page.on("pageerror", (error) => errors.push(String(error)));
       await use({

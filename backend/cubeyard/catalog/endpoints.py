@@ -8,12 +8,12 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Depends, Path, Query, Request
 
 from cubeyard.catalog import schemas
-from cubeyard.catalog.quotes import Origin
+from cubeyard.catalog.quotes import Origin, read_rates
 from cubeyard.catalog.service import CatalogService
 from cubeyard.engine import Engine
 from cubeyard.kit.asgi import XLSX_MEDIA_TYPE
 from cubeyard.kit.db import UnitOfWork
-from cubeyard.kit.errors import responses
+from cubeyard.kit.errors import field_error, responses
 from cubeyard.kit.text import PlainText
 
 router = APIRouter(prefix="/catalog", tags=["catalog"])
@@ -104,10 +104,23 @@ def import_prices(
     ],
     date: Annotated[str, Query(pattern=r"^\d{4}-\d{2}-\d{2}$", description="When they were quoted.")],
     trial: Annotated[bool, Query(description="Only say what would change.")] = False,
+    rate: Annotated[
+        list[PlainText] | None,
+        Query(
+            max_length=20, description="What a currency of the bill is worth in the book's.", examples=[["EUR=1.08"]]
+        ),
+    ] = None,
 ) -> schemas.PriceImport:
-    """Cells that are empty change nothing. The result is a new version of the book, based on `version`."""
+    """Cells that are empty change nothing. The result is a new version of the book, based on `version`.
+
+    Prices in another currency than the book's are taken only with a rate.
+    """
+    try:
+        rates = read_rates(rate or ())
+    except ValueError as error:
+        raise field_error("query.rate", rate, f"{error}.", hint="Write it as EUR=1.08.") from None
     return service.import_prices(
-        book, version, file, Origin(source, date), note=f"Prices from {source}"[:500], trial=trial
+        book, version, file, Origin(source, date, rates), note=f"Prices from {source}"[:500], trial=trial
     )
 
 

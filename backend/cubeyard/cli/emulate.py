@@ -233,7 +233,7 @@ def _run(question: Json, interrupted: Callable[[], bool], messages: list[tuple[s
 
 def _rate(text: str) -> float:
     """Bits per second of `100M`, `1G`, `250k`."""
-    value = read_amount(text, "rate_bits_per_sec") or 0.0
+    value = read_amount(text, "bit/s") or 0.0
     if value <= 0:
         refuse(f"--link-rate {text} is not a rate. Give bits per second, like 100M or 1G.")
     return value

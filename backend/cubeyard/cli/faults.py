@@ -15,12 +15,13 @@ AMOUNT = re.compile(rf"^(?P<number>{NUMBER})\s*(?P<unit>\D*)$")
 BITS_PER_SEC = re.compile(r"(?:bit|b)?(?:/s|ps)?$")
 """The rest of a rate's unit, which may be left out."""
 UNITS: dict[str, dict[str, float]] = {
-    "rate_bits_per_sec": {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9},
-    "loss_ratio": {"": 1.0, "%": 0.01},
-    "delay_secs": {"": 1.0, "s": 1.0, "ms": 1e-3},
+    "bit/s": {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9},
+    "": {"": 1.0, "%": 0.01},
+    "s": {"": 1.0, "s": 1.0, "ms": 1e-3},
 }
-"""The units of an amount, and their factors."""
-EXAMPLES = {"rate_bits_per_sec": "10M", "loss_ratio": "5%", "delay_secs": "20ms"}
+"""The units in which an amount may be given and their factors, by the unit of the catalogue of fault kinds."""
+EXAMPLES = {"bit/s": "10M", "": "5%", "s": "20ms"}
+"""An amount, by the unit of the catalogue."""
 
 
 def read_fault(text: str) -> Json:
@@ -46,26 +47,25 @@ def _amount(kind: str, amount: str | None, text: str) -> Json:
     from cubeyard.experiments.fault_kinds import KINDS
 
     known = KINDS.get(kind)
-    field = known.parameters[0].name if known is not None and known.parameters else None
-    if amount is None:
-        if field is not None:
-            refuse(
-                f"--fault {text}: {kind} needs {field}. Write it behind the kind, like {kind}:{EXAMPLES[field]}=00/<0,0>."
-            )
+    parameter = known.parameters[0] if known is not None and known.parameters else None
+    if parameter is None:
+        if amount is not None:
+            refuse(f"--fault {text}: {kind} takes no amount. Leave :{amount} out.")
         return {}
-    if field is None:
-        refuse(f"--fault {text}: {kind} takes no amount. Leave :{amount} out.")
-    value = read_amount(amount, field)
+    field, example = parameter.name, EXAMPLES[parameter.unit]
+    if amount is None:
+        refuse(f"--fault {text}: {kind} needs {field}. Write it behind the kind, like {kind}:{example}=00/<0,0>.")
+    value = read_amount(amount, parameter.unit)
     if value is None:
-        refuse(f"--fault {text}: {amount} is not valid as {field}. Write it like {EXAMPLES[field]}.")
+        refuse(f"--fault {text}: {amount} is not valid as {field}. Write it like {example}.")
     return {field: value}
 
 
-def read_amount(text: str, field: str) -> float | None:
-    """`10M` as bits per second, `5%` as a ratio, `20ms` as seconds; None if it is none."""
+def read_amount(text: str, unit_of_value: str) -> float | None:
+    """`10M` in bit/s, `5%` as a ratio (without unit), `20ms` in s, as a number in that unit; None if it is none."""
     found = AMOUNT.match(text.strip())
     if found is None:
         return None
     unit = found["unit"].lower()
-    factor = UNITS[field].get(BITS_PER_SEC.sub("", unit) if field == "rate_bits_per_sec" else unit)
+    factor = UNITS[unit_of_value].get(BITS_PER_SEC.sub("", unit) if unit_of_value == "bit/s" else unit)
     return None if factor is None else float(found["number"]) * factor

@@ -11,7 +11,17 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from cubeyard.cli.common import SpecOption, errors, explained, print_finding, read_spec, refuse, settings_of, write
+from cubeyard.cli.common import (
+    SpecOption,
+    errors,
+    explained,
+    print_finding,
+    progress,
+    read_spec,
+    refuse,
+    settings_of,
+    write,
+)
 from cubeyard.engine import BuiltPlan, Engine, Json
 from cubeyard.plans.site_limits import limit_words
 from cubeyard.plans.spec import DEFAULT_BOOK, book_of, normal_spec, on_paper
@@ -61,7 +71,7 @@ def export(
     ] = None,
 ) -> None:
     """Write a plan as a file: a workbook, a PDF, NetBox tables and more."""
-    from cubeyard.exports import FORMATS, ExportOptionError, render
+    from cubeyard.exports import FORMATS, ExportOptionError, check_for, render
     from cubeyard.exports.options import check
     from cubeyard.plans.view import PlanView
 
@@ -71,19 +81,26 @@ def export(
     with explained():
         try:
             options = check(format, FORMATS[format].options, given)
-            pieces = render(format, PlanView.of(built_plan(spec, catalog, paper=paper), name), None, options)
+            view = PlanView.of(built_plan(spec, catalog, paper=paper), name)
+            check_for(format, view, options)
         except ExportOptionError as error:
             refuse(f"--{error.name.replace('_', '-')}: {' '.join(filter(None, [error.message, error.hint]))}")
         if output == "-":
-            for piece in pieces:
+            for piece in render(format, view, None, options):
                 write(piece)
             return
         target = Path(output)
         # Beside its place first: a failure leaves no half a file.
         partial = target.with_name(f".{target.name}.partial")
         try:
-            with partial.open("wb") as file:
-                for piece in pieces:
+            with progress(FORMATS[format].title) as told, partial.open("wb") as file:
+
+                def follow(fraction: float, doing: str) -> None:
+                    _ = doing
+                    if told is not None:
+                        told(round(fraction * 1000), 1000)
+
+                for piece in render(format, view, follow, options):
                     file.write(piece)
             partial.replace(target)
         finally:
@@ -92,12 +109,17 @@ def export(
 
 
 def formats() -> None:
-    """List the export formats."""
+    """List the export formats, and with what each was checked."""
     from cubeyard.exports import FORMATS
+    from cubeyard.exports.formats import GROUPS
 
     table = Table("Format", "File", "What it is", box=None)
-    for one in FORMATS.values():
-        table.add_row(one.name, f".{one.extension}", one.description)
+    for group in GROUPS:
+        table.add_row(f"[bold]{escape(group)}[/bold]")
+        for one in FORMATS.values():
+            if one.group == group:
+                checked = f" [dim]{escape(one.checked)}[/dim]" if one.checked else ""
+                table.add_row(one.name, f".{one.extension}", escape(one.description) + checked)
     Console().print(table)
 
 

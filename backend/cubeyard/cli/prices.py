@@ -31,9 +31,18 @@ def prices(
     ] = None,
     source: Annotated[str | None, typer.Option(help="Where the prices are from. Default: the file's name.")] = None,
     date: Annotated[str | None, typer.Option(help="When they were quoted, as 2026-11-22. Default: today.")] = None,
+    rate: Annotated[
+        list[str] | None,
+        typer.Option(help="What a currency of the bill is worth in the book's, as EUR=1.08. Repeat it for several."),
+    ] = None,
 ) -> None:
     """Take prices, suppliers and part numbers that were filled into a bill of materials over into a price book."""
-    from cubeyard.catalog.quotes import Origin, UnreadableQuoteError, quoted_parts, read_rows
+    from cubeyard.catalog.quotes import Origin, UnreadableQuoteError, quoted_parts, read_rates, read_rows
+
+    try:
+        rates = read_rates(rate or ())
+    except ValueError as error:
+        refuse(f"--rate {error}.")
 
     try:
         rows = read_rows(bill.read_bytes())
@@ -47,7 +56,9 @@ def prices(
     with explained():
         engine = Engine(settings_of())
         book = book_named(engine, catalog)
-        quotes = quoted_parts(book["parts"], book["currency"], rows, Origin(source or bill.name, day.isoformat()))
+        quotes = quoted_parts(
+            book["parts"], book["currency"], rows, Origin(source or bill.name, day.isoformat(), rates)
+        )
         table = Table("Line", "Part", "Value", "Before", "After", box=None)
         for one in quotes.changes[:SHOWN_CHANGES]:
             before = "" if one.before is None else str(one.before)

@@ -1,6 +1,7 @@
 """A plan as files. One module or folder per format, streamed, deterministic: the same plan gives the same bytes.
 
-In: the list of formats (`_ALL`), their renderers, and what they share (`tables.py`, `text.py`, `links.py`, `palette.py`).
+In: the list of formats (`_ALL`), their renderers, and what they share (`tables.py`, `text.py`, `links.py`, `palette.py`,
+`power.py`, `interfaces.py`).
 
 Not in: the database, HTTP and the engine: a renderer gets a computed plan (`PlanView`) and yields bytes. Renderers import
 their libraries when they are first used, so that a server that only answers JSON does not load a PDF typesetter.
@@ -11,7 +12,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from importlib import import_module
 
-from cubeyard.exports.formats import ExportFormat, Progress, UnknownExportFormatError, no_progress
+from cubeyard.exports.formats import (
+    CREW,
+    GROUPS,
+    NETWORK,
+    RESEARCH,
+    ExportFormat,
+    Progress,
+    UnknownExportFormatError,
+    no_progress,
+)
 from cubeyard.exports.options import NO_OPTIONS, ExportOptionError, ExportOptions
 from cubeyard.exports.text import file_title
 from cubeyard.plans.view import PlanView
@@ -26,13 +36,14 @@ Renderer = Callable[..., Iterator[bytes]]
 _CSV = "text/csv; charset=utf-8"
 _ALL = (
     (
-        ExportFormat("csv", _CSV, "csv", "Cable schedule (CSV)", "Every cable with rack, unit, device and port at both ends."),
+        ExportFormat("csv", _CSV, "csv", "Cable schedule (CSV)", "Every cable with rack, unit, device and port at both ends.", CREW),
         "csv_files:cable_schedule",
     ),
     (
         ExportFormat(
             "bom-csv", _CSV, "bom.csv", "Bill of materials (CSV)",
             "Parts by type, length and colour with spares, prices and the source of each price.",
+            CREW,
         ),
         "csv_files:bill_of_materials",
     ),
@@ -40,6 +51,7 @@ _ALL = (
         ExportFormat(
             "labels", _CSV, "labels.csv", "Labels for a printer (CSV)",
             "Two TIA-606 style labels a cable, one for each end, for a label printer's data source.",
+            CREW,
         ),
         "csv_files:printer_labels",
     ),
@@ -90,8 +102,17 @@ _ALL = (
     ),
     (
         ExportFormat(
+            "drawio", "application/vnd.jgraph.mxfile", "drawio", "Rack elevations (draw.io)",
+            "A page a row of racks, every device a shape with its names, place and part.",
+            checked="Read back as XML by the documented structure. Not opened in draw.io.",
+        ),
+        "drawio:elevation_pages",
+    ),
+    (
+        ExportFormat(
             "graphml", "application/graphml+xml", "graphml", "Network graph (GraphML)",
             "Devices and cables with their positions, for NetworkX, yEd and Gephi.",
+            RESEARCH,
         ),
         "graphml:graph_document",
     ),
@@ -99,6 +120,7 @@ _ALL = (
         ExportFormat(
             "dot", "text/vnd.graphviz", "dot", "Cable graph (Graphviz DOT)",
             "Every cable with its ports, for the Prescriptive Topology Manager (topology.dot), NVIDIA Air and Graphviz.",
+            NETWORK,
         ),
         "dot:cable_graph",
     ),
@@ -106,6 +128,7 @@ _ALL = (
         ExportFormat(
             "ansible", "application/yaml", "inventory.yml", "Ansible inventory (YAML)",
             "Every device by host name with its place and part, in groups by kind, level and rack.",
+            NETWORK,
         ),
         "inventory:ansible_inventory",
     ),
@@ -113,6 +136,7 @@ _ALL = (
         ExportFormat(
             "slurm", "text/plain; charset=utf-8", "topology.conf", "Slurm topology (topology.conf)",
             "Which servers share a switch, for Slurm's plugin topology/tree.",
+            NETWORK,
         ),
         "inventory:slurm_topology",
     ),
@@ -120,6 +144,7 @@ _ALL = (
         ExportFormat(
             "kubernetes", "application/yaml", "nodes.yml", "Kubernetes node labels (YAML)",
             "Zone, rack and switch of each server as labels of its node.",
+            NETWORK,
         ),
         "inventory:kubernetes_labels",
     ),
@@ -127,6 +152,7 @@ _ALL = (
         ExportFormat(
             "containerlab", "application/yaml", "clab.yml", "Lab topology (containerlab)",
             "Every device as a container, every cable as a link, with addresses and routes between all servers.",
+            RESEARCH,
         ),
         "clab:topology_file",
     ),
@@ -134,6 +160,7 @@ _ALL = (
         ExportFormat(
             "containerlab-image", "text/x-dockerfile", "Dockerfile", "Lab image (Dockerfile)",
             "The image of the lab's containers, to be built once.",
+            RESEARCH,
         ),
         "clab:image_recipe",
     ),
@@ -141,6 +168,7 @@ _ALL = (
         ExportFormat(
             "containerlab-rates-script", "text/x-shellscript", "rates.sh", "Lab link rates (shell script)",
             "Gives each link of a running lab its rate, divided by RATE_DIVISOR.",
+            RESEARCH,
         ),
         "clab:rates_script",
     ),
@@ -148,19 +176,131 @@ _ALL = (
         ExportFormat(
             "containerlab-rates", _CSV, "rates.csv", "Lab link rates (CSV)",
             "The rate of each link of the containerlab file, which cannot hold it.",
+            RESEARCH,
         ),
         "clab:rates_file",
     ),
     (
         ExportFormat(
             "netbox", "application/zip", "netbox.zip", "NetBox 4 import (zip of CSV)",
-            "Sites to cables as numbered CSV files in import order.",
+            "Sites to cables and power as numbered CSV files in import order, and the device types as YAML.",
+            NETWORK,
         ),
         "netbox:netbox_archive",
     ),
+    (
+        ExportFormat(
+            "power", _CSV, "power.csv", "Power schedule (CSV)",
+            "Every power cord with its device, PDU and outlet, and what device, PDU and rack draw.", CREW,
+        ),
+        "power:power_schedule",
+    ),
+    (
+        ExportFormat(
+            "labels-brady", _CSV, "brady.csv", "Labels for Brady Workstation (CSV)",
+            "Three lines and a barcode for each end of each cable.", CREW,
+            "Read back as CSV. Not opened in Brady Workstation.",
+        ),
+        "printers:brady_labels",
+    ),
+    (
+        ExportFormat(
+            "labels-brother", _CSV, "brother.csv", "Flag labels for Brother P-touch Editor (CSV)",
+            "Both halves of a flag label for each end of each cable.", CREW,
+            "Read back as CSV. Not opened in P-touch Editor.",
+        ),
+        "printers:brother_labels",
+    ),
+    (
+        ExportFormat(
+            "labels-dymo", _CSV, "dymo.csv", "Labels for DYMO Connect (CSV)",
+            "Two lines and a barcode for each end of each cable.", CREW,
+            "Read back as CSV. Not opened in DYMO Connect.",
+        ),
+        "printers:dymo_labels",
+    ),
+    (
+        ExportFormat(
+            "tester", _CSV, "tester.csv", "Cable list for a tester (CSV)",
+            "Ids, test limits and ends of the cables that a field tester certifies: twisted pair and fibre.", CREW,
+            "Read back as CSV. Not loaded into a tester or into LinkWare.",
+        ),
+        "printers:tester_list",
+    ),
+    (
+        ExportFormat(
+            "hosts", "text/plain; charset=utf-8", "hosts", "Hosts file",
+            "Address and host name of every device, for /etc/hosts.", NETWORK,
+        ),
+        "addresses:hosts_file",
+    ),
+    (
+        ExportFormat(
+            "dnsmasq", "text/plain; charset=utf-8", "dnsmasq.conf", "DHCP and DNS (dnsmasq)",
+            "A fixed lease and a DNS record for every device by its host name.", NETWORK,
+        ),
+        "addresses:dnsmasq_file",
+    ),
+    (
+        ExportFormat(
+            "kea", "application/json", "kea-dhcp4.json", "DHCP (Kea)",
+            "A fixed lease for every server by the switch port that it is plugged into (option 82), for every other device by its name.",
+            NETWORK,
+        ),
+        "addresses:kea_document",
+    ),
+    (
+        ExportFormat(
+            "nvidia-p2p", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "p2p.xlsx",
+            "NVIDIA point-to-point (XLSX)", "Both ends of every cable in the columns of NVIDIA's Cable Validation Tool.", NETWORK,
+            "Written from the tool's manual and read back by openpyxl. Not opened in the tool.",
+        ),
+        "managers.nvidia:point_to_point",
+    ),
+    (
+        ExportFormat(
+            "ufm", "text/plain; charset=utf-8", "topo", "Fabric topology (UFM .topo)",
+            "Every device with its cables, for UFM's topology comparison and ibtopodiff.", NETWORK,
+            "Read by ibdmchk of ibutils 1.5.7. Not opened in UFM.",
+        ),
+        "managers.ufm:topology_sections",
+    ),
+    (
+        ExportFormat(
+            "apstra", "application/json", "cabling-map.json", "Cabling map (Apstra)",
+            "Links by label with both ends, as Apstra's REST API has them; identifiers come from the blueprint.", NETWORK,
+            "Written from public examples of the API. Not sent to Apstra.",
+        ),
+        "managers.apstra:cabling_map",
+    ),
+    (
+        ExportFormat(
+            "ns3", "text/plain; charset=utf-8", "ns3.txt", "Network for ns-3 (HPCC form)",
+            "Nodes, switches and links with rate and delay, as HPCC, ASTRA-sim and other ns-3 simulators read them.", RESEARCH,
+            "Read back by the documented grammar. Not run in a simulator.",
+        ),
+        "simulators:ns3_topology",
+    ),
+    (
+        ExportFormat(
+            "ns3-inet", "text/plain; charset=utf-8", "inet", "Network for ns-3 (Inet form)",
+            "Nodes and links by host name for ns-3's InetTopologyReader.", RESEARCH,
+            "Read by ns-3 3.44.",
+        ),
+        "simulators:ns3_inet",
+    ),
+    (
+        ExportFormat(
+            "htsim", "text/plain; charset=utf-8", "htsim.topo", "Network for htsim (fat-tree file)",
+            "Tiers of a fat-tree or leaf-spine with speeds, ports and delays. Other families are refused.", RESEARCH,
+            "Read back by htsim's grammar. Not run in htsim.",
+        ),
+        "simulators:htsim_topology",
+    ),
 )  # fmt: skip
 
-FORMATS: dict[str, ExportFormat] = {entry.name: entry for entry, _ in _ALL}
+FORMATS: dict[str, ExportFormat] = {entry.name: entry for group in GROUPS for entry, _ in _ALL if entry.group == group}
+"""By name, under their headings in the order of `GROUPS`."""
 _RENDERERS: dict[str, str] = {entry.name: where for entry, where in _ALL}
 
 

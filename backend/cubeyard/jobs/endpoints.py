@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Path, Request, Response
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.jobs import schemas
 from cubeyard.jobs.models import CHUNK_BYTES
 from cubeyard.jobs.options import Options, linked
 from cubeyard.jobs.repository import JobRepository
-from cubeyard.jobs.service import JobService, described, export_tag, formats, known, stream
+from cubeyard.jobs.service import JobService, at_once, described, export_tag, formats, known, written
 from cubeyard.kit.db import Database, UnitOfWork
 from cubeyard.kit.errors import ProblemError, responses
 from cubeyard.kit.ids import Id
-from cubeyard.kit.responses import byte_range, disposition, download, matches
+from cubeyard.kit.responses import byte_range, disposition, download, json_bytes, matches
 from cubeyard.plans.endpoints import AtRevision
 from cubeyard.plans.endpoints import Service as Plans
 from cubeyard.plans.spec import normal_spec, on_paper
@@ -27,6 +27,14 @@ FormatName = Annotated[str, Path(min_length=1, max_length=40, examples=["xlsx"])
 IfNoneMatch = Annotated[
     str | None, Header(alias="If-None-Match", max_length=400, description="ETags of the client's copies.")
 ]
+Stream = Annotated[bool, Query(description="The file in this answer whatever its size, instead of a job.")]
+Prefer = Annotated[
+    str | None,
+    Header(
+        alias="Prefer", max_length=200, description="`respond-async` asks for a job instead of the file (RFC 7240)."
+    ),
+]
+RETRY_AFTER_SECS = 1
 FILE = {
     "description": "The file, streamed.",
     "content": {"*/*": {"schema": {"type": "string", "format": "binary"}}},
@@ -68,18 +76,35 @@ def list_plan_exports(plans: Plans, id: Id) -> schemas.FormatList:
     operation_id="export_plan",
     summary="Export a saved plan",
     response_class=FileResponse,
-    responses={200: FILE, 304: {"description": "The client's copy is still the same."}, **responses(404)},
+    responses={
+        200: FILE,
+        202: {
+            "model": schemas.Job,
+            "description": "A large file: this job makes it. `Location` says where to follow it.",
+        },
+        303: {"description": "A large file that a job has made: `Location` says where it is."},
+        304: {"description": "The client's copy is still the same."},
+        **responses(404),
+    },
 )
 def export_plan(
     request: Request,
     plans: Plans,
+    service: Service,
     id: Id,
     format: FormatName,
     options: Options,
     revision: AtRevision = None,
+    stream: Stream = False,
     if_none_match: IfNoneMatch = None,
+    prefer: Prefer = None,
 ) -> Response:
-    """The same plan gives the same bytes, so that the answer's ETag holds until the plan or the program changes."""
+    """The same plan gives the same bytes, so that the answer's ETag holds until the plan or the program changes.
+
+    A plan with more cables than the format's `cables_at_once` is exported by a job: the answer is 202 with the job, which can
+    be followed and cancelled, and 303 to its file once it is done. `Prefer: respond-async` asks for that at any size,
+    `stream=true` for the file in this answer whatever its size.
+    """
     known(format)
     plan, row, built = plans.built(id, revision, paper=options.paper)
     options = linked(options, request, (plan.id, row.revision))
@@ -91,7 +116,19 @@ def export_plan(
     if request.method == "HEAD":
         name, media_type = described(format, built, plan.name)
         return Response(headers=headers | {"content-disposition": disposition(name)}, media_type=media_type)
-    return _download(*stream(format, built, plan.name, options), format, headers)
+    background = prefer is not None and "respond-async" in prefer.lower()
+    if not stream and (background or not at_once(format, built)):
+        return _by_job(service.start_or_join(id, revision, format, options), background)
+    return _download(*written(format, built, plan.name, options), format, headers)
+
+
+def _by_job(job: schemas.Job, preferred: bool) -> Response:
+    """202 while the job is under way, 303 to its file afterwards."""
+    headers = {"cache-control": "no-store"} | ({"preference-applied": "respond-async"} if preferred else {})
+    if job.result_url is not None:
+        return Response(status_code=303, headers=headers | {"location": job.result_url})
+    headers |= {"location": f"/api/v1/jobs/{job.id}", "retry-after": str(RETRY_AFTER_SECS)}
+    return json_bytes(job.model_dump_json().encode(), status=202, headers=headers)
 
 
 @router.post(
@@ -104,10 +141,11 @@ def export_plan(
 def export_spec(
     plans: Plans, format: FormatName, http: Request, request: schemas.ExportRequest, options: Options
 ) -> Response:
+    """The file in this answer, whatever its size: a job belongs to a saved plan."""
     known(format)
     options = linked(options, http, None)
     built = plans.preview(on_paper(normal_spec(request.spec), options.paper))
-    return _download(*stream(format, built, request.name, options), format)
+    return _download(*written(format, built, request.name, options), format)
 
 
 @router.post(

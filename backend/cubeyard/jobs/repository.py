@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 from sqlalchemy import CursorResult, Text, cast, column, delete, func, insert, select, table, update
 
@@ -19,6 +20,23 @@ class JobRepository(Repository):
     def jobs_of(self, plan_id: str, limit: int = 50) -> Sequence[JobRow]:
         query = select(JobRow).where(JobRow.plan_id == plan_id).order_by(JobRow.created_at.desc(), JobRow.id.desc())
         return self._session.scalars(query.limit(limit)).all()
+
+    def latest(self, plan_id: str, revision: int, format: str, filename: str, options: dict[str, Any]) -> JobRow | None:
+        """The newest job of a file that is waited for, under way or done. The name tells apart what a plan was called."""
+        query = (
+            select(JobRow)
+            .where(
+                JobRow.plan_id == plan_id,
+                JobRow.revision == revision,
+                JobRow.format == format,
+                JobRow.filename == filename,
+                JobRow.options == options,
+                JobRow.state.in_(["queued", "running", "done"]),
+            )
+            .order_by(JobRow.created_at.desc(), JobRow.id.desc())
+            .limit(1)
+        )
+        return self._session.scalars(query).one_or_none()
 
     def report(self, job_id: str, attempt: int, progress: float, doing: str) -> bool:
         """False if the attempt is over: cancelled, or another worker's by now."""

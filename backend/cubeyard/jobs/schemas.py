@@ -18,6 +18,13 @@ class Format(BaseModel):
     description: str
     media_type: str
     extension: str
+    group: str = Field(description="The heading under which menus list it.", examples=["Cabling and power"])
+    checked: str = Field(
+        description="What the file was checked with, where that is not the program that it is for; else empty."
+    )
+    cables_at_once: int = Field(
+        description="The largest plan, in cables, that is written while it is downloaded. Larger ones are answered with a job."
+    )
     options: list[str] = Field(description="What may be chosen for it: names of the export's query parameters.")
 
 

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from cubeyard import __version__
 from cubeyard.engine import BuiltPlan, Engine
 from cubeyard.exports import FORMATS, ExportOptionError, ExportOptions, check_for, file_name, render
+from cubeyard.exports.formats import cables_at_once
 from cubeyard.exports.options import NO_OPTIONS
 from cubeyard.jobs import schemas
 from cubeyard.jobs.models import JobRow
@@ -55,6 +56,15 @@ class JobService:
         self._repository.flush()
         return as_job(job)
 
+    def start_or_join(
+        self, plan_id: str, revision: int | None, format: str, options: ExportOptions = NO_OPTIONS
+    ) -> schemas.Job:
+        """The latest job of this file that has not failed, or a new one: who asks twice does not make it twice."""
+        plan, row, built = self._plans.built(plan_id, revision, paper=options.paper)
+        name = file_name(format, PlanView.of(built, plan.name))
+        found = self._repository.latest(plan.id, row.revision, format, name, options.given())
+        return self.start(plan_id, revision, format, options) if found is None else as_job(found)
+
     def read(self, job_id: str) -> schemas.Job:
         return as_job(self._row(job_id))
 
@@ -95,7 +105,7 @@ def known(format: str) -> None:
         raise ProblemError(404, "not-found", f"There is no export format {format}. There are: {', '.join(FORMATS)}.")
 
 
-def stream(
+def written(
     format: str, built: BuiltPlan, name: str | None, options: ExportOptions = NO_OPTIONS
 ) -> tuple[Iterator[bytes], str]:
     """The file in pieces, and what to call it."""
@@ -111,6 +121,11 @@ def as_problem(error: ExportOptionError) -> ProblemError:
     return field_error(
         f"query.{error.name}", error.value, error.message, limit=error.limit or None, hint=error.hint or None
     )
+
+
+def at_once(format: str, built: BuiltPlan) -> bool:
+    """Whether the file is small enough to be written while it is downloaded."""
+    return built.cable_count <= cables_at_once(format)
 
 
 def described(format: str, built: BuiltPlan, name: str | None) -> tuple[str, str]:
@@ -135,6 +150,9 @@ def formats() -> schemas.FormatList:
                 description=one.description,
                 media_type=one.media_type,
                 extension=one.extension,
+                group=one.group,
+                checked=one.checked,
+                cables_at_once=cables_at_once(one.name),
                 options=list(one.options),
             )
             for one in FORMATS.values()

@@ -46,6 +46,8 @@ class Finding(BaseModel):
     hint: str = ""
     value: Any = Field(default=None, description="The offending value, if there is one.")
     limit: Any = Field(default=None, description="The limit it broke, if there is one.")
+    line: int = Field(default=0, description="In a text: the line, from 1; 0 for anything else.")
+    column: int = Field(default=0, description="In a text: the column, from 1; 0 for anything else.")
     fix: Any = Field(default=None, description="A JSON merge patch on the plan spec that mends it, or null.")
     accept: Acceptance | None = Field(
         default=None, description="How to accept it as it is, for limits that a plan may exceed on purpose."

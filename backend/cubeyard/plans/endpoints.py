@@ -17,6 +17,7 @@ from cubeyard.kit.text import PlainText
 from cubeyard.plans import documents, metrics, schemas
 from cubeyard.plans.models import PlanRow, RevisionRow
 from cubeyard.plans.service import PlanService, etag, plan_fields
+from cubeyard.plans.spec import normal_spec
 
 router = APIRouter()
 plans = APIRouter(prefix="/plans", tags=["plans"])
@@ -77,6 +78,19 @@ def preview_plan(service: Service, engine: EngineOf, request: schemas.PreviewReq
         if base is not None:
             parts["deltas"] = orjson.dumps([one.model_dump() for one in metrics.deltas(built.summary, base.summary)])
     return json_bytes(json_object(parts))  # pyright: ignore[reportReturnType]
+
+
+@plans.post(
+    "/paths",
+    operation_id="find_paths",
+    summary="The parallel paths of two servers, with parts of the plan taken away",
+    response_model=schemas.ServerPaths,
+    responses=responses(),
+)
+def find_paths(engine: EngineOf, request: schemas.PathsRequest) -> Response:
+    """Nothing is saved. A name that is not there is a 422."""
+    found = engine.paths_between(normal_spec(request.spec), request.source, request.destination, request.without)
+    return json_value(found)
 
 
 @plans.get("", operation_id="list_plans", summary="Saved plans, the latest changed first", responses=responses())

@@ -52,6 +52,7 @@ CatalogVersion = Annotated[
         description="Which version of the price book that `spec.catalog` names; left out: the one the plan pins, or the latest."
     ),
 ]
+DeviceOrLink = Annotated[PlainText, Field(min_length=1, max_length=240, examples=["00"])]
 Include = Literal["summary", "scene", "bom", "cables"]
 
 
@@ -139,6 +140,39 @@ class PreviewResponse(BaseModel):
     bom: Bom | None = None
     cables: Cables | None = None
     deltas: list[Delta] | None = Field(default=None, description="Against the base, if one was asked for and known.")
+
+
+class PathsRequest(Request):
+    """Two servers of a plan, and what to take away first."""
+
+    spec: Spec
+    source: DeviceOrLink
+    destination: DeviceOrLink
+    without: list[DeviceOrLink] = Field(
+        default=[],
+        max_length=100,
+        description="Servers, switches, racks and links, by name; a link by its two ends.",
+        examples=[["00/<0,0>"]],
+    )
+
+
+class ServerPath(BaseModel):
+    links: list[int] = Field(description="Numbers of its cables, from the source on: the rows of `cables`.")
+    devices: list[str] = Field(
+        description="Names of its devices, both ends included.", examples=[["00", "<0,0>", "01"]]
+    )
+
+
+class ServerPaths(BaseModel):
+    """The most paths that share no device but the ends, and of these the shortest in all. Servers with one port share their switch too."""
+
+    source: str
+    destination: str
+    without: list[str]
+    reason: Literal["source-failed", "destination-failed", "no-path"] | None = Field(
+        description="Why there is no path; null when there is one."
+    )
+    paths: list[ServerPath] = Field(description="The shortest first.")
 
 
 class PlanCreate(Request):

@@ -54,6 +54,8 @@ class PlanView:
     """What part indices point to, as the price book has it: sku, name, manufacturer, attributes, prices, sources."""
     routes: list[str] = field(default_factory=list)
     colours: list[str] = field(default_factory=list)
+    pdu: Document | None = None
+    """The book's PDU, a part like those of `parts`; None where the book has none."""
     host_routes: Callable[[], Document] = dict
     """Computes static routes between all servers, as `Engine.host_routes` gives them. For labs only: it takes a while."""
     port_names: Callable[[int], list[str]] = _no_ports
@@ -82,6 +84,7 @@ class PlanView:
             parts=plan.parts,
             routes=list(plan.cable_tables["routes"]),
             colours=list(plan.cable_tables["colours"]),
+            pdu=plan.pdu,
             host_routes=plan.host_routes,
             port_names=plan.raw.port_names,
         )

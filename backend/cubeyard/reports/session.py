@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
+from cubeyard.experiments.fault_kinds import PARAMETERS
 from cubeyard.reports.content import Cell, Chart, Column, Line, Section, Table, shown
 
 Json = dict[str, Any]
@@ -144,15 +146,18 @@ def _fault(one: Json, scheduled: int, worth: str) -> list[Cell]:
 
 def _kind(fault: Json) -> str:
     """In words, with the amount of kinds that have one."""
-    words = fault["kind"].replace("-", " ")
-    if (rate := fault.get("rate_bits_per_sec")) is not None:
-        return f"{words} {_mega(rate)}"
-    if (loss := fault.get("loss_ratio")) is not None:
-        return f"{words} {shown(loss, share=True)}"
-    if (delay_secs := fault.get("delay_secs")) is not None:
-        return f"{words} {shown(delay_secs * 1e3)} ms"
-    return words
+    given = ((fault.get(name), parameter.unit) for name, parameter in PARAMETERS.items())
+    amounts = [AMOUNTS[unit](value) for value, unit in given if value is not None]
+    return " ".join([fault["kind"].replace("-", " "), *amounts])
 
 
 def _mega(bits_per_sec: float) -> str:
     return f"{shown(bits_per_sec / MEGA)} Mb/s"
+
+
+AMOUNTS: dict[str, Callable[[float], str]] = {
+    "bit/s": _mega,
+    "": lambda ratio: shown(ratio, share=True),
+    "s": lambda secs: f"{shown(secs * 1e3)} ms",
+}
+"""How an amount of a fault is written, by the unit of its parameter in the catalogue of fault kinds."""

@@ -7,6 +7,7 @@ import csv
 import io
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from cubeyard.catalog.quotes import BILL, Origin, Quotes, UnreadableQuoteError, quoted_parts, read_rows
+from cubeyard.catalog.quotes import BILL, Origin, Quotes, UnreadableQuoteError, quoted_parts, read_rates, read_rows
 from cubeyard.catalog.quotes.tables import parse_number
 from cubeyard.cli.command import app
 from cubeyard.engine import Engine
@@ -169,6 +170,60 @@ def test_what_cannot_be_taken_names_its_line(local: Engine) -> None:
     assert sum("give one value" in words for words in told.values()) == clashes > 0
 
 
+@pytest.mark.parametrize("stock", ["stock", "bulk"])
+def test_prices_in_another_currency_are_taken_at_a_stated_rate_only(local: Engine, stock: str) -> None:
+    """All lines in euros: without a rate each is a problem, with one each costs the price times the rate."""
+    book = _book(local, "current-2026")
+    spec = {**SPEC, "cabling": {"stock": stock}}
+
+    def euros(row: Json) -> float:
+        return 10 + sum(map(ord, f"{row['sku']} {row['category']} {row['length_metres'] or ''}")) % 90
+
+    def fill(row: Json) -> Json:
+        return {"quoted_price": euros(row), "currency": "eur"} if row["sku"] else {}
+
+    rows = read_rows(_fill_csv(_export(local, "bom-csv", book, spec), fill))
+    refused = quoted_parts(book["parts"], book["currency"], rows, ORIGIN)
+    assert not refused.changes
+    assert len(refused.problems) == sum(1 for row in rows if row.text("quoted_price"))
+    assert all("is in EUR, the book is in USD" in one.message and "EUR=1.08" in one.message for one in refused.problems)
+
+    quotes = quoted_parts(book["parts"], book["currency"], rows, replace(ORIGIN, rates=read_rates(["EUR=1.25"])))
+    assert not quotes.problems
+    lines = [line for line in local.plan(spec, _changed(book, quotes)).bom["lines"] if line["sku"]]
+    assert len(lines) > 8
+    for line in lines:
+        assert line["unit_price_usd"] == pytest.approx(1.25 * euros(line)), line
+        assert line["source"] == "Quotation 4711 (EUR at 1.25)"
+
+
+def test_currencies_of_one_bill_do_not_mix(local: Engine) -> None:
+    """Dollars need no rate, pounds have one, yen do not."""
+    book = _book(local, "current-2026")
+    given = {
+        "switch": {"quoted_price": 8, "currency": "GBP"}, "nic": {"quoted_price": 9}, "server": {"quoted_price": 7, "currency": "JPY"},
+    }  # fmt: skip
+    rows = read_rows(_fill_csv(_export(local, "bom-csv", book), lambda row: given.get(row["category"], {})))
+    quotes = quoted_parts(book["parts"], "USD", rows, replace(ORIGIN, rates=read_rates(["GBP=1.5", "EUR=1.08"])))
+    assert [one.message.split(",")[0] for one in quotes.problems] == ["The price is in JPY"]
+    prices = {part["kind"]: part["price_usd"] for part in quotes.parts}
+    assert (prices["switch"], prices["nic"]) == (12, 9)
+    sources = {part["kind"]: part["sources"]["price_usd"]["source"] for part in quotes.parts}
+    assert (sources["switch"], sources["nic"]) == ("Quotation 4711 (GBP at 1.5)", "Quotation 4711")
+
+
+@pytest.mark.parametrize("text", ["EUR", "EUR=", "EUR=0", "EURO=1", "EUR=-1", "EUR=1,08", "=1", "EUR=inf", "EUR=1e3"])
+def test_a_rate_that_cannot_be_read_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is no rate"):
+        read_rates([text])
+
+
+def test_two_rates_of_one_currency_are_refused() -> None:
+    assert read_rates(["eur=1.08", "EUR=1.08", " CHF=1.1 "]) == {"EUR": 1.08, "CHF": 1.1}
+    with pytest.raises(ValueError, match="EUR has two rates"):
+        read_rates(["EUR=1.08", "EUR=1.09"])
+
+
 @given(st.floats(0, 1e9).map(lambda value: round(value, 2)))
 def test_numbers_are_read_however_a_spreadsheet_writes_them(value: float) -> None:
     english = f"{value:,.2f}"
@@ -236,6 +291,19 @@ def test_prices_are_tried_and_imported_over_rest(client: TestClient, local: Engi
     server = next(part for part in version["parts"] if part["sku"] == made["changes"][0]["sku"])
     assert server["price_usd"] == 777
     assert server["sources"]["price_usd"] == {"source": "Quotation 4711", "date": "2026-11-20", "basis": "vendor"}
+
+    euros = _fill_xlsx(
+        data, lambda row: {"quoted_price": 800, "currency": "EUR"} if row["category"] == "server" else {}
+    )
+    refused = client.post(here, params=query, content=euros, headers=headers)
+    assert refused.status_code == 422
+    assert "is in EUR, the book is in USD" in refused.json()["errors"][0]["message"]
+    wrong = client.post(here, params={**query, "rate": "EUR=cheap"}, content=euros, headers=headers)
+    assert (wrong.status_code, wrong.json()["errors"][0]["field"]) == (422, "query.rate")
+    rated = client.post(
+        here, params={**query, "rate": ["EUR=1.25", "GBP=1.5"], "trial": "true"}, content=euros, headers=headers
+    )
+    assert rated.json()["changes"][0]["after"] == 1000
 
     broken = _fill_xlsx(data, lambda row: {"quoted_price": "cheap"} if row["category"] == "server" else {})
     refused = client.post(here, params=query, content=broken, headers=headers)

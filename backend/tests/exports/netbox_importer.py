@@ -31,7 +31,23 @@ REQUIRED: dict[str, set[str]] = {
     "device-bays": {"device", "name"},
     "interfaces": {"device", "name", "type"},
     "power-ports": {"device", "name"},
-    "cables": {"side_a_device", "side_a_type", "side_a_name", "side_b_device", "side_b_type", "side_b_name"},
+    "power-outlets": {"device", "name"},
+    "power-panels": {"site", "name"},
+    "power-feeds": {
+        "site",
+        "power_panel",
+        "name",
+        "status",
+        "type",
+        "supply",
+        "phase",
+        "voltage",
+        "amperage",
+        "max_utilization",
+    },
+    "cable-bundles": {"name"},
+    "cables": {"side_a_type", "side_a_name", "side_b_type", "side_b_name"},
+    "power-cables": {"side_a_type", "side_a_name", "side_b_type", "side_b_name"},
 }
 ALLOWED: dict[str, set[str]] = {
     "sites": {"name", "slug", "status", "region", "group", "tenant", "facility", "description", "comments", "tags"},
@@ -61,12 +77,22 @@ ALLOWED: dict[str, set[str]] = {
     "power-ports": {
         "device", "name", "label", "type", "mark_connected", "maximum_draw", "allocated_draw", "description", "tags",
     },
+    "power-outlets": {
+        "device", "name", "label", "type", "color", "mark_connected", "power_port", "feed_leg", "description", "tags",
+    },
+    "power-panels": {"site", "location", "name", "description", "comments", "tags"},
+    "power-feeds": {
+        "site", "power_panel", "location", "rack", "name", "status", "type", "mark_connected", "supply", "phase", "voltage",
+        "amperage", "max_utilization", "tenant", "description", "comments", "tags",
+    },
+    "cable-bundles": {"name", "description", "comments", "tags"},
     "cables": {
         "side_a_device", "side_a_type", "side_a_name", "side_b_device", "side_b_type", "side_b_name", "side_a_site",
-        "side_b_site", "type", "status", "label", "color", "length", "length_unit", "description", "comments", "tags",
-        "profile", "tenant", "bundle",
+        "side_b_site", "side_a_power_panel", "side_b_power_panel", "type", "status", "label", "color", "length", "length_unit",
+        "description", "comments", "tags", "profile", "tenant", "bundle",
     },
 }  # fmt: skip
+ALLOWED["power-cables"] = ALLOWED["cables"]
 ORDER = list(REQUIRED)
 STATUS = {"planned", "staging", "active", "decommissioning", "retired", "reserved", "available", "offline", "staged"}
 INTERFACE_TYPES = {
@@ -99,11 +125,16 @@ class Netbox:
     device_bays: dict[tuple[str, str], Row] = field(default_factory=dict)
     interfaces: dict[tuple[str, str], Row] = field(default_factory=dict)
     power_ports: dict[tuple[str, str], Row] = field(default_factory=dict)
+    power_outlets: dict[tuple[str, str], Row] = field(default_factory=dict)
+    power_panels: dict[tuple[str, str], Row] = field(default_factory=dict)
+    power_feeds: dict[tuple[str, str], Row] = field(default_factory=dict)
+    cable_bundles: dict[str, Row] = field(default_factory=dict)
     cables: list[Row] = field(default_factory=list)
+    power_cables: list[Row] = field(default_factory=list)
     _slugs: set[tuple[str, str]] = field(default_factory=set)
     _spaces: set[tuple[str, int, str]] = field(default_factory=set)
     _installed: set[str] = field(default_factory=set)
-    _ends: set[tuple[str, str]] = field(default_factory=set)
+    _ends: set[tuple[str, str, str]] = field(default_factory=set)
 
     def load(self, model: str, data: bytes) -> int:
         """Import one file; returns its row count."""
@@ -250,30 +281,83 @@ class Netbox:
         _ = self.devices[row["device"]]
         key = (row["device"], row["name"])
         _want(key not in self.power_ports and 0 < len(row["name"]) <= 64, f"power port {key}")
-        _want(row["type"] in {"", "iec-60320-c14", "iec-60320-c20"}, f"power port type {row['type']!r}")
-        _want(1 <= int(row["maximum_draw"]) <= 32767, "maximum draw")
+        types = {"", "iec-60320-c14", "iec-60320-c20", "iec-60309-p-n-e-6h", "iec-60309-3p-n-e-6h"}
+        _want(row["type"] in types, f"power port type {row['type']!r}")
+        _want(row["maximum_draw"] == "" or 1 <= int(row["maximum_draw"]) <= 32767, "maximum draw")
         self.power_ports[key] = row
 
+    def _power_outlets(self, row: Row) -> None:
+        _ = self.devices[row["device"]]
+        key = (row["device"], row["name"])
+        _want(key not in self.power_outlets and 0 < len(row["name"]) <= 64, f"power outlet {key}")
+        _want(row["type"] in {"", "iec-60320-c13", "iec-60320-c19"}, f"power outlet type {row['type']!r}")
+        if row.get("power_port"):
+            _ = self.power_ports[row["device"], row["power_port"]]
+        self.power_outlets[key] = row
+
+    def _power_panels(self, row: Row) -> None:
+        _ = self.sites[row["site"]]
+        if row.get("location"):
+            _ = self.locations[row["site"], row["location"]]
+        key = (row["site"], row["name"])
+        _want(key not in self.power_panels and len(row["name"]) <= 100, f"power panel {key}")
+        self.power_panels[key] = row
+
+    def _power_feeds(self, row: Row) -> None:
+        _ = self.power_panels[row["site"], row["power_panel"]]
+        key = (row["power_panel"], row["name"])
+        _want(key not in self.power_feeds and len(row["name"]) <= 100, f"power feed {key}")
+        _want(
+            row.get("rack", "") == "" or self.racks[row["rack"]]["site"] == row["site"], "the rack is at another site"
+        )
+        _want(row["status"] in {"offline", "active", "planned", "failed"}, "power feed status")
+        _want(row["type"] in {"primary", "redundant"} and row["supply"] in {"ac", "dc"}, "power feed type or supply")
+        _want(row["phase"] in {"single-phase", "three-phase"}, "power feed phase")
+        _want(0 < int(row["voltage"]) <= 32767 and 1 <= int(row["amperage"]) <= 32767, "power feed voltage or amperage")
+        _want(1 <= int(row["max_utilization"]) <= 100, "power feed utilization")
+        self.power_feeds[key] = row
+
+    def _cable_bundles(self, row: Row) -> None:
+        _want(row["name"] not in self.cable_bundles and len(row["name"]) <= 100, f"cable bundle {row['name']}")
+        _want(len(row.get("description", "")) <= 200, "cable bundle description")
+        self.cable_bundles[row["name"]] = row
+
+    def _end(self, row: Row, side: str) -> tuple[str, str, str]:
+        """(type, parent, name) of one end, which exists and has no cable yet."""
+        kind, name = row[f"side_{side}_type"], row[f"side_{side}_name"]
+        found = {
+            "dcim.interface": self.interfaces, "dcim.powerport": self.power_ports, "dcim.poweroutlet": self.power_outlets,
+            "dcim.powerfeed": self.power_feeds,
+        }  # fmt: skip
+        _want(kind in found, f"termination type {kind}")
+        parent = row[f"side_{side}_power_panel" if kind == "dcim.powerfeed" else f"side_{side}_device"]
+        _want("," not in parent and "," not in name, f"Object not found: {parent.split(',')[0]}")
+        site = row[f"side_{side}_site"]
+        if kind == "dcim.powerfeed":
+            _ = self.power_panels[site, parent]
+        else:
+            _want(self.devices[parent]["site"] == site, "the device is at another site")
+        _ = found[kind][parent, name]
+        _want((kind, parent, name) not in self._ends, f"{parent} {name} already has a cable")
+        self._ends.add((kind, parent, name))
+        return kind, parent, name
+
     def _cables(self, row: Row) -> None:
-        for side in ("a", "b"):
-            _want(row[f"side_{side}_type"] == "dcim.interface", "termination type")
-            _want(
-                self.devices[row[f"side_{side}_device"]]["site"] == row[f"side_{side}_site"],
-                "the device is at another site",
-            )
-            device, name = row[f"side_{side}_device"], row[f"side_{side}_name"]
-            _want("," not in device and "," not in name, f"Object not found: {device.split(',')[0]}")
-            _ = self.devices[device], self.interfaces[device, name]
-            _want((device, name) not in self._ends, f"{device} {name} already has a cable")
-            self._ends.add((device, name))
+        kinds = {self._end(row, side)[0] for side in "ab"}
+        joins = ({"dcim.interface"}, {"dcim.powerport", "dcim.poweroutlet"}, {"dcim.powerport", "dcim.powerfeed"})
+        _want(kinds in joins, f"incompatible termination types: {kinds}")
         _want(row.get("type", "") in CABLE_TYPES | {""}, f"cable type {row.get('type')!r}")
         _want(row.get("status", "connected") in {"connected", "planned", "decommissioning"}, "cable status")
         _want(len(row.get("label", "")) <= 100, "cable label")
         _want(not row.get("color") or bool(COLOUR.fullmatch(row["color"])), "cable colour")
+        if row.get("bundle"):
+            _ = self.cable_bundles[row["bundle"]]
         if row.get("length"):
             _decimal(row["length"], 8, 2)
             _want(row.get("length_unit") in {"km", "m", "cm", "mi", "ft", "in"}, "length unit")
-        self.cables.append(row)
+        (self.cables if kinds == {"dcim.interface"} else self.power_cables).append(row)
+
+    _power_cables = _cables
 
 
 def _want(holds: bool, otherwise: str) -> None:

@@ -25,16 +25,35 @@ UNIQUE: dict[str, tuple[tuple[str, ...], ...]] = {
     "racks": (("location", "name"),), "devices": (("site", "name"),), "device-bays": (("device", "name"),),
     "interfaces": (("device", "name"),), "power-ports": (("device", "name"),), "cables": (),
     "interface-templates": (("device_type", "name"),), "power-port-templates": (("device_type", "name"),),
-    "device-bay-templates": (("device_type", "name"),),
+    "device-bay-templates": (("device_type", "name"),), "power-outlet-templates": (("device_type", "name"),),
+    "power-outlets": (("device", "name"),), "power-panels": (("site", "name"),), "power-feeds": (("power_panel", "name"),),
+    "cable-bundles": (("name",),),
+}  # fmt: skip
+ENDS = {
+    "dcim.interface": "interfaces", "dcim.powerport": "power-ports", "dcim.poweroutlet": "power-outlets",
+    "dcim.powerfeed": "power-feeds",
 }  # fmt: skip
 TEMPLATES = {
     "interface-templates": "interfaces",
     "power-port-templates": "power-ports",
+    "power-outlet-templates": "power-outlets",
     "device-bay-templates": "device-bays",
 }
-CHOICES = ("status", "type", "face", "airflow", "subdevice_role", "length_unit", "weight_unit", "form_factor")
+CHOICES = (
+    "status",
+    "type",
+    "face",
+    "airflow",
+    "subdevice_role",
+    "length_unit",
+    "weight_unit",
+    "form_factor",
+    "supply",
+    "phase",
+)
 REFERENCES = (
     "site", "location", "manufacturer", "device_type", "rack_type", "role", "rack", "device", "installed_device",
+    "power_port", "power_panel", "bundle",
 )  # fmt: skip
 
 
@@ -87,7 +106,11 @@ class NetboxServer:
             for table in self.tables.values()
             for number, one in table.items()
         }
-        hosts = {n: (names[one["device"]], one["name"]) for n, one in self.tables["interfaces"].items()}
+        hosts = {
+            n: (names[one.get("device") or one["power_panel"]], one["name"])
+            for table in ENDS.values()
+            for n, one in self.tables[table].items()
+        }
 
         def named(one: Json) -> Json:
             shown = {
@@ -141,7 +164,7 @@ class NetboxServer:
 
     def _act(self, method: str, table: str, query: dict[str, list[str]], body: Any) -> tuple[int, object]:
         if method == "GET":
-            return 200, self._list(table, query)
+            return 200, dict.fromkeys(self.tables, "") if table == "dcim" else self._list(table, query)
         self.writes += 1
         if method == "POST":
             return 201, [self._shown(table, self._create(table, one)) for one in body]
@@ -168,12 +191,14 @@ class NetboxServer:
         """The ids that a filter such as `site_id` compares."""
         if table == "cables":
             ends = [*one["a_terminations"], *one["b_terminations"]]
-            return {self._site_of(self.tables["interfaces"][end["object_id"]]) for end in ends}
-        if name == "site" and "device" in one:
+            return {self._site_of(self.tables[ENDS[end["object_type"]]][end["object_id"]]) for end in ends}
+        if name == "site" and ("device" in one or "power_panel" in one):
             return {self._site_of(one)}
         return {one[name]}
 
     def _site_of(self, component: Json) -> int:
+        if "power_panel" in component:
+            return self.tables["power-panels"][component["power_panel"]]["site"]
         return self.tables["devices"][component["device"]]["site"]
 
     def _create(self, table: str, fields: Json) -> Json:
@@ -186,6 +211,13 @@ class NetboxServer:
                 for made in list(self.tables[template].values()):
                     if made["device_type"] == one["device_type"]:
                         own = {key: value for key, value in made.items() if key not in ("id", "device_type")}
+                        if "power_port" in own:
+                            inlet = self.tables["power-port-templates"][own["power_port"]]["name"]
+                            own["power_port"] = next(
+                                n
+                                for n, port in self.tables["power-ports"].items()
+                                if (port["device"], port["name"]) == (one["id"], inlet)
+                            )
                         self._create(component, {**own, "device": one["id"]})
         return one
 
@@ -200,13 +232,10 @@ class NetboxServer:
         if places and one.get(places[-1]) and any(all(row.get(at) == one[at] for at in places) for row in others):
             raise RefusedError(f"{one['name']}: {places[-1]} is taken")
         if table == "cables":
-            ends = {end["object_id"] for side in ("a_terminations", "b_terminations") for end in one[side]}
-            if not ends <= self.tables["interfaces"].keys():
-                raise RefusedError("no such interface")
-            if any(
-                ends & {end["object_id"] for side in ("a_terminations", "b_terminations") for end in row[side]}
-                for row in others
-            ):
+            ends = _ends(one)
+            if any(number not in self.tables[ENDS[kind]] for kind, number in ends):
+                raise RefusedError("no such port")
+            if any(ends & _ends(row) for row in others):
                 raise RefusedError("a port already has a cable")
 
     def _shown(self, table: str, one: Json) -> Json:
@@ -224,6 +253,12 @@ class NetboxServer:
         if table == "device-types":
             out["device_count"] = sum(row["device_type"] == one["id"] for row in self.tables["devices"].values())
         return out
+
+
+def _ends(cable: Json) -> set[tuple[str, int]]:
+    return {
+        (end["object_type"], end["object_id"]) for side in ("a_terminations", "b_terminations") for end in cable[side]
+    }
 
 
 def counts(server: NetboxServer) -> dict[str, int]:

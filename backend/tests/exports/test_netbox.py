@@ -43,7 +43,12 @@ def check(plan: PlanView, netbox: Netbox) -> None:
     """Nothing of the plan is missing and nothing is added but shelves."""
     devices = plan.scene["devices"]
     shelves = [row for row in netbox.devices.values() if row["role"] == "Shelf"]
-    assert len(netbox.devices) - len(shelves) == len(devices["name"])
+    pdus = [name for name, row in netbox.devices.items() if row["role"] == "PDU"]
+    assert len(netbox.devices) - len(shelves) - len(pdus) == len(devices["name"])
+    check_power(plan, netbox, pdus)
+    bundles = Counter(row["bundle"] for row in netbox.cables if row["bundle"])
+    assert sorted(bundles.values()) == sorted(plan.scene["bundles"]["cables"])
+    assert set(bundles) == set(netbox.cable_bundles)
     assert list(netbox.racks) == plan.rack_names
     assert len(netbox.cables) == plan.cable_count
     # Every end of a cable has its port, and the ports without one are there too.
@@ -65,6 +70,26 @@ def check(plan: PlanView, netbox: Netbox) -> None:
             bay = netbox.device_bays[shelf, "ABCDEFGHIJKLMNOP"[devices["slot"][i]]]
             assert bay["installed_device"] == name
             assert row["description"].endswith(f"{shelf}{bay['name']}")
+
+
+def check_power(plan: PlanView, netbox: Netbox, pdus: list[str]) -> None:
+    """Each device is fed by a PDU of its rack, and each PDU by a feed that carries what the book says that it carries."""
+    quantity = Counter({line["category"]: line["quantity"] for line in plan.bom["lines"]})
+    assert len(pdus) == len(netbox.power_feeds) == quantity["pdu"]
+    fed: Counter[str] = Counter()
+    for row in netbox.power_cables:
+        assert row["type"] == "power"
+        device = row["side_a_device"]
+        fed[device] += 1
+        if row["side_b_type"] == "dcim.poweroutlet":
+            assert netbox.devices[device]["rack"] == netbox.devices[row["side_b_device"]]["rack"]
+        else:
+            feed = netbox.power_feeds[row["side_b_power_panel"], row["side_b_name"]]
+            assert feed["rack"] == netbox.devices[device]["rack"]
+            watts = int(feed["voltage"]) * int(feed["amperage"]) * (3**0.5 if feed["phase"] == "three-phase" else 1)
+            assert watts >= (plan.pdu or {"attributes": {}})["attributes"].get("power_limit_watts", 0)
+    assert set(fed) == set(plan.host_names) | set(pdus)
+    assert fed.total() == quantity["cord"] + quantity["pdu"]
 
 
 @pytest.mark.parametrize("name", ["paper", "priced", *plans.SMALL])
@@ -115,7 +140,7 @@ def test_device_types_are_written_as_the_community_library_has_them(rendered: Ca
     assert documents.keys() == netbox.device_types.keys()
     known = {
         "manufacturer", "model", "slug", "part_number", "u_height", "is_full_depth", "subdevice_role", "airflow", "weight",
-        "weight_unit", "description", "interfaces", "power-ports", "device-bays",
+        "weight_unit", "description", "interfaces", "power-ports", "power-outlets", "device-bays",
     }  # fmt: skip
     assert all(set(one) <= known for one in documents.values())
     for name, device in netbox.devices.items():
@@ -125,8 +150,11 @@ def test_device_types_are_written_as_the_community_library_has_them(rendered: Ca
         assert [bay["name"] for bay in one.get("device-bays", [])] == [
             bay for host, bay in netbox.device_bays if host == name
         ]
-        draws = [port["maximum_draw"] for port in one.get("power-ports", [])]
-        assert draws == [int(row["maximum_draw"]) for (host, _), row in netbox.power_ports.items() if host == name]
+        draws = [str(port.get("maximum_draw", "")) for port in one.get("power-ports", [])]
+        assert draws == [row["maximum_draw"] for (host, _), row in netbox.power_ports.items() if host == name]
+        assert [(port["name"], port["type"], port["power_port"]) for port in one.get("power-outlets", [])] == [
+            (port, row["type"], row["power_port"]) for (host, port), row in netbox.power_outlets.items() if host == name
+        ]
 
 
 def test_hostile_names_are_imported_as_text(hostile: PlanView) -> None:

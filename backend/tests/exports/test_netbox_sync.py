@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,7 +17,7 @@ from cubeyard.engine import Engine
 from cubeyard.exports.netbox.records import NetboxRecords
 from cubeyard.exports.netbox.sync import ModelChange, NetboxClient, NetboxError, sync
 from tests.exports import plans
-from tests.exports.netbox_server import TOKEN, NetboxServer, counts
+from tests.exports.netbox_server import ENDS, TOKEN, NetboxServer, counts
 
 SPEC = {"family": "bcube", "n": 3, "k": 1}
 
@@ -46,15 +47,31 @@ def check(server: NetboxServer, records: NetboxRecords) -> None:
     plan, tables = records.plan, server.tables
     devices = {one["name"]: one for one in tables["devices"].values()}
     assert set(plan.host_names) <= set(devices)
-    ports = {number: (one["device"], one["name"]) for number, one in tables["interfaces"].items()}
-    joined = {
-        frozenset(ports[end["object_id"]] for side in ("a_terminations", "b_terminations") for end in one[side])
-        for one in tables["cables"].values()
+    ports = {
+        (kind, number): (kind, one.get("device") or one["power_panel"], one["name"])
+        for kind, table in ENDS.items()
+        for number, one in tables[table].items()
     }
-    assert joined == {
-        frozenset({(devices[row["side_a_device"]]["id"], row["side_a_name"]), (devices[row["side_b_device"]]["id"], row["side_b_name"])})
-        for row in records.cables()
+    joined = {
+        frozenset(ports[end["object_type"], end["object_id"]] for side in ("a_terminations", "b_terminations") for end in one[side])
+        for one in tables["cables"].values()
     }  # fmt: skip
+    panels = {one["name"]: one["id"] for one in tables["power-panels"].values()}
+
+    def end(row: dict[str, Any], side: str) -> tuple[str, int, str]:
+        device = row[f"side_{side}_device"]
+        owner = devices[device]["id"] if device else panels[row[f"side_{side}_power_panel"]]
+        return row[f"side_{side}_type"], owner, row[f"side_{side}_name"]
+
+    rows = [*records.cables(), *records.power.cables()]
+    assert joined == {frozenset({end(row, "a"), end(row, "b")}) for row in rows}
+    assert len(tables["cables"]) == len(rows)
+    bundles = {one["id"]: one["name"] for one in tables["cable-bundles"].values()}
+    assert Counter(bundles[one["bundle"]] for one in tables["cables"].values() if one.get("bundle")) == Counter(
+        row["bundle"] for row in records.cables() if row["bundle"]
+    )
+    assert len(tables["power-outlets"]) == sum(1 for _ in records.power.power_outlets())
+    assert len(tables["power-feeds"]) == sum(1 for _ in records.power.feeds())
     assert len(tables["interfaces"]) == sum(1 for _ in records.interfaces())
     installed = {one["installed_device"] for one in tables["device-bays"].values() if one.get("installed_device")}
     assert installed == {
@@ -108,7 +125,8 @@ def test_a_dry_run_writes_nothing_and_says_what_a_run_does(engine: Engine, serve
     told = run(server, records, dry_run=True)
     assert server.writes == 0
     done = run(server, records)
-    assert done["cables"].created == told["cables"].created == records.plan.cable_count
+    cords = sum(1 for _ in records.power.cables())
+    assert done["cables"].created == told["cables"].created == records.plan.cable_count + cords
     for model in ("sites", "racks", "devices", "device types", "interface templates"):
         assert told[model].created == done[model].created > 0, model
     # A device's components come with it, so they are told of and not created one by one.
@@ -164,6 +182,18 @@ def test_other_peoples_objects_are_used_or_left_alone(engine: Engine, server: Ne
     assert found["racks"].extra == 1
     assert written(found) == 0
     assert server.tables == untouched
+
+
+def test_a_netbox_without_bundles_gets_the_rest(engine: Engine, server: NetboxServer) -> None:
+    """NetBox 4.4 and 4.5 have none."""
+    del server.tables["cable-bundles"]
+    records = records_of(engine, {"family": "tree", "edge_ports": 16, "servers": 150})
+    assert any(row["bundle"] for row in records.cables())
+    found = run(server, records)
+    assert "cable bundles" not in found
+    assert not any("bundle" in one for one in server.tables["cables"].values())
+    assert found["cables"].created == len(server.tables["cables"]) > records.plan.cable_count
+    assert written(run(server, records)) == 0
 
 
 def test_refusals_say_what_was_refused(engine: Engine, server: NetboxServer) -> None:

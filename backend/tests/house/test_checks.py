@@ -110,6 +110,16 @@ def test_the_catalogue_lists_the_protocols() -> None:
     assert rooms.protocols("nothing") == []
 
 
+def test_a_protocol_that_the_catalogue_does_not_list_is_found() -> None:
+    entry, table = "pub const ENTRY: ProtocolEntry = ProtocolEntry {", "pub const ENTRY_BYTES: u32 = 8;"
+    files = {
+        f"{rooms.DATAPLANE}/src/{name}/mod.rs": text for name, text in (("echo", entry), ("new", entry), ("x", table))
+    }
+    (sentence,) = rooms.unlisted(files, files.__getitem__, rooms.protocols(CATALOG))
+    assert sentence.startswith(f"{rooms.DATAPLANE}/src/new/mod.rs: ")
+    assert "new::ENTRY" in sentence
+
+
 @pytest.mark.parametrize(
     ("path", "line"),
     [

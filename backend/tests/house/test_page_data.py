@@ -54,7 +54,7 @@ def test_the_page_tests_the_engine_s_own_documents(engine: Engine, path: str) ->
     if os.environ.get("CUBEYARD_WRITE_PAGE_DATA") == "1":
         file.write_text(_text(documents))
     assert json.loads(file.read_text()) == documents, (
-        "run `CUBEYARD_WRITE_PAGE_DATA=1 pytest tests/house/test_page_data.py` in backend"
+        "run `CUBEYARD_WRITE_PAGE_DATA=1 pytest tests/house/test_page_data.py` in backend, then `npm run fmt` in frontend"
     )
 
 

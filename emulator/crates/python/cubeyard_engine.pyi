@@ -19,6 +19,11 @@ __all__ = [
     "build_topology",
     "builtin_books",
     "check_book",
+    "chip_bcube",
+    "chip_diff",
+    "chip_program",
+    "chip_trace",
+    "chip_walk",
     "diff_plans",
     "emulation_network",
     "emulation_profile",
@@ -31,6 +36,7 @@ __all__ = [
     "figure",
     "figures_json",
     "outline",
+    "paths_between",
     "plan_schema_json",
     "predict",
     "rates_over_paths",
@@ -96,6 +102,11 @@ def emulation_profile(spec_json: str) -> str:
     services: [{name, title, description, messages: [{title, example, to_every_server}]}], max_message_bytes}], transports,
     slice: {around_max_k}, addresses: {applications, outside}, max_servers}`. Raises EngineError."""
 
+def paths_between(spec_json: str, source: str, destination: str, without: list[str]) -> str:
+    """The most paths of two servers that share no device, of the least total length, without the servers, switches, racks and links
+    (`a/b`) in `without`: `{source, destination, without, reason, paths: [{links, devices}]}`, the shortest first. `reason` is
+    `source-failed`, `destination-failed` or `no-path` where there is none, else null. Raises EngineError."""
+
 def plan_schema_json() -> str:
     """JSON schema (2020-12) of a plan spec."""
 
@@ -156,6 +167,25 @@ def routed_flows(spec_json: str, run_json: str) -> str:
 
 def routings_json(spec_json: str) -> str:
     """Routing schemes that serve a plan, its paper's own first: `[{name, summary}]`. Raises EngineError."""
+
+def chip_program(program: str) -> str:
+    """A program of the switching chip, from text or JSON: `{profile, udlks: [{i, fields, bytes}], tables: {name: {entries, size}},
+    vifs, never_matched: [{i, above}], text, document}`; `text` and `document` (JSON) are canonical. Raises EngineError with
+    findings that have `line` and `column`, 0 where they have none."""
+
+def chip_diff(before: str, after: str) -> str:
+    """What differs between two programs: `[{what, before?, after?}]`. Raises EngineError."""
+
+def chip_trace(program: str, in_port: int, packet: str) -> str:
+    """A packet, in hexadecimal digits, through a chip: `{in_port, packet, steps: [{stage, text, key?, entry?, before?, after?,
+    changed?}], sent: [{port, cpu, copy, packet}], outcome, reason?, summary, hits: [{table, i, packets}]}`. Raises EngineError."""
+
+def chip_bcube(spec_json: str, server: str) -> str:
+    """The text of ServerSwitch's BCube program for a server, by its name. Raises EngineError."""
+
+def chip_walk(spec_json: str, source: str, destination: str, path: int) -> str:
+    """A packet through the chips of a BCube's servers, over one of the parallel paths: `{paths, path, visits: [{server, name,
+    trace}], arrived}`. Raises EngineError."""
 
 def service_limits() -> str:
     """Limits of services that users write: `{module_bytes, services, first_id, last_id, max_servers, max_secs}`, the last two of a trial."""

@@ -92,6 +92,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/plans/paths": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The parallel paths of two servers, with parts of the plan taken away
+         * @description Nothing is saved. A name that is not there is a 422.
+         */
+        post: operations["find_paths"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/plans": {
         parameters: {
             query?: never;
@@ -353,6 +373,10 @@ export interface paths {
         /**
          * Export a saved plan
          * @description The same plan gives the same bytes, so that the answer's ETag holds until the plan or the program changes.
+         *
+         *     A plan with more cables than the format's `cables_at_once` is exported by a job: the answer is 202 with the job, which can
+         *     be followed and cancelled, and 303 to its file once it is done. `Prefer: respond-async` asks for that at any size,
+         *     `stream=true` for the file in this answer whatever its size.
          */
         get: operations["export_plan"];
         put?: never;
@@ -372,7 +396,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Export a plan that is not saved */
+        /**
+         * Export a plan that is not saved
+         * @description The file in this answer, whatever its size: a job belongs to a saved plan.
+         */
         post: operations["export_spec"];
         delete?: never;
         options?: never;
@@ -1150,6 +1177,8 @@ export interface paths {
         /**
          * Take over prices that were filled into a plan's bill of materials
          * @description Cells that are empty change nothing. The result is a new version of the book, based on `version`.
+         *
+         *     Prices in another currency than the book's are taken only with a rate.
          */
         post: operations["import_prices"];
         delete?: never;
@@ -1172,6 +1201,40 @@ export interface paths {
         get: operations["search_parts"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/chip/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What is in a chip program */
+        post: operations["check_chip_program"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/chip/trace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Step a packet through a chip with a program */
+        post: operations["trace_chip_packet"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1791,6 +1854,34 @@ export interface components {
             passed: boolean;
             /** Detail */
             detail: string;
+        };
+        /**
+         * Checked
+         * @description What is in a program.
+         */
+        Checked: {
+            /** Profile */
+            profile: string;
+            /** Udlks */
+            udlks: components["schemas"]["LookupKey"][];
+            /** Tables */
+            tables: {
+                [key: string]: components["schemas"]["TableUse"];
+            };
+            /** Vifs */
+            vifs: number;
+            /** Never Matched */
+            never_matched: components["schemas"]["Shadowed"][];
+            /**
+             * Text
+             * @description The program as canonical text.
+             */
+            text: string;
+            /**
+             * Document
+             * @description The program as canonical JSON.
+             */
+            document: string;
         };
         /** Choice */
         Choice: {
@@ -3351,6 +3442,18 @@ export interface components {
              */
             limit?: unknown;
             /**
+             * Line
+             * @description In a text: the line, from 1; 0 for anything else.
+             * @default 0
+             */
+            line: number;
+            /**
+             * Column
+             * @description In a text: the column, from 1; 0 for anything else.
+             * @default 0
+             */
+            column: number;
+            /**
              * Fix
              * @description A JSON merge patch on the plan spec that mends it, or null.
              */
@@ -3374,10 +3477,21 @@ export interface components {
             /** Extension */
             extension: string;
             /**
-             * Options
-             * @description What may be chosen for it: names of the export's query parameters.
+             * Group
+             * @description The heading under which menus list it.
+             * @example Cabling and power
              */
-            options: string[];
+            group: string;
+            /**
+             * Checked
+             * @description What the file was checked with, where that is not the program that it is for; else empty.
+             */
+            checked: string;
+            /**
+             * Cables At Once
+             * @description The largest plan, in cables, that is written while it is downloaded. Larger ones are answered with a job.
+             */
+            cables_at_once: number;
         };
         /** FormatList */
         FormatList: {
@@ -3404,6 +3518,15 @@ export interface components {
             engine: string;
             /** Version */
             version: string;
+        };
+        /** Hit */
+        Hit: {
+            /** Table */
+            table: string;
+            /** I */
+            i: number;
+            /** Packets */
+            packets: number;
         };
         /**
          * HostState
@@ -3529,13 +3652,6 @@ export interface components {
             /** Format */
             format: string;
             /**
-             * Options
-             * @description What was chosen for it, without defaults.
-             */
-            options: {
-                [key: string]: string | number | boolean;
-            };
-            /**
              * State
              * @enum {string}
              */
@@ -3577,6 +3693,13 @@ export interface components {
         JobList: {
             /** Items */
             items: components["schemas"]["Job"][];
+        };
+        /** KeyPart */
+        KeyPart: {
+            /** Field */
+            field: string;
+            /** Hex */
+            hex: string;
         };
         /**
          * LatencySecs
@@ -3691,6 +3814,18 @@ export interface components {
              */
             flap_secs?: number | null;
         };
+        /** LookupKey */
+        LookupKey: {
+            /** I */
+            i: number;
+            /**
+             * Fields
+             * @description Like `(INPORT, B30-33)`.
+             */
+            fields: string;
+            /** Bytes */
+            bytes: number;
+        };
         /**
          * Machine
          * @description Whether this machine emulates, alone or with others, and how.
@@ -3786,6 +3921,25 @@ export interface components {
              * @description The `after` of the next page; null on the last one.
              */
             next: number | null;
+        };
+        /**
+         * Matched
+         * @description An entry that matched.
+         */
+        Matched: {
+            /** Table */
+            table: string;
+            /** I */
+            i: number;
+            /** Value */
+            value: string;
+            /**
+             * Mask
+             * @description Empty for exact matches.
+             */
+            mask: string;
+            /** Action */
+            action: string;
         };
         /** Metric */
         Metric: {
@@ -3916,6 +4070,28 @@ export interface components {
             dropped: number;
             /** In Flight */
             in_flight: number;
+        };
+        /** PacketTrace */
+        PacketTrace: {
+            /**
+             * Program
+             * @description The program as text, like the paper's Fig. 6, or as JSON.
+             * @example SetVIfTable(0, "020000000100", "020000000000", 0);
+             *     SetLookupTable(LPM_IPV4, 0, 0, 10.0.0.0, 255.0.0.0, {act=REDIRECT_VIF, vif=0});
+             */
+            program: string;
+            /**
+             * Packet
+             * @description The packet from its Ethernet header on, in hexadecimal digits; spaces, colons and hyphens are passed over.
+             * @example ffffffffffff0200000000aa08004500001400004000400626e20a0000010a000002
+             */
+            packet: string;
+            /**
+             * In Port
+             * @description The port that it comes in by: 0 to 3 external, 4 to 7 CPU.
+             * @default 0
+             */
+            in_port: number;
         };
         /**
          * PaperCount
@@ -4089,6 +4265,47 @@ export interface components {
             unit: string;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * PathsRequest
+         * @description Two servers of a plan, and what to take away first.
+         */
+        PathsRequest: {
+            /**
+             * Spec
+             * @description A plan spec, or only a topology spec (an object with `family`). See `GET /topologies` for the families.
+             * @example {
+             *       "catalog": "current-2026",
+             *       "topology": {
+             *         "family": "bcube",
+             *         "k": 3,
+             *         "n": 8,
+             *         "servers": 2048
+             *       }
+             *     }
+             */
+            spec: {
+                [key: string]: unknown;
+            };
+            /**
+             * Source
+             * @example 00
+             */
+            source: string;
+            /**
+             * Destination
+             * @example 00
+             */
+            destination: string;
+            /**
+             * Without
+             * @description Servers, switches, racks and links, by name; a link by its two ends.
+             * @default []
+             * @example [
+             *       "00/<0,0>"
+             *     ]
+             */
+            without: string[];
         };
         /** Plan */
         Plan: {
@@ -4631,6 +4848,16 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** ProgramCheck */
+        ProgramCheck: {
+            /**
+             * Program
+             * @description The program as text, like the paper's Fig. 6, or as JSON.
+             * @example SetVIfTable(0, "020000000100", "020000000000", 0);
+             *     SetLookupTable(LPM_IPV4, 0, 0, 10.0.0.0, 255.0.0.0, {act=REDIRECT_VIF, vif=0});
+             */
+            program: string;
+        };
         /**
          * ProtocolOption
          * @description A protocol that the servers can run.
@@ -5099,6 +5326,26 @@ export interface components {
             selector: string;
         };
         /**
+         * Sent
+         * @description A packet that left.
+         */
+        Sent: {
+            /** Port */
+            port: number;
+            /**
+             * Cpu
+             * @description Whether the port goes to the CPU.
+             */
+            cpu: boolean;
+            /**
+             * Copy
+             * @description Whether it is a mirror's copy.
+             */
+            copy: boolean;
+            /** Packet */
+            packet: string;
+        };
+        /**
          * Series
          * @description Columns in time: row `i` is at `(i + 1) * step_secs`.
          */
@@ -5132,6 +5379,46 @@ export interface components {
              * @description Of the watched flow, if there is one.
              */
             window_packets?: number[] | null;
+        };
+        /** ServerPath */
+        ServerPath: {
+            /**
+             * Links
+             * @description Numbers of its cables, from the source on: the rows of `cables`.
+             */
+            links: number[];
+            /**
+             * Devices
+             * @description Names of its devices, both ends included.
+             * @example [
+             *       "00",
+             *       "<0,0>",
+             *       "01"
+             *     ]
+             */
+            devices: string[];
+        };
+        /**
+         * ServerPaths
+         * @description The most paths that share no device but the ends, and of these the shortest in all. Servers with one port share their switch too.
+         */
+        ServerPaths: {
+            /** Source */
+            source: string;
+            /** Destination */
+            destination: string;
+            /** Without */
+            without: string[];
+            /**
+             * Reason
+             * @description Why there is no path; null when there is one.
+             */
+            reason: ("source-failed" | "destination-failed" | "no-path") | null;
+            /**
+             * Paths
+             * @description The shortest first.
+             */
+            paths: components["schemas"]["ServerPath"][];
         };
         /**
          * ServerState
@@ -5305,6 +5592,16 @@ export interface components {
             maximum?: number | null;
             /** Whole */
             whole?: boolean | null;
+        };
+        /**
+         * Shadowed
+         * @description A TCAM entry that never matches, as one of a higher index has the same key, value and mask.
+         */
+        Shadowed: {
+            /** I */
+            i: number;
+            /** Above */
+            above: number;
         };
         /**
          * ShareTarget
@@ -5566,6 +5863,39 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * Step
+         * @description What happened at one stage of the pipeline.
+         */
+        Step: {
+            /**
+             * Stage
+             * @enum {string}
+             */
+            stage: "classifier" | "ethernet-parser" | "ip-parser" | "mpls-parser" | "prog-parser" | "tcam" | "em-mac" | "em-ipv4" | "em-mpls" | "lpm" | "priority" | "interface-table" | "l3-modifier" | "l2-modifier" | "output" | "discard";
+            /** Text */
+            text: string;
+            /**
+             * Key
+             * @description The key looked for, or the fields that a parser read.
+             * @default []
+             */
+            key: components["schemas"]["KeyPart"][];
+            entry?: components["schemas"]["Matched"] | null;
+            /**
+             * Before
+             * @description The packet before a change, in hexadecimal digits.
+             */
+            before?: string | null;
+            /** After */
+            after?: string | null;
+            /**
+             * Changed
+             * @description Bytes of `after` that are other than before.
+             * @default []
+             */
+            changed: number[];
+        };
+        /**
          * StructureMetrics
          * @description What the structure alone promises, from closed forms.
          */
@@ -5656,6 +5986,16 @@ export interface components {
              */
             sections: components["schemas"]["InspectionSection"][];
         };
+        /** TableUse */
+        TableUse: {
+            /** Entries */
+            entries: number;
+            /**
+             * Size
+             * @description Entries that the table holds.
+             */
+            size: number;
+        };
         /** Token */
         Token: {
             /** Id */
@@ -5693,6 +6033,37 @@ export interface components {
             from_secs: number[];
             /** Gbps */
             gbps: number[];
+        };
+        /**
+         * Trace
+         * @description A packet's path through the chip.
+         */
+        Trace: {
+            /** In Port */
+            in_port: number;
+            /** Packet */
+            packet: string;
+            /** Steps */
+            steps: components["schemas"]["Step"][];
+            /** Sent */
+            sent: components["schemas"]["Sent"][];
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "sent" | "discarded";
+            /**
+             * Reason
+             * @description Why it was discarded, like `ttl`.
+             */
+            reason?: string | null;
+            /** Summary */
+            summary: string;
+            /**
+             * Hits
+             * @description Entries that decided about it.
+             */
+            hits: components["schemas"]["Hit"][];
         };
         /** TrayColumns */
         TrayColumns: {
@@ -7880,6 +8251,39 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    find_paths: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PathsRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerPaths"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     list_plans: {
         parameters: {
             query?: {
@@ -8550,20 +8954,14 @@ export interface operations {
             query?: {
                 /** @description An earlier revision; the head if left out. */
                 revision?: number | null;
-                /** @description `pdf`, `xlsx`: the paper; the plan's own (`site.paper`) if left out. The bill buys labels of that size. */
-                paper?: ("a4" | "letter") | null;
-                /** @description `pdf`: the first free label of the first sheet, counted from 1 down its columns. */
-                first_label?: number | null;
-                /** @description `pdf`: labels' QR codes: the cable's id (by default), a link to it in crew mode, or none. */
-                codes?: ("cable" | "link" | "none") | null;
-                /** @description `pdf`: what such a link begins with; of a saved plan this server's by default. */
-                link?: string | null;
-                /** @description `dxf`: racks, devices, trays and bundles as bodies too. */
-                solid?: boolean | null;
+                /** @description The file in this answer whatever its size, instead of a job. */
+                stream?: boolean;
             };
             header?: {
                 /** @description ETags of the client's copies. */
                 "If-None-Match"?: string | null;
+                /** @description `respond-async` asks for a job instead of the file (RFC 7240). */
+                Prefer?: string | null;
             };
             path: {
                 /** @description The identifier that the server gave. */
@@ -8582,6 +8980,22 @@ export interface operations {
                 content: {
                     "*/*": string;
                 };
+            };
+            /** @description A large file: this job makes it. `Location` says where to follow it. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description A large file that a job has made: `Location` says where it is. */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description The client's copy is still the same. */
             304: {
@@ -8604,18 +9018,7 @@ export interface operations {
     };
     export_spec: {
         parameters: {
-            query?: {
-                /** @description `pdf`, `xlsx`: the paper; the plan's own (`site.paper`) if left out. The bill buys labels of that size. */
-                paper?: ("a4" | "letter") | null;
-                /** @description `pdf`: the first free label of the first sheet, counted from 1 down its columns. */
-                first_label?: number | null;
-                /** @description `pdf`: labels' QR codes: the cable's id (by default), a link to it in crew mode, or none. */
-                codes?: ("cable" | "link" | "none") | null;
-                /** @description `pdf`: what such a link begins with; of a saved plan this server's by default. */
-                link?: string | null;
-                /** @description `dxf`: racks, devices, trays and bundles as bodies too. */
-                solid?: boolean | null;
-            };
+            query?: never;
             header?: never;
             path: {
                 format: string;
@@ -8654,16 +9057,6 @@ export interface operations {
             query?: {
                 /** @description An earlier revision; the head if left out. */
                 revision?: number | null;
-                /** @description `pdf`, `xlsx`: the paper; the plan's own (`site.paper`) if left out. The bill buys labels of that size. */
-                paper?: ("a4" | "letter") | null;
-                /** @description `pdf`: the first free label of the first sheet, counted from 1 down its columns. */
-                first_label?: number | null;
-                /** @description `pdf`: labels' QR codes: the cable's id (by default), a link to it in crew mode, or none. */
-                codes?: ("cable" | "link" | "none") | null;
-                /** @description `pdf`: what such a link begins with; of a saved plan this server's by default. */
-                link?: string | null;
-                /** @description `dxf`: racks, devices, trays and bundles as bodies too. */
-                solid?: boolean | null;
             };
             header?: never;
             path: {
@@ -10312,6 +10705,8 @@ export interface operations {
                 date: string;
                 /** @description Only say what would change. */
                 trial?: boolean;
+                /** @description What a currency of the bill is worth in the book's. */
+                rate?: string[] | null;
             };
             header?: never;
             path: {
@@ -10371,6 +10766,72 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PartList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    check_chip_program: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProgramCheck"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Checked"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    trace_chip_packet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PacketTrace"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trace"];
                 };
             };
             400: components["responses"]["Problem400"];

@@ -37,3 +37,5 @@ export type Mark = Schemas["Mark"];
 export type WorkProgress = Schemas["WorkProgress"];
 export type Token = Schemas["Token"];
 export type NewToken = Schemas["NewToken"];
+export type ChipTrace = Schemas["Trace"];
+export type ChipStep = Schemas["Step"];

@@ -138,6 +138,12 @@ const settings = createRoute({
   component: lazyRouteComponent(() => import("@/features/settings/settings-page")),
 });
 
+const chip = createRoute({
+  getParentRoute: () => root,
+  path: "/chip",
+  component: lazyRouteComponent(() => import("@/features/chip/chip-page")),
+});
+
 const reference = createRoute({
   getParentRoute: () => root,
   path: "/api",
@@ -155,6 +161,7 @@ export const router = createRouter({
     run,
     figures,
     figure,
+    chip,
     reference,
     settings,
   ]),

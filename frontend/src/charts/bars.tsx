@@ -17,8 +17,8 @@ export interface BarItem {
   display?: string;
   /** The plan that the others are measured against. */
   isBase?: boolean;
-  /** Other than measured: hatched, so that modelled and assumed values look different. */
-  basis?: "measured" | "modelled" | "assumed";
+  /** Where the value comes from. Modelled and assumed ones are hatched. */
+  basis: "measured" | "modelled" | "assumed";
 }
 
 const ROW_PX = 24;
@@ -28,6 +28,8 @@ export interface BarChartProps extends Omit<ChartCommon, "height"> {
   items: readonly BarItem[];
   /** Zero to the largest value when absent. */
   domain?: readonly [number, number];
+  /** What an item is, for the table: `Plan`, `Level`. */
+  itemLabel: string;
   valueLabel: string;
   format?: (value: number) => string;
   axis?: boolean;
@@ -41,7 +43,7 @@ export function BarChart(props: BarChartProps) {
       theme={props.theme}
       provenance={props.provenance}
       fileName={props.fileName}
-      columns={barColumns(props.items, props.valueLabel, format)}
+      columns={barColumns(props.items, props.itemLabel, props.valueLabel, format)}
     >
       {(width) => (
         <Bars
@@ -60,12 +62,13 @@ export function BarChart(props: BarChartProps) {
 
 export function barColumns(
   items: readonly BarItem[],
+  itemLabel: string,
   valueLabel: string,
   format: (value: number) => string,
 ): ChartColumn[] {
   const base = items.find((item) => item.isBase)?.value ?? null;
   const columns: ChartColumn[] = [
-    { header: "Plan", values: items.map((item) => item.label) },
+    { header: itemLabel, values: items.map((item) => item.label) },
     { header: valueLabel, values: items.map((item) => item.value), format },
   ];
   if (base !== null)
@@ -74,8 +77,7 @@ export function barColumns(
       values: items.map((item) => (item.value === null || item.isBase ? null : item.value - base)),
       format: (value) => formatDelta(value, (v) => format(v ?? 0)),
     });
-  if (items.some((item) => item.basis))
-    columns.push({ header: "Basis", values: items.map((item) => item.basis ?? null) });
+  columns.push({ header: "Basis", values: items.map((item) => item.basis) });
   return columns;
 }
 
@@ -161,11 +163,7 @@ export function Bars({ items, domain, format, tokens, width, label, axisLabel }:
                   height={BAR_PX}
                   rx={2}
                   fill={
-                    item.isBase
-                      ? tokens.rule
-                      : item.basis === "modelled" || item.basis === "assumed"
-                        ? `url(#${hatch})`
-                        : tokens.accent
+                    item.isBase ? tokens.rule : item.basis === "measured" ? tokens.accent : `url(#${hatch})`
                   }
                 />
                 <text

@@ -123,14 +123,14 @@ describe("gaps", () => {
 
 describe("bars", () => {
   const items = [
-    { id: "a", label: "BCube", value: 100, isBase: true },
-    { id: "b", label: "DCell", value: 140 },
-    { id: "c", label: "Tree", value: null },
-  ];
+    { id: "a", label: "BCube", value: 100, isBase: true, basis: "modelled" },
+    { id: "b", label: "DCell", value: 140, basis: "modelled" },
+    { id: "c", label: "Tree", value: null, basis: "assumed" },
+  ] as const;
 
   it("gives the same numbers and changes as a table", () => {
-    const columns = barColumns(items, "USD", formatUsd);
-    expect(columns.map((column) => column.header)).toEqual(["Plan", "USD", "Change"]);
+    const columns = barColumns(items, "Plan", "USD", formatUsd);
+    expect(columns.map((column) => column.header)).toEqual(["Plan", "USD", "Change", "Basis"]);
     expect(columns[2]!.values).toEqual([null, 40, null]);
     expect(columns[2]!.format!(40)).toBe("+$40.00");
   });
@@ -141,7 +141,12 @@ describe("bars", () => {
       title: id,
       unit: "m",
       scaleKey,
-      items: values.map((value, i) => ({ id: String(i), label: String(i), value })),
+      items: values.map((value, i) => ({
+        id: String(i),
+        label: String(i),
+        value,
+        basis: "measured" as const,
+      })),
     });
     const domains = sharedDomains([panel("a", [3, 9], "m"), panel("b", [40, 2], "m"), panel("c", [0])]);
     expect(domains.get("m")).toEqual([0, 40]);
@@ -180,7 +185,7 @@ describe("charts on the page", () => {
               id: "cost",
               title: "Cost",
               unit: "USD",
-              items: [{ id: "a", label: "BCube", value: 92340 }],
+              items: [{ id: "a", label: "BCube", value: 92340, basis: "modelled" }],
               format: formatUsd,
             },
           ]}
@@ -192,7 +197,11 @@ describe("charts on the page", () => {
     const toggle = [...host.querySelectorAll("button")].find((button) => button.textContent === "Table")!;
     act(() => toggle.click());
     expect(toggle.getAttribute("aria-pressed")).toBe("true");
-    expect([...host.querySelectorAll("td")].map((cell) => cell.textContent)).toEqual(["BCube", "$92,340"]);
+    expect([...host.querySelectorAll("td")].map((cell) => cell.textContent)).toEqual([
+      "BCube",
+      "$92,340",
+      "modelled",
+    ]);
   });
 
   it("draw no line over missing values, and a dot for a value alone", () => {

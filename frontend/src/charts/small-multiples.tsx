@@ -30,6 +30,7 @@ export function SmallMultiples({ panels, theme, provenance, panelWidthPx = 300 }
         <BarChart
           key={panel.id}
           title={panel.title}
+          itemLabel="Plan"
           valueLabel={panel.unit}
           items={panel.items}
           domain={domains.get(panel.scaleKey ?? panel.id)}

@@ -30,7 +30,7 @@ export function viewInfo({
       zoomPercent,
       drawn: highlight.cables.length,
       total: highlight.totalCables,
-      what: `cables of ${highlight.label}`,
+      what: highlight.kind === "cable" ? "cables" : `cables of ${highlight.label}`,
       stats,
     };
   const single = stats.links > 0;

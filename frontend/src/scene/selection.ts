@@ -10,6 +10,7 @@ export type SelectionKind = "rack" | "device" | "cable" | "tray" | "bundle" | "l
 export type Selection = { kind: SelectionKind; ids: readonly number[] } | null;
 
 export interface Highlight {
+  kind: SelectionKind;
   /** "R11", "2 racks", "L2": for a chip or a heading. */
   label: string;
   /** "256 of 8,192 cables". */
@@ -123,6 +124,7 @@ export function highlightOf(model: PlanModel, selection: Selection): Highlight |
     h.relatedRacks.add(devices.rack[device]!);
   return {
     ...h,
+    kind: selection.kind,
     label: labelOf(model, selection.kind, ids),
     summary: `${formatShare(list.length, cables.count)} cables`,
     cables: list,

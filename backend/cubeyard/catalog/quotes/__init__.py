@@ -6,7 +6,7 @@ filled cells change of a book (`changes.py`).
 Not in: HTTP and the database (`service.py` beside this folder), and writing the bill (`cubeyard.exports`).
 """
 
-from cubeyard.catalog.quotes.changes import Change, Origin, Problem, Quotes, quoted_parts
+from cubeyard.catalog.quotes.changes import Change, Origin, Problem, Quotes, quoted_parts, read_rates
 from cubeyard.catalog.quotes.columns import BILL, BillColumn
 from cubeyard.catalog.quotes.tables import UnreadableQuoteError, read_rows
 
@@ -19,5 +19,6 @@ __all__ = [
     "Quotes",
     "UnreadableQuoteError",
     "quoted_parts",
+    "read_rates",
     "read_rows",
 ]

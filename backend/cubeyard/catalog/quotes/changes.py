@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ from cubeyard.catalog.quotes.tables import QuoteRow
 Json = dict[str, Any]
 LENGTH_PRICES = "length_prices_usd"
 _RATES = ("bulk_price_usd_per_metre", "connector_price_usd", "usd_per_hour", "price_usd_per_metre")
+_RATE = re.compile(r"(?P<currency>[A-Za-z]{3})=(?P<rate>[0-9]{1,9}(\.[0-9]{1,9})?)")
 MAX_PRICE = 1e9
 MAX_LEAD_TIME_DAYS = 3650
 MAX_TEXT_CHARACTERS = 200
@@ -30,9 +32,26 @@ class Origin:
     date: str
     """ISO 8601 date of the quotation."""
 
-    @property
-    def entry(self) -> Json:
-        return {"source": self.source, "date": self.date, "basis": "vendor"}
+    rates: Mapping[str, float] = field(default_factory=dict)
+    """What one unit of another currency is worth in the book's, by ISO 4217 code. Without one its prices are not taken."""
+
+    def entry(self, currency: str = "") -> Json:
+        """The source of a value; of a price in another currency with its rate."""
+        source = f"{self.source} ({currency} at {self.rates[currency]:g})" if currency else self.source
+        return {"source": source, "date": self.date, "basis": "vendor"}
+
+
+def read_rates(texts: Iterable[str]) -> dict[str, float]:
+    """`EUR=1.08` as the worth of one euro in the book's currency. Raises ValueError for anything else."""
+    out: dict[str, float] = {}
+    for text in texts:
+        found = _RATE.fullmatch(text.strip())
+        value = float(found["rate"]) if found else 0.0
+        if found is None or not 0 < value < math.inf:
+            raise ValueError(f"{text!r} is no rate: write a currency's code and what one unit is worth, as EUR=1.08")
+        if out.setdefault(found["currency"].upper(), value) != value:
+            raise ValueError(f"{found['currency'].upper()} has two rates: give one")
+    return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +96,7 @@ def quoted_parts(parts: Iterable[Mapping[str, Any]], currency: str, rows: Iterab
     changed: dict[str, None] = {}
     said: dict[tuple[str, str], tuple[str, str | float]] = {}
     for row in rows:
-        reader = _Line(row, currency, out)
+        reader = _Line(row, currency, origin.rates, out)
         values = reader.values(book)
         if values is None:
             continue
@@ -98,7 +117,7 @@ def quoted_parts(parts: Iterable[Mapping[str, Any]], currency: str, rows: Iterab
             ):
                 continue
             place.write(value)
-            book[sku].setdefault("sources", {})[place.field] = origin.entry
+            book[sku].setdefault("sources", {})[place.field] = origin.entry(place.currency)
             changed[sku] = None
             out.changes.append(Change(row.where, sku, str(book[sku]["name"]), name, before, value))
     out.parts = [book[sku] for sku in changed]
@@ -112,6 +131,8 @@ class _Place:
     field: str
     holder: Any
     key: str | int
+    currency: str = ""
+    """The currency that a price was converted from, if it was."""
 
     def read(self) -> Any:
         return self.holder.get(self.key) if isinstance(self.holder, dict) else self.holder[self.key]
@@ -126,8 +147,8 @@ _Wanted = dict[str, tuple[_Place, str | float]]
 class _Line:
     """Reads one row; what is wrong with it goes into the problems."""
 
-    def __init__(self, row: QuoteRow, currency: str, out: Quotes) -> None:
-        self._row, self._currency, self._out = row, currency, out
+    def __init__(self, row: QuoteRow, currency: str, rates: Mapping[str, float], out: Quotes) -> None:
+        self._row, self._currency, self._rates, self._out = row, currency, rates, out
 
     def _problem(self, message: str) -> None:
         self._out.problems.append(Problem(self._row.where, message))
@@ -183,9 +204,16 @@ class _Line:
 
     def _price(self, wanted: _Wanted, part: Json, attributes: Json, price: float) -> None:
         row = self._row
-        if (currency := row.text("currency").upper()) not in ("", self._currency):
-            self._problem(f"The price is in {currency}, the book is in {self._currency}: convert it.")
-            return
+        currency = row.text("currency").upper()
+        currency = "" if currency == self._currency else currency
+        if currency:
+            if currency not in self._rates:
+                self._problem(
+                    f"The price is in {currency}, the book is in {self._currency}: convert it, or state what one {currency} is "
+                    f"worth in {self._currency} as a rate ({currency}=1.08)."
+                )
+                return
+            price *= self._rates[currency]
         name = row.text("price_field")
         try:
             factor = row.number("price_factor") or 1.0
@@ -194,9 +222,9 @@ class _Line:
             self._problem(f"{error}.")
             return
         if name == "price_usd":
-            wanted[name] = (_Place(name, part, name), price)
+            wanted[name] = (_Place(name, part, name, currency), price)
         elif name in _RATES:
-            wanted[name] = (_Place(name, attributes, name), price / factor)
+            wanted[name] = (_Place(name, attributes, name, currency), price / factor)
         elif name == LENGTH_PRICES:
             lengths = attributes.get("lengths_metres") or []
             at = next((i for i, known in enumerate(lengths) if length is not None and abs(known - length) < 5e-4), None)
@@ -206,7 +234,7 @@ class _Line:
             prices = attributes.get(LENGTH_PRICES)
             if prices is None:
                 prices = attributes[LENGTH_PRICES] = [None] * len(lengths)
-            wanted[f"{name} ({lengths[at]:g} m)"] = (_Place(name, prices, at), price)
+            wanted[f"{name} ({lengths[at]:g} m)"] = (_Place(name, prices, at, currency), price)
         else:
             self._problem(f"The book has no price {name!r}: leave the last two columns as they were.")
 

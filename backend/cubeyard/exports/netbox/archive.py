@@ -10,7 +10,7 @@ import yaml
 from cubeyard.exports import zips
 from cubeyard.exports.csv_files import encode
 from cubeyard.exports.formats import Progress
-from cubeyard.exports.netbox.records import NetboxRecords, Row
+from cubeyard.exports.netbox.records import COMPONENTS, NetboxRecords, Row
 from cubeyard.exports.tables import provenance
 from cubeyard.exports.text import cell, slug
 from cubeyard.plans.view import PlanView
@@ -41,22 +41,38 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "09-device-bays": ("device", "name", "label", "installed_device"),
     "10-interfaces": ("device", "name", "label", "type", "speed", "duplex", "enabled", "description"),
     "11-power-ports": ("device", "name", "type", "maximum_draw"),
-    "12-cables": (
+    "12-power-outlets": ("device", "name", "label", "type", "power_port", "description"),
+    "13-power-panels": ("site", "location", "name"),
+    "14-power-feeds": (
+        "site", "power_panel", "location", "rack", "name", "status", "type", "supply", "phase", "voltage", "amperage",
+        "max_utilization", "description",
+    ),
+    "15-cable-bundles": ("name", "description"),
+    "16-cables": (
         "side_a_site", "side_a_device", "side_a_type", "side_a_name",
         "side_b_site", "side_b_device", "side_b_type", "side_b_name",
-        "type", "status", "label", "color", "length", "length_unit", "description",
+        "type", "status", "bundle", "label", "color", "length", "length_unit", "description",
+    ),
+    "17-power-cables": (
+        "side_a_site", "side_a_device", "side_a_type", "side_a_name",
+        "side_b_site", "side_b_device", "side_b_power_panel", "side_b_type", "side_b_name",
+        "type", "status", "label", "description",
     ),
 }  # fmt: skip
 
 
 def _readme(plan: PlanView) -> bytes:
     lines = [
-        "Cubeyard plan for NetBox 4.4 and later",
+        "Cubeyard plan for NetBox 4.6 and later",
         provenance(plan),
         "",
         "Import each CSV with the Import button of its model, in the order of the numbers:",
         "sites, locations, manufacturers, device types, device roles, rack types, racks, devices, device bays, interfaces, power ports,",
-        "cables.",
+        "power outlets, power panels, power feeds, cable bundles, cables, and the power cables as cables too.",
+        "",
+        "Power: one panel a container, one feed a PDU (phases, voltage and current are assumed), each device on an outlet of a PDU",
+        "of its rack. Without power in NetBox leave out 12, 13, 14 and 17.",
+        "NetBox 4.4 and 4.5 have no cable bundles: leave out 15 and delete the column bundle of 16.",
         "",
         "Devices that share a rack unit are children of a shelf named by its position (R07-12), one bay a slot (A, B, ...).",
         f"A file of more than {PIECE_ROWS} rows is in pieces (-001, -002, ...), so that each is imported within NetBox's time limits.",
@@ -67,7 +83,7 @@ def _readme(plan: PlanView) -> bytes:
         "",
         "device-types/ holds the device types with their interfaces, power ports and bays, as in the community's device type",
         "library (one YAML file each, for the import of device types). Devices of these types have their components at once:",
-        "import them instead of 04-device-types, and leave out 09, 10 and 11.",
+        "import them instead of 04-device-types, and leave out 09, 10, 11 and 12.",
         "",
         "A second plan: give it a host name prefix (site.host_prefix) and a name of its own, so that its devices and its site",
         "are new. Manufacturers, device types, roles and rack types (files 03 to 06) may be there already: NetBox refuses a file",
@@ -88,8 +104,13 @@ def _sources(records: NetboxRecords) -> dict[str, Callable[[], Iterable[Row]]]:
         "08-devices": records.devices,
         "09-device-bays": records.device_bays,
         "10-interfaces": records.interfaces,
-        "11-power-ports": records.power_ports,
-        "12-cables": records.cables,
+        "11-power-ports": records.power.power_ports,
+        "12-power-outlets": records.power.power_outlets,
+        "13-power-panels": records.power.panels,
+        "14-power-feeds": records.power.feeds,
+        "15-cable-bundles": records.bundles,
+        "16-cables": records.cables,
+        "17-power-cables": records.power.cables,
     }
 
 
@@ -121,7 +142,7 @@ def library_yaml(row: Row) -> bytes:
     """A device type as the community's device type library writes it."""
     order = (
         "manufacturer", "model", "slug", "part_number", "u_height", "is_full_depth", "subdevice_role", "airflow", "weight",
-        "weight_unit", "description", "interfaces", "power-ports", "device-bays",
+        "weight_unit", "description", *COMPONENTS,
     )  # fmt: skip
     document = {key: row[key] for key in order if row.get(key) not in (None, "", [])}
     document["is_full_depth"] = row.get("is_full_depth") == "true"
@@ -131,7 +152,7 @@ def library_yaml(row: Row) -> bytes:
 
 
 def netbox_archive(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """`01-sites.csv` to `12-cables.csv`, the device types as YAML and `README.txt`, streamed."""
+    """`01-sites.csv` to `17-power-cables.csv`, the device types as YAML and `README.txt`, streamed."""
 
     def files() -> Iterator[tuple[str, Iterable[bytes]]]:
         yield "README.txt", [_readme(plan)]

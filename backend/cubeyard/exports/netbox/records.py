@@ -7,7 +7,6 @@ taken and a child's position stays readable. A child stands in no unit of its ow
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from functools import cached_property
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 
 from cubeyard.exports.links import LinkFacts
 from cubeyard.exports.netbox.ports import NAME_MAX_CHARACTERS, DevicePorts, Port
+from cubeyard.exports.netbox.power import PowerRecords
 from cubeyard.exports.palette import LIGHT, level_colour
 from cubeyard.exports.tables import PlanTables, enclosure_title, provenance, slot_letter
 from cubeyard.exports.text import plain, slug
@@ -25,7 +25,8 @@ Row = dict[str, object]
 CHASSIS_MANUFACTURER = "Cubeyard"
 SERVER_ROLE, CHASSIS_ROLE = "Server", "Shelf"
 LABEL_MAX_CHARACTERS = 100
-POWER_PORT, POWER_PORT_TYPE = "PSU1", "iec-60320-c14"
+COMPONENTS = ("interfaces", "power-ports", "power-outlets", "device-bays")
+"""The components of a device type, by the names that the community's library gives them."""
 _COLOURS = {
     "black": "111111", "white": "ffffff", "grey": "9e9e9e", "gray": "9e9e9e", "red": "f44336", "orange": "ff9800",
     "yellow": "ffeb3b", "green": "4caf50", "blue": "2196f3", "purple": "9c27b0", "violet": "9c27b0", "pink": "e91e63",
@@ -64,6 +65,7 @@ class NetboxRecords:
         self.site = plain(plan.name).strip()[:100] or "Cubeyard plan"
         self.location = enclosure_title(plan.scene["enclosure"])[:100]
         """Racks stand in a location: NetBox refuses two racks of one name only within one."""
+        self.power = PowerRecords(self.tables, self.site, self.location)
 
     # -- what stands where -------------------------------------------------------------------------------------------
 
@@ -156,6 +158,7 @@ class NetboxRecords:
     def manufacturers(self) -> Iterator[Row]:
         names = {CHASSIS_MANUFACTURER: None}
         names |= {self.facts.manufacturer(key.part): None for key in self._types}
+        names |= {str(row["manufacturer"]): None for row in self.power.device_type()}
         for name, row_slug in zip(names, _distinct_slugs(list(names)), strict=True):
             yield {"name": name, "slug": row_slug}
 
@@ -188,6 +191,7 @@ class NetboxRecords:
                     "description": f"{bays} devices side by side in {height} U",
                 }
             )
+        rows += self.power.device_type()
         slugs = _distinct_slugs([f"{row['manufacturer']} {row['model']}" for row in rows])
         for row, row_slug in zip(rows, slugs, strict=True):
             yield row | {"slug": row_slug}
@@ -198,6 +202,7 @@ class NetboxRecords:
             colours.setdefault(self._role(i), level_colour(self.tables.device_level[i], LIGHT)[1:].lower())
         if self._shelves:
             colours[CHASSIS_ROLE] = "9e9e9e"
+        colours |= {str(row["role"]): "607d8b" for row in self.power.devices()}
         names = list(colours)
         for name, row_slug in zip(names, _distinct_slugs(names), strict=True):
             yield {"name": name, "slug": row_slug, "color": colours[name], "vm_role": "false"}
@@ -279,6 +284,7 @@ class NetboxRecords:
                 "face": "" if shared or not tables.device_unit[i] else "front",
                 "description": f"{tables.device_names[i]} at {tables.locations[i]}",
             }
+        yield from self.power.devices()
 
     def device_bays(self) -> Iterator[Row]:
         """One bay a slot of each chassis, empty slots too, with the device that stands in it."""
@@ -323,18 +329,6 @@ class NetboxRecords:
                     "description": "" if cable is None else f"level {levels[cable]}, cable {plan.cable_name(cable)}",
                 }
 
-    def power_draw(self, part: int) -> int | None:
-        """Watts of a device of this part, rounded up; `None` where the book does not say."""
-        watts = self.tables.parts[part].get("power_watts") if 0 <= part < len(self.tables.parts) else None
-        return math.ceil(watts) if watts else None
-
-    def power_ports(self) -> Iterator[Row]:
-        """One inlet a device whose power the book knows."""
-        for device, name in enumerate(self.names):
-            watts = self.power_draw(self._type_keys[device].part)
-            if watts is not None:
-                yield {"device": name, "name": POWER_PORT, "type": POWER_PORT_TYPE, "maximum_draw": watts}
-
     def _weight(self, part: int) -> Row:
         kilograms = self.tables.parts[part].get("weight_kg") if 0 <= part < len(self.tables.parts) else None
         return {"weight": f"{kilograms:.2f}", "weight_unit": "kg"} if kilograms else {}
@@ -343,19 +337,31 @@ class NetboxRecords:
         """Device types with their components, as the community's device type library has them."""
         rows = list(self.device_types())
         lists = {number: ports for ports, number in self._port_lists.items()}
-        for row, key in zip(rows, self._types, strict=False):
-            watts = self.power_draw(key.part)
-            yield row | {
-                "interfaces": [{"name": port.name, "type": port.type} for port in lists[key.ports]],
-                "power-ports": [{"name": POWER_PORT, "type": POWER_PORT_TYPE, "maximum_draw": watts}] if watts else [],
-                "device-bays": [],
-            }
-        for row, (_, bays) in zip(rows[len(self._types) :], sorted(set(self._shelves.values())), strict=True):
-            names = [{"name": slot_letter(slot, bays)} for slot in range(bays)]
-            yield row | {"interfaces": [], "power-ports": [], "device-bays": names}
+        first = {key: device for device, key in reversed(list(enumerate(self._type_keys)))}
+        parts = [
+            {"interfaces": [{"name": port.name, "type": port.type} for port in lists[key.ports]],
+             "power-ports": self.power.supplies(first[key])}
+            for key in self._types
+        ]  # fmt: skip
+        parts += [
+            {"device-bays": [{"name": slot_letter(slot, bays)} for slot in range(bays)]}
+            for _, bays in sorted(set(self._shelves.values()))
+        ]
+        parts += [self.power.components for _ in self.power.device_type()]
+        for row, components in zip(rows, parts, strict=True):
+            yield row | {kind: components.get(kind, []) for kind in COMPONENTS}
+
+    def bundle_name(self, bundle: int) -> str:
+        """A bundle's name among those of other plans; NetBox has one list of them for all sites."""
+        return f"{self.site[:90]} {self.tables.bundle_names[bundle]}"
+
+    def bundles(self) -> Iterator[Row]:
+        racks = self.tables.rack_names
+        bundles = self.plan.scene["bundles"]
+        for i, (a, b, cables) in enumerate(zip(bundles["rack_a"], bundles["rack_b"], bundles["cables"], strict=True)):
+            yield {"name": self.bundle_name(i), "description": f"{racks[a]} to {racks[b]}, {cables} cables"[:200]}
 
     def cables(self) -> Iterator[Row]:
-        bundles = [*self.tables.bundle_names, ""]
         for cable in self.tables.rows():
             yield {
                 "side_a_site": self.site,
@@ -372,9 +378,8 @@ class NetboxRecords:
                 "color": hex_colour(cable.colour, cable.level),
                 "length": f"{cable.stock_metres:.2f}",
                 "length_unit": "m",
-                "description": f"{cable.name} {cable.route}{f', bundle {bundles[cable.bundle]}' if cable.bundle >= 0 else ''}"[
-                    :200
-                ],
+                "bundle": self.bundle_name(cable.bundle) if cable.bundle >= 0 else "",
+                "description": f"{cable.name} {cable.route}"[:200],
             }
 
 

@@ -254,9 +254,9 @@ fn a_bad_spec_names_field_value_and_fix() {
             "best",
         ),
         (
-            r#"{"topology":{"family":"hypercube"}}"#,
+            r#"{"topology":{"family":"no-such-family"}}"#,
             "topology.family",
-            "hypercube",
+            "no-such-family",
         ),
     ] {
         let error = read_spec(text).expect_err(text);

@@ -4,53 +4,68 @@
 use cubeyard_plan::book::builtin_book;
 use cubeyard_plan::spec::PlanSpec;
 use cubeyard_plan::{ROUTES, lay_out, wire};
-use cubeyard_topology::{Severity, Topology};
+use cubeyard_topology::{Severity, Topology, families};
+
+/// Book and plan.
+const SPECS: &[(&str, &str)] = &[
+    ("paper-2009", r#"{"family":"bcube","n":8,"k":3,"servers":2048}"#),
+    ("paper-2009", r#"{"family":"dcell","n":8,"k":2,"servers":2048}"#),
+    (
+        "paper-2009",
+        r#"{"family":"fat_tree","ports":8,"layers":5,"servers":2048}"#,
+    ),
+    (
+        "paper-2009",
+        r#"{"family":"tree","edge_ports":48,"servers":2048}"#,
+    ),
+    ("current-2026", r#"{"family":"torus3d","x":8,"y":16,"z":16}"#),
+    ("current-2026", r#"{"family":"bcube","n":8,"k":3}"#),
+    (
+        "current-2026",
+        r#"{"topology":{"family":"bcube","n":8,"k":3},"site":{"containers":2}}"#,
+    ),
+    (
+        "current-2026",
+        r#"{"family":"subways","type":1,"p":2,"q":30,"l":12,"clusters":2}"#,
+    ),
+    (
+        "current-2026",
+        r#"{"topology":{"family":"subways","type":2,"p":2,"q":80,"l":16,"c":2,"clusters":4,"loops_per_cluster":2},
+            "packaging":{"policy":"paired-rows"}}"#,
+    ),
+    (
+        "current-2026",
+        r#"{"topology":{"family":"subways","type":1,"p":3,"q":30,"l":12,"clusters":2},
+            "packaging":{"policy":"inter-chassis","logical_racks_per_rack":3}}"#,
+    ),
+    ("current-2026", r#"{"family":"fat_tree","ports":24,"layers":3}"#),
+    (
+        "current-2026",
+        r#"{"family":"leaf_spine","leaves":64,"spines":4,"servers_per_leaf":32}"#,
+    ),
+    (
+        "current-2026",
+        r#"{"family":"leaf_spine","leaves":16,"spines":4,"servers_per_leaf":32,"uplinks_per_spine":2,"server_gbps":25,"uplink_gbps":100}"#,
+    ),
+];
+
+#[test]
+fn every_family_has_a_row() {
+    for family in families().as_array().unwrap() {
+        let name = family["family"].as_str().unwrap();
+        let of = |json: &str| -> PlanSpec { serde_json::from_str(json).unwrap() };
+        let there = SPECS.iter().any(|(_, json)| of(json).topology.family() == name);
+        assert!(
+            there,
+            "add a row of {name} to `SPECS` of emulator/crates/plan/tests/families.rs"
+        );
+    }
+}
 
 #[test]
 fn golden_table_of_the_families() {
-    let specs = [
-        ("paper-2009", r#"{"family":"bcube","n":8,"k":3,"servers":2048}"#),
-        ("paper-2009", r#"{"family":"dcell","n":8,"k":2,"servers":2048}"#),
-        (
-            "paper-2009",
-            r#"{"family":"fat_tree","ports":8,"layers":5,"servers":2048}"#,
-        ),
-        (
-            "paper-2009",
-            r#"{"family":"tree","edge_ports":48,"servers":2048}"#,
-        ),
-        ("current-2026", r#"{"family":"torus3d","x":8,"y":16,"z":16}"#),
-        ("current-2026", r#"{"family":"bcube","n":8,"k":3}"#),
-        (
-            "current-2026",
-            r#"{"topology":{"family":"bcube","n":8,"k":3},"site":{"containers":2}}"#,
-        ),
-        (
-            "current-2026",
-            r#"{"family":"subways","type":1,"p":2,"q":30,"l":12,"clusters":2}"#,
-        ),
-        (
-            "current-2026",
-            r#"{"topology":{"family":"subways","type":2,"p":2,"q":80,"l":16,"c":2,"clusters":4,"loops_per_cluster":2},
-                "packaging":{"policy":"paired-rows"}}"#,
-        ),
-        (
-            "current-2026",
-            r#"{"topology":{"family":"subways","type":1,"p":3,"q":30,"l":12,"clusters":2},
-                "packaging":{"policy":"inter-chassis","logical_racks_per_rack":3}}"#,
-        ),
-        ("current-2026", r#"{"family":"fat_tree","ports":24,"layers":3}"#),
-        (
-            "current-2026",
-            r#"{"family":"leaf_spine","leaves":64,"spines":4,"servers_per_leaf":32}"#,
-        ),
-        (
-            "current-2026",
-            r#"{"family":"leaf_spine","leaves":16,"spines":4,"servers_per_leaf":32,"uplinks_per_spine":2,"server_gbps":25,"uplink_gbps":100}"#,
-        ),
-    ];
     let mut lines = Vec::new();
-    for (book, json) in specs {
+    for (book, json) in SPECS {
         let book = builtin_book(book).unwrap();
         let spec: PlanSpec = serde_json::from_str(json).unwrap();
         let topology = Topology::build(&spec.topology).unwrap();

@@ -1,12 +1,14 @@
 //! The Python module `cubeyard_engine`: few, coarse calls; JSON documents and NumPy columns out.
 //!
-//! Inside: topologies (`topology`), plans (`plan`), predictions and figures (`predict`), and what an emulation needs to know
-//! before it runs (`emulation`), and services that users write (`services`). Every call that computes releases the GIL. Whatever is wrong with an input arrives as one
+//! Inside: topologies (`topology`), plans (`plan`), paths by name (`paths`), predictions and figures (`predict`), and what an emulation needs to know
+//! before it runs (`emulation`), services that users write (`services`), and programs of the switching chip (`chip`). Every call that computes releases the GIL. Whatever is wrong with an input arrives as one
 //! exception, `EngineError`, whose `findings_json` says what to change.
 //!
 //! Not here: any computation. What a call returns is made in the crate below; this one converts and reports.
 
+mod chip;
 mod emulation;
+mod paths;
 mod plan;
 mod predict;
 mod routed;
@@ -75,6 +77,8 @@ mod cubeyard_engine {
     #[pymodule_export]
     use super::builtin_books;
     #[pymodule_export]
+    use super::chip::{chip_bcube, chip_diff, chip_program, chip_trace, chip_walk};
+    #[pymodule_export]
     use super::emulation::emulation_network;
     #[pymodule_export]
     use super::emulation::emulation_profile;
@@ -82,6 +86,8 @@ mod cubeyard_engine {
     use super::engine_version;
     #[pymodule_export]
     use super::fault_kinds;
+    #[pymodule_export]
+    use super::paths::paths_between;
     #[pymodule_export]
     use super::plan::{Plan, build_plan, check_book, diff_plans, estimate_json};
     #[pymodule_export]

@@ -142,3 +142,24 @@ def test_the_schema_is_a_schema() -> None:
         plan = engine.build_plan(json.dumps(family["example"]), BOOKS["current-2026"])
         resolved = json.loads(plan.summary_json())["spec"]
         assert not list(validator.iter_errors(resolved)), family["family"]
+
+
+def test_a_chip_program_is_generated_checked_compared_and_traced() -> None:
+    text = engine.chip_bcube(BCUBE, "000")
+    found = json.loads(engine.chip_program(text))
+    assert found["text"] == text
+    assert json.loads(engine.chip_diff(text, found["document"])) == []
+    other = engine.chip_bcube(BCUBE, "001")
+    assert {one["what"].split("[")[0] for one in json.loads(engine.chip_diff(text, other))} == {"VIF", "TCAM"}
+    walk = json.loads(engine.chip_walk(BCUBE, "000", "131", 1))
+    assert walk["arrived"]
+    assert [visit["name"] for visit in walk["visits"]] == walk["path"] == walk["paths"][1]
+    first = walk["visits"][0]["trace"]
+    assert json.loads(engine.chip_trace(text, first["in_port"], first["packet"])) == first
+
+
+def test_mistakes_of_chip_programs_have_line_and_column() -> None:
+    with pytest.raises(engine.EngineError) as raised:
+        engine.chip_program("SetUDLK(1, (B22));\nSetUDLK(3, (B23));")
+    finding = json.loads(raised.value.findings_json)[0]
+    assert (finding["line"], finding["column"], finding["where"], finding["severity"]) == (2, 9, "i", "error")

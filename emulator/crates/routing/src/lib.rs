@@ -5,7 +5,7 @@
 //! the order. Pure functions of their arguments: no clock, no state between calls.
 //!
 //! Inside: a folder for each family with schemes of its own (`bcube`, `dcell`, `torus`, `subways`), a file each for
-//! `fat_tree`, `leaf_spine` and `tree`, schemes for any network (`shortest`), and what they share: `path`, `multipath`,
+//! `fat_tree`, `leaf_spine` and `tree`, schemes for any network (`shortest`), parallel paths in any network (`disjoint`), and what they share: `path`, `multipath`,
 //! `ports`, `failures`, `random`. `catalog` lists all schemes by name with the families they serve. `tables` has the routing tables of
 //! switches that are routers, `hash` which of their next hops a flow takes, `host_routes` static routes for labs.
 //!
@@ -14,6 +14,7 @@
 pub mod bcube;
 pub mod catalog;
 pub mod dcell;
+pub mod disjoint;
 pub mod failures;
 pub mod fat_tree;
 pub mod hash;

@@ -3,17 +3,17 @@
 
 mod common;
 
-use common::{any_failures, any_topology, assert_walks, build};
+use common::{NETWORKS, any_failures, any_topology, assert_walks, build};
 use cubeyard_routing::path::link_of;
 use cubeyard_routing::shortest::{Choice, Shortest, UNREACHED};
 use cubeyard_routing::{Failures, NoPath, PathSet, default_for, names_for, router, schemes_for};
-use cubeyard_topology::{NodeId, Topology};
+use cubeyard_topology::{NodeId, Topology, families};
 use proptest::prelude::*;
 
 /// Least live half-hops (a link at a switch 1, between servers 2), by repeated relaxation.
 fn oracle(topology: &Topology, failures: &Failures, source: NodeId) -> Vec<u32> {
     let links = topology.links();
-    let relays = matches!(topology.spec().family(), "bcube" | "dcell" | "torus3d");
+    let relays = topology.servers_relay();
     let servers = topology.server_count();
     let mut distance = vec![u32::MAX; topology.node_count() as usize];
     distance[source as usize] = 0;
@@ -123,6 +123,18 @@ proptest! {
             .map(|distance| u16::try_from(distance).unwrap_or(UNREACHED))
             .collect();
         prop_assert_eq!(shortest.half_hops(server), expected);
+    }
+}
+
+#[test]
+fn every_family_is_tried() {
+    for family in families().as_array().unwrap() {
+        let name = family["family"].as_str().unwrap();
+        let tried = NETWORKS.iter().any(|spec| build(spec).spec().family() == name);
+        assert!(
+            tried,
+            "add networks of {name} to `NETWORKS` of tests/common/mod.rs"
+        );
     }
 }
 

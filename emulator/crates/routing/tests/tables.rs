@@ -8,26 +8,41 @@ use cubeyard_routing::path::{Router, link_of};
 use cubeyard_routing::subways::LinkWeights;
 use cubeyard_routing::tables::{Balance, Hop, MAX_WEIGHT, Prefix, Tables};
 use cubeyard_routing::{Failures, default_for, router};
-use cubeyard_topology::{NodeId, Topology};
+use cubeyard_topology::{NodeId, Topology, families};
 use proptest::prelude::*;
 
+/// Networks whose switches can be routers, of every family whose servers do not relay.
+const NETWORKS: &[&str] = &[
+    r#"{"family":"fat_tree","ports":4,"layers":3}"#,
+    r#"{"family":"fat_tree","ports":6,"layers":3,"servers":21}"#,
+    r#"{"family":"fat_tree","ports":4,"layers":4,"servers":20}"#,
+    r#"{"family":"fat_tree","ports":6,"layers":1}"#,
+    r#"{"family":"tree","edge_ports":4,"servers":14}"#,
+    r#"{"family":"tree","edge_ports":2,"root_ports":2,"servers":9}"#,
+    r#"{"family":"leaf_spine","leaves":4,"spines":3,"servers_per_leaf":4}"#,
+    r#"{"family":"leaf_spine","leaves":3,"spines":2,"servers_per_leaf":3,"uplinks_per_spine":2}"#,
+    r#"{"family":"subways","type":0,"p":2,"q":4,"l":4,"clusters":2}"#,
+    r#"{"family":"subways","type":1,"p":2,"q":4,"l":5,"clusters":3}"#,
+    r#"{"family":"subways","type":1,"p":3,"q":6,"l":4,"clusters":1}"#,
+    r#"{"family":"subways","type":2,"p":2,"q":4,"l":4,"c":2,"clusters":4}"#,
+    r#"{"family":"subways","type":2,"p":3,"q":6,"l":6,"c":2,"clusters":4,"cluster_gbps":[10,25,10,25]}"#,
+];
+
 fn any_network() -> impl Strategy<Value = Topology> {
-    prop_oneof![
-        Just(r#"{"family":"fat_tree","ports":4,"layers":3}"#),
-        Just(r#"{"family":"fat_tree","ports":6,"layers":3,"servers":21}"#),
-        Just(r#"{"family":"fat_tree","ports":4,"layers":4,"servers":20}"#),
-        Just(r#"{"family":"fat_tree","ports":6,"layers":1}"#),
-        Just(r#"{"family":"tree","edge_ports":4,"servers":14}"#),
-        Just(r#"{"family":"tree","edge_ports":2,"root_ports":2,"servers":9}"#),
-        Just(r#"{"family":"leaf_spine","leaves":4,"spines":3,"servers_per_leaf":4}"#),
-        Just(r#"{"family":"leaf_spine","leaves":3,"spines":2,"servers_per_leaf":3,"uplinks_per_spine":2}"#),
-        Just(r#"{"family":"subways","type":0,"p":2,"q":4,"l":4,"clusters":2}"#),
-        Just(r#"{"family":"subways","type":1,"p":2,"q":4,"l":5,"clusters":3}"#),
-        Just(r#"{"family":"subways","type":1,"p":3,"q":6,"l":4,"clusters":1}"#),
-        Just(r#"{"family":"subways","type":2,"p":2,"q":4,"l":4,"c":2,"clusters":4}"#),
-        Just(r#"{"family":"subways","type":2,"p":3,"q":6,"l":6,"c":2,"clusters":4,"cluster_gbps":[10,25,10,25]}"#),
-    ]
-    .prop_map(build)
+    proptest::sample::select(NETWORKS).prop_map(build)
+}
+
+#[test]
+fn every_family_with_routers_is_tried() {
+    for family in families().as_array().unwrap() {
+        let name = family["family"].as_str().unwrap();
+        let tried = NETWORKS.iter().any(|spec| build(spec).spec().family() == name);
+        let relays = build(&family["example"].to_string()).servers_relay();
+        assert!(
+            tried || relays,
+            "add networks of {name} to `NETWORKS` of tests/tables.rs"
+        );
+    }
 }
 
 fn any_balance() -> impl Strategy<Value = Balance> {

@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use cubeyard_routing::names_for;
 use cubeyard_sim::{Experiment, Network, Progress, predict};
+use cubeyard_topology::families;
 use serde_json::{Value, json};
 
 fn networks() -> Vec<(&'static str, Value)> {
@@ -63,6 +64,20 @@ fn row(network: &Network, workload: &Value, routing: &str, faults: &Value) -> St
         number("/path_hops/max"),
         number("/maxmin/total_gbps"),
     )
+}
+
+#[test]
+fn every_family_has_rows() {
+    for family in families().as_array().unwrap() {
+        let there = networks()
+            .iter()
+            .any(|(_, spec)| spec["family"] == family["family"]);
+        assert!(
+            there,
+            "add a network of {} to `networks` of emulator/crates/sim/tests/golden.rs",
+            family["family"]
+        );
+    }
 }
 
 #[test]

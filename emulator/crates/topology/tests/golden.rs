@@ -4,10 +4,13 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use common::build;
+use common::{any_spec, build, servers_relay};
 use cubeyard_topology::{Metric, TopologySpec, families, json_schema};
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
 
 const SPECS: &[&str] = &[
     r#"{"family":"bcube","n":8,"k":3,"servers":2048}"#,
@@ -38,6 +41,36 @@ const SPECS: &[&str] = &[
     r#"{"family":"leaf_spine","leaves":64,"spines":4,"servers_per_leaf":32}"#,
     r#"{"family":"leaf_spine","leaves":5,"spines":2,"servers_per_leaf":3,"uplinks_per_spine":2,"server_gbps":25,"uplink_gbps":25}"#,
 ];
+
+/// What is described is tried too: a new family has a row here and a strategy among the random specifications.
+#[test]
+fn every_family_is_tried() {
+    let described = families();
+    let rows: BTreeSet<&str> = SPECS.iter().map(|json| common::spec(json).family()).collect();
+    let mut runner = TestRunner::new(common::cases(1));
+    let mut random = BTreeSet::new();
+    for _ in 0..2_000 {
+        let spec = any_spec(100).new_tree(&mut runner).unwrap().current();
+        random.insert(spec.family());
+    }
+    for family in described.as_array().unwrap() {
+        let name = family["family"].as_str().unwrap();
+        assert!(
+            rows.contains(name),
+            "add a row of {name} to `SPECS` of tests/golden.rs"
+        );
+        assert!(
+            random.contains(name),
+            "add {name} to `any_spec` of tests/common/mod.rs"
+        );
+        let example = build(&family["example"].to_string());
+        assert_eq!(
+            servers_relay(example.spec()),
+            example.servers_relay(),
+            "`servers_relay` of tests/common/mod.rs beside `relays` of the family {name}"
+        );
+    }
+}
 
 fn shown(metric: &Metric) -> String {
     let value = (metric.value * 1e4).round() / 1e4;
@@ -258,7 +291,7 @@ fn subways_more_ports_keep_every_cable() {
                     links.b_port[i],
                 )
             })
-            .collect::<std::collections::BTreeSet<_>>()
+            .collect::<BTreeSet<_>>()
     };
     for p in 1..9 {
         assert!(

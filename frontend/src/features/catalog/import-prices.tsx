@@ -13,18 +13,21 @@ import styles from "./catalog-page.module.css";
 const XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 const SHOWN = 200;
 
-type Origin = { source: string; date: string };
+type Origin = { source: string; date: string; rates: string };
 
 async function send(
   book: Book,
   version: number,
   file: File,
-  { source, date }: Origin,
+  { source, date, rates }: Origin,
   trial: boolean,
 ): Promise<PriceImport> {
   return take(
     api.POST("/api/v1/catalog/books/{book}/versions/{version}/prices", {
-      params: { path: { book: book.book, version }, query: { source, date, trial } },
+      params: {
+        path: { book: book.book, version },
+        query: { source, date, trial, rate: rates.split(/[\s;]+/).filter(Boolean) },
+      },
       // The schema calls a body of bytes a string.
       body: "",
       bodySerializer: () => file,
@@ -39,7 +42,11 @@ export function ImportPrices({ book, version, onMade }: { book: Book; version: n
   const [open, setOpen] = useState(false);
   const [file, setFile] = useState<File | null>(null);
   const [found, setFound] = useState<PriceImport | null>(null);
-  const [origin, setOrigin] = useState<Origin>({ source: "", date: formatDate(new Date()).slice(0, 10) });
+  const [origin, setOrigin] = useState<Origin>({
+    source: "",
+    date: formatDate(new Date()).slice(0, 10),
+    rates: "",
+  });
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
 
@@ -59,7 +66,7 @@ export function ImportPrices({ book, version, onMade }: { book: Book; version: n
       setFile(chosen);
       setFound(null);
       setOrigin((old) => ({ ...old, source: old.source || chosen.name }));
-      setFound(await send(book, version, chosen, { source: chosen.name, date: origin.date }, true));
+      setFound(await send(book, version, chosen, { ...origin, source: chosen.name }, true));
     });
   const ready =
     file !== null &&
@@ -105,7 +112,12 @@ export function ImportPrices({ book, version, onMade }: { book: Book; version: n
         >
           <FileField onChoose={(chosen) => void choose(chosen)} />
           {found && <Preview found={found} />}
-          <OriginFields value={origin} onChange={setOrigin} />
+          <OriginFields
+            value={origin}
+            currency={book.currency}
+            onChange={setOrigin}
+            onRates={() => file && void choose(file)}
+          />
           {error && (
             <p className={styles.wrong} role="alert">
               {error}
@@ -148,7 +160,17 @@ function FileField({ onChoose }: { onChoose: (file: File) => void }) {
 }
 
 /** Where the prices are from; the book keeps it beside each. */
-function OriginFields({ value, onChange }: { value: Origin; onChange: (value: Origin) => void }) {
+function OriginFields({
+  value,
+  currency,
+  onChange,
+  onRates,
+}: {
+  value: Origin;
+  currency: string;
+  onChange: (value: Origin) => void;
+  onRates: () => void;
+}) {
   return (
     <>
       <Stacked label="Source of the prices">
@@ -169,6 +191,18 @@ function OriginFields({ value, onChange }: { value: Origin; onChange: (value: Or
             type="date"
             value={value.date}
             onChange={(event) => onChange({ ...value, date: event.target.value })}
+          />
+        )}
+      </Stacked>
+      <Stacked label={`Exchange rates to ${currency}`}>
+        {(field) => (
+          <TextInput
+            id={field}
+            value={value.rates}
+            placeholder="EUR=1.08"
+            maxLength={200}
+            onChange={(event) => onChange({ ...value, rates: event.target.value })}
+            onBlur={onRates}
           />
         )}
       </Stacked>

@@ -96,6 +96,7 @@ function TopologyBars({
       title={`${metric.subject} by topology`}
       theme={theme}
       provenance={`${provenance} · mean of the seeds`}
+      itemLabel="Topology"
       valueLabel={metric.unit}
       format={metric.format}
       axis

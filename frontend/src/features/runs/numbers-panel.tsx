@@ -39,6 +39,7 @@ export function NumbersPanel({
           title="Flows on the most loaded link of each level"
           theme={theme}
           provenance={from}
+          itemLabel="Level"
           valueLabel="flows"
           format={formatCount}
           items={levels.map(({ label, max, mean }) => ({

@@ -12,6 +12,7 @@ const PAGES = [
   { id: "runs", to: "/runs", label: "Runs", at: /^\/runs/ },
   { id: "catalog", to: "/catalog", label: "Catalog", at: /^\/catalog/ },
   { id: "figures", to: "/figures", label: "Figures", at: /^\/figures/ },
+  { id: "chip", to: "/chip", label: "Chip", at: /^\/chip/ },
   { id: "api", to: "/api", label: "API", at: /^\/api/ },
 ] as const;
 

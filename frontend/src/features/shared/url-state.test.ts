@@ -18,7 +18,7 @@ test("good values stay, bad ones fall away", () => {
       links: 1,
       tab: null,
       color: "",
-      sel: "x".repeat(300),
+      sel: "x".repeat(4_001),
       revision: -1,
       other: 1,
     }),
@@ -60,4 +60,12 @@ test("the order of each table survives the address, and what is no order falls a
     power: { column: "kw", descending: true },
   });
   expect(readPlanSearch({ sort: "nothing" })).toEqual({});
+});
+
+test("a selection too long for a URL is not written, and what is written is read again", () => {
+  const names = (count: number) =>
+    Array.from({ length: count }, (_, at) => `C${String(at).padStart(5, "0")}`);
+  const some = writeSelection({ kind: "cable", names: names(150) });
+  expect(readPlanSearch({ sel: some }).sel).toBe(some);
+  expect(writeSelection({ kind: "cable", names: names(1_000) })).toBeUndefined();
 });

@@ -50,7 +50,7 @@ export function readPlanSearch(search: Record<string, unknown>): PlanSearch {
       : search.topology;
   return compact({
     view: oneOf(VIEWS, search.view),
-    sel: text(search.sel, 200),
+    sel: text(search.sel, SEL_MAX),
     color: text(search.color, 40),
     links: oneOf(LINKS, search.links),
     tab: oneOf(TABS, search.tab),
@@ -94,6 +94,8 @@ export interface NamedSelection {
   names: string[];
 }
 
+/** A selection of more letters than this is not kept in the URL. */
+const SEL_MAX = 4_000;
 /** No name of any family holds a tilde. */
 const BETWEEN = "~";
 
@@ -110,5 +112,6 @@ export function readSelection(text: string | undefined): NamedSelection | null {
 }
 
 export function writeSelection(selection: NamedSelection | null): string | undefined {
-  return selection ? `${selection.kind}:${selection.names.join(BETWEEN)}` : undefined;
+  const written = selection ? `${selection.kind}:${selection.names.join(BETWEEN)}` : "";
+  return text(written, SEL_MAX);
 }

@@ -50,9 +50,9 @@ def _fields(*names: str) -> Callable[[Json], Key]:
 
 
 def cable_ends(one: Json) -> Key:
-    """The interfaces that a cable joins, in either direction."""
+    """What a cable joins, in either direction: (kind of object, id) of each end."""
     ends = (*one["a_terminations"], *one["b_terminations"])
-    return frozenset(end["object_id"] for end in ends if end["object_type"] == "dcim.interface")
+    return frozenset((end["object_type"], end["object_id"]) for end in ends)
 
 
 SITES = Model("sites", "/api/dcim/sites/", _fields("slug"))
@@ -72,6 +72,18 @@ DEVICES = Model(
 DEVICE_BAYS = Model("device bays", "/api/dcim/device-bays/", _fields("device", "name"), ("installed_device",))
 INTERFACES = Model("interfaces", "/api/dcim/interfaces/", _fields("device", "name"), ("type",))
 POWER_PORTS = Model("power ports", "/api/dcim/power-ports/", _fields("device", "name"), ("maximum_draw",))
+POWER_OUTLET_TEMPLATES = Model(
+    "power outlet templates", "/api/dcim/power-outlet-templates/", _fields("device_type", "name")
+)
+POWER_OUTLETS = Model("power outlets", "/api/dcim/power-outlets/", _fields("device", "name"))
+POWER_PANELS = Model("power panels", "/api/dcim/power-panels/", _fields("site", "name"))
+POWER_FEEDS = Model(
+    "power feeds", "/api/dcim/power-feeds/", _fields("power_panel", "name"), ("rack", "phase", "voltage", "amperage")
+)
+CABLE_BUNDLES = Model("cable bundles", "/api/dcim/cable-bundles/", _fields("name"), ("description",))
 CABLES = Model(
-    "cables", "/api/dcim/cables/", cable_ends, ("type", "label", "color", "length", "length_unit", "description")
+    "cables",
+    "/api/dcim/cables/",
+    cable_ends,
+    ("type", "bundle", "label", "color", "length", "length_unit", "description"),
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from cubeyard.exports.netbox.records import NetboxRecords, Row
@@ -116,7 +117,7 @@ class _Sync:
         ]  # fmt: skip
         devices, change = self._named(models.DEVICES, wanted, "name", {"site_id": site}, before=self._lift)
         yield change
-        yield from self._components(site, devices)
+        yield from self._components(site, location, racks, devices)
 
     def _types(self, makers: Mapping[str, int], types: dict[tuple[str, str], int]) -> Iterator[ModelChange]:
         """Device types, and the components of those that are new: devices then have theirs at once."""
@@ -136,24 +137,30 @@ class _Sync:
         names = {number: name for name, number in makers.items()}
         for one in found.values():
             types[names[one["manufacturer"]], str(one["model"])] = one["id"]
+        inlets: dict[Key, Json] = {}
         for model, kind in (
             (models.INTERFACE_TEMPLATES, "interfaces"),
             (models.POWER_PORT_TEMPLATES, "power-ports"),
+            (models.POWER_OUTLET_TEMPLATES, "power-outlets"),
             (models.BAY_TEMPLATES, "device-bays"),
         ):
             # A type that devices have already is shared: what it lacks, its devices get one by one.
             templates = [
-                {"device_type": one["id"], **component}
+                {"device_type": one["id"], **_fed(component, inlets, one["id"])}
                 for row in library
                 if not (one := found[makers[str(row["manufacturer"])], row["model"]]).get("device_count")
                 for component in row[kind]
             ]
-            _, change = self._each(
+            made, change = self._each(
                 model, templates, {"device_type_id": sorted({row["device_type"] for row in templates})}
             )
+            if model is models.POWER_PORT_TEMPLATES:
+                inlets = made
             yield change
 
-    def _components(self, site: int, devices: Mapping[str, int]) -> Iterator[ModelChange]:
+    def _components(
+        self, site: int, location: int, racks: Mapping[str, int], devices: Mapping[str, int]
+    ) -> Iterator[ModelChange]:
         records, at_site = self._records, {"site_id": site}
         wanted = [
             {
@@ -170,24 +177,62 @@ class _Sync:
         ]
         interfaces, change = self._each(models.INTERFACES, wanted, at_site)
         yield change
-        wanted = [{**row, "device": devices[str(row["device"])]} for row in records.power_ports()]
-        _, change = self._each(models.POWER_PORTS, wanted, at_site)
+        wanted = [{**row, "device": devices[str(row["device"])]} for row in records.power.power_ports()]
+        inlets, change = self._each(models.POWER_PORTS, wanted, at_site)
         yield change
+        wanted = [
+            _fed({**row, "device": device}, inlets, device)
+            for row in records.power.power_outlets()
+            for device in [devices[str(row["device"])]]
+        ]
+        outlets, change = self._each(models.POWER_OUTLETS, wanted, at_site)
+        yield change
+        rows = [{**row, "site": site, "location": location} for row in records.power.panels()]
+        panels, change = self._named(models.POWER_PANELS, rows, "name", at_site)
+        yield change
+        wanted = [
+            {**{name: value for name, value in row.items() if name not in ("site", "location")},
+             "power_panel": panels[str(row["power_panel"])], "rack": racks[str(row["rack"])]}
+            for row in records.power.feeds()
+        ]  # fmt: skip
+        feeds, change = self._each(models.POWER_FEEDS, wanted, at_site)
+        yield change
+        bundles: dict[str, int] = {}
+        if self._offers("cable-bundles"):
+            bundles, change = self._named(models.CABLE_BUNDLES, list(records.bundles()), "name")
+            yield change
+        ends = {"interface": interfaces, "powerport": inlets, "poweroutlet": outlets, "powerfeed": feeds}
 
         def end(row: Row, side: str) -> list[Json]:
-            port = devices[str(row[f"side_{side}_device"])], row[f"side_{side}_name"]
-            return [{"object_type": "dcim.interface", "object_id": interfaces[port]["id"]}]
+            kind = str(row[f"side_{side}_type"])
+            device, panel = row[f"side_{side}_device"], str(row.get(f"side_{side}_power_panel") or "")
+            owner = devices[str(device)] if device else panels[panel]
+            found = ends[kind.removeprefix("dcim.")][owner, row[f"side_{side}_name"]]
+            return [{"object_type": kind, "object_id": found["id"]}]
 
         cables = [
             {
                 "a_terminations": end(row, "a"), "b_terminations": end(row, "b"),
                 **_only(row, "type", "status", "label", "color", "length_unit", "description"),
-                "length": float(str(row["length"])),
+                **({"length": float(str(row["length"]))} if row.get("length") else {}),
+                **({"bundle": bundles[str(row["bundle"])]} if bundles and row.get("bundle") else {}),
             }
-            for row in records.cables()
+            for row in chain(records.cables(), records.power.cables())
         ]  # fmt: skip
         _, change = self._each(models.CABLES, cables, at_site, before=self._unplug)
         yield change
+
+    def _offers(self, model: str) -> bool:
+        """Whether this NetBox has a model: cable bundles are new in 4.6."""
+        tries = 0
+        while True:
+            try:
+                return model in self._client.call("GET", "/api/dcim/")
+            except NetboxBusyError:
+                tries += 1
+                if tries >= MAX_TRIES:
+                    raise
+                self._pause(min(2.0**tries / 2, _MAX_PAUSE_SECS))
 
     # -- what stands in the way of changes ----------------------------------------------------------------------------
 
@@ -340,7 +385,13 @@ def _sent(row: Mapping[str, Any]) -> Json:
     return {name: words.get(value, value) if isinstance(value, str) else value for name, value in row.items()}
 
 
-def _ports(key: Key) -> frozenset[int]:
+def _fed(component: Json, inlets: Mapping[Key, Json], owner: int) -> Json:
+    """A component with the id of the inlet that feeds it in the place of its name; only outlets name one."""
+    name = component.get("power_port")
+    return component if name is None else {**component, "power_port": inlets[owner, name]["id"]}
+
+
+def _ports(key: Key) -> frozenset[tuple[str, int]]:
     return key if isinstance(key, frozenset) else frozenset()
 
 

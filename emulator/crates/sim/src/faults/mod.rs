@@ -289,3 +289,36 @@ pub fn struck(faults: &[Fault], network: &Network, seed: u64) -> Result<Vec<Fail
         Err(findings)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The fault of a kind of links, with the values that its form starts with.
+    fn of_kind(kind: FaultKind) -> Fault {
+        let mut document = json!({"target": {"names": ["00/<0,0>"]}, "kind": kind});
+        for parameter in kind.entry().parameters {
+            document[parameter.name] = json!(parameter.default);
+        }
+        serde_json::from_value(document)
+            .unwrap_or_else(|error| panic!("{}: add the parameter to `Fault`: {error}", kind.name()))
+    }
+
+    #[test]
+    fn every_parameter_of_the_catalogue_is_read() {
+        for entry in CATALOG {
+            for parameter in entry.parameters {
+                let (read, name) = (of_kind(entry.kind).value_of(parameter), parameter.name);
+                assert_eq!(read, Some(parameter.default), "add {name} to `Fault::value_of`");
+            }
+        }
+    }
+
+    #[test]
+    fn every_predicted_kind_that_carries_says_what_is_left() {
+        for entry in CATALOG.iter().filter(|entry| entry.predicted && entry.carries) {
+            let limit = of_kind(entry.kind).limit("faults[0]").expect("valid");
+            assert!(limit.is_some(), "add {} to `Fault::limit`", entry.kind.name());
+        }
+    }
+}

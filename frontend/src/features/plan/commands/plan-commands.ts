@@ -16,6 +16,7 @@ const PAGES = [
   { id: "experiments", to: "/experiments", title: "Go to the experiments" },
   { id: "runs", to: "/runs", title: "Go to the runs" },
   { id: "figures", to: "/figures", title: "Go to the figures" },
+  { id: "chip", to: "/chip", title: "Go to the switching chip" },
   { id: "api", to: "/api", title: "Go to the API reference" },
 ] as const;
 

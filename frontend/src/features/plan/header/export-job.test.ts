@@ -7,13 +7,14 @@ const job = (state: Job["state"], progress: number): Job =>
 /** A server that gives these states one after the other. */
 function server(...states: Job[]): JobCalls & { cancel: ReturnType<typeof vi.fn> } {
   const next = () => Promise.resolve(states.length > 1 ? states.shift()! : states[0]!);
-  return { start: next, read: next, cancel: vi.fn(() => Promise.resolve()) };
+  return { read: next, cancel: vi.fn(() => Promise.resolve()) };
 }
 
 test("progress is told until the file is there", async () => {
   const told: number[] = [];
-  const calls = server(job("queued", 0), job("running", 0.4), job("running", 0.7), job("done", 1));
+  const calls = server(job("running", 0.4), job("running", 0.7), job("done", 1));
   const url = await finishedJob(
+    job("queued", 0),
     calls,
     new AbortController().signal,
     ({ progress }) => told.push(progress),
@@ -25,16 +26,16 @@ test("progress is told until the file is there", async () => {
 });
 
 test("a job that failed says why", async () => {
-  const calls = server(job("running", 0.1), { ...job("failed", 0.1), error: "out of memory" });
-  await expect(finishedJob(calls, new AbortController().signal, () => {}, 0)).rejects.toThrow(
-    "out of memory",
-  );
+  const calls = server({ ...job("failed", 0.1), error: "out of memory" });
+  await expect(
+    finishedJob(job("running", 0.1), calls, new AbortController().signal, () => {}, 0),
+  ).rejects.toThrow("out of memory");
 });
 
 test("cancelling ends the job on the server, at once", async () => {
   const controller = new AbortController();
   const calls = server(job("running", 0.1));
-  const waiting = finishedJob(calls, controller.signal, () => {}, 60_000);
+  const waiting = finishedJob(job("running", 0.1), calls, controller.signal, () => {}, 60_000);
   setTimeout(() => controller.abort(), 5);
   await expect(waiting).rejects.toThrow();
   expect(calls.cancel).toHaveBeenCalledWith("j1");

@@ -1,4 +1,4 @@
-/** The formats on offer, each with its button and options; loaded when the menu opens. */
+/** The formats under their headings, each with its button, its options and its call for the command line. */
 import { lazy, Suspense, useState } from "react";
 import type { ExportFormat } from "@/api/types";
 import { Button, IconButton } from "@/ui/button";
@@ -23,6 +23,7 @@ export default function ExportList({
   exporter: Exporter;
 }) {
   const formats = useExportFormats();
+  const items = formats.data?.items ?? [];
   return (
     <div className={styles.exports}>
       {formats.isPending && <p className={styles.muted}>Loading formats…</p>}
@@ -34,11 +35,18 @@ export default function ExportList({
           </Button>
         </p>
       )}
-      <ul>
-        {formats.data?.items.map((format) => (
-          <FormatItem key={format.name} format={format} spec={spec} name={name} exporter={exporter} />
-        ))}
-      </ul>
+      {[...new Set(items.map((format) => format.group))].map((group) => (
+        <section key={group} aria-label={group}>
+          <h3 className={styles.group}>{group}</h3>
+          <ul>
+            {items
+              .filter((format) => format.group === group)
+              .map((format) => (
+                <FormatItem key={format.name} format={format} spec={spec} name={name} exporter={exporter} />
+              ))}
+          </ul>
+        </section>
+      ))}
     </div>
   );
 }
@@ -72,6 +80,7 @@ function FormatItem({
           <span className={styles.formatText}>
             <strong>{format.title}</strong>
             <span className={styles.muted}>{format.description}</span>
+            {format.checked && <span className={styles.muted}>{format.checked}</span>}
           </span>
         </button>
         {running?.format.name === format.name ? (
@@ -140,7 +149,7 @@ function exportRequest(
 ): ScreenRequest {
   const { title } = format;
   const output = `plan.${format.extension}`;
-  const path = exportPath(format.name, saved, options);
+  const path = exportPath(format.name, saved, saved ? { ...options, stream: "true" } : options);
   return saved
     ? { title, output, method: "GET", path }
     : { title, output, method: "POST", path, body: { spec: spec as Json, name } };

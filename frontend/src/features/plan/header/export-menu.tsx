@@ -8,6 +8,7 @@ import type { Exporter } from "./use-export";
 
 const ExportList = lazy(() => import("./export-list"));
 
+/** The button for exports; the list of formats is loaded when it opens. */
 export function ExportMenu(props: { spec: PlanSpec; name: string; exporter: Exporter }) {
   return (
     <DialogTrigger>

@@ -8,7 +8,7 @@ import { toast } from "@/ui/toast";
 import { formatBytes } from "@/units";
 import { fileNameOf } from "../../shared/download";
 import type { PlanSpec } from "../../shared/spec";
-import { finishedJob, jobCalls, MADE_AS_JOB } from "./export-job";
+import { finishedJob, type Job, jobCalls } from "./export-job";
 
 export interface Running {
   format: ExportFormat;
@@ -44,7 +44,7 @@ export function useExportFormats() {
 
 /**
  * Makes a file of the plan as it is drawn now, read as it streams: of the saved revision when there is one, with the prices
- * it keeps, else of the spec in one stateless call. What takes long is made in the background for a saved plan, with progress.
+ * it keeps, else of the spec in one stateless call. The server answers a large export of a saved plan with a job, which is followed.
  */
 export function useExport(spec: PlanSpec, name: string, saved: { id: string; revision: number } | null) {
   const [running, setRunning] = useState<Running | null>(null);
@@ -68,18 +68,14 @@ export function useExport(spec: PlanSpec, name: string, saved: { id: string; rev
     setRunning({ format, received: 0, total: null, making: null });
     setDone(null);
     try {
-      const file =
-        saved && MADE_AS_JOB.has(format.name)
-          ? await finishedJob(
-              jobCalls(saved.id, saved.revision, format.name, options),
-              signal,
-              ({ progress, doing }) =>
-                setRunning({ format, received: 0, total: null, making: { share: progress, doing } }),
-            )
-          : null;
-      const response = await call(
-        file ? new Request(file, { signal }) : fileRequest(format, options, signal),
-      );
+      const first = await call(fileRequest(format, options, signal));
+      const job = first.status === 202 ? ((await first.json()) as Job) : null;
+      const file = job
+        ? await finishedJob(job, jobCalls, signal, ({ progress, doing }) =>
+            setRunning({ format, received: 0, total: null, making: { share: progress, doing } }),
+          )
+        : null;
+      const response = file ? await call(new Request(file, { signal })) : first;
       if (!response.ok || !response.body) throw errorOf(await response.json().catch(() => null), response);
       // The bar of a file that was made in the background stood at its end: its download must not take it back.
       const total = file ? null : Number(response.headers.get("content-length")) || null;

@@ -1,4 +1,5 @@
 /** The page's right column: totals against a base, the selected thing, the cost. */
+import { lazy, Suspense } from "react";
 import type { Summary } from "@/api/types";
 import type { PlanModel } from "@/scene/model";
 import type { PlanSpec } from "../../shared/spec";
@@ -9,6 +10,8 @@ import type { Computed } from "../state/preview";
 import type { useSelection } from "../state/use-plan-view";
 import { longestCable } from "./totals";
 import { MoneySection, TotalsSection } from "./totals-section";
+
+const PathsSection = lazy(() => import("../paths/paths-section"));
 
 export function Figures({
   computed,
@@ -39,6 +42,9 @@ export function Figures({
       />
       <FailuresSection computed={computed} model={model} />
       <Inspector model={model} bom={computed.bom} {...marked} />
+      <Suspense>
+        <PathsSection computed={computed} model={model} marked={marked} />
+      </Suspense>
       <MoneySection summary={computed.summary} bom={computed.bom} />
     </>
   );

@@ -9,6 +9,7 @@ export interface Hint {
 
 export const STEP_TITLES: Record<Step, string> = {
   plan: "Plan",
+  paths: "Paths",
   predict: "Predict",
   emulate: "Emulate",
   pull: "Pull a cable",
@@ -20,6 +21,13 @@ const RUN: Hint = { target: "run", text: "Run it. The estimate says how long it 
 export const HINTS: Record<Step, readonly Hint[]> = {
   plan: [
     { target: "size", text: "Choose a size. Drawing, cables and cost follow; the default is fine too." },
+    TO_PLAN,
+  ],
+  paths: [
+    {
+      target: "paths",
+      text: "Show the parallel paths of two servers, choose one and unplug a cable of it: another path is left.",
+    },
     TO_PLAN,
   ],
   predict: [

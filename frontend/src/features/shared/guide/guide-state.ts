@@ -1,7 +1,7 @@
-/** How far somebody is in the first minute: plan, predict, emulate, pull a cable. Remembered by the browser. */
+/** How far somebody is in the first minute: plan, parallel paths, predict, emulate, pull a cable. Remembered by the browser. */
 import { create } from "zustand";
 
-export const STEPS = ["plan", "predict", "emulate", "pull"] as const;
+export const STEPS = ["plan", "paths", "predict", "emulate", "pull"] as const;
 export type Step = (typeof STEPS)[number];
 
 interface GuideState {

@@ -15,9 +15,9 @@ test("steps that were done take the guide on, never back, and only once it was s
   expect(useGuide.getState().at).toBeNull();
   start();
   reach("predict");
-  expect(useGuide.getState().at).toBe(2);
+  expect(useGuide.getState().at).toBe(3);
   reach("plan");
-  expect(useGuide.getState().at).toBe(2);
+  expect(useGuide.getState().at).toBe(3);
   for (let i = 0; i < 9; i++) next();
   expect(useGuide.getState().at).toBe(STEPS.length);
 });

@@ -1,0 +1,35 @@
+"""`/api/v1/chip`: programs of the switching chip, without a run."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+
+from cubeyard.chip import schemas
+from cubeyard.chip.service import ChipService
+from cubeyard.kit.errors import responses
+
+router = APIRouter(prefix="/chip", tags=["chip"])
+
+
+def get_service(request: Request) -> ChipService:
+    return ChipService(request.app.state.engine)
+
+
+Service = Annotated[ChipService, Depends(get_service)]
+
+
+@router.post("/check", operation_id="check_chip_program", summary="What is in a chip program", responses=responses())
+def check_chip_program(service: Service, request: schemas.ProgramCheck) -> schemas.Checked:
+    return service.check(request)
+
+
+@router.post(
+    "/trace",
+    operation_id="trace_chip_packet",
+    summary="Step a packet through a chip with a program",
+    responses=responses(),
+)
+def trace_chip_packet(service: Service, request: schemas.PacketTrace) -> schemas.Trace:
+    return service.trace(request)

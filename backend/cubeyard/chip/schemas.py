@@ -1,0 +1,151 @@
+"""What the chip endpoints take and give."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from cubeyard.kit.text import PlainText
+
+MAX_PROGRAM_CHARS = 256 * 1024
+MAX_PACKET_CHARS = 32 * 1024
+
+EXAMPLE_PROGRAM = """SetVIfTable(0, "020000000100", "020000000000", 0);
+SetLookupTable(LPM_IPV4, 0, 0, 10.0.0.0, 255.0.0.0, {act=REDIRECT_VIF, vif=0});
+"""
+EXAMPLE_PACKET = "ffffffffffff0200000000aa08004500001400004000400626e20a0000010a000002"
+
+Program = Annotated[
+    PlainText,
+    Field(
+        max_length=MAX_PROGRAM_CHARS,
+        description="The program as text, like the paper's Fig. 6, or as JSON.",
+        examples=[EXAMPLE_PROGRAM],
+    ),
+]
+
+
+class Request(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class ProgramCheck(Request):
+    program: Program
+
+
+class PacketTrace(Request):
+    program: Program
+    packet: PlainText = Field(
+        max_length=MAX_PACKET_CHARS,
+        description="The packet from its Ethernet header on, in hexadecimal digits; spaces, colons and hyphens are passed over.",
+        examples=[EXAMPLE_PACKET],
+    )
+    in_port: int = Field(
+        default=0, ge=0, le=7, description="The port that it comes in by: 0 to 3 external, 4 to 7 CPU."
+    )
+
+
+class LookupKey(BaseModel):
+    i: int
+    fields: str = Field(description="Like `(INPORT, B30-33)`.")
+    bytes: int
+
+
+class TableUse(BaseModel):
+    entries: int
+    size: int = Field(description="Entries that the table holds.")
+
+
+class Shadowed(BaseModel):
+    """A TCAM entry that never matches, as one of a higher index has the same key, value and mask."""
+
+    i: int
+    above: int
+
+
+class Checked(BaseModel):
+    """What is in a program."""
+
+    profile: str
+    udlks: list[LookupKey]
+    tables: dict[str, TableUse]
+    vifs: int
+    never_matched: list[Shadowed]
+    text: str = Field(description="The program as canonical text.")
+    document: str = Field(description="The program as canonical JSON.")
+
+
+class KeyPart(BaseModel):
+    field: str
+    hex: str
+
+
+class Matched(BaseModel):
+    """An entry that matched."""
+
+    table: str
+    i: int
+    value: str
+    mask: str = Field(description="Empty for exact matches.")
+    action: str
+
+
+Stage = Literal[
+    "classifier",
+    "ethernet-parser",
+    "ip-parser",
+    "mpls-parser",
+    "prog-parser",
+    "tcam",
+    "em-mac",
+    "em-ipv4",
+    "em-mpls",
+    "lpm",
+    "priority",
+    "interface-table",
+    "l3-modifier",
+    "l2-modifier",
+    "output",
+    "discard",
+]
+
+
+class Step(BaseModel):
+    """What happened at one stage of the pipeline."""
+
+    stage: Stage
+    text: str
+    key: list[KeyPart] = Field(default=[], description="The key looked for, or the fields that a parser read.")
+    entry: Matched | None = None
+    before: str | None = Field(default=None, description="The packet before a change, in hexadecimal digits.")
+    after: str | None = None
+    changed: list[int] = Field(default=[], description="Bytes of `after` that are other than before.")
+
+
+class Sent(BaseModel):
+    """A packet that left."""
+
+    port: int
+    cpu: bool = Field(description="Whether the port goes to the CPU.")
+    copy_: bool = Field(alias="copy", description="Whether it is a mirror's copy.")
+    packet: str
+
+
+class Hit(BaseModel):
+    table: str
+    i: int
+    packets: int
+
+
+class Trace(BaseModel):
+    """A packet's path through the chip."""
+
+    in_port: int
+    packet: str
+    steps: list[Step]
+    sent: list[Sent]
+    outcome: Literal["sent", "discarded"]
+    reason: str | None = Field(default=None, description="Why it was discarded, like `ttl`.")
+    summary: str
+    hits: list[Hit] = Field(description="Entries that decided about it.")

@@ -1,0 +1,34 @@
+"""Checks programs and steps packets through them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from cubeyard.chip import schemas
+from cubeyard.engine import Engine, PlanRejectedError
+
+
+class ChipService:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def check(self, request: schemas.ProgramCheck) -> schemas.Checked:
+        """What is in a program. Raises PlanRejectedError with the place of each mistake."""
+        with _as_program():
+            return schemas.Checked.model_validate(self._engine.chip_program(request.program))
+
+    def trace(self, request: schemas.PacketTrace) -> schemas.Trace:
+        """A packet's steps. Raises PlanRejectedError for a program or a packet that cannot be."""
+        with _as_program():
+            found = self._engine.chip_trace(request.program, request.in_port, request.packet)
+            return schemas.Trace.model_validate(found)
+
+
+@contextmanager
+def _as_program() -> Iterator[None]:
+    """The engine's findings under a code of their own: this is no plan."""
+    try:
+        yield
+    except PlanRejectedError as error:
+        raise PlanRejectedError([dict(one) for one in error.findings], code="impossible-program") from error

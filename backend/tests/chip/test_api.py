@@ -1,0 +1,88 @@
+"""Chip programs over the API: what is in them, a packet's steps, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from cubeyard.chip import schemas
+from cubeyard.engine import Engine
+
+CHIP = "/api/v1/chip"
+PROGRAMS = Path(__file__).parents[3] / "emulator/crates/chip/programs"
+
+
+def test_the_example_of_the_description_is_forwarded_with_a_right_checksum(client: TestClient) -> None:
+    answer = client.post(
+        f"{CHIP}/trace", json={"program": schemas.EXAMPLE_PROGRAM, "packet": schemas.EXAMPLE_PACKET, "in_port": 1}
+    )
+    assert answer.status_code == 200, answer.text
+    trace = answer.json()
+    assert (trace["outcome"], trace["summary"]) == ("sent", "Sent out of port 0 (external).")
+    header = bytes.fromhex(trace["sent"][0]["packet"])[14:34]
+    assert header[8] == 63
+    total = sum(int.from_bytes(header[at : at + 2], "big") for at in range(0, 20, 2))
+    assert (total & 0xFFFF) + (total >> 16) == 0xFFFF
+    stages = [step["stage"] for step in trace["steps"]]
+    assert stages[0] == "classifier"
+    assert stages[-3:] == ["l3-modifier", "l2-modifier", "output"]
+    ttl = next(step for step in trace["steps"] if step["stage"] == "l3-modifier")
+    assert ttl["changed"] == [22, 24]
+    assert trace["hits"] == [{"table": "LPM_IPV4", "i": 0, "packets": 1}]
+
+
+@pytest.mark.parametrize("name", ["bcube-fig6", "ipv4-routes", "mpls-tags", "portland-edge"])
+def test_examples_are_programs_and_their_canonical_forms_say_the_same(client: TestClient, name: str) -> None:
+    text = (PROGRAMS / f"{name}.chip").read_text()
+    checked = client.post(f"{CHIP}/check", json={"program": text}).json()
+    for form in ("text", "document"):
+        again = client.post(f"{CHIP}/check", json={"program": checked[form]}).json()
+        assert again == checked
+    if name == "bcube-fig6":
+        assert checked["tables"]["TCAM"] == {"entries": 60, "size": 2048}
+
+
+def test_a_mistake_is_a_problem_with_line_and_column(client: TestClient) -> None:
+    program = 'SetUDLK(1, (B22));\nSetLookupTable(TCAM, 2048, 1, "00", NULL, {act=DISCARD});'
+    answer = client.post(f"{CHIP}/check", json={"program": program})
+    assert answer.status_code == 422
+    problem = answer.json()
+    assert problem["type"] == "urn:cubeyard:problem:impossible-program"
+    finding = problem["findings"][0]
+    assert (finding["line"], finding["column"], finding["where"]) == (2, 22, "i")
+    assert (finding["value"], finding["limit"]) == ("2048", "0 to 2047")
+    assert finding["hint"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "where"),
+    [
+        ({"program": "", "packet": "0g"}, "packet"),
+        ({"program": "", "packet": "0"}, "packet"),
+        ({"program": "", "packet": "00" * 10_000}, "packet"),
+        ({"program": "", "packet": "00", "in_port": 8}, "body.in_port"),
+        ({"program": "x" * (256 * 1024 + 1), "packet": "00"}, "body.program"),
+        ({"program": "\x00", "packet": "00"}, "body.program"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_field(client: TestClient, request_: dict[str, object], where: str) -> None:
+    answer = client.post(f"{CHIP}/trace", json=request_)
+    assert answer.status_code == 422
+    problem = answer.json()
+    assert where in {one["where"] for one in problem["findings"]} | {one["field"] for one in problem["errors"]}
+
+
+@hypothesis_settings(max_examples=60, deadline=None)
+@given(packet=st.binary(max_size=200), port=st.integers(0, 7), program=st.sampled_from(sorted(PROGRAMS.glob("*.chip"))))
+def test_every_packet_is_sent_or_discarded_with_a_reason(packet: bytes, port: int, program: Path) -> None:
+    from cubeyard.settings import Settings
+
+    trace = schemas.Trace.model_validate(Engine(Settings()).chip_trace(program.read_text(), port, packet.hex()))
+    assert (trace.outcome == "discarded") == (trace.reason is not None)
+    assert trace.packet == packet.hex()
+    assert trace.steps[-1].stage == ("output" if trace.outcome == "sent" else "discard")

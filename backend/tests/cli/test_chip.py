@@ -1,0 +1,92 @@
+"""`cubeyard chip`: check, show, diff, bcube and trace."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from cubeyard.cli.command import app
+
+PROGRAMS = Path(__file__).parents[3] / "emulator/crates/chip/programs"
+ROUTES = str(PROGRAMS / "ipv4-routes.chip")
+FIG6 = str(PROGRAMS / "bcube-fig6.chip")
+TO_ROUTES = "ffffffffffff0200000000aa0800450000140000400009115dd00a0000010a020007"
+
+
+def cubeyard(*words: str, given: str | None = None) -> Result:
+    return CliRunner().invoke(app, ["chip", *words], input=given)
+
+
+def test_a_program_is_checked_and_shown_in_its_canonical_form(tmp_path: Path) -> None:
+    checked = cubeyard("check", FIG6)
+    assert checked.exit_code == 0, checked.output
+    assert "bcm56338" in checked.stdout
+    shown = cubeyard("show", FIG6)
+    generated = cubeyard("bcube", "4,1", "00")
+    assert shown.stdout == generated.stdout
+    as_json = tmp_path / "fig6.json"
+    as_json.write_text(cubeyard("show", FIG6, "--json").stdout)
+    assert cubeyard("diff", FIG6, str(as_json)).exit_code == 0
+    assert cubeyard("show", "-", given=shown.stdout).stdout == shown.stdout
+
+
+def test_a_difference_is_printed_and_exits_with_1() -> None:
+    changed = Path(ROUTES).read_text() + "SetVIfTable(9, NULL, NULL, 3);\n"
+    done = cubeyard("diff", ROUTES, "-", given=changed)
+    assert (done.exit_code, done.stdout) == (1, "+ SetVIfTable(9, NULL, NULL, 3);\n")
+    told = json.loads(cubeyard("diff", ROUTES, "-", "--json", given=changed).stdout)
+    assert told == [{"what": "VIF[9]", "after": "SetVIfTable(9, NULL, NULL, 3);"}]
+
+
+def test_a_packet_is_stepped_through(tmp_path: Path) -> None:
+    done = cubeyard("trace", ROUTES, "--packet", TO_ROUTES, "--port", "1")
+    assert done.exit_code == 0, done.output
+    assert "LPM_IPV4[2] decides: {act=REDIRECT_VIF, vif=2, dscp=46}." in done.stdout
+    assert "Sent out of port 2 (external)." in done.stdout
+    (tmp_path / "packet").write_text(TO_ROUTES)
+    trace = json.loads(cubeyard("trace", ROUTES, "--packet", f"@{tmp_path}/packet", "--json").stdout)
+    assert trace["sent"][0]["port"] == 2
+    lost = cubeyard("trace", ROUTES, "--packet", "00")
+    assert (lost.exit_code, "Discarded" in lost.stdout) == (1, True)
+
+
+def test_a_packet_is_followed_through_a_bcube() -> None:
+    done = cubeyard("trace", "--bcube", "4,1", "--from", "00", "--to", "13", "--json")
+    assert done.exit_code == 0, done.output
+    walk = json.loads(done.stdout)
+    assert walk["arrived"]
+    assert [visit["name"] for visit in walk["visits"]] == walk["path"] == walk["paths"][0] == ["00", "10", "13"]
+    other = cubeyard("trace", "--bcube", "4,1", "--from", "00", "--to", "13", "--path", "1")
+    assert "Path 1 of 2: 00 03 13" in other.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("check", "/nowhere"), "cannot be read"),
+        (("trace", ROUTES), "Give a program and --packet"),
+        (("trace", ROUTES, "--packet", "0g"), "Character 2"),
+        (("trace", "--bcube", "4"), "--bcube takes --from and --to"),
+        (("trace", "--bcube", "4x1", "--from", "0", "--to", "1"), "is no BCube"),
+        (("trace", "--bcube", "4,4", "--from", "0", "--to", "1"), "at most 3"),
+        (("trace", "--bcube", "4,1", "--from", "00", "--to", "99"), "a server, 00 to 33"),
+        (("trace", "--bcube", "4,1", "--from", "00", "--to", "00"), "another server"),
+        (("trace", "--bcube", "4,1", "--from", "00", "--to", "11", "--path", "2"), "0 to 1"),
+        (("bcube", "65,1", "00"), "at most 64"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_words(words: tuple[str, ...], said: str) -> None:
+    done = cubeyard(*words)
+    assert done.exit_code == 2
+    assert said in done.output.replace("\n", " ")
+
+
+def test_a_mistake_has_its_place_in_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.chip"
+    file.write_text("SetUDLK(1, (B22));\nSetUDLK(3, (B23));\n")
+    done = cubeyard("check", str(file))
+    assert done.exit_code == 2
+    assert f"{file}:2:9:" in done.output

@@ -1,0 +1,53 @@
+//! The switching chip of ServerSwitch as a model that people can program and step through `[serverswitch §3.2, §3.3.2, §4.1]`.
+//! Sans-IO: packets come in as bytes, copies go out through a callback; no sockets, no clock.
+//!
+//! | file | job |
+//! |---|---|
+//! | `profile.rs` | what the chip has: sizes of tables, ports, what a profile allows |
+//! | `udlk.rs` | user-defined lookup keys, of bytes of the packet and the port that it came in by |
+//! | `action.rs` | what an entry does with a packet |
+//! | `program.rs`, `entries.rs` | the tables that a user fills, checked entry by entry and as a whole |
+//! | `tcam.rs` | the TCAM executed (tuple space over masks, pruned by a bit vector), and the plain reference |
+//! | `tables.rs` | a checked program, ready for packets |
+//! | `frame.rs`, `parser.rs`, `modify.rs` | a packet's bytes, what parsers read in them, what modifiers change |
+//! | `pipeline.rs` | the chip: one packet from port to port |
+//! | `registers.rs` | counters and switches by name |
+//! | `driver.rs` | the paper's API, with the queue of packets for the CPU |
+//! | `trace.rs` | what a packet met on its path through the chip, stage by stage |
+//! | `text/` | programs as text that reads like the paper's Fig. 6 |
+//! | `document.rs`, `diff.rs` | programs as JSON; what differs between two |
+//! | `bcube.rs`, `walk.rs` | the paper's BCube program for every server, and a packet's path through their chips |
+//!
+//! Not here: the same tables in TC eBPF, queues of real ports, and runs with chips.
+
+pub mod action;
+pub mod bcube;
+pub mod diff;
+pub mod document;
+pub mod driver;
+mod entries;
+mod flaw;
+pub mod frame;
+mod modify;
+pub mod parser;
+mod pipeline;
+mod profile;
+mod program;
+mod registers;
+mod tables;
+pub mod tcam;
+pub mod text;
+pub mod trace;
+pub mod udlk;
+pub mod walk;
+
+pub use action::{Action, Forward, Mpls, Tunnel};
+pub use driver::ServerSwitch;
+pub use entries::{Entry, Mac, Place, Prefix, Table, Vif, read_bytes};
+pub use flaw::Flaw;
+pub use frame::Frame;
+pub use pipeline::{Chip, DiscardReason, Verdict};
+pub use profile::{CPU_PORTS, EXTERNAL_PORTS, PORTS, Profile};
+pub use program::Program;
+pub use registers::Register;
+pub use udlk::{Field, Key, Udlk};

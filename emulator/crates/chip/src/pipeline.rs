@@ -1,0 +1,325 @@
+//! The chip: one packet from the port that it comes in by to the ports that it leaves by `[serverswitch §4.1, Fig. 4]`.
+//!
+//! What forwards a packet allocates nothing. A trace is the same code with an observer that listens.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::action::{Action, Forward};
+use crate::entries::{Place, Table};
+use crate::flaw::Flaw;
+use crate::frame::Frame;
+use crate::modify::{Change, changes, make, set_macs};
+use crate::parser::{Parsed, Protocol, parse};
+use crate::profile::{CPU_PORTS, EXTERNAL_PORTS, PORTS};
+use crate::program::Program;
+use crate::registers::Register;
+use crate::tables::{Slot, Tables};
+use crate::trace::{Observer, Silent, Stage};
+
+/// Why a packet was discarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DiscardReason {
+    /// A header is cut off or cannot be.
+    Malformed,
+    /// The checksum of the IPv4 header is wrong.
+    IpChecksum,
+    /// No entry matches.
+    NoMatch,
+    /// The entry's action is `DISCARD`.
+    Action,
+    /// Redirected to an interface with a TTL of 1 or 0.
+    Ttl,
+    /// The entry changes what the packet does not have, such as the label of a packet without one.
+    NotApplicable,
+}
+
+impl DiscardReason {
+    /// All.
+    pub const ALL: [DiscardReason; 6] = [
+        DiscardReason::Malformed,
+        DiscardReason::IpChecksum,
+        DiscardReason::NoMatch,
+        DiscardReason::Action,
+        DiscardReason::Ttl,
+        DiscardReason::NotApplicable,
+    ];
+
+    /// The name, as in JSON.
+    pub fn name(self) -> &'static str {
+        [
+            "malformed",
+            "ip-checksum",
+            "no-match",
+            "action",
+            "ttl",
+            "not-applicable",
+        ][self as usize]
+    }
+
+    /// What happened, for people.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            DiscardReason::Malformed => "Discarded: a header is cut off or cannot be.",
+            DiscardReason::IpChecksum => "Discarded: the checksum of the IPv4 header is wrong.",
+            DiscardReason::NoMatch => "Discarded: no entry matches, and MISS_TO_CPU is 0.",
+            DiscardReason::Action => "Discarded: the entry's action is DISCARD.",
+            DiscardReason::Ttl => "Discarded: redirected to an interface with a TTL of 1 or 0.",
+            DiscardReason::NotApplicable => "Discarded: the entry changes what this packet does not have.",
+        }
+    }
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It left, by one port or several. Copies by mirrors do not count.
+    Sent,
+    /// It did not.
+    Discarded(DiscardReason),
+}
+
+#[derive(Clone, Debug, Default)]
+struct Counters {
+    in_packets: [u64; PORTS as usize],
+    in_bytes: [u64; PORTS as usize],
+    out_packets: [u64; PORTS as usize],
+    out_bytes: [u64; PORTS as usize],
+    queue_bytes: [u64; PORTS as usize],
+    discards: [u64; DiscardReason::ALL.len()],
+}
+
+/// A chip with the program that was committed last.
+#[derive(Clone, Debug, Default)]
+pub struct Chip {
+    program: Program,
+    tables: Tables,
+    counters: Counters,
+    /// By table and rank.
+    hits: [Vec<u64>; 5],
+}
+
+/// Where packets leave: a port and the bytes.
+pub type Out<'a> = &'a mut dyn FnMut(u8, &[u8]);
+
+impl Chip {
+    /// A chip with a program. Errors: everything that is wrong with the program.
+    pub fn new(program: Program) -> Result<Chip, Vec<Flaw>> {
+        let mut chip = Chip::default();
+        chip.commit(program)?;
+        Ok(chip)
+    }
+
+    /// Puts a program in place of the present one, whole or not at all: a packet meets only the one or the other. Counters
+    /// of ports go on, hits of entries begin anew. Errors: everything that is wrong with it; then nothing has changed.
+    pub fn commit(&mut self, program: Program) -> Result<(), Vec<Flaw>> {
+        let flaws: Vec<Flaw> = program.check().into_iter().map(|(_, flaw)| flaw).collect();
+        if !flaws.is_empty() {
+            return Err(flaws);
+        }
+        self.tables = Tables::new(&program);
+        self.hits = Table::ALL.map(|table| vec![0; self.tables.len(table)]);
+        self.program = program;
+        Ok(())
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Packets that each entry decided about, by table and index; entries without any are left out.
+    pub fn hits(&self) -> BTreeMap<Place, u64> {
+        let of_table = |table: Table| {
+            let hits = (0_u32..)
+                .zip(&self.hits[table.at()])
+                .filter(|(_, hits)| **hits > 0);
+            hits.map(move |(rank, hits)| (self.tables.place(Slot { table, rank }), *hits))
+        };
+        Table::ALL.into_iter().flat_map(of_table).collect()
+    }
+
+    /// `ReadRegister(reg)`.
+    pub fn read_register(&self, register: Register) -> u64 {
+        let counters = &self.counters;
+        let at = |of: &[u64; PORTS as usize], port: u8| of.get(usize::from(port)).copied().unwrap_or(0);
+        match register {
+            Register::InPackets(port) => at(&counters.in_packets, port),
+            Register::InBytes(port) => at(&counters.in_bytes, port),
+            Register::OutPackets(port) => at(&counters.out_packets, port),
+            Register::OutBytes(port) => at(&counters.out_bytes, port),
+            Register::QueueBytes(port) => at(&counters.queue_bytes, port),
+            Register::Discards(reason) => counters.discards[reason as usize],
+            Register::L3Enable => u64::from(self.tables.l3),
+            Register::MplsEnable => u64::from(self.tables.mpls),
+            Register::MissToCpu => u64::from(self.tables.miss_to_cpu),
+        }
+    }
+
+    /// `WriteRegister(reg, value)`: clears a counter, or sets how the chip behaves until the next commit.
+    pub fn write_register(&mut self, register: Register, value: u64) -> Result<(), Flaw> {
+        register.check(value)?;
+        let counters = &mut self.counters;
+        let counter = match register {
+            Register::InPackets(port) => counters.in_packets.get_mut(usize::from(port)),
+            Register::InBytes(port) => counters.in_bytes.get_mut(usize::from(port)),
+            Register::OutPackets(port) => counters.out_packets.get_mut(usize::from(port)),
+            Register::OutBytes(port) => counters.out_bytes.get_mut(usize::from(port)),
+            Register::Discards(reason) => counters.discards.get_mut(reason as usize),
+            Register::QueueBytes(_) => None,
+            Register::L3Enable | Register::MplsEnable | Register::MissToCpu => None,
+        };
+        if let Some(counter) = counter {
+            *counter = value;
+        }
+        match register {
+            Register::L3Enable => self.tables.l3 = value == 1,
+            Register::MplsEnable => self.tables.mpls = value == 1,
+            Register::MissToCpu => self.tables.miss_to_cpu = value == 1,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The owner of a port says how many bytes wait there: `OUTPUT_QUEUE_BYTES_PORT0`.
+    pub fn set_queue_bytes(&mut self, port: u8, bytes: u64) {
+        if let Some(queue) = self.counters.queue_bytes.get_mut(usize::from(port)) {
+            *queue = bytes;
+        }
+    }
+
+    /// A packet comes in by a port. Errors: no such port.
+    pub fn receive(&mut self, in_port: u8, frame: &mut Frame, out: Out<'_>) -> Result<Verdict, Flaw> {
+        self.process(in_port, frame, out, &mut Silent)
+    }
+
+    pub(crate) fn process<O: Observer>(
+        &mut self,
+        in_port: u8,
+        frame: &mut Frame,
+        out: Out<'_>,
+        observer: &mut O,
+    ) -> Result<Verdict, Flaw> {
+        if in_port >= PORTS {
+            let limit = format!("0 to {}", PORTS - 1);
+            let fix = "Ports 0 to 3 are external, 4 to 7 go to the CPU.";
+            return Err(Flaw::new("port-range", "in_port", in_port, limit, fix));
+        }
+        self.counters.in_packets[usize::from(in_port)] += 1;
+        self.counters.in_bytes[usize::from(in_port)] += frame.bytes().len() as u64;
+        let done = self.forward(in_port, frame, out, observer);
+        Ok(match done {
+            Ok(()) => Verdict::Sent,
+            Err(reason) => {
+                self.counters.discards[reason as usize] += 1;
+                observer.discarded(reason);
+                Verdict::Discarded(reason)
+            }
+        })
+    }
+
+    fn forward<O: Observer>(
+        &mut self,
+        in_port: u8,
+        frame: &mut Frame,
+        out: Out<'_>,
+        observer: &mut O,
+    ) -> Result<(), DiscardReason> {
+        let parsed = parse(frame.bytes(), self.tables.l3, self.tables.mpls);
+        observer.parsed(in_port, frame.bytes(), &parsed, &self.tables);
+        let parsed = parsed?;
+        let keys = self.tables.keys(in_port, frame.bytes());
+        // [serverswitch §4.1]: TCAM > EM > LPM, looked up in parallel.
+        let exact = match parsed.protocol {
+            Protocol::Ethernet => self.tables.mac(parsed.dmac),
+            Protocol::Ipv4 => self.tables.ipv4(parsed.destination),
+            Protocol::Mpls => self.tables.label(parsed.label),
+        };
+        let ip = parsed.protocol == Protocol::Ipv4;
+        let prefix = if ip {
+            self.tables.prefix(parsed.destination)
+        } else {
+            None
+        };
+        let found = [self.tables.tcam(&keys), exact, prefix];
+        observer.looked_up(&keys, &parsed, &found, &self.tables, &self.program);
+        for slot in found.into_iter().flatten() {
+            let action = self.tables.action(slot);
+            self.hits[slot.table.at()][slot.rank as usize] += 1;
+            observer.chosen(&self.tables.place(slot), &action);
+            if let Some(port) = action.mirror {
+                self.emit(port, frame, out, observer, true);
+            }
+            match action.forward {
+                Forward::Vif(vif) => return self.redirect(vif, &action, frame, &parsed, out, observer),
+                Forward::Port(port) => self.emit(port, frame, out, observer, false),
+                Forward::ToCpu => self.emit(cpu_port(in_port), frame, out, observer, false),
+                Forward::Discard => return Err(DiscardReason::Action),
+                Forward::Duplicate(set) => {
+                    for port in (0..PORTS).filter(|port| set >> port & 1 == 1) {
+                        self.emit(port, frame, out, observer, false);
+                    }
+                }
+                Forward::Mirror(port) => {
+                    self.emit(port, frame, out, observer, true);
+                    continue;
+                }
+            }
+            return Ok(());
+        }
+        if self.tables.miss_to_cpu {
+            self.emit(cpu_port(in_port), frame, out, observer, false);
+            return Ok(());
+        }
+        Err(DiscardReason::NoMatch)
+    }
+
+    /// Through the interface table and the modifiers.
+    fn redirect<O: Observer>(
+        &mut self,
+        vif: u16,
+        action: &Action,
+        frame: &mut Frame,
+        parsed: &Parsed,
+        out: Out<'_>,
+        observer: &mut O,
+    ) -> Result<(), DiscardReason> {
+        let found = self.tables.vif(vif).ok_or(DiscardReason::NoMatch)?;
+        observer.interface(vif, &found);
+        for change in changes(action) {
+            if matches!(change, Change::Ttl) && parsed.protocol == Protocol::Ethernet {
+                continue;
+            }
+            observer.before(frame.bytes());
+            make(change, frame, parsed)?;
+            observer.changed(Stage::L3Modifier, Some(change), frame.bytes());
+        }
+        if found.dmac.is_some() || found.smac.is_some() {
+            observer.before(frame.bytes());
+            set_macs(frame, &found);
+            observer.changed(Stage::L2Modifier, None, frame.bytes());
+        }
+        self.emit(found.port, frame, out, observer, false);
+        Ok(())
+    }
+
+    fn emit<O: Observer>(&mut self, port: u8, frame: &Frame, out: Out<'_>, observer: &mut O, copy: bool) {
+        let at = usize::from(port);
+        self.counters.out_packets[at] += 1;
+        self.counters.out_bytes[at] += frame.bytes().len() as u64;
+        observer.sent(port, frame.bytes(), copy);
+        out(port, frame.bytes());
+    }
+}
+
+/// The CPU port of a port: 0 to 4, 1 to 5, 2 to 6, 3 to 7 `[serverswitch §5.1]`; a CPU port is its own.
+fn cpu_port(in_port: u8) -> u8 {
+    const { assert!(EXTERNAL_PORTS == CPU_PORTS) };
+    if in_port < EXTERNAL_PORTS {
+        in_port + EXTERNAL_PORTS
+    } else {
+        in_port
+    }
+}

@@ -1,0 +1,339 @@
+//! Runs a program's text: variables, loops and calls, into tables.
+
+use std::collections::BTreeMap;
+
+use super::At;
+use super::syntax::{Expr, Located, Statement, Target};
+use super::value::{Value, arithmetic, sized, unset};
+use crate::action::{FIELDS, RawAction};
+use crate::document::MAX_FLAWS;
+use crate::entries::{Place, read_bytes};
+use crate::flaw::Flaw;
+use crate::program::Program;
+use crate::udlk::KEY_BYTES;
+
+/// Statements that one reading executes: seven times what fills every table.
+const MAX_STEPS: usize = 400_000;
+/// Most significant bytes of an assignment to a value or mask.
+const MAX_ARRAY: u64 = 32;
+
+#[derive(Default)]
+pub(super) struct Machine {
+    pub program: Program,
+    pub variables: BTreeMap<String, Value>,
+    pub places: BTreeMap<Place, At>,
+    flaws: Vec<Flaw>,
+    steps: usize,
+}
+
+/// What ends a run early: too many flaws, or too many steps.
+struct Stop;
+
+/// The program of some statements.
+pub(crate) fn run(statements: &[Statement]) -> Result<Program, Vec<Flaw>> {
+    let mut machine = Machine::default();
+    let _ = machine.block(statements);
+    if machine.flaws.is_empty() {
+        let whole = machine.program.check().into_iter();
+        let places = &machine.places;
+        machine.flaws = whole
+            .map(|(place, flaw)| flaw.at(places.get(&place).copied().unwrap_or_default()))
+            .collect();
+        machine.flaws.truncate(MAX_FLAWS);
+    }
+    if machine.flaws.is_empty() {
+        Ok(machine.program)
+    } else {
+        Err(machine.flaws)
+    }
+}
+
+pub(super) fn wrong(
+    code: &'static str,
+    field: &str,
+    value: impl std::fmt::Display,
+    limit: &str,
+    fix: &str,
+) -> Flaw {
+    Flaw::new(code, field, value, limit, fix)
+}
+
+impl Machine {
+    fn block(&mut self, statements: &[Statement]) -> Result<(), Stop> {
+        statements
+            .iter()
+            .try_for_each(|statement| self.execute(statement))
+    }
+
+    /// Counts a step. `at` is where the text goes on when there were too many.
+    fn step(&mut self, at: At) -> Result<(), Stop> {
+        self.steps += 1;
+        if self.steps > MAX_STEPS {
+            let limit = format!("at most {MAX_STEPS}");
+            let fix = "Check that the loop ends, and that it sets no more entries than the tables hold.";
+            let flaw = Flaw::new("too-long", "program", "longer", limit, fix);
+            let said = format!("The program executes more than {MAX_STEPS} statements.");
+            self.flaws.push(flaw.saying(said).at(at));
+            return Err(Stop);
+        }
+        Ok(())
+    }
+
+    fn keep<T>(&mut self, at: At, result: Result<T, Flaw>) -> Result<Option<T>, Stop> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(flaw) => {
+                let flaw = flaw.at(at);
+                // A loop repeats its mistake: once is enough.
+                if !self.flaws.iter().any(|before| {
+                    (before.line, before.column, before.code) == (flaw.line, flaw.column, flaw.code)
+                }) {
+                    self.flaws.push(flaw);
+                }
+                if self.flaws.len() < MAX_FLAWS {
+                    Ok(None)
+                } else {
+                    Err(Stop)
+                }
+            }
+        }
+    }
+
+    fn execute(&mut self, statement: &Statement) -> Result<(), Stop> {
+        match statement {
+            Statement::Call(name, at, arguments) => {
+                self.step(*at)?;
+                let done = self.call(name, *at, arguments);
+                self.keep(*at, done)?;
+            }
+            Statement::Assign(target, at, value) => {
+                self.step(*at)?;
+                let done = self.assign(target, value);
+                self.keep(*at, done)?;
+            }
+            Statement::Increment(name, at) => {
+                self.step(*at)?;
+                let done = self.increment(name);
+                self.keep(*at, done)?;
+            }
+            Statement::For(first, condition, step, body, at) => {
+                self.execute(first)?;
+                loop {
+                    self.step(*at)?;
+                    let holds = self.number("condition", condition);
+                    if self.keep(*at, holds)?.unwrap_or(0) == 0 {
+                        break;
+                    }
+                    self.block(body)?;
+                    self.execute(step)?;
+                }
+            }
+            Statement::Foreach(name, items, body, at) => {
+                for item in items {
+                    self.step(*at)?;
+                    let value = self.value(item);
+                    if let Some(value) = self.keep(item.at, value)? {
+                        self.variables.insert(name.clone(), value);
+                        self.block(body)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn increment(&mut self, name: &str) -> Result<u64, Flaw> {
+        match self.variables.get_mut(name) {
+            Some(Value::Number(number)) => {
+                let before = *number;
+                *number = before.wrapping_add(1);
+                Ok(before)
+            }
+            _ => Err(unset(name, "a number")),
+        }
+    }
+
+    pub fn value(&mut self, located: &Located) -> Result<Value, Flaw> {
+        let value = match &located.expr {
+            Expr::Number(number) => Value::Number(*number),
+            Expr::Address(address) => Value::Bytes(address.octets().to_vec()),
+            Expr::Text(text) => Value::Bytes(read_bytes("value", text)?),
+            Expr::Null => Value::Null,
+            Expr::Name(name) => self
+                .variables
+                .get(name)
+                .cloned()
+                .unwrap_or_else(|| Value::Word(name.clone())),
+            Expr::Increment(name) => Value::Number(self.increment(name)?),
+            Expr::Binary(sign, sides) => {
+                let (left, right) = (self.number("value", &sides.0)?, self.number("value", &sides.1)?);
+                Value::Number(arithmetic(sign, left, right).ok_or_else(|| {
+                    let shown = format!("{left} {sign} {right}");
+                    wrong(
+                        "arithmetic",
+                        "value",
+                        shown,
+                        "from 0 to 2^64 - 1",
+                        "Numbers are whole and not negative.",
+                    )
+                    .at(located.at)
+                })?)
+            }
+            Expr::List(items) => Value::List(
+                items
+                    .iter()
+                    .map(|item| self.value(item))
+                    .collect::<Result<_, _>>()?,
+            ),
+            Expr::Action(fields) => {
+                let mut action = RawAction::default();
+                for (name, at, value) in fields {
+                    self.set_member(&mut action, name, value)
+                        .map_err(|flaw| flaw.at(*at))?;
+                }
+                Value::Action(Box::new(action))
+            }
+            Expr::Fields(_) => {
+                return Err(wrong(
+                    "fields",
+                    "value",
+                    "fields of a packet",
+                    "a value",
+                    "Fields stand in SetUDLK alone.",
+                )
+                .at(located.at));
+            }
+        };
+        Ok(value)
+    }
+
+    pub fn number(&mut self, field: &str, located: &Located) -> Result<u64, Flaw> {
+        match self.value(located)? {
+            Value::Number(number) => Ok(number),
+            Value::Word(word) => Err(unset(&word, "a number").at(located.at)),
+            other => Err(wrong(
+                "type",
+                field,
+                other.kind(),
+                "a number",
+                "Write a number, or a variable that holds one.",
+            )
+            .at(located.at)),
+        }
+    }
+
+    fn assign(&mut self, target: &Target, given: &Located) -> Result<(), Flaw> {
+        match target {
+            Target::Variable(name) => {
+                let value = match self.value(given)? {
+                    Value::Word(word) => return Err(unset(&word, "set").at(given.at)),
+                    value => value,
+                };
+                self.variables.insert(name.clone(), value);
+            }
+            Target::Bytes(name, first, last) => {
+                let from = self.number("index", first)?;
+                let to = last
+                    .as_ref()
+                    .map(|last| self.number("index", last))
+                    .transpose()?
+                    .unwrap_or(from);
+                if to < from || to >= MAX_ARRAY {
+                    let limit = format!("within 0 to {}, a key's last byte", KEY_BYTES - 1);
+                    let shown = format!("{name}[{from}:{to}]");
+                    return Err(wrong(
+                        "index",
+                        name,
+                        shown,
+                        &limit,
+                        "Count a key's bytes from 0; in val[a:b] both ends count.",
+                    )
+                    .at(first.at));
+                }
+                let length = (to - from) as usize + 1;
+                let value = self.value(given)?;
+                let bytes = sized(name, value, length).map_err(|flaw| flaw.at(given.at))?;
+                let slot = self.variables.entry(name.clone()).or_insert(Value::Null);
+                let mut array = match std::mem::replace(slot, Value::Null) {
+                    Value::Array(array) => array,
+                    _ => Vec::new(),
+                };
+                let end = from as usize + length;
+                array.resize(array.len().max(end), 0);
+                array[from as usize..end].copy_from_slice(&bytes);
+                *slot = Value::Array(array);
+            }
+            Target::Member(name, field) => {
+                let mut action = match self.variables.get(name) {
+                    Some(Value::Action(action)) if field != "act" => (**action).clone(),
+                    _ => RawAction::default(),
+                };
+                self.set_member(&mut action, field, given)?;
+                self.variables
+                    .insert(name.clone(), Value::Action(Box::new(action)));
+            }
+        }
+        Ok(())
+    }
+
+    fn set_member(&mut self, action: &mut RawAction, field: &str, given: &Located) -> Result<(), Flaw> {
+        let at = given.at;
+        let field_of = |flaw: Flaw| flaw.at(at);
+        let text = |value: Value| match value {
+            Value::Word(word) => Ok(word),
+            Value::Bytes(bytes) if bytes.len() == 4 => {
+                let octets: Vec<String> = bytes.iter().map(u8::to_string).collect();
+                Ok(octets.join("."))
+            }
+            other => Err(wrong(
+                "type",
+                field,
+                other.kind(),
+                "a word or an address",
+                "Write for example PUSH, or 10.0.0.1.",
+            )),
+        };
+        match field {
+            "act" => action.act = text(self.value(given)?).map_err(field_of)?,
+            "mpls" => action.mpls = Some(text(self.value(given)?).map_err(field_of)?),
+            "tunnel" => action.tunnel = Some(text(self.value(given)?).map_err(field_of)?),
+            "src" => action.src = Some(text(self.value(given)?).map_err(field_of)?),
+            "dst" => action.dst = Some(text(self.value(given)?).map_err(field_of)?),
+            "count" => action.count = Some(text(self.value(given)?).map_err(field_of)?),
+            "vif" => action.vif = Some(self.number(field, given)?),
+            "port" => action.port = Some(self.number(field, given)?),
+            "mirror" => action.mirror = Some(self.number(field, given)?),
+            "dscp" => action.dscp = Some(self.number(field, given)?),
+            "label" => action.label = Some(self.number(field, given)?),
+            "ports" => {
+                let items = match self.value(given)? {
+                    Value::List(items) => items,
+                    one => vec![one],
+                };
+                let number = |item| match item {
+                    Value::Number(number) => Ok(number),
+                    other => Err(wrong(
+                        "type",
+                        field,
+                        other.kind(),
+                        "numbers of ports",
+                        "Write for example ports=(0, 1).",
+                    )
+                    .at(at)),
+                };
+                action.ports = Some(items.into_iter().map(number).collect::<Result<_, _>>()?);
+            }
+            _ => {
+                let limit = format!("one of {}", FIELDS.join(", "));
+                return Err(wrong(
+                    "action-field",
+                    "action",
+                    format!("given the field {field}"),
+                    &limit,
+                    "Take one of these fields.",
+                ));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,170 @@
+//! Programs of the switching chip: read, compared, generated, and stepped through without a run.
+//! Not here: the chip, which is a crate of its own.
+
+use cubeyard_chip::walk::{paths, walk};
+use cubeyard_chip::{Chip, Flaw, Program, Table, bcube, diff, document, text};
+use cubeyard_topology::{Topology, TopologySpec};
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+use crate::EngineError;
+
+/// Payload of the packets that a walk sends.
+const PAYLOAD: &[u8] = b"cubeyard";
+
+type Made<T> = Result<T, Vec<Flaw>>;
+
+fn refused(py: Python<'_>, flaws: &[Flaw]) -> PyErr {
+    let message = flaws.first().map(ToString::to_string).unwrap_or_default();
+    let error = EngineError::new_err(message);
+    match error.value(py).setattr("findings_json", json!(flaws).to_string()) {
+        Ok(()) => error,
+        Err(failed) => failed,
+    }
+}
+
+fn answered(py: Python<'_>, made: Made<Value>) -> PyResult<String> {
+    made.map(|value| value.to_string())
+        .map_err(|flaws| refused(py, &flaws))
+}
+
+fn one(flaw: Flaw) -> Vec<Flaw> {
+    vec![flaw]
+}
+
+/// What a program is, in one document.
+fn described(program: &Program) -> Value {
+    let tables: serde_json::Map<String, Value> = Table::ALL
+        .into_iter()
+        .map(|table| {
+            let counts = json!({"entries": program.table(table).len(), "size": table.size()});
+            (table.name().to_owned(), counts)
+        })
+        .collect();
+    let keys: Vec<Value> = (1..=2)
+        .filter_map(|i| {
+            program
+                .udlk(i)
+                .map(|udlk| json!({"i": i, "fields": udlk.to_string(), "bytes": udlk.len()}))
+        })
+        .collect();
+    let never: Vec<Value> = program
+        .shadowed()
+        .iter()
+        .map(|(i, above)| json!({"i": i, "above": above}))
+        .collect();
+    json!({
+        "profile": program.profile().name(),
+        "udlks": keys,
+        "tables": tables,
+        "vifs": program.vifs().len(),
+        "never_matched": never,
+        "text": text::print(program),
+        "document": document::write(program),
+    })
+}
+
+/// A program, from text or JSON: `{profile, udlks: [{i, fields, bytes}], tables: {name: {entries, size}}, vifs, never_matched:
+/// [{i, above}], text, document}`. Raises EngineError with findings that have `line` and `column`.
+#[pyfunction]
+pub fn chip_program(py: Python<'_>, program: &str) -> PyResult<String> {
+    let made = py.detach(|| text::read(program).map(|program| described(&program)));
+    answered(py, made)
+}
+
+/// What differs between two programs: `[{what, before?, after?}]`. Raises EngineError.
+#[pyfunction]
+pub fn chip_diff(py: Python<'_>, before: &str, after: &str) -> PyResult<String> {
+    let made = py.detach(|| {
+        let (before, after) = (text::read(before)?, text::read(after)?);
+        Ok(json!(diff::diff(&before, &after)))
+    });
+    answered(py, made)
+}
+
+/// Steps of a packet, in hexadecimal digits, through a chip with a program. Raises EngineError.
+#[pyfunction]
+pub fn chip_trace(py: Python<'_>, program: &str, in_port: u8, packet: &str) -> PyResult<String> {
+    let made = py.detach(|| {
+        let bytes = cubeyard_chip::read_bytes("packet", packet).map_err(one)?;
+        let mut chip = Chip::new(text::read(program)?)?;
+        Ok(json!(chip.trace(in_port, &bytes).map_err(one)?))
+    });
+    answered(py, made)
+}
+
+/// The paper's BCube program for one server, as text. Raises EngineError.
+#[pyfunction]
+pub fn chip_bcube(py: Python<'_>, spec_json: &str, server: &str) -> PyResult<String> {
+    let made: Made<String> = py.detach(|| {
+        let (topology, shape) = bcube_of(spec_json)?;
+        let server = server_of(&topology, "server", server)?;
+        Ok(text::print(&bcube::program(&shape, server).map_err(one)?))
+    });
+    made.map_err(|flaws| refused(py, &flaws))
+}
+
+/// A packet through the chips of a BCube's servers, over one of the parallel paths: `{paths: [[names]], path, visits: [{server,
+/// name, trace}], arrived}`. Raises EngineError.
+#[pyfunction]
+pub fn chip_walk(
+    py: Python<'_>,
+    spec_json: &str,
+    source: &str,
+    destination: &str,
+    path: usize,
+) -> PyResult<String> {
+    let made = py.detach(|| {
+        let (topology, shape) = bcube_of(spec_json)?;
+        let source = server_of(&topology, "from", source)?;
+        let destination = server_of(&topology, "to", destination)?;
+        let found = paths(&shape, source, destination).map_err(one)?;
+        let Some(hops) = found.get(path) else {
+            let limit = format!("0 to {}", found.len() - 1);
+            let fix = "These servers have so many parallel paths.";
+            return Err(one(Flaw::new("bcube-path", "path", path, limit, fix)));
+        };
+        let walked = walk(&topology, &shape, source, hops, PAYLOAD).map_err(one)?;
+        let mut document = json!(walked);
+        let names = |hops: &Vec<cubeyard_routing::bcube::Hop>| {
+            let servers = std::iter::once(source).chain(hops.iter().map(|hop| hop.server));
+            servers
+                .map(|server| topology.node_name(server))
+                .collect::<Vec<_>>()
+        };
+        document["paths"] = json!(found.iter().map(names).collect::<Vec<_>>());
+        Ok(document)
+    });
+    answered(py, made)
+}
+
+fn bcube_of(spec_json: &str) -> Made<(Topology, cubeyard_routing::bcube::Shape)> {
+    let spec: TopologySpec = serde_json::from_str(spec_json).map_err(|error| {
+        let flaw = Flaw::new(
+            "bcube-spec",
+            "spec",
+            "this",
+            "a topology",
+            "Write for example {\"family\":\"bcube\",\"n\":4,\"k\":1}.",
+        );
+        one(flaw.saying(format!("This is not a topology: {error}.")))
+    })?;
+    bcube::shape(&spec).map_err(one)
+}
+
+fn server_of(topology: &Topology, field: &str, name: &str) -> Made<u32> {
+    let found = topology
+        .node_by_name(name)
+        .filter(|&node| topology.is_server(node));
+    found.ok_or_else(|| {
+        let last = topology.node_name(topology.server_count() - 1);
+        let limit = format!("a server, {} to {last}", topology.node_name(0));
+        one(Flaw::new(
+            "bcube-server",
+            field,
+            format!("\"{name}\""),
+            limit,
+            "Take a server of this BCube by its name.",
+        ))
+    })
+}

@@ -1,0 +1,190 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useEffect, useId, useMemo, useState } from "react";
+import { ApiError, api, take } from "@/api/client";
+import type { ChipTrace } from "@/api/types";
+import { Field, Select, Stacked, TextInput } from "@/ui/form";
+import { Skeleton } from "@/ui/marks";
+import { type ScreenRequest, useScreen } from "../shared/curl";
+import { ProblemView } from "../shared/problem";
+import { Shell } from "../shared/shell";
+import { TYPING_MS, useSettled } from "../shared/use-settled";
+import styles from "./chip.module.css";
+import { EXAMPLES } from "./examples";
+import { PipelineView } from "./pipeline-view";
+import { ProgramEditor } from "./program-editor";
+import { Bytes, StepsView } from "./steps-view";
+
+const PORTS = Array.from({ length: 8 }, (_, port) => ({
+  value: String(port),
+  label: `${port} (${port < 4 ? "external" : "CPU"})`,
+}));
+
+/** `/chip`: a program and a packet on the left, the packet's path through the chip on the right. */
+export default function ChipPage() {
+  useEffect(() => {
+    document.title = "Chip · Cubeyard";
+  }, []);
+  const [input, setInput] = useState(() => inputOf(EXAMPLES[0]!.id));
+  const asked = useSettled(input, TYPING_MS);
+  const body = useMemo(
+    () => ({ program: asked.program, packet: asked.packet, in_port: asked.inPort }),
+    [asked],
+  );
+  const trace = useQuery({
+    queryKey: ["chip", body],
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) => take(api.POST("/api/v1/chip/trace", { body, signal })),
+  });
+  useScreen(
+    useMemo<ScreenRequest[]>(
+      () => [
+        { title: "Step the packet through the chip", method: "POST", path: "/api/v1/chip/trace", body },
+        {
+          title: "Check the program",
+          method: "POST",
+          path: "/api/v1/chip/check",
+          body: { program: body.program },
+        },
+      ],
+      [body],
+    ),
+  );
+  const findings = trace.error instanceof ApiError ? trace.error.findings : [];
+  return (
+    <Shell>
+      <div className={styles.page}>
+        <h1>Chip</h1>
+        <p className={styles.lead}>
+          A program of ServerSwitch’s switching chip and one packet, stepped through without a run.
+        </p>
+        <div className={styles.columns}>
+          <Inputs input={input} onInput={setInput} findings={findings} />
+          <section className={styles.result} aria-label="Path of the packet" aria-busy={trace.isFetching}>
+            {trace.isError && findings.length === 0 ? (
+              <ProblemView error={trace.error} onRetry={() => void trace.refetch()} />
+            ) : trace.isPending ? (
+              <Skeleton height={236} />
+            ) : (
+              <Result trace={trace.isError ? null : trace.data} />
+            )}
+          </section>
+        </div>
+      </div>
+    </Shell>
+  );
+}
+
+interface Input {
+  example: string;
+  program: string;
+  packet: string;
+  inPort: number;
+}
+
+function inputOf(id: string): Input {
+  const { program, packet, inPort } = EXAMPLES.find((one) => one.id === id)!;
+  return { example: id, program, packet, inPort };
+}
+
+function Inputs({
+  input,
+  onInput,
+  findings,
+}: {
+  input: Input;
+  onInput: (input: Input) => void;
+  findings: ApiError["findings"];
+}) {
+  const id = useId();
+  const ofPacket = findings.filter((finding) => finding.where === "packet");
+  const ofProgram = findings.filter((finding) => finding.where !== "packet");
+  const options = EXAMPLES.map((one) => ({ value: one.id, label: one.title }));
+  return (
+    <section className={styles.inputs} aria-label="Program and packet">
+      <Field label="Example" controlWidth={240}>
+        {(ids) => (
+          <Select
+            id={ids.id}
+            value={input.example}
+            options={options}
+            onChange={(next) => onInput(inputOf(next))}
+          />
+        )}
+      </Field>
+      <label htmlFor={`${id}-program`}>Program</label>
+      <ProgramEditor
+        id={`${id}-program`}
+        program={input.program}
+        findings={ofProgram}
+        onProgram={(program) => onInput({ ...input, program })}
+      />
+      <Stacked label="Packet (hexadecimal, from the Ethernet header)">
+        {(packetId) => (
+          <>
+            <TextInput
+              id={packetId}
+              className={styles.packet}
+              value={input.packet}
+              aria-invalid={ofPacket.length > 0 || undefined}
+              aria-describedby={ofPacket.length > 0 ? `${packetId}-wrong` : undefined}
+              onChange={(event) => onInput({ ...input, packet: event.target.value })}
+            />
+            {ofPacket.map((finding) => (
+              <p key={finding.code} id={`${packetId}-wrong`} className={styles.wrong}>
+                {finding.message} {finding.hint}
+              </p>
+            ))}
+          </>
+        )}
+      </Stacked>
+      <Field label="Arrives at port" controlWidth={140}>
+        {(ids) => (
+          <Select
+            id={ids.id}
+            value={String(input.inPort)}
+            options={PORTS}
+            onChange={(port) => onInput({ ...input, inPort: Number(port) })}
+          />
+        )}
+      </Field>
+    </section>
+  );
+}
+
+const sentTitle = ({ port, cpu, copy, packet }: ChipTrace["sent"][number]) =>
+  `${copy ? "Copy" : "Packet"} out of port ${port} (${cpu ? "CPU" : "external"}), ${packet.length / 2} bytes`;
+
+function Result({ trace }: { trace: ChipTrace | null }) {
+  return (
+    <>
+      <p className={styles.summary} data-outcome={trace?.outcome} role="status">
+        {trace ? trace.summary : "Correct the mistakes to see the packet’s path."}
+      </p>
+      <PipelineView trace={trace} />
+      {trace && (
+        <>
+          <h2>Steps</h2>
+          <StepsView trace={trace} />
+          {trace.sent.map((sent, index) => (
+            <Bytes key={index} title={sentTitle(sent)} hex={sent.packet} changed={[]} />
+          ))}
+          {trace.hits.length > 0 && (
+            <>
+              <h2>Hits</h2>
+              <ul className={styles.hits}>
+                {trace.hits.map((hit) => (
+                  <li key={`${hit.table} ${hit.i}`}>
+                    <code>
+                      {hit.table}[{hit.i}]
+                    </code>{" "}
+                    {hit.packets} {hit.packets === 1 ? "packet" : "packets"}
+                  </li>
+                ))}
+              </ul>
+            </>
+          )}
+        </>
+      )}
+    </>
+  );
+}
