@@ -27,6 +27,7 @@ from cubeyard.experiments.engines import EMULATION
 from cubeyard.figures.endpoints import router as figures_router
 from cubeyard.frames.catalog import schemas as frame_schemas
 from cubeyard.jobs.endpoints import router as jobs_router
+from cubeyard.jobs.options import links as label_links
 from cubeyard.jobs.queue import Queue
 from cubeyard.kit import problems
 from cubeyard.kit.asgi import BodyLimits, RequestContext
@@ -156,6 +157,7 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
         app.include_router(router, prefix=PREFIX)
     app.include_router(probes)
     app.include_router(login_pages)
+    app.include_router(label_links)
     app.router.default = Pages(settings.frontend_dir)
     app.openapi = lambda: openapi(app)
 

@@ -23,7 +23,7 @@ from starlette.concurrency import run_in_threadpool
 from cubeyard.emulation.runner import EmulationRunner
 from cubeyard.engine import Engine
 from cubeyard.experiments.engines import EMULATION
-from cubeyard.exports import render
+from cubeyard.exports import ExportOptions, render
 from cubeyard.figures.catalog import FigureCatalog
 from cubeyard.jobs.models import CHUNK_BYTES, JobRow
 from cubeyard.jobs.queue import EXPORTS, Queue
@@ -96,12 +96,14 @@ class ExportRunner:
             row = JobRepository(session).job(job_id)
             if row is None:
                 raise _OverError
-            plan, _, built = PlanService(session, self._engine).built(row.plan_id, row.revision)
+            options = ExportOptions(**row.options)
+            plans = PlanService(session, self._engine)
+            plan, _, built = plans.built(row.plan_id, row.revision, paper=options.paper)
             wanted, view = row.format, PlanView.of(built, plan.name)
         report = self._reporter(job_id, attempt)
         position = size_bytes = 0
         waiting = bytearray()
-        for piece in render(wanted, view, report):
+        for piece in render(wanted, view, report, options):
             waiting += piece
             size_bytes += len(piece)
             while len(waiting) >= CHUNK_BYTES:

@@ -42,6 +42,7 @@ WHOLE = (
     "cli",
     "deployment",
     "emulation/real",
+    "exports/test_pack_form.py",
     "exports/test_pdf.py",
     "exports/test_workbook.py",
     "jobs",

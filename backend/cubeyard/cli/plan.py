@@ -24,7 +24,7 @@ from cubeyard.cli.common import (
 )
 from cubeyard.engine import BuiltPlan, Engine, Json
 from cubeyard.plans.site_limits import limit_words
-from cubeyard.plans.spec import DEFAULT_BOOK, book_of, normal_spec
+from cubeyard.plans.spec import DEFAULT_BOOK, book_of, normal_spec, on_paper
 
 EDGES_A_WRITE = 200_000
 
@@ -54,17 +54,39 @@ def export(
     output: Annotated[str, typer.Option("--output", "-o", help="The file to write, or - for standard output.")] = "-",
     catalog: CatalogOption = None,
     name: Annotated[str | None, typer.Option(help="Name of the plan in the file.")] = None,
+    paper: Annotated[
+        str | None, typer.Option(help="pdf, xlsx: a4 or letter; the plan's own (site.paper) if left out.")
+    ] = None,
+    first_label: Annotated[
+        int | None, typer.Option(help="pdf: the first free label of the first sheet, counted from 1 down its columns.")
+    ] = None,
+    codes: Annotated[
+        str | None, typer.Option(help="pdf: QR codes on labels: cable (its id), link (see --link) or none.")
+    ] = None,
+    link: Annotated[
+        str | None, typer.Option(help="pdf: what a link in a QR code begins with; the cable's number follows.")
+    ] = None,
+    solid: Annotated[
+        bool | None, typer.Option("--solid", help="dxf: racks, devices, trays and bundles as bodies too.")
+    ] = None,
 ) -> None:
     """Write a plan as a file: a workbook, a PDF, NetBox tables and more."""
-    from cubeyard.exports import FORMATS, render
+    from cubeyard.exports import FORMATS, ExportOptionError, check_for, render
+    from cubeyard.exports.options import check
     from cubeyard.plans.view import PlanView
 
     if format not in FORMATS:
         refuse(f"There is no format {format}. There are: {', '.join(FORMATS)}.")
+    given = {"paper": paper, "first_label": first_label, "codes": codes, "link": link, "solid": solid}
     with explained():
-        view = PlanView.of(built_plan(spec, catalog), name)
+        try:
+            options = check(format, FORMATS[format].options, given)
+            view = PlanView.of(built_plan(spec, catalog, paper=paper), name)
+            check_for(format, view, options)
+        except ExportOptionError as error:
+            refuse(f"--{error.name.replace('_', '-')}: {' '.join(filter(None, [error.message, error.hint]))}")
         if output == "-":
-            for piece in render(format, view):
+            for piece in render(format, view, None, options):
                 write(piece)
             return
         target = Path(output)
@@ -78,7 +100,7 @@ def export(
                     if told is not None:
                         told(round(fraction * 1000), 1000)
 
-                for piece in render(format, view, follow):
+                for piece in render(format, view, follow, options):
                     file.write(piece)
             partial.replace(target)
         finally:
@@ -128,9 +150,11 @@ def topology(
         _print_certificate(console, document["certificate"])
 
 
-def built_plan(spec_text: str, catalog: str | None, host_prefix: str | None = None) -> BuiltPlan:
+def built_plan(
+    spec_text: str, catalog: str | None, host_prefix: str | None = None, paper: str | None = None
+) -> BuiltPlan:
     """The plan of the options `--spec` and `--catalog`."""
-    spec = normal_spec(read_spec(spec_text))
+    spec = on_paper(normal_spec(read_spec(spec_text)), paper)
     if host_prefix is not None:
         spec = {**spec, "site": {**(spec.get("site") or {}), "host_prefix": host_prefix}}
     engine = Engine(settings_of())

@@ -22,12 +22,16 @@ from cubeyard.exports.formats import (
     UnknownExportFormatError,
     no_progress,
 )
+from cubeyard.exports.options import NO_OPTIONS, ExportOptionError, ExportOptions
 from cubeyard.exports.text import file_title
 from cubeyard.plans.view import PlanView
 
-__all__ = ["FORMATS", "ExportFormat", "Progress", "UnknownExportFormatError", "file_name", "render"]
+__all__ = [
+    "FORMATS", "ExportFormat", "ExportOptionError", "ExportOptions", "Progress", "UnknownExportFormatError", "check_for", "file_name", "render",
+]  # fmt: skip
 
-Renderer = Callable[[PlanView, Progress], Iterator[bytes]]
+Renderer = Callable[..., Iterator[bytes]]
+"""`(plan, progress)`, and the options if the format has any but the paper, which is the plan's."""
 
 _CSV = "text/csv; charset=utf-8"
 _ALL = (
@@ -55,13 +59,15 @@ _ALL = (
         ExportFormat(
             "xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xlsx", "Workbook (XLSX)",
             "Summary, bill of materials, cable schedule and one sheet a rack, with formulas for the totals.",
+            options=("paper",),
         ),
         "workbook:workbook",
     ),
     (
         ExportFormat(
             "pdf", "application/pdf", "pdf", "Install pack (PDF)",
-            "Floor plan, elevations front and rear, cable sheets by rack and by switch, pull order and label sheets.",
+            "Floor plan and elevations to scale, cable sheets by rack, switch and tray, pull order, labels with QR codes.",
+            options=("paper", "first_label", "codes", "link"),
         ),
         "pdf:install_pack",
     ),
@@ -73,15 +79,26 @@ _ALL = (
         "document:plan_document",
     ),
     (
-        ExportFormat("svg", "image/svg+xml", "svg", "Drawing (SVG)", "Floor plan and rack elevations, for light and dark."),
+        ExportFormat(
+            "svg", "image/svg+xml", "svg", "Drawing (SVG)",
+            "Floor plan 1 : 50 and rack elevations 1 : 25 in millimetres, for light and dark.",
+        ),
         "drawing:drawing_file",
     ),
     (
         ExportFormat(
-            "dxf", "image/vnd.dxf", "dxf", "Floor plan (DXF)",
-            "Container, racks, trays, bundles and labels on layers of their own, in metres.",
+            "dxf", "image/vnd.dxf", "dxf", "Floor plan and elevations (DXF)",
+            "Container, racks, trays, bundles, elevations and devices on layers of their own, in metres.",
+            options=("solid",),
         ),
-        "dxf:floor_drawing",
+        "cad:floor_drawing",
+    ),
+    (
+        ExportFormat(
+            "gltf", "model/gltf-binary", "glb", "3D model (glTF)",
+            "The container with its racks, devices, trays and bundles as named bodies, in metres.",
+        ),
+        "gltf:model",
     ),
     (
         ExportFormat(
@@ -287,8 +304,10 @@ FORMATS: dict[str, ExportFormat] = {entry.name: entry for group in GROUPS for en
 _RENDERERS: dict[str, str] = {entry.name: where for entry, where in _ALL}
 
 
-def render(format: str, plan: PlanView, progress: Progress | None = None) -> Iterator[bytes]:
-    """The plan as `format`, in pieces.
+def render(
+    format: str, plan: PlanView, progress: Progress | None = None, options: ExportOptions = NO_OPTIONS
+) -> Iterator[bytes]:
+    """The plan as `format`, in pieces. Of the options those count that the format takes; `paper` is the plan's already.
 
     Raises `UnknownExportFormatError` at once for a name that is not in `FORMATS`; the work itself starts with the first piece.
     `progress` is called with a fraction and a few words while the pieces are made.
@@ -297,7 +316,21 @@ def render(format: str, plan: PlanView, progress: Progress | None = None) -> Ite
         raise UnknownExportFormatError(format, list(FORMATS))
     module, function = _RENDERERS[format].split(":")
     renderer: Renderer = getattr(import_module(f"cubeyard.exports.{module}"), function)
-    return renderer(plan, progress or no_progress)
+    check_for(format, plan, options)
+    told = progress or no_progress
+    chosen = set(FORMATS[format].options) - {"paper"}
+    return renderer(plan, told, options) if chosen else renderer(plan, told)
+
+
+def check_for(format: str, plan: PlanView, options: ExportOptions) -> None:
+    """Raises `ExportOptionError` for an option that this plan does not allow."""
+    if "first_label" in FORMATS[format].options and options.first_label > 1:
+        from cubeyard.exports.pdf.stocks import stock_of
+
+        stock = stock_of(plan)
+        if options.first_label > stock.labels:
+            message = f"A sheet of {stock.name} has {stock.labels} labels."
+            raise ExportOptionError("first_label", options.first_label, message, limit=f"1 to {stock.labels}")
 
 
 def file_name(format: str, plan: PlanView) -> str:

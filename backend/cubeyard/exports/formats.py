@@ -42,6 +42,8 @@ class ExportFormat:
     """The heading under which menus and tables list it: one of `GROUPS`."""
     checked: str = ""
     """What the file was checked with, where that is not the program that it is for."""
+    options: tuple[str, ...] = ()
+    """What may be chosen for it: names of `ExportOptions`."""
 
 
 class UnknownExportFormatError(ValueError):

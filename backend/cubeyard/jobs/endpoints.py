@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.jobs import schemas
 from cubeyard.jobs.models import CHUNK_BYTES
+from cubeyard.jobs.options import Options, linked
 from cubeyard.jobs.repository import JobRepository
 from cubeyard.jobs.service import JobService, at_once, described, export_tag, formats, known, written
 from cubeyard.kit.db import Database, UnitOfWork
@@ -18,6 +19,7 @@ from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import byte_range, disposition, download, json_bytes, matches
 from cubeyard.plans.endpoints import AtRevision
 from cubeyard.plans.endpoints import Service as Plans
+from cubeyard.plans.spec import normal_spec, on_paper
 
 router = APIRouter(tags=["exports"])
 
@@ -91,6 +93,7 @@ def export_plan(
     service: Service,
     id: Id,
     format: FormatName,
+    options: Options,
     revision: AtRevision = None,
     stream: Stream = False,
     if_none_match: IfNoneMatch = None,
@@ -103,8 +106,9 @@ def export_plan(
     `stream=true` for the file in this answer whatever its size.
     """
     known(format)
-    plan, _, built = plans.built(id, revision)
-    tag = export_tag(format, built, plan.name)
+    plan, row, built = plans.built(id, revision, paper=options.paper)
+    options = linked(options, request, (plan.id, row.revision))
+    tag = export_tag(format, built, plan.name, options)
     # A client may keep the file, and asks each time whether it still holds.
     headers = {"etag": tag, "cache-control": "private, no-cache"}
     if matches(if_none_match, tag):
@@ -114,8 +118,8 @@ def export_plan(
         return Response(headers=headers | {"content-disposition": disposition(name)}, media_type=media_type)
     background = prefer is not None and "respond-async" in prefer.lower()
     if not stream and (background or not at_once(format, built)):
-        return _by_job(service.start_or_join(id, revision, format), background)
-    return _download(*written(format, built, plan.name), format, headers)
+        return _by_job(service.start_or_join(id, revision, format, options), background)
+    return _download(*written(format, built, plan.name, options), format, headers)
 
 
 def _by_job(job: schemas.Job, preferred: bool) -> Response:
@@ -134,10 +138,14 @@ def _by_job(job: schemas.Job, preferred: bool) -> Response:
     response_class=FileResponse,
     responses={200: FILE, **responses(404)},
 )
-def export_spec(plans: Plans, format: FormatName, request: schemas.ExportRequest) -> Response:
+def export_spec(
+    plans: Plans, format: FormatName, http: Request, request: schemas.ExportRequest, options: Options
+) -> Response:
     """The file in this answer, whatever its size: a job belongs to a saved plan."""
     known(format)
-    return _download(*written(format, plans.preview(request.spec), request.name), format)
+    options = linked(options, http, None)
+    built = plans.preview(on_paper(normal_spec(request.spec), options.paper))
+    return _download(*written(format, built, request.name, options), format)
 
 
 @router.post(
@@ -147,8 +155,17 @@ def export_spec(plans: Plans, format: FormatName, request: schemas.ExportRequest
     status_code=202,
     responses=responses(404),
 )
-def start_export_job(service: Service, id: Id, format: FormatName, revision: AtRevision = None) -> schemas.Job:
-    return service.start(id, revision, format)
+def start_export_job(
+    request: Request,
+    service: Service,
+    plans: Plans,
+    id: Id,
+    format: FormatName,
+    options: Options,
+    revision: AtRevision = None,
+) -> schemas.Job:
+    plan, row = plans.read(id, revision)
+    return service.start(id, revision, format, linked(options, request, (plan.id, row.revision)))
 
 
 @router.get(

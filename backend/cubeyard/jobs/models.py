@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import BigInteger, DateTime, Float, ForeignKey, Index, Integer, LargeBinary, Text, func
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
 from cubeyard.kit.db import Base
@@ -24,6 +26,8 @@ class JobRow(Base):
     plan_id: Mapped[str] = mapped_column(ForeignKey("plans.id", ondelete="CASCADE"))
     revision: Mapped[int] = mapped_column(Integer)
     format: Mapped[str] = mapped_column(Text)
+    options: Mapped[dict[str, Any]] = mapped_column(JSONB, server_default="{}")
+    """The fields of `ExportOptions` that are not their defaults."""
     state: Mapped[str] = mapped_column(Text)
     progress: Mapped[float] = mapped_column(Float, server_default="0")
     doing: Mapped[str] = mapped_column(Text, server_default="")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 from sqlalchemy import CursorResult, Text, cast, column, delete, func, insert, select, table, update
 
@@ -20,7 +21,7 @@ class JobRepository(Repository):
         query = select(JobRow).where(JobRow.plan_id == plan_id).order_by(JobRow.created_at.desc(), JobRow.id.desc())
         return self._session.scalars(query.limit(limit)).all()
 
-    def latest(self, plan_id: str, revision: int, format: str, filename: str) -> JobRow | None:
+    def latest(self, plan_id: str, revision: int, format: str, filename: str, options: dict[str, Any]) -> JobRow | None:
         """The newest job of a file that is waited for, under way or done. The name tells apart what a plan was called."""
         query = (
             select(JobRow)
@@ -29,6 +30,7 @@ class JobRepository(Repository):
                 JobRow.revision == revision,
                 JobRow.format == format,
                 JobRow.filename == filename,
+                JobRow.options == options,
                 JobRow.state.in_(["queued", "running", "done"]),
             )
             .order_by(JobRow.created_at.desc(), JobRow.id.desc())

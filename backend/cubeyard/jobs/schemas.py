@@ -25,6 +25,7 @@ class Format(BaseModel):
     cables_at_once: int = Field(
         description="The largest plan, in cables, that is written while it is downloaded. Larger ones are answered with a job."
     )
+    options: list[str] = Field(description="What may be chosen for it: names of the export's query parameters.")
 
 
 class FormatList(BaseModel):
@@ -43,6 +44,7 @@ class Job(BaseModel):
     plan_id: str
     revision: int
     format: str
+    options: dict[str, str | int | bool] = Field(description="What was chosen for it, without defaults.")
     state: JobState
     progress: float = Field(ge=0, le=1)
     doing: str = Field(description="What the worker is at, in a few words.")

@@ -9,13 +9,14 @@ from sqlalchemy.orm import Session
 
 from cubeyard import __version__
 from cubeyard.engine import BuiltPlan, Engine
-from cubeyard.exports import FORMATS, file_name, render
+from cubeyard.exports import FORMATS, ExportOptionError, ExportOptions, check_for, file_name, render
 from cubeyard.exports.formats import cables_at_once
+from cubeyard.exports.options import NO_OPTIONS
 from cubeyard.jobs import schemas
 from cubeyard.jobs.models import JobRow
 from cubeyard.jobs.queue import Queue
 from cubeyard.jobs.repository import JobRepository
-from cubeyard.kit.errors import ProblemError, not_found
+from cubeyard.kit.errors import ProblemError, field_error, not_found
 from cubeyard.kit.ids import new_id
 from cubeyard.plans.service import PlanService
 from cubeyard.plans.view import PlanView
@@ -30,16 +31,24 @@ class JobService:
         self._plans = PlanService(session, engine)
         self._queue = queue
 
-    def start(self, plan_id: str, revision: int | None, format: str) -> schemas.Job:
+    def start(
+        self, plan_id: str, revision: int | None, format: str, options: ExportOptions = NO_OPTIONS
+    ) -> schemas.Job:
         known(format)
-        plan, row, built = self._plans.built(plan_id, revision)
+        plan, row, built = self._plans.built(plan_id, revision, paper=options.paper)
+        view = PlanView.of(built, plan.name)
+        try:
+            check_for(format, view, options)
+        except ExportOptionError as error:
+            raise as_problem(error) from error
         job = JobRow(
             id=new_id(),
             plan_id=plan.id,
             revision=row.revision,
             format=format,
+            options=options.given(),
             state="queued",
-            filename=file_name(format, PlanView.of(built, plan.name)),
+            filename=file_name(format, view),
             media_type=FORMATS[format].media_type,
         )
         self._repository.add(job)
@@ -47,12 +56,14 @@ class JobService:
         self._repository.flush()
         return as_job(job)
 
-    def start_or_join(self, plan_id: str, revision: int | None, format: str) -> schemas.Job:
+    def start_or_join(
+        self, plan_id: str, revision: int | None, format: str, options: ExportOptions = NO_OPTIONS
+    ) -> schemas.Job:
         """The latest job of this file that has not failed, or a new one: who asks twice does not make it twice."""
-        plan, row, built = self._plans.built(plan_id, revision)
+        plan, row, built = self._plans.built(plan_id, revision, paper=options.paper)
         name = file_name(format, PlanView.of(built, plan.name))
-        found = self._repository.latest(plan.id, row.revision, format, name)
-        return self.start(plan_id, revision, format) if found is None else as_job(found)
+        found = self._repository.latest(plan.id, row.revision, format, name, options.given())
+        return self.start(plan_id, revision, format, options) if found is None else as_job(found)
 
     def read(self, job_id: str) -> schemas.Job:
         return as_job(self._row(job_id))
@@ -94,11 +105,22 @@ def known(format: str) -> None:
         raise ProblemError(404, "not-found", f"There is no export format {format}. There are: {', '.join(FORMATS)}.")
 
 
-def written(format: str, built: BuiltPlan, name: str | None) -> tuple[Iterator[bytes], str]:
+def written(
+    format: str, built: BuiltPlan, name: str | None, options: ExportOptions = NO_OPTIONS
+) -> tuple[Iterator[bytes], str]:
     """The file in pieces, and what to call it."""
     known(format)
     view = PlanView.of(built, name)
-    return iter(render(format, view, None)), file_name(format, view)
+    try:
+        return iter(render(format, view, None, options)), file_name(format, view)
+    except ExportOptionError as error:
+        raise as_problem(error) from error
+
+
+def as_problem(error: ExportOptionError) -> ProblemError:
+    return field_error(
+        f"query.{error.name}", error.value, error.message, limit=error.limit or None, hint=error.hint or None
+    )
 
 
 def at_once(format: str, built: BuiltPlan) -> bool:
@@ -111,9 +133,11 @@ def described(format: str, built: BuiltPlan, name: str | None) -> tuple[str, str
     return file_name(format, PlanView.of(built, name)), FORMATS[format].media_type
 
 
-def export_tag(format: str, built: BuiltPlan, name: str) -> str:
-    """The ETag of an export: it follows from the plan, its name and the program's version alone."""
-    parts = (built.plan_hash, format, name, __version__, str(built.summary["engine_version"]))
+def export_tag(format: str, built: BuiltPlan, name: str, options: ExportOptions = NO_OPTIONS) -> str:
+    """The ETag of an export: it follows from the plan, its name, the options and the program's version alone."""
+    # The paper is in the plan's hash.
+    chosen = repr(sorted((key, value) for key, value in options.given().items() if key != "paper"))
+    parts = (built.plan_hash, format, name, __version__, str(built.summary["engine_version"]), chosen)
     return f'"{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:32]}"'
 
 
@@ -129,6 +153,7 @@ def formats() -> schemas.FormatList:
                 group=one.group,
                 checked=one.checked,
                 cables_at_once=cables_at_once(one.name),
+                options=list(one.options),
             )
             for one in FORMATS.values()
         ]
@@ -141,6 +166,7 @@ def as_job(row: JobRow) -> schemas.Job:
         plan_id=row.plan_id,
         revision=row.revision,
         format=row.format,
+        options=row.options or {},
         state=row.state,  # pyright: ignore[reportArgumentType] - pydantic checks it
         progress=row.progress,
         doing=row.doing,

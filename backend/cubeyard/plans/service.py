@@ -15,7 +15,7 @@ from cubeyard.kit.ids import new_id
 from cubeyard.plans import metrics, schemas
 from cubeyard.plans.models import PlanRow, RevisionRow
 from cubeyard.plans.repository import PlanRepository
-from cubeyard.plans.spec import book_of, normal_spec
+from cubeyard.plans.spec import book_of, normal_spec, on_paper
 
 
 class PlanService:
@@ -43,10 +43,12 @@ class PlanService:
             raise not_found(f"plan {plan_id}")
         return plan, self._one_revision(plan, revision)
 
-    def built(self, plan_id: str, revision: int | None = None) -> tuple[PlanRow, RevisionRow, BuiltPlan]:
-        """A saved plan, computed with the price book version that it pins."""
+    def built(
+        self, plan_id: str, revision: int | None = None, *, paper: str | None = None
+    ) -> tuple[PlanRow, RevisionRow, BuiltPlan]:
+        """A saved plan, computed with the price book version that it pins, and for another paper than its own if one is given."""
         plan, row = self.read(plan_id, revision)
-        return plan, row, self._build(row.spec, self._catalog.pin(row.book, row.book_version))
+        return plan, row, self._build(on_paper(row.spec, paper), self._catalog.pin(row.book, row.book_version))
 
     def page(self, *, cursor: str | None, q: str, limit: int) -> schemas.PlanList:
         after = decode_cursor(cursor) if cursor is not None else None

@@ -32,3 +32,11 @@ def book_of(spec: Json) -> str:
             "body.spec.catalog", book, "The catalog is the name of a price book.", hint="See GET /api/v1/catalog/books."
         )
     return book
+
+
+def on_paper(spec: Json, paper: str | None) -> Json:
+    """The plan spec with its printed matter on `paper`; itself if that is its own already, or none is given."""
+    site = spec.get("site") or {}
+    if paper is None or not isinstance(site, dict) or (site.get("paper") or "a4") == paper:
+        return spec
+    return {**spec, "site": {**site, "paper": paper}}

@@ -14,12 +14,15 @@ from xml.etree import ElementTree
 import ezdxf
 import pytest
 import typst
+from ezdxf import bbox
+from ezdxf.addons.drawing import Frontend, RenderContext, layout, svg
 from hypothesis import HealthCheck, given, settings
 from PIL import Image
 
 from cubeyard.engine import Engine
-from cubeyard.exports import render
-from cubeyard.exports.drawing.floor import UNITS_PER_METRE
+from cubeyard.exports import ExportOptions, render
+from cubeyard.exports.drawing.scale import units_per_metre
+from cubeyard.exports.drawing.sheet import FLOOR_SCALE
 from cubeyard.exports.palette import LEVELS_DARK, LEVELS_LIGHT
 from cubeyard.exports.tables import PlanTables
 from cubeyard.plans.view import PlanView
@@ -27,6 +30,7 @@ from tests.exports import plans
 
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = ("paper", "subways", "torus", "dcell", "fat-tree")
+UNITS_PER_METRE = units_per_metre(FLOOR_SCALE)
 
 
 def rack_boxes(root: ElementTree.Element) -> dict[str, tuple[float, float, float, float]]:
@@ -57,6 +61,34 @@ def test_the_floor_plan_is_to_scale(
         assert height == pytest.approx(racks["depth_metres"][i] * UNITS_PER_METRE, abs=0.01)
         assert x - first[0] == pytest.approx((racks["x_metres"][i] - racks["x_metres"][0]) * UNITS_PER_METRE, abs=0.02)
         assert first[1] - y == pytest.approx((racks["y_metres"][i] - racks["y_metres"][0]) * UNITS_PER_METRE, abs=0.02)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_ruler_on_the_print_measures_the_building(
+    name: str, plan: Callable[[str], PlanView], rendered: Callable[[str, str], bytes]
+) -> None:
+    """Width and height are millimetres of paper; racks on the floor plan are 1 : 50, racks' heights 1 : 25, as the bars say."""
+    root = ElementTree.fromstring(rendered("svg", name))
+    width, height = root.get("width", ""), root.get("height", "")
+    assert width.endswith("mm")
+    assert height.endswith("mm")
+    _, _, across, down = map(float, root.get("viewBox", "").split())
+    mm = float(width[:-2]) / across
+    assert mm == pytest.approx(float(height[:-2]) / down, rel=1e-3)
+    racks = plan(name).scene["racks"]
+    for i, box in enumerate(rack_boxes(root).values()):
+        assert box[2] * mm * 50 == pytest.approx(racks["width_metres"][i] * 1000, abs=1)
+    bars = {
+        int(group.get("data-scale", "0")): group for group in root.iter(f"{SVG}g") if group.get("class") == "scale-bar"
+    }
+    assert set(bars) == {50, 25}
+    for denominator, bar in bars.items():
+        long = sum(float(block.get("width", "nan")) for block in bar.iter(f"{SVG}rect")) * mm
+        assert long * denominator / 1000 == pytest.approx(float(bar.get("data-metres", "nan")), rel=1e-3)
+        assert f"1 : {denominator}" in [item.text for item in bar.iter(f"{SVG}text")]
+    frames = [box for box in root.iter(f"{SVG}rect") if box.get("class") == "frame"]
+    tallest = max(float(box.get("height", "nan")) - 6 for box in frames) * mm * 25
+    assert tallest == pytest.approx(max(racks["units"]) * 44.45, abs=1)
 
 
 def test_every_device_is_drawn_from_the_front_and_from_the_rear(
@@ -117,7 +149,9 @@ def test_cad_finds_nothing_wrong_with_the_dxf(name: str, rendered: Callable[[str
     audit = drawing.audit()
     assert not audit.errors
     assert not audit.fixes
-    assert {"container", "racks", "trays", "bundles", "labels"} <= {layer.dxf.name for layer in drawing.layers}
+    assert {"container", "racks", "trays", "bundles", "labels", "elevations", "devices", "device-names"} <= {
+        layer.dxf.name for layer in drawing.layers
+    }
     assert drawing.header["$INSUNITS"] == 6, "metres"
 
 
@@ -161,6 +195,85 @@ def test_the_dxf_is_the_plan(name: str, plan: Callable[[str], PlanView], rendere
     outline = next(iter(space.query('LWPOLYLINE[layer=="container"]')))
     corners = [point[:2] for point in outline.get_points()]
     assert max(corners) == (scene["enclosure"]["length_metres"], scene["enclosure"]["width_metres"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_dxf_opens_on_all_of_it(name: str, rendered: Callable[[str, str], bytes]) -> None:
+    """The extents in the header hold everything and little more, and the first view shows them."""
+    drawing = opened(rendered("dxf", name))
+    drawn = bbox.extents(drawing.modelspace())
+    low, high = drawing.header["$EXTMIN"], drawing.header["$EXTMAX"]
+    for axis in (0, 1):
+        assert low[axis] <= drawn.extmin[axis] <= low[axis] + 1
+        assert high[axis] - 2 <= drawn.extmax[axis] <= high[axis]
+    view = drawing.viewports.get("*ACTIVE")[0]
+    wide = view.dxf.height * 1.6
+    assert view.dxf.center.x - wide / 2 <= low[0] + 1e-6
+    assert view.dxf.center.x + wide / 2 >= high[0] - 1e-6
+    assert view.dxf.height >= high[1] - low[1] - 1e-6
+
+
+@pytest.mark.parametrize("name", ["paper", "subways"])
+def test_rack_names_are_upright_in_their_racks(
+    name: str, plan: Callable[[str], PlanView], rendered: Callable[[str, str], bytes]
+) -> None:
+    racks = plan(name).scene["racks"]
+    inserts = list(opened(rendered("dxf", name)).modelspace().query('INSERT[layer=="racks"]'))
+    for i, insert in enumerate(inserts):
+        tag = insert.get_attrib("NAME")
+        assert tag is not None
+        assert tag.dxf.rotation == insert.dxf.rotation == 0
+        # In the front half, where no column tray runs.
+        ahead = tag.dxf.insert.y - racks["y_metres"][i]
+        assert (ahead > 0) == (racks["facing"][i] == "north")
+        assert abs(ahead) < racks["depth_metres"][i] / 2
+        assert abs(tag.dxf.insert.x - racks["x_metres"][i]) < racks["width_metres"][i] / 2
+
+
+@pytest.mark.parametrize("name", ["paper", "fat-tree"])
+def test_elevations_show_every_device_at_its_height_twice(
+    name: str, plan: Callable[[str], PlanView], rendered: Callable[[str, str], bytes]
+) -> None:
+    view, space = plan(name), opened(rendered("dxf", name)).modelspace()
+    devices = view.scene["devices"]
+    boxes = list(space.query('LWPOLYLINE[layer=="devices"]'))
+    assert len(boxes) == 2 * len(view.host_names)
+    assert Counter(item.dxf.text for item in space.query('TEXT[layer=="device-names"]')) == dict.fromkeys(
+        view.host_names, 2
+    )
+    frames = [min(point[1] for point in frame.get_points()) for frame in space.query('LWPOLYLINE[layer=="elevations"]')]
+    floors = sorted({round(y, 4) for y in frames})
+    heights = Counter()
+    for box in boxes:
+        low = min(point[1] for point in box.get_points())
+        floor = max(y for y in floors if y <= low + 1e-6)
+        heights[round((low - floor) / 0.04445) + 1] += 1
+    assert heights == {unit: 2 * count for unit, count in Counter(devices["unit"]).items()}
+
+
+def test_bodies_are_an_option_and_stand_in_space(plan: Callable[[str], PlanView], rendered: Any) -> None:
+    view = plan("fat-tree")
+    drawing = opened(b"".join(render("dxf", view, None, ExportOptions(solid=True))))
+    assert not drawing.audit().errors
+    space = drawing.modelspace()
+    assert len(space.query('INSERT[layer=="solid-devices"]')) == len(view.host_names)
+    assert len(space.query('INSERT[layer=="solid-racks"]')) == len(view.rack_names)
+    tubes = list(space.query('POLYLINE[layer=="solid-bundles"]'))
+    assert len(tubes) == len(view.scene["bundles"]["rack_a"])
+    highest = max(view.scene["trays"]["z_metres"])
+    for tube in tubes:
+        assert tube.is_3d_polyline
+        assert max(point.z for point in tube.points()) == pytest.approx(highest, abs=0.1)
+    assert not opened(rendered("dxf", "fat-tree")).modelspace().query('INSERT[layer=="solid-devices"]')
+
+
+def test_a_real_drawing_program_paints_the_dxf(rendered: Callable[[str, str], bytes]) -> None:
+    drawing = opened(rendered("dxf", "fat-tree"))
+    backend = svg.SVGBackend()
+    Frontend(RenderContext(drawing), backend).draw_layout(drawing.modelspace())
+    painted = backend.get_string(layout.Page(420, 297), settings=layout.Settings(fit_page=True))
+    root = ElementTree.fromstring(painted)
+    assert len(list(root.iter(f"{SVG}path"))) > 500
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -152,13 +152,7 @@ def test_the_papers_pack_has_every_part(pack: Callable[[str], Pack], plan: Calla
     )
     assert "s3-001" in elevations or "s3-000" in elevations
     assert "front" in elevations
-    assert "rear" in elevations
-
-
-def test_bookmarks_lead_to_each_rack(pack: Callable[[str], Pack], plan: Callable[[str], PlanView]) -> None:
-    bookmarks = pack("subways").bookmarks()
-    assert {f"Rack {rack}" for rack in plan("subways").rack_names} <= set(bookmarks)
-    assert {plan("subways").name, "Floor plan", "Pull order", "Bill of materials"} <= set(bookmarks)
+    assert any(" from the rear" in words or ", rear" in words for words in map(str, titles))
 
 
 def test_findings_are_on_the_cover(pack: Callable[[str], Pack], plan: Callable[[str], PlanView]) -> None:
@@ -190,16 +184,6 @@ def test_a_large_plan_is_bounded_and_says_so(engine: Engine) -> None:
     cover = " ".join(reader.pages[0].extract_text().split())
     assert re.search(r"Cable sheets are given for the first \d[\d,]* of 1?[\d,]+ racks", cover)
     assert "Every cable is in the CSV cable schedule" in cover
-
-
-def test_the_papers_pack_takes_less_than_ten_seconds(plan: Callable[[str], PlanView]) -> None:
-    """Processor time of ours and of the typesetter's, because the machine is shared; the budget is ten on the clock."""
-    view = plan("priced")
-    started = sum(os.times()[:4])
-    for _ in render("pdf", view):
-        pass
-    used = sum(os.times()[:4]) - started
-    assert 0.1 < used < 10.0
 
 
 def test_progress_moves_while_the_pack_is_typeset(

@@ -18,7 +18,7 @@ MAX_LEVELS = 16
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A drawing: its size in user units and its elements."""
+    """A drawing: its size in user units, tenths of a millimetre on paper, and its elements."""
 
     width: float
     height: float
@@ -59,8 +59,9 @@ def text(
 def _rules(theme: Theme) -> str:
     rules = [
         f".ink{{fill:{theme.ink}}}.muted{{fill:{theme.muted}}}.paper{{fill:{theme.paper}}}.panel{{fill:{theme.panel}}}",
-        f".bay{{fill:{theme.paper};stroke:{theme.line}}}.line{{stroke:{theme.line};fill:none}}.wall{{stroke:{theme.ink};fill:none}}",
-        f".halo{{stroke:{theme.paper};stroke-width:3px;stroke-linejoin:round;paint-order:stroke}}",
+        f".bay{{fill:{theme.paper};stroke:{theme.line};stroke-width:1.5}}.line{{stroke:{theme.line};fill:none}}",
+        f".frame{{fill:{theme.panel};stroke:{theme.muted};stroke-width:2}}.wall{{stroke:{theme.ink};fill:none}}",
+        f".halo{{stroke:{theme.paper};stroke-width:6px;stroke-linejoin:round;paint-order:stroke}}",
         f".front{{stroke:{theme.ink}}}.dim{{stroke:{theme.muted};fill:none}}.inv{{fill:{theme.paper}}}",
         f".f--1{{fill:{theme.server}}}.failed{{fill:{theme.failed}}}",
     ]
@@ -71,7 +72,10 @@ def _rules(theme: Theme) -> str:
 
 
 def document(picture: Picture, name: str, description: str, *, printed: bool = False) -> str:
-    """A standalone SVG file. `printed` leaves out the dark theme and names the print font, for embedding on paper."""
+    """A standalone SVG file, with its size on paper in millimetres.
+
+    `printed` leaves out the dark theme and names the print font, for embedding on paper.
+    """
     style = f"text{{font-family:{PRINT_FONT if printed else SYSTEM_FONT};font-variant-numeric:tabular-nums}}" + _rules(
         LIGHT
     )
@@ -80,7 +84,8 @@ def document(picture: Picture, name: str, description: str, *, printed: bool = F
     width, height = number(picture.width), number(picture.height)
     ground = "" if printed else f'<rect width="{width}" height="{height}" class="paper"/>'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{number(picture.width / 10)}mm" height="{number(picture.height / 10)}mm"'
+        f' viewBox="0 0 {width} {height}" role="img"'
         f' aria-labelledby="title desc"><title id="title">{xml(name)}</title><desc id="desc">{xml(description)}</desc>'
         f"<style>{style}</style>{ground}{picture.body}</svg>\n"
     )

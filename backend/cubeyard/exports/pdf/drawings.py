@@ -1,73 +1,101 @@
-"""The pack's A3 drawings: floor plan and elevations, with the title block building drawings have."""
+"""The pack's drawings, at scales that fit a ruler: floor plan and elevations, with the title block building drawings have."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from cubeyard.exports.drawing.elevations import PAPER, ElevationStyle, elevation_picture, rack_groups
-from cubeyard.exports.drawing.floor import UNITS_PER_METRE, floor_picture
+from cubeyard.exports.drawing.elevations import ElevationStyle, elevation_picture, names_fit, pitch, rack_groups
+from cubeyard.exports.drawing.floor import floor_picture
+from cubeyard.exports.drawing.scale import UNIT_MM, largest_that_fits, mm, scale_bar
 from cubeyard.exports.drawing.svg import Picture, document, stacked
 from cubeyard.exports.drawing.trays import tray_picture
-from cubeyard.exports.pdf.sheets import A3_LANDSCAPE, Section
+from cubeyard.exports.pdf.forms import Section
+from cubeyard.exports.pdf.page import Paper
 from cubeyard.exports.tables import PlanTables, enclosure_title
 from cubeyard.exports.text import plain
 
 Json = dict[str, Any]
 MAX_ELEVATIONS = 96
-RACKS_PER_SHEET = 8
-_BOX_MM = (398.0, 242.0)
-"""Room for pictures on an A3 page, between head and title block."""
+_SCALES = (20, 10)
+"""Denominators of elevations: the larger scale if names do not fit into devices at the smaller one."""
+_GAP_MM = 3.0
 
 
-def _placed(name: str, picture: Picture, box: tuple[float, float], words: str, files: dict[str, bytes]) -> Json:
-    """The picture as large as the box allows."""
+def _placed(name: str, picture: Picture, words: str, files: dict[str, bytes]) -> Json:
+    """The picture at its own size on paper."""
     files[name] = document(picture, words, words, printed=True).encode()
-    scale = min(box[0] / picture.width, box[1] / picture.height)
-    return {"file": name, "width": picture.width * scale, "height": picture.height * scale, "alt": words}
+    width, height = mm(picture)
+    return {"file": name, "width": width, "height": height, "alt": words}
 
 
-def _page(tables: PlanTables, title: str, subtitle: str, pictures: list[Json], scale: str, level: int) -> Json:
+def _page(tables: PlanTables, paper: Paper, title: str, subtitle: str, pictures: list[Json], denominator: int) -> Json:
     return {
-        "kind": "drawing", "width": A3_LANDSCAPE[0], "height": A3_LANDSCAPE[1], "title": title, "subtitle": subtitle,
-        "level": level, "bookmark": True, "pictures": pictures,
+        "kind": "drawing", "width": paper.large_width, "height": paper.large_height, "title": title, "subtitle": subtitle,
+        "level": 2, "marks": [[1, title]], "pictures": pictures, "bar": None,
         "block": [
-            ["Plan", plain(tables.plan.name)[:34]], ["Drawing", title[:28]], ["Plan hash", tables.plan.plan_hash[:12]], ["Scale", scale],
+            ["Plan", plain(tables.plan.name)[:30]], ["Drawing", title[:28]], ["Plan hash", tables.plan.plan_hash[:12]],
+            ["Scale, printed at 100 %", f"1 : {denominator:,} on {paper.large_name.split(' (')[0]}"],
         ],
     }  # fmt: skip
 
 
-def floor_section(tables: PlanTables, files: dict[str, bytes]) -> Section:
-    floor, loads = floor_picture(tables), tray_picture(tables)
+def floor_section(tables: PlanTables, paper: Paper, files: dict[str, bytes]) -> Section:
+    """The floor at the largest scale of a ruler at which the page holds it; tray loads below it where they have room."""
     words = f"Floor plan of {plain(tables.plan.name)}"
-    # Tray loads go below, at the same scale, where the floor leaves them room.
-    both = None if loads is None else stacked(floor, loads)
-    whole = both if both is not None and both.height / both.width <= _BOX_MM[1] / _BOX_MM[0] else floor
-    placed = _placed("floor.svg", whole, _BOX_MM, words, files)
-    scale = UNITS_PER_METRE * placed["width"] / whole.width  # millimetres of paper a metre of floor
+    denominator, floor = largest_that_fits(lambda scale: floor_picture(tables, scale), paper.drawing_box)
+    loads = tray_picture(tables, denominator)
+    both = None if loads is None else stacked(floor, loads, 48.0)
+    whole = both if both is not None and mm(both)[1] <= paper.drawing_box[1] else floor
     subtitle = f"{enclosure_title(tables.plan.scene['enclosure'])} \u00b7 {len(tables.rack_names):,} racks"
-    return Section("Floor plan", [_page(tables, "Floor plan", subtitle, [placed], f"1 : {1000 / scale:.0f} on A3", 1)])
+    placed = _placed("floor.svg", whole, words, files)
+    page = _page(tables, paper, "Floor plan", subtitle, [placed], denominator)
+    page["marks"] = []
+    return Section("Floor plan", [page])
 
 
-def elevation_section(tables: PlanTables, files: dict[str, bytes], step: Callable[[float], None]) -> Section:
-    """Eight racks a page: above from the front, below from the rear."""
+def elevation_style(tables: PlanTables, paper: Paper) -> ElevationStyle:
+    """1 : 20, or 1 : 10 where names need it and the page is high enough for the racks."""
+    styles = [ElevationStyle(denominator, named=True, titled=False) for denominator in _SCALES]
+    tallest = max(tables.plan.scene["racks"]["units"], default=0)
+    whole = [style for style in styles if (tallest * style.unit + 100) * UNIT_MM <= paper.drawing_box[1]] or styles[:1]
+    return next((style for style in whole if names_fit(tables, style)), whole[-1])
+
+
+def elevation_section(
+    tables: PlanTables, paper: Paper, files: dict[str, bytes], step: Callable[[float], None]
+) -> Section:
+    """As many racks beside each other as a page holds, from the front and from the rear; both on a page if they fit."""
     section = Section("Elevations, front and rear")
+    style = elevation_style(tables, paper)
     members = tables.devices_by_rack()
-    groups = [(label, racks) for label, racks in rack_groups(tables, RACKS_PER_SHEET) if racks[0] < MAX_ELEVATIONS]
-    style: ElevationStyle = PAPER
+    per_page = max(int((paper.drawing_box[0] / UNIT_MM - 44) / max(pitch(tables, style), 1.0)), 1)
+    groups = [(label, racks) for label, racks in rack_groups(tables, per_page) if racks[0] < MAX_ELEVATIONS]
+    bar = _bar(style.denominator, files)
     for i, (label, racks) in enumerate(groups):
-        span = tables.rack_names[racks[0]] + ("" if len(racks) == 1 else f" to {tables.rack_names[racks[-1]]}")
-        pictures = [
-            _placed(
-                f"elevation-{i}-{'rear' if rear else 'front'}.svg",
-                elevation_picture(tables, racks, members, style, rear=rear),
-                (_BOX_MM[0], (_BOX_MM[1] - 3) / 2),
-                f"Racks {span} from the {'rear' if rear else 'front'}",
-                files,
-            )
-            for rear in (False, True)
+        span = _span(tables, racks)
+        sides = [
+            (side, elevation_picture(tables, racks, members, style, rear=side == "rear")) for side in ("front", "rear")
         ]
-        title = f"Elevations {span}"
-        section.pages.append(_page(tables, title, plain(label), pictures, "not to scale", 1 if i == 0 else 2))
+        height = sum(mm(picture)[1] for _, picture in sides) + _GAP_MM
+        together = height <= paper.drawing_box[1]
+        for views in [sides] if together else [[side] for side in sides]:
+            placed = [
+                _placed(f"elevation-{i}-{side}.svg", picture, f"Racks {span} from the {side}", files)
+                for side, picture in views
+            ]
+            title = f"Elevations {span}" + ("" if together else f", {views[0][0]}")
+            page = _page(tables, paper, title, plain(label), placed, style.denominator)
+            page["bar"] = bar
+            section.pages.append(page)
         step(i / len(groups))
     return section
+
+
+def _span(tables: PlanTables, racks: Sequence[int]) -> str:
+    return tables.rack_names[racks[0]] + ("" if len(racks) == 1 else f" to {tables.rack_names[racks[-1]]}")
+
+
+def _bar(denominator: int, files: dict[str, bytes]) -> Json:
+    picture = Picture(1120, 64, scale_bar(1060, 6, denominator))
+    return _placed("elevation-bar.svg", picture, f"Scale 1 : {denominator}", files)

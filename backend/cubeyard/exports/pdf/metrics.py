@@ -8,16 +8,20 @@ from dataclasses import replace
 from cubeyard.exports.pdf.strips import Field
 
 MM_PER_POINT = 25.4 / 72
-_NARROW, _PUNCTUATION = 0.40, 0.37
+SMALLEST_POINTS = 7.0
+"""No type of a pack is smaller."""
+_NARROW, _PUNCTUATION, _POINT = 0.40, 0.37, 0.30
 # Advance widths of Inter in ems, rounded up: tabular figures, capitals, the rest.
-_FIGURE, _CAPITAL, _WIDE, _SMALL = 0.63, 0.70, 0.95, 0.59
+_FIGURE, _CAPITAL, _WIDE, _SMALL = 0.64, 0.70, 0.95, 0.59
 _WIDTHS: dict[str, float] = {
     **dict.fromkeys("0123456789", _FIGURE),
     **dict.fromkeys("ABCDEFGHJKLNOPQRSTUVXYZ", _CAPITAL),
     **dict.fromkeys("MWmw\u2192\u2190", _WIDE),
     **dict.fromkeys("Iijlftr\u00b7", _NARROW),
     **dict.fromkeys(" .,:;/[]()|'", _PUNCTUATION),
-    **dict.fromkeys("<>+-=", 0.66),
+    **dict.fromkeys(".: ", _POINT),
+    **dict.fromkeys("<>+=", 0.68),
+    "-": 0.47,
 }
 
 
@@ -38,8 +42,8 @@ def fit(
     fields: Sequence[Field], lines: Iterable[Sequence[str]], available_mm: float, gutter_mm: float, size_points: float
 ) -> tuple[list[Field], float]:
     """Widths that hold the widest words of each field, and the largest size at most `size_points` at which all fit beside
-    each other. What is left of the width is shared out, so that a sheet is as wide as its page."""
-    widest = [width_mm(item.name, 7.0) for item in fields]
+    each other; below `SMALLEST_POINTS` they do not fit. What is left of the width is shared out, so that a sheet is as wide as its page."""
+    widest = [width_mm(item.name, SMALLEST_POINTS) for item in fields]
     seen: list[dict[int, str]] = [{} for _ in fields]
     # The widest words are among the longest ones: measure one of each length.
     for line in lines:
@@ -54,3 +58,8 @@ def fit(
     spare = max(room - total * scale, 0.0) / len(fields)
     sized = [replace(item, width_mm=width * scale + spare) for item, width in zip(fields, widest, strict=True)]
     return sized, size_points * scale
+
+
+def clip_to(fields: Sequence[Field], line: Sequence[str], size_points: float) -> tuple[str, ...]:
+    """A line whose words fit their fields."""
+    return tuple(clipped(words, item.width_mm, size_points) for words, item in zip(line, fields, strict=True))

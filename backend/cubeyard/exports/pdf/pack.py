@@ -7,6 +7,7 @@ and says on its cover what is left out and where that is.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import resources
 from typing import Any
@@ -14,64 +15,103 @@ from typing import Any
 import orjson
 
 from cubeyard.exports.formats import Progress
+from cubeyard.exports.options import NO_OPTIONS, ExportOptions
 from cubeyard.exports.palette import LIGHT
+from cubeyard.exports.pdf.cover import cover
 from cubeyard.exports.pdf.drawings import MAX_ELEVATIONS, elevation_section, floor_section
-from cubeyard.exports.pdf.sheets import A4, Section, label_sheets, materials, pull_order, rack_sheets, switch_sheets
-from cubeyard.exports.pdf.typesetting import typeset
+from cubeyard.exports.pdf.forms import Section
+from cubeyard.exports.pdf.labels import LabelForm, label_form, label_sheets
+from cubeyard.exports.pdf.orders import materials, pull_order, tray_sheets
+from cubeyard.exports.pdf.page import paper_of_plan
+from cubeyard.exports.pdf.sheets import rack_sheets, switch_sheets
+from cubeyard.exports.pdf.typesetting import typeset_parts
 from cubeyard.exports.tables import PlanTables, provenance
 from cubeyard.exports.text import plain
 from cubeyard.exports.workbook.racks import CablesByRack
-from cubeyard.plans.site_limits import limit_words
 from cubeyard.plans.view import PlanView
 
 Json = dict[str, Any]
 # About 10,000 cables with everything; typesetting takes about a second for 10,000 lines. [ours]
 MAX_RACK_LINES = 24_000
 MAX_SWITCH_LINES = 24_000
+MAX_TRAY_LINES = 12_000
 MAX_LABELS = 24_000
 MAX_BUNDLES = 3_000
-# Where typesetting begins and ends in the progress of a pack, and about how long it takes. [ours]
-_TYPESETTING_FROM, _TYPESETTING_TO = 0.4, 0.98
-_TYPESETTING_SECS_A_PAGE = 0.02
+PAGES_A_PART = 32
+"""Typeset at a time: the typesetter's memory grows with the pages."""
+# Where typesetting begins and ends in the progress of a pack, and about how long a page takes. [ours]
+_TYPESETTING_FROM, _TYPESETTING_TO = 0.3, 0.96
+_TYPESETTING_SECS_A_PAGE = 0.04
 
 
-def install_pack(plan: PlanView, progress: Progress) -> Iterator[bytes]:
+def install_pack(plan: PlanView, progress: Progress, options: ExportOptions = NO_OPTIONS) -> Iterator[bytes]:
     """The pack as PDF, in pieces once it is typeset."""
     tables = PlanTables(plan)
     files: dict[str, bytes] = {}
-    document = pack_document(tables, files, progress)
+    document, outline = pack_document(tables, files, progress, options)
     template = resources.files("cubeyard.exports.pdf").joinpath("pack.typ").read_bytes()
-    sources = files | {"main.typ": template, "pack.json": orjson.dumps(document)}
-    yield from typeset(sources, _typesetting_progress(document["total"], progress))
+    pages = document.pop("pages")
+    starts = range(0, len(pages), PAGES_A_PART)
+    parts = [_part(document, pages[start : start + PAGES_A_PART]) for start in starts]
+    binding = {"title": document["title"], "parts": len(parts), "outline": outline}
+    sizes = [len(pages[start : start + PAGES_A_PART]) for start in starts]
+    del pages
+    waiting = _typesetting_progress(sizes, progress)
+    yield from typeset_parts(files | {"main.typ": template}, parts, orjson.dumps(binding), waiting)
     progress(1.0, "install pack")
 
 
-def _typesetting_progress(pages: int, progress: Progress) -> Callable[[float], None]:
-    """The typesetter does not say how far it is: estimated from the seconds so far, always moving and never at the end."""
-    doing = f"typesetting {pages:,} pages"
-    progress(_TYPESETTING_FROM, doing)
+def _part(shared: Json, pages: list[Json]) -> dict[str, bytes]:
+    """The sources of some pages. QR codes are drawn after the type, so the typesetter does not get them."""
+    codes = [page.pop("codes", []) for page in pages]
+    sources = {"pack.json": orjson.dumps(shared | {"pages": pages})}
+    return sources | {"codes.json": orjson.dumps(codes)} if any(codes) else sources
 
-    def waiting(secs: float) -> None:
-        share = 1 - math.exp(-secs / (pages * _TYPESETTING_SECS_A_PAGE))
-        progress(_TYPESETTING_FROM + (_TYPESETTING_TO - _TYPESETTING_FROM) * share, f"{doing}, {secs:.0f} s")
+
+def _typesetting_progress(sizes: list[int], progress: Progress) -> Callable[[int, float], None]:
+    """By pages of the parts that are done; within a part, which does not say how far it is, estimated from its seconds."""
+    total = sum(sizes)
+
+    def waiting(part: int, secs: float) -> None:
+        if part >= len(sizes):
+            progress(_TYPESETTING_TO, f"binding {total:,} pages")
+            return
+        before = sum(sizes[:part])
+        share = before + sizes[part] * (1 - math.exp(-secs / (sizes[part] * _TYPESETTING_SECS_A_PAGE)))
+        words = f"typesetting pages {before + 1:,} to {before + sizes[part]:,} of {total:,}"
+        progress(_TYPESETTING_FROM + (_TYPESETTING_TO - _TYPESETTING_FROM) * share / total, words)
 
     return waiting
 
 
-def pack_document(tables: PlanTables, files: dict[str, bytes], progress: Progress) -> Json:
-    """Every page of the pack as plain data; pictures go into `files`."""
-    plan = tables.plan
+def pack_document(
+    tables: PlanTables, files: dict[str, bytes], progress: Progress, options: ExportOptions = NO_OPTIONS
+) -> tuple[Json, list[tuple[str, int, int]]]:
+    """Every page of the pack as plain data, and its outline (title, page, depth); pictures go into `files`."""
+    plan, paper = tables.plan, paper_of_plan(tables.plan)
+    labels = label_form(tables, options)
     limits = _Limits(tables)
+
+    def step(first: float, span: float, doing: str) -> Callable[[float], None]:
+        return lambda done: progress(first + span * done, doing)
+
+    drawings = [
+        floor_section(tables, paper, files),
+        elevation_section(tables, paper, files, step(0.02, 0.08, "elevations")),
+    ]
+    trays, tray_count, all_trays = tray_sheets(tables, paper, MAX_TRAY_LINES)
+    if tray_count < all_trays:
+        limits.left_out.append(f"Tray sheets are given for the first {tray_count:,} of {all_trays:,} trays.")
     sections = [
-        floor_section(tables, files),
-        elevation_section(tables, files, lambda done: progress(0.05 + 0.1 * done, "elevations")),
-        materials(tables),
-        pull_order(tables, MAX_BUNDLES),
-        rack_sheets(tables, limits.racks, lambda done: progress(0.15 + 0.1 * done, "cable sheets by rack")),
-        switch_sheets(tables, limits.switches, lambda done: progress(0.25 + 0.1 * done, "cable sheets by switch"))
+        *drawings,
+        materials(tables, paper),
+        pull_order(tables, paper, MAX_BUNDLES),
+        trays,
+        rack_sheets(tables, paper, limits.racks, step(0.1, 0.08, "cable sheets by rack")),
+        switch_sheets(tables, paper, limits.switches, step(0.18, 0.06, "cable sheets by switch"))
         if limits.switches
         else Section("Cable sheets by switch"),
-        label_sheets(tables, limits.label_racks, lambda done: progress(0.35 + 0.05 * done, "label sheets")),
+        label_sheets(tables, limits.label_racks, options, labels, step(0.24, 0.06, "label sheets")),
     ]
     sections = [section for section in sections if section.pages]
     contents: list[Json] = []
@@ -80,9 +120,11 @@ def pack_document(tables: PlanTables, files: dict[str, bytes], progress: Progres
         contents.append({"title": section.title, "page": len(pages) + 1})
         section.pages[0]["level"] = 1
         pages += section.pages
-    pages[0] = _cover(tables, contents, limits.left_out)
+    pages[0] = cover(tables, paper, contents, limits.left_out, _label_words(tables, labels, options))
+    outline = _outline(plain(plan.name), sections)
     for number, page in enumerate(pages, 1):
         page["number"] = number
+        page.pop("marks", None)
     counts = plan.summary["counts"]
     return {
         "name": plain(plan.name),
@@ -97,7 +139,43 @@ def pack_document(tables: PlanTables, files: dict[str, bytes], progress: Progres
             "failed": LIGHT.failed, "levels": list(LIGHT.levels),
         },
         "pages": pages,
-    }  # fmt: skip
+    }, outline  # fmt: skip
+
+
+def _outline(name: str, sections: list[Section]) -> list[tuple[str, int, int]]:
+    """The cover, each section, and below it its pages' own marks. No two bookmarks have the same name."""
+    marks = [(name, 1, 0)]
+    page_number = 1
+    for section in sections:
+        marks.append((section.title, page_number + 1, 0))
+        for page in section.pages:
+            page_number += 1
+            # A section of one thing is that thing.
+            own = [(depth, title) for depth, title in page["marks"] if title != section.title]
+            marks += [(title, page_number, depth) for depth, title in own]
+    seen: Counter[str] = Counter()
+    out: list[tuple[str, int, int]] = []
+    for title, page, depth in marks:
+        seen[title] += 1
+        out.append((title if seen[title] == 1 else f"{title} ({seen[title]})", page, depth))
+    return out
+
+
+def _label_words(tables: PlanTables, labels: LabelForm, options: ExportOptions) -> list[str]:
+    """What the cover says of the label sheets."""
+    if not tables.plan.cable_count:
+        return []
+    stock = labels.stock
+    words = [f"Labels are printed on {stock.name}, {stock.size}, {stock.labels} a sheet, at 100 %."]
+    if options.first_label > 1:
+        words.append(f"The first label sheet begins at label {options.first_label}, counted down its columns.")
+    meaning = {"link": "opens the cable in crew mode", "cable": "is the cable's id"}.get(labels.codes)
+    if meaning is not None:
+        words.append(f"The QR code on a label {meaning}.")
+    if labels.codes != options.codes:
+        left_out = "a link to crew mode" if labels.codes == "cable" else "a QR code"
+        words.append(f"The labels have no room for {left_out}: their type needs it.")
+    return words
 
 
 class _Limits:
@@ -127,7 +205,7 @@ class _Limits:
             if lines > MAX_SWITCH_LINES:
                 break
             self.switches.append(device)
-        self.left_out = _left_out(tables, self, racks, len(all_switches))
+        self.left_out: list[str] = _left_out(tables, self, racks, len(all_switches))
 
 
 def _left_out(tables: PlanTables, limits: _Limits, racks: int, switches: int) -> list[str]:
@@ -150,78 +228,3 @@ def _left_out(tables: PlanTables, limits: _Limits, racks: int, switches: int) ->
     if len(tables.bundle_names) > MAX_BUNDLES:
         out.append(f"Pull order: the first {MAX_BUNDLES:,} of {len(tables.bundle_names):,} bundles.")
     return out
-
-
-_MAX_FINDINGS = 10
-
-
-def _cover(tables: PlanTables, contents: list[Json], left_out: list[str]) -> Json:
-    summary = tables.plan.summary
-    cost, weight, tray = summary["cost_usd"], summary["weight_kg"], summary["tray"]
-    hours = (summary.get("labour_minutes") or 0) / 60
-    facts = [
-        ["Cables", f"{summary['counts']['cables']:,}", ""],
-        ["Cable length", f"{summary['cable_metres'] / 1000:,.2f}", "km"],
-        ["Longest cable", f"{summary['longest_cable_metres']:,.1f}", "m"],
-        ["Bundles", f"{len(tables.bundle_names):,}", ""],
-        ["Peak tray fill", f"{tray['peak_fill']:.0%}", f"{tray['peak_cables']:,} cables"],
-        ["Power", f"{summary['power_watts']['total'] / 1000:,.1f}", "kW"],
-        _weight(weight),
-        ["Labour", f"{hours:,.0f}", "hours"]
-        if hours
-        else ["Cost", f"${cost['total']:,.0f}", "at least" if cost.get("at_least") else ""],
-    ]
-    findings = [
-        {
-            "severity": plain(finding["severity"]), "words": plain(finding["message"]), "hint": plain(finding.get("hint")),
-        }
-        for finding in summary["findings"]
-    ]  # fmt: skip
-    if len(findings) > _MAX_FINDINGS:
-        more = len(findings) - _MAX_FINDINGS
-        findings = [
-            *findings[:_MAX_FINDINGS],
-            {"severity": "info", "words": f"and {more:,} more, in the workbook.", "hint": ""},
-        ]
-    certificate = summary["certificate"]
-    levels = [
-        {"level": level, "words": f"L{level}  {plain(tables.level_labels.get(level, ''))}".rstrip()}
-        for level in tables.cable_levels
-    ]
-    if any(kind == 0 for kind in tables.device_kind):
-        levels.insert(0, {"level": -1, "words": "Server"})
-    return {
-        "kind": "cover", "width": A4[0], "height": A4[1], "title": "Cover", "subtitle": "", "level": 1, "bookmark": True,
-        "facts": facts, "contents": contents, "left-out": left_out, "levels": levels,
-        "reading": _reading(tables),
-        "verdict": "passed" if certificate["passed"] else "FAILED",
-        "checks": [
-            {"passed": check["passed"], "words": plain(check["statement"]), "count": f"{check['checked']:,} checked"}
-            for check in certificate["checks"][:14]
-        ],
-        "site-limits": [
-            {"over": words.over, "words": f"{words.title}: {plain(words.value)}", "limit": words.limit}
-            for words in map(limit_words, summary["site_limits"])
-        ],
-        "findings": findings,
-    }  # fmt: skip
-
-
-def _weight(weight: Json) -> list[str]:
-    """A book without weights makes no claim of zero tonnes."""
-    total = weight["total"] or 0
-    if not total:
-        return ["Weight", "not known", ""]
-    return ["Weight", f"{total / 1000:,.1f}", "t, at least" if weight.get("at_least") else "t"]
-
-
-def _reading(tables: PlanTables) -> list[str]:
-    """A word on positions and labels, with a label of this plan as the example."""
-    words = [
-        "A position is rack, bottom unit, and a letter from the left where devices share the unit; then the port.",
-        "Each cable carries a label at both ends: its own end first, the other end after the stroke.",
-        "Tick the box when the cable is in, labelled and tested. Lengths are those to take from stock.",
-    ]
-    if tables.plan.cable_count:
-        words.insert(1, f"Example: {plain(tables.plan.near_labels[0])}.")
-    return words

@@ -1,7 +1,7 @@
 """Typesets a folder: `python typeset.py FOLDER FONTS` turns `FOLDER/main.typ` into `FOLDER/pack.pdf`.
 
-Runs as a program of its own, by path. The typesetter keeps what it has laid out for the next time (700 MB after the
-paper's pack), and a server that prints one pack an hour should not hold that for the rest of its life.
+Runs as a program of its own, by path. The typesetter keeps what it has laid out for the next time, and a server that
+prints one pack an hour should not hold that for the rest of its life.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 import typst
 
 
-def main(folder: Path, fonts: Path) -> None:
+def main(folder: Path, fonts: Path, *, tagged: bool) -> None:
     typst.compile(
         str(folder / "main.typ"),
         output=str(folder / "pack.pdf"),
@@ -21,8 +21,9 @@ def main(folder: Path, fonts: Path) -> None:
         ignore_system_fonts=True,
         format="pdf",
         timestamp=0,
+        pdf_tags=tagged,
     )
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]), tagged="--untagged" not in sys.argv[3:])

@@ -1,4 +1,4 @@
-"""Has a folder of sources typeset, in a process of its own, and hands the file over in pieces."""
+"""Has sources typeset, in processes of their own, and hands the file over in pieces."""
 
 from __future__ import annotations
 
@@ -6,39 +6,103 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from importlib import resources
 from pathlib import Path
 
 _CHUNK_BYTES = 1 << 18
 _POLL_SECS = 0.5
 
+Waiting = Callable[[float], None]
+
 
 class TypesettingError(RuntimeError):
     """The typesetter did not make a file: it was stopped, ran out of memory, or the template is at fault."""
 
 
-def typeset(sources: Mapping[str, bytes], waiting: Callable[[float], None] | None = None) -> Iterator[bytes]:
+def typeset(sources: Mapping[str, bytes], waiting: Waiting | None = None) -> Iterator[bytes]:
     """The PDF of `main.typ`, which may read the other sources. Fonts are ours only: the same file on every machine.
 
     While the typesetter works, `waiting` is called about twice a second with the seconds so far. What it raises ends the
     typesetter and is passed on. Raises `TypesettingError` when no file was made.
     """
-    here = resources.files("cubeyard.exports.pdf")
-    with (
-        tempfile.TemporaryDirectory(prefix="cubeyard-pdf-") as folder,
-        resources.as_file(here.joinpath("fonts")) as fonts,
-        resources.as_file(here.joinpath("typeset.py")) as program,
-    ):
+    with _Workshop() as workshop:
+        workshop.write(sources)
+        workshop.run("typeset.py", workshop.fonts, waiting=waiting)
+        yield from workshop.result()
+
+
+def typeset_parts(
+    shared: Mapping[str, bytes],
+    parts: Sequence[Mapping[str, bytes]],
+    binding: bytes,
+    waiting: Callable[[int, float], None],
+) -> Iterator[bytes]:
+    """One PDF of several parts, each typeset by a process of its own: memory is that of the largest part.
+
+    A part is `pack.json` for `main.typ` and, if it has QR codes, `codes.json` (see `stamp.py`); `binding` is `binding.json` of
+    `bind.py`. `waiting` is called at the start of each part and while it is made, with its number and the seconds so far; a
+    number past the last part means that the parts are bound.
+    """
+    with _Workshop() as workshop:
+        workshop.write(shared)
+        for number, part in enumerate(parts):
+            told = _at(number, waiting)
+            told(0.0)
+            workshop.write(part)
+            workshop.run("typeset.py", workshop.fonts, "--untagged", waiting=told)
+            if "codes.json" in part:
+                workshop.run("stamp.py", waiting=told)
+            workshop.keep(f"part-{number}.pdf")
+        workshop.write({"binding.json": binding})
+        told = _at(len(parts), waiting)
+        told(0.0)
+        workshop.run("bind.py", waiting=told)
+        yield from workshop.result()
+
+
+def _at(number: int, waiting: Callable[[int, float], None]) -> Waiting:
+    """For all programs that work at a part: the seconds since its start, not since theirs."""
+    started = time.monotonic()
+    return lambda _: waiting(number, time.monotonic() - started)
+
+
+class _Workshop:
+    """A temporary folder with sources, the programs that work in it, and what they made."""
+
+    def __enter__(self) -> _Workshop:
+        self._stack = ExitStack()
+        here = resources.files("cubeyard.exports.pdf")
+        self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="cubeyard-pdf-")))
+        self._programs = {
+            name: self._stack.enter_context(resources.as_file(here.joinpath(name)))
+            for name in ("typeset.py", "stamp.py", "bind.py")
+        }
+        self.fonts = str(self._stack.enter_context(resources.as_file(here.joinpath("fonts"))))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def write(self, sources: Mapping[str, bytes]) -> None:
         for name, content in sources.items():
-            (Path(folder) / name).write_bytes(content)
-        _run([sys.executable, "-I", str(program), folder, str(fonts)], Path(folder) / "errors.txt", waiting)
-        with (Path(folder) / "pack.pdf").open("rb") as pdf:
+            (self._folder / name).write_bytes(content)
+
+    def keep(self, name: str) -> None:
+        (self._folder / "pack.pdf").rename(self._folder / name)
+
+    def run(self, program: str, *words: str, waiting: Waiting | None) -> None:
+        command = [sys.executable, "-I", str(self._programs[program]), str(self._folder), *words]
+        _run(command, self._folder / "errors.txt", waiting)
+
+    def result(self) -> Iterator[bytes]:
+        with (self._folder / "pack.pdf").open("rb") as pdf:
             while piece := pdf.read(_CHUNK_BYTES):
                 yield piece
 
 
-def _run(command: list[str], errors: Path, waiting: Callable[[float], None] | None) -> None:
+def _run(command: list[str], errors: Path, waiting: Waiting | None) -> None:
     """Errors go to a file: nobody reads a pipe while the program works."""
     started = time.monotonic()
     with errors.open("w") as written, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=written) as process:

@@ -1,4 +1,5 @@
-/** The formats under their headings, each with its button and its call for the command line. */
+/** The formats under their headings, each with its button, its options and its call for the command line. */
+import { lazy, Suspense, useState } from "react";
 import type { ExportFormat } from "@/api/types";
 import { Button, IconButton } from "@/ui/button";
 import { CopyButton } from "@/ui/clipboard";
@@ -8,7 +9,9 @@ import { curlOf, type ScreenRequest } from "../../shared/curl";
 import type { Json, PlanSpec } from "../../shared/spec";
 import styles from "./export-menu.module.css";
 import { RunningWords, shareOf } from "./running-words";
-import { type Exporter, useExportFormats } from "./use-export";
+import { type Exporter, type ExportOptions, exportPath, useExportFormats } from "./use-export";
+
+const OptionFields = lazy(() => import("./export-options"));
 
 export default function ExportList({
   spec,
@@ -61,39 +64,52 @@ function FormatItem({
   exporter: Exporter;
 }) {
   const { saved, running, done, start, cancel } = exporter;
+  const [options, setOptions] = useState<ExportOptions>({});
+  // The paper is the plan's own, in its site.
+  const choices = format.options.some((option) => option !== "paper");
   return (
-    <li className={styles.format}>
-      <button
-        type="button"
-        className={styles.formatButton}
-        disabled={running !== null}
-        onClick={() => void start(format)}
-      >
-        <span className={styles.extension}>{format.extension.split(".").at(-1)}</span>
-        <span className={styles.formatText}>
-          <strong>{format.title}</strong>
-          <span className={styles.muted}>{format.description}</span>
-          {format.checked && <span className={styles.muted}>{format.checked}</span>}
-        </span>
-      </button>
-      {running?.format.name === format.name ? (
-        <ExportProgress title={format.title} running={running} onCancel={cancel} />
-      ) : (
-        <span className={styles.progress}>
-          {done?.format === format.name && (
-            <>
-              <Icon name="check" size={14} /> {formatBytes(done.bytes)}
-            </>
-          )}
-          <CopyButton
-            look="quiet"
-            icon="terminal"
-            aria-label={`Copy curl for ${format.title}`}
-            text={() => curlOf(exportRequest(format, spec, name, saved), location.origin)}
-          >
-            curl
-          </CopyButton>
-        </span>
+    <li>
+      <div className={styles.format}>
+        <button
+          type="button"
+          className={styles.formatButton}
+          disabled={running !== null}
+          onClick={() => void start(format, options)}
+        >
+          <span className={styles.extension}>{format.extension.split(".").at(-1)}</span>
+          <span className={styles.formatText}>
+            <strong>{format.title}</strong>
+            <span className={styles.muted}>{format.description}</span>
+            {format.checked && <span className={styles.muted}>{format.checked}</span>}
+          </span>
+        </button>
+        {running?.format.name === format.name ? (
+          <ExportProgress title={format.title} running={running} onCancel={cancel} />
+        ) : (
+          <span className={styles.progress}>
+            {done?.format === format.name && (
+              <>
+                <Icon name="check" size={14} /> {formatBytes(done.bytes)}
+              </>
+            )}
+            <CopyButton
+              look="quiet"
+              icon="terminal"
+              aria-label={`Copy curl for ${format.title}`}
+              text={() => curlOf(exportRequest(format, spec, name, saved, options), location.origin)}
+            >
+              curl
+            </CopyButton>
+          </span>
+        )}
+      </div>
+      {choices && (
+        <details className={styles.options}>
+          <summary>Options</summary>
+          <Suspense>
+            <OptionFields format={format} saved={saved !== null} value={options} onChange={setOptions} />
+          </Suspense>
+        </details>
       )}
     </li>
   );
@@ -129,21 +145,12 @@ function exportRequest(
   spec: PlanSpec,
   name: string,
   saved: Exporter["saved"],
+  options: ExportOptions,
 ): ScreenRequest {
   const { title } = format;
   const output = `plan.${format.extension}`;
+  const path = exportPath(format.name, saved, saved ? { ...options, stream: "true" } : options);
   return saved
-    ? {
-        title,
-        output,
-        method: "GET",
-        path: `/api/v1/plans/${saved.id}/exports/${format.name}?revision=${saved.revision}&stream=true`,
-      }
-    : {
-        title,
-        output,
-        method: "POST",
-        path: `/api/v1/exports/${format.name}`,
-        body: { spec: spec as Json, name },
-      };
+    ? { title, output, method: "GET", path }
+    : { title, output, method: "POST", path, body: { spec: spec as Json, name } };
 }

@@ -18,7 +18,7 @@ export function ExportMenu(props: { spec: PlanSpec; name: string; exporter: Expo
         <Icon name="chevron" size={12} />
       </TriggerButton>
       <PopoverPanel label="Export the plan" width={400}>
-        <Suspense fallback={null}>
+        <Suspense fallback="Loading formats…">
           <ExportList {...props} />
         </Suspense>
       </PopoverPanel>

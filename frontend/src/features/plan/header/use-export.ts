@@ -18,6 +18,22 @@ export interface Running {
   making: { share: number; doing: string } | null;
 }
 
+/** The query parameters of an export: names and values as the API has them. */
+export type ExportOptions = Partial<Record<string, string>>;
+
+export function exportPath(
+  format: string,
+  saved: { id: string; revision: number } | null,
+  options: ExportOptions,
+): string {
+  const query = new URLSearchParams({
+    ...(saved && { revision: String(saved.revision) }),
+    ...(options as Record<string, string>),
+  });
+  const path = saved ? `/api/v1/plans/${saved.id}/exports/${format}` : `/api/v1/exports/${format}`;
+  return query.size ? `${path}?${query}` : path;
+}
+
 export function useExportFormats() {
   return useQuery({
     queryKey: ["export-formats"],
@@ -35,16 +51,16 @@ export function useExport(spec: PlanSpec, name: string, saved: { id: string; rev
   const [done, setDone] = useState<{ format: string; bytes: number } | null>(null);
   const abort = useRef<AbortController | null>(null);
 
-  const fileRequest = (format: ExportFormat, signal: AbortSignal) =>
+  const fileRequest = (format: ExportFormat, options: ExportOptions, signal: AbortSignal) =>
     saved
-      ? new Request(`/api/v1/plans/${saved.id}/exports/${format.name}?revision=${saved.revision}`, { signal })
-      : new Request(`/api/v1/exports/${format.name}`, {
+      ? new Request(exportPath(format.name, saved, options), { signal })
+      : new Request(exportPath(format.name, saved, options), {
           method: "POST",
           headers: { "Content-Type": "application/json" },
           body: JSON.stringify({ spec, name }),
           signal,
         });
-  const start = async (format: ExportFormat) => {
+  const start = async (format: ExportFormat, options: ExportOptions = {}) => {
     abort.current?.abort();
     const controller = new AbortController();
     abort.current = controller;
@@ -52,7 +68,7 @@ export function useExport(spec: PlanSpec, name: string, saved: { id: string; rev
     setRunning({ format, received: 0, total: null, making: null });
     setDone(null);
     try {
-      const first = await call(fileRequest(format, signal));
+      const first = await call(fileRequest(format, options, signal));
       const job = first.status === 202 ? ((await first.json()) as Job) : null;
       const file = job
         ? await finishedJob(job, jobCalls, signal, ({ progress, doing }) =>

@@ -1,0 +1,167 @@
+"""Label sheets: every label on its place of a die-cut sheet, with a QR code of its cable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cubeyard.exports.options import ExportOptions
+from cubeyard.exports.pdf.forms import Section, numbered
+from cubeyard.exports.pdf.metrics import clipped, width_mm
+from cubeyard.exports.pdf.stocks import LabelStock, stock_of
+from cubeyard.exports.tables import PlanTables
+from cubeyard.exports.workbook.racks import CablesByRack
+
+Json = dict[str, Any]
+TYPE_POINTS = 7.0
+_INSET = 0.8
+_GAP = 0.9
+"""Between type and code; with the label's white around it, the code's quiet zone. Millimetres."""
+_SMALLEST_MODULE, _LARGEST_MODULE = 0.25, 0.42
+"""Millimetres: what a phone reads from paper at a hand's distance, and what no phone needs. [ours]"""
+# Bytes that a QR code of each number of modules holds, at the lowest level of correction. [ISO/IEC 18004, table 7]
+_MODULES = ((17, 21), (32, 25), (53, 29), (78, 33), (106, 37))
+
+
+@dataclass(frozen=True, slots=True)
+class _Label:
+    here: str
+    there: str
+    cable: int
+    facts: tuple[str, str, str]
+    """What is known of the cable, from all to the least."""
+
+
+def modules_of(text: str) -> int | None:
+    """Rows of the QR code of a text, or `None` if it is too long for a label."""
+    return next((rows for room, rows in _MODULES if len(text.encode()) <= room), None)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelForm:
+    """How labels are printed on a stock: where type ends, and where the code stands."""
+
+    stock: LabelStock
+    code_side: float
+    """Millimetres; 0 for no code."""
+    codes: str
+    """What the codes say in the end: a link that does not fit gives way to the cable's id."""
+
+    @property
+    def type_width(self) -> float:
+        room = self.stock.cell_width - 2 * _INSET
+        return room - self.code_side - _GAP if self.code_side else room
+
+    def code_at(self, place: int) -> tuple[float, float]:
+        """Left and top edge of the code on the place, from the sheet's top left corner, in millimetres."""
+        column, row = divmod(place, self.stock.rows)
+        x = self.stock.left + column * self.stock.column_pitch + self.stock.cell_width - _INSET - self.code_side
+        y = self.stock.top + row * self.stock.cell_height + (self.stock.cell_height - self.code_side) / 2
+        return x, y
+
+
+def code_text(tables: PlanTables, options: ExportOptions, codes: str, cable: int) -> str:
+    """What the QR code on a cable's labels says: `codes` is `link` or `cable`."""
+    return f"{options.link}{cable}" if codes == "link" else tables.plan.cable_name(cable)
+
+
+def label_form(tables: PlanTables, options: ExportOptions) -> LabelForm:
+    """Codes as large as the labels' type leaves them room: of the link, else of the cable's id, else none."""
+    stock, plan = stock_of(tables.plan), tables.plan
+    tries = {"none": (), "cable": ("cable",), "link": ("link", "cable")}[options.codes] if plan.cable_count else ()
+    ends = {part for label in (*plan.near_labels, *plan.far_labels) for part in label.split("/")}
+    longest = max((width_mm(end, TYPE_POINTS) for end in ends), default=0.0)
+    room = min(stock.cell_height - 1.4, stock.cell_width - 2 * _INSET - _GAP - longest)
+    for codes in tries:
+        modules = modules_of(code_text(tables, options, codes, plan.cable_count - 1))
+        if modules is not None and room >= modules * _SMALLEST_MODULE:
+            return LabelForm(stock, min(room, modules * _LARGEST_MODULE), codes)
+    return LabelForm(stock, 0.0, "none")
+
+
+def label_sheets(
+    tables: PlanTables, racks: Sequence[int], options: ExportOptions, used: LabelForm, step: Callable[[float], None]
+) -> Section:
+    """Every label that is stuck on in a rack, in the order of its cable sheet; down the columns. A new rack starts a sheet.
+
+    The very first sheet may be one that is partly used: `first_label` is its first free place.
+    """
+    section = Section("Label sheets")
+    by_rack = CablesByRack(tables)
+    stock = used.stock
+    skipped = options.first_label - 1
+    for count, rack in enumerate(racks):
+        labels: list[_Label | None] = [*_labels(tables, by_rack.of(rack))]
+        if labels:
+            labels = [None] * skipped + labels
+            skipped = 0
+        pages = [
+            _label_page(tables, used, options, rack, labels[start : start + stock.labels])
+            for start in range(0, len(labels), stock.labels)
+        ]
+        section.pages += numbered(pages)
+        step(count / len(racks))
+    return section
+
+
+def _labels(tables: PlanTables, ends: list[tuple[int, bool]]) -> Iterator[_Label]:
+    """Each label of a rack. A cable within the rack has both its labels here."""
+    rows = tables.rows_at(np.asarray([index for index, _ in ends], dtype=np.int64))
+    for cable, (_, far) in zip(rows, ends, strict=True):
+        metres = f"{cable.stock_metres:g} m"
+        facts = (f"{cable.name} L{cable.level} {metres}", f"{cable.name} {metres}", cable.name)
+        stays = cable.bundle < 0
+        for label, wanted in ((cable.near_label, stays or not far), (cable.far_label, stays or far)):
+            if wanted:
+                here, _, there = label.partition("/")
+                yield _Label(here, there, cable.index, facts)
+
+
+_NOTHING = "\u00a0"
+
+
+def _label_page(
+    tables: PlanTables, used: LabelForm, options: ExportOptions, rack: int, labels: list[_Label | None]
+) -> Json:
+    stock = used.stock
+    columns: list[Json] = []
+    codes: list[list[Any]] = []
+    for start in range(0, len(labels), stock.rows):
+        cut = labels[start : start + stock.rows]
+        # Three lines a label, three layers of one weight each: bold near end, plain far end, muted facts.
+        lines: tuple[list[str], list[str], list[str]] = ([], [], [])
+        for place, label in enumerate(cut, start):
+            words = [_NOTHING] * 3
+            if label is not None:
+                words = [_fitted(label.here, used), _fitted(label.there, used), _facts(label, used)]
+                if used.code_side:
+                    codes.append(
+                        [*used.code_at(place), used.code_side, code_text(tables, options, used.codes, label.cable)]
+                    )
+            for layer, text in enumerate(words):
+                lines[layer].append("\n".join(text if i == layer else _NOTHING for i in range(3)))
+        layers = [{"text": "\n".join(layer), "bold": i == 0, "muted": i == 2} for i, layer in enumerate(lines)]
+        free = sum(label is None for label in cut)
+        x = stock.left + len(columns) * stock.column_pitch
+        columns.append({"x": x, "from": free, "count": len(cut), "layers": layers})
+    used_places = sum(label is None for label in labels)
+    begins = f", begins at label {used_places + 1}" if used_places else ""
+    return {
+        "kind": "labels", "width": stock.width, "height": stock.height, "title": f"Labels {tables.rack_names[rack]}", "level": 2,
+        "marks": [[1, f"Labels {tables.rack_names[rack]}"]],
+        "subtitle": f"{stock.name}: {stock.size}, {stock.columns} x {stock.rows}{begins}, print at 100 %",
+        "left": stock.left, "top": stock.top, "cell-width": stock.cell_width, "cell-height": stock.cell_height, "inset": _INSET,
+        "columns": columns, "codes": codes,
+    }  # fmt: skip
+
+
+def _fitted(words: str, used: LabelForm) -> str:
+    return clipped(words, used.type_width, TYPE_POINTS)
+
+
+def _facts(label: _Label, used: LabelForm) -> str:
+    fits = (words for words in label.facts if width_mm(words, TYPE_POINTS) <= used.type_width)
+    return next(fits, label.facts[-1])
