@@ -3492,6 +3492,11 @@ export interface components {
              * @description The largest plan, in cables, that is written while it is downloaded. Larger ones are answered with a job.
              */
             cables_at_once: number;
+            /**
+             * Options
+             * @description What may be chosen for it: names of the export's query parameters.
+             */
+            options: string[];
         };
         /** FormatList */
         FormatList: {
@@ -3651,6 +3656,13 @@ export interface components {
             revision: number;
             /** Format */
             format: string;
+            /**
+             * Options
+             * @description What was chosen for it, without defaults.
+             */
+            options: {
+                [key: string]: string | number | boolean;
+            };
             /**
              * State
              * @enum {string}
@@ -8956,6 +8968,16 @@ export interface operations {
                 revision?: number | null;
                 /** @description The file in this answer whatever its size, instead of a job. */
                 stream?: boolean;
+                /** @description `pdf`, `xlsx`: the paper; the plan's own (`site.paper`) if left out. The bill buys labels of that size. */
+                paper?: ("a4" | "letter") | null;
+                /** @description `pdf`: the first free label of the first sheet, counted from 1 down its columns. */
+                first_label?: number | null;
+                /** @description `pdf`: labels' QR codes: the cable's id (by default), a link to it in crew mode, or none. */
+                codes?: ("cable" | "link" | "none") | null;
+                /** @description `pdf`: what such a link begins with; of a saved plan this server's by default. */
+                link?: string | null;
+                /** @description `dxf`: racks, devices, trays and bundles as bodies too. */
+                solid?: boolean | null;
             };
             header?: {
                 /** @description ETags of the client's copies. */
@@ -9018,7 +9040,18 @@ export interface operations {
     };
     export_spec: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `pdf`, `xlsx`: the paper; the plan's own (`site.paper`) if left out. The bill buys labels of that size. */
+                paper?: ("a4" | "letter") | null;
+                /** @description `pdf`: the first free label of the first sheet, counted from 1 down its columns. */
+                first_label?: number | null;
+                /** @description `pdf`: labels' QR codes: the cable's id (by default), a link to it in crew mode, or none. */
+                codes?: ("cable" | "link" | "none") | null;
+                /** @description `pdf`: what such a link begins with; of a saved plan this server's by default. */
+                link?: string | null;
+                /** @description `dxf`: racks, devices, trays and bundles as bodies too. */
+                solid?: boolean | null;
+            };
             header?: never;
             path: {
                 format: string;
@@ -9057,6 +9090,16 @@ export interface operations {
             query?: {
                 /** @description An earlier revision; the head if left out. */
                 revision?: number | null;
+                /** @description `pdf`, `xlsx`: the paper; the plan's own (`site.paper`) if left out. The bill buys labels of that size. */
+                paper?: ("a4" | "letter") | null;
+                /** @description `pdf`: the first free label of the first sheet, counted from 1 down its columns. */
+                first_label?: number | null;
+                /** @description `pdf`: labels' QR codes: the cable's id (by default), a link to it in crew mode, or none. */
+                codes?: ("cable" | "link" | "none") | null;
+                /** @description `pdf`: what such a link begins with; of a saved plan this server's by default. */
+                link?: string | null;
+                /** @description `dxf`: racks, devices, trays and bundles as bodies too. */
+                solid?: boolean | null;
             };
             header?: never;
             path: {

@@ -159,20 +159,25 @@ describe("bars", () => {
   });
 });
 
+let host: HTMLDivElement;
+let root: Root;
+
+function mount(): void {
+  vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
+  host = document.createElement("div");
+  document.body.append(host);
+  root = createRoot(host);
+}
+
+function unmount(): void {
+  act(() => root.unmount());
+  host.remove();
+  vi.unstubAllGlobals();
+}
+
 describe("charts on the page", () => {
-  let host: HTMLDivElement;
-  let root: Root;
-  beforeEach(() => {
-    vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
-    host = document.createElement("div");
-    document.body.append(host);
-    root = createRoot(host);
-  });
-  afterEach(() => {
-    act(() => root.unmount());
-    host.remove();
-    vi.unstubAllGlobals();
-  });
+  beforeEach(mount);
+  afterEach(unmount);
 
   it("toggle between the picture and the table of the same numbers", () => {
     act(() =>

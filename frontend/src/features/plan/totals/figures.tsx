@@ -3,14 +3,16 @@ import { lazy, Suspense } from "react";
 import type { Summary } from "@/api/types";
 import type { PlanModel } from "@/scene/model";
 import type { PlanSpec } from "../../shared/spec";
-import { FailuresSection } from "../failures/failures-section";
 import { Inspector } from "../inspector/inspector";
+import { Lines } from "../layout/lines";
 import { useBase } from "../state/plan-hooks";
 import type { Computed } from "../state/preview";
 import type { useSelection } from "../state/use-plan-view";
 import { longestCable } from "./totals";
 import { MoneySection, TotalsSection } from "./totals-section";
 
+// Both stand below the fold and ask the server: the drawing comes first.
+const FailuresSection = lazy(() => import("../failures/failures-section"));
 const PathsSection = lazy(() => import("../paths/paths-section"));
 
 export function Figures({
@@ -40,7 +42,9 @@ export function Figures({
         onAgainst={setAgainst}
         onLongest={() => marked.select({ kind: "cable", ids: [longestCable(model)] })}
       />
-      <FailuresSection computed={computed} model={model} />
+      <Suspense fallback={<Lines count={8} />}>
+        <FailuresSection computed={computed} model={model} />
+      </Suspense>
       <Inspector model={model} bom={computed.bom} {...marked} />
       <Suspense>
         <PathsSection computed={computed} model={model} marked={marked} />
