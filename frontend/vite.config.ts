@@ -31,6 +31,19 @@ export default defineConfig({
     sourcemap: false,
     assetsInlineLimit: 2048,
     modulePreload: { polyfill: false },
+    rolldownOptions: {
+      output: {
+        // What every page loads stands in one file: many small ones compress worse.
+        codeSplitting: {
+          groups: [
+            {
+              name: "common",
+              test: /src\/(units\/|ui\/(button|cx|marks|clipboard|form|icon|number-text|unreadable)\.|features\/shared\/(commands|url-state|names|share|spec|use-settled|use-file-drop|guide\/guide-state)\.)/,
+            },
+          ],
+        },
+      },
+    },
   },
   test: {
     environment: "node",

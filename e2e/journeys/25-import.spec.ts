@@ -21,7 +21,7 @@ test("a plan's JSON comes back by drag and drop, and the page says that it is th
   await expect(total(page, "servers")).toHaveText("16");
   await page.getByRole("button", { name: "Export" }).click();
   const download = page.waitForEvent("download");
-  await page.getByRole("button", { name: /^json/i }).click();
+  await page.getByRole("button", { name: /^json Plan document/i }).click();
   const text = await readFile((await (await download).path())!, "utf8");
   const { plan_hash: hash } = JSON.parse(text) as { plan_hash: string };
 

@@ -36,10 +36,11 @@ test("the first minute leads to the real controls, by keyboard too, and is remem
   await expect(guide(page).locator("[aria-current='step']")).toHaveText("Paths");
   await guide(page).getByRole("button", { name: "Show me" }).press("Enter");
   const between = page.getByRole("region", { name: "Paths between two servers" });
-  await expect(between.getByLabel("From")).toBeFocused();
+  const show = between.getByRole("button", { name: "Show parallel paths" });
+  await expect(show).toBeFocused();
   await pointsAt(page, between);
   // Two servers of a BCube with two ports have two paths; without a cable of the one, the other is left.
-  await between.getByRole("button", { name: "Show parallel paths" }).click();
+  await show.click();
   await expect(between.getByTestId("paths").getByRole("listitem")).toHaveCount(2);
   await expect(page).toHaveURL(/sel=cable/);
   const rows = between.getByTestId("paths").getByRole("button", { name: /links?$/ });

@@ -28,7 +28,7 @@ const QUIET_MS = 800;
 const SLIDER_QUIET_MS = 300;
 const RACK = "rack";
 
-export default function FailuresSection({ computed, model }: { computed: Computed; model: PlanModel }) {
+export function FailuresSection({ computed, model }: { computed: Computed; model: PlanModel }) {
   const settled = useSettled(computed, QUIET_MS);
   const [asked, setChosen] = useState<FailureKind | typeof RACK>("switch");
   const kinds = kindsOf(settled.summary.counts);

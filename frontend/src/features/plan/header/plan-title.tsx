@@ -1,7 +1,10 @@
 /** The plan's name and, once it is saved, its revisions. */
-import type { ComponentProps } from "react";
+import { type ComponentProps, lazy, Suspense } from "react";
 import { PlanMenu } from "./plan-menu";
-import { RevisionMenu } from "./revision-menu";
+import type Revisions from "./revision-menu";
+
+/** Only a saved plan has revisions. */
+const RevisionMenu = lazy(() => import("./revision-menu"));
 
 export function PlanTitle({
   saved,
@@ -9,12 +12,16 @@ export function PlanTitle({
   ...menu
 }: Omit<ComponentProps<typeof PlanMenu>, "saved"> & {
   saved: { id: string; revision: number } | null;
-  onRevert: ComponentProps<typeof RevisionMenu>["onRevert"];
+  onRevert: ComponentProps<typeof Revisions>["onRevert"];
 }) {
   return (
     <>
       <PlanMenu {...menu} saved={saved !== null} />
-      {saved && <RevisionMenu id={saved.id} revision={saved.revision} onRevert={onRevert} />}
+      {saved && (
+        <Suspense>
+          <RevisionMenu id={saved.id} revision={saved.revision} onRevert={onRevert} />
+        </Suspense>
+      )}
     </>
   );
 }

@@ -10,7 +10,7 @@ import common from "./common.module.css";
 import styles from "./revision-menu.module.css";
 
 /** Earlier revisions: look at one, or make its content the plan's again. */
-export function RevisionMenu({
+export default function RevisionMenu({
   id,
   revision,
   onRevert,

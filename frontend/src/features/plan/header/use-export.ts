@@ -8,7 +8,7 @@ import { toast } from "@/ui/toast";
 import { formatBytes } from "@/units";
 import { fileNameOf } from "../../shared/download";
 import type { PlanSpec } from "../../shared/spec";
-import { finishedJob, type Job, jobCalls } from "./export-job";
+import type { Job } from "./export-job";
 
 export interface Running {
   format: ExportFormat;
@@ -70,11 +70,13 @@ export function useExport(spec: PlanSpec, name: string, saved: { id: string; rev
     try {
       const first = await call(fileRequest(format, options, signal));
       const job = first.status === 202 ? ((await first.json()) as Job) : null;
-      const file = job
-        ? await finishedJob(job, jobCalls, signal, ({ progress, doing }) =>
-            setRunning({ format, received: 0, total: null, making: { share: progress, doing } }),
-          )
-        : null;
+      const jobs = job && (await import("./export-job"));
+      const file =
+        job && jobs
+          ? await jobs.finishedJob(job, jobs.jobCalls, signal, ({ progress, doing }) =>
+              setRunning({ format, received: 0, total: null, making: { share: progress, doing } }),
+            )
+          : null;
       const response = file ? await call(new Request(file, { signal })) : first;
       if (!response.ok || !response.body) throw errorOf(await response.json().catch(() => null), response);
       // The bar of a file that was made in the background stood at its end: its download must not take it back.

@@ -3,7 +3,7 @@ import { useCallback } from "react";
 import { create } from "zustand";
 import { toast } from "@/ui/toast";
 import { useOpenSpec } from "../state/use-plans";
-import { type PlanFile, readPlanFile } from "./plan-file";
+import type { PlanFile } from "./plan-file";
 
 /** More than any export of a plan that the server makes; reading it would only fill the browser's memory. */
 const MOST_BYTES = 512 * 1024 * 1024;
@@ -20,6 +20,7 @@ export function useImport(): (files: readonly File[]) => Promise<void> {
         const [file] = files;
         if (!file || files.length > 1) throw new Error("Open one file at a time.");
         if (file.size > MOST_BYTES) throw new Error(`${file.name} is too large for a plan.`);
+        const { readPlanFile } = await import("./plan-file");
         const read = readPlanFile(file.name, await file.text());
         useOpenedFile.setState({ file: read });
         await openSpec(read.spec);

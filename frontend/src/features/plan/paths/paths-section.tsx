@@ -3,7 +3,7 @@ import { useEffect, useId, useMemo, useRef, useState } from "react";
 import type { PlanModel } from "@/scene/model";
 import { type Selection, sameSelection } from "@/scene/selection";
 import { Button } from "@/ui/button";
-import { Section, TextInput } from "@/ui/form";
+import { TextInput } from "@/ui/form";
 import { Skeleton } from "@/ui/marks";
 import { plural } from "@/units";
 import { useGuide } from "../../shared/guide/guide-state";
@@ -34,13 +34,13 @@ export default function PathsSection({
 }) {
   const servers = useServers(model, computed.summary.counts.servers);
   const [ends, setEnds] = useState<readonly [string, string] | null>(null);
-  const [open, setOpen] = useState(false);
+  const [open, setOpen] = useState(true);
   const [source, destination] = ends ?? servers.farthest;
   const known = [source, destination].map((name) => servers.names.has(name));
   const change = (at: 0 | 1, name: string) =>
     setEnds(at === 0 ? [name.trim(), destination] : [source, name.trim()]);
   return (
-    <Section title="Paths between two servers" guide="paths">
+    <>
       <div className={styles.ends}>
         <ServerField label="From" value={source} known={known[0]!} onChange={(name) => change(0, name)} />
         <ServerField label="To" value={destination} known={known[1]!} onChange={(name) => change(1, name)} />
@@ -73,7 +73,7 @@ export default function PathsSection({
           </div>
         </>
       )}
-    </Section>
+    </>
   );
 }
 

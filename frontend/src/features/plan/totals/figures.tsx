@@ -1,18 +1,18 @@
 /** The page's right column: totals against a base, the selected thing, the cost. */
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, useState } from "react";
 import type { Summary } from "@/api/types";
 import type { PlanModel } from "@/scene/model";
+import { Button } from "@/ui/button";
+import { Section } from "@/ui/form";
 import type { PlanSpec } from "../../shared/spec";
+import { FailuresSection } from "../failures/failures-section";
 import { Inspector } from "../inspector/inspector";
-import { Lines } from "../layout/lines";
 import { useBase } from "../state/plan-hooks";
 import type { Computed } from "../state/preview";
 import type { useSelection } from "../state/use-plan-view";
 import { longestCable } from "./totals";
 import { MoneySection, TotalsSection } from "./totals-section";
 
-// Both stand below the fold and ask the server: the drawing comes first.
-const FailuresSection = lazy(() => import("../failures/failures-section"));
 const PathsSection = lazy(() => import("../paths/paths-section"));
 
 export function Figures({
@@ -42,14 +42,32 @@ export function Figures({
         onAgainst={setAgainst}
         onLongest={() => marked.select({ kind: "cable", ids: [longestCable(model)] })}
       />
-      <Suspense fallback={<Lines count={8} />}>
-        <FailuresSection computed={computed} model={model} />
-      </Suspense>
+      <FailuresSection computed={computed} model={model} />
       <Inspector model={model} bom={computed.bom} {...marked} />
-      <Suspense>
-        <PathsSection computed={computed} model={model} marked={marked} />
-      </Suspense>
+      <PathsOnDemand computed={computed} model={model} marked={marked} />
       <MoneySection summary={computed.summary} bom={computed.bom} />
     </>
+  );
+}
+
+/** Loaded when somebody asks for the paths. */
+function PathsOnDemand(props: {
+  computed: Computed;
+  model: PlanModel;
+  marked: ReturnType<typeof useSelection>;
+}) {
+  const [asked, setAsked] = useState(false);
+  return (
+    <Section title="Paths between two servers" guide="paths">
+      {asked ? (
+        <Suspense>
+          <PathsSection {...props} />
+        </Suspense>
+      ) : (
+        <Button small onClick={() => setAsked(true)}>
+          Show parallel paths
+        </Button>
+      )}
+    </Section>
   );
 }
