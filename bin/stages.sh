@@ -53,6 +53,10 @@ side_by_side() {
     cat "$STAGE_FOLDER/out.$i"
     if [ "$status" -eq 0 ]; then
       stage_passed "${SIDE_NAMES[$i]}" $((SECONDS - began[$pid])) "$STAGE_FOLDER/cpu.$i"
+    elif [ "${STAGES_GO_ON:-}" = true ]; then
+      local output=$STAGE_FOLDER/said.${#STAGES_FAILED[@]}
+      cp "$STAGE_FOLDER/out.$i" "$output"
+      STAGES_FAILED+=("${SIDE_NAMES[$i]}") STAGE_OUTPUTS+=("$output")
     else failed=${failed:-${SIDE_NAMES[$i]}}; fi
     unset "at[$pid]"
   done
