@@ -1,12 +1,21 @@
+import type { Page } from "@playwright/test";
 import { expect, grid, openPlan, test } from "./page";
+
+/** Selects a thing by its name in the palette. */
+async function find(page: Page, name: string): Promise<void> {
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Search or run a command" }).fill(name);
+  await expect(page.getByRole("listbox", { name: "Commands" }).getByRole("option").first()).toContainText(
+    name,
+  );
+  await page.keyboard.press("Enter");
+}
 
 test("one selection lights up everywhere: palette, canvas, tables, inspector and address", async ({
   page,
 }) => {
   await openPlan(page);
-  await page.keyboard.press("Control+k");
-  await page.getByRole("combobox", { name: "Search or run a command" }).fill("R11");
-  await page.keyboard.press("Enter");
+  await find(page, "R11");
   const side = page.getByRole("complementary");
   await expect(side).toContainText("Selection · R11");
   await expect(side).toContainText("64 / 40");
@@ -117,12 +126,10 @@ test("the page's labels are the label printer's, in every family", async ({ page
       .map((line) => line.match(/^"?([^",]+(?:,[^",]+)*)"?,(C\d+),near,/))
       .filter((match) => match !== null);
     expect(near.length).toBeGreaterThan(10);
+    await openPlan(page, `/plans/new?topology=${encodeURIComponent(JSON.stringify(topology))}`);
     for (const match of [near[0]!, near[near.length >> 1]!, near.at(-1)!]) {
       const [, label, cable] = match;
-      await openPlan(
-        page,
-        `/plans/new?topology=${encodeURIComponent(JSON.stringify(topology))}&sel=cable:${cable}`,
-      );
+      await find(page, cable!);
       await expect(page.getByRole("complementary").locator("code").first(), topology.family).toHaveText(
         label!,
       );
