@@ -66,7 +66,9 @@ def emulate(
     mode: Annotated[
         str, typer.Option(help="containers, or namespaces where there is no Docker engine.")
     ] = "containers",
-    dataplane: Annotated[str, typer.Option(help="kernel (eBPF), or software.")] = "kernel",
+    dataplane: Annotated[
+        str, typer.Option(help="kernel (eBPF), software, or serverswitch (a chip's tables).")
+    ] = "kernel",
     routing: Annotated[str | None, typer.Option(help="Routing scheme of the prediction.")] = None,
     mtu: Annotated[
         int | None, typer.Option(help="MTU of the servers' ports, in bytes; chosen by the link rate if left out.")

@@ -14,7 +14,7 @@ MAX_MODULE_TEXT = 2_800_000
 MAX_SERVICES = 4
 
 Mode = Literal["containers", "namespaces"]
-Dataplane = Literal["kernel", "software"]
+Dataplane = Literal["kernel", "software", "serverswitch"]
 Delivery = Literal["unicast", "complete-graph", "spanning-trees", "pipeline"]
 Queues = Literal["shared", "fair"]
 Balance = Literal["ecmp", "wcmp", "lb"]
@@ -80,7 +80,10 @@ class Emulation(Request):
     """How the packets are sent. Everything has a default that this machine carries for sixteen servers."""
 
     mode: Mode = Field(default="containers", description="`namespaces` needs no Docker engine.")
-    dataplane: Dataplane = Field(default="kernel", description="eBPF in the kernel, or forwarding in user space.")
+    dataplane: Dataplane = Field(
+        default="kernel",
+        description="eBPF in the kernel, forwarding in user space, or in user space by the tables of a switching chip.",
+    )
     seconds: Secs = Field(default=30.0, description="How long the workload is measured.")
     settle_secs: float = Field(default=3.0, ge=0, le=60, description="Sent before it, and not counted.")
     calibrate_secs: float = Field(

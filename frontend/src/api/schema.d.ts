@@ -2398,11 +2398,11 @@ export interface components {
             mode: "containers" | "namespaces";
             /**
              * Dataplane
-             * @description eBPF in the kernel, or forwarding in user space.
+             * @description eBPF in the kernel, forwarding in user space, or in user space by the tables of a switching chip.
              * @default kernel
              * @enum {string}
              */
-            dataplane: "kernel" | "software";
+            dataplane: "kernel" | "software" | "serverswitch";
             /**
              * Seconds
              * @description How long the workload is measured.
@@ -6894,7 +6894,7 @@ export interface components {
              * Dataplane
              * @enum {string}
              */
-            dataplane: "kernel" | "software";
+            dataplane: "kernel" | "software" | "serverswitch";
             /**
              * Rate Bits Per Sec
              * @description Of the slowest link, each way.

@@ -107,7 +107,7 @@ class Deployment:
                 self.spread.servers(self._question.network, host),
                 self._image(engine),
                 mounts[host],
-                raw_sockets=self._question.software,
+                raw_sockets=self._question.in_user_space,
                 check=count,
             )
             self._containers.update(containers)

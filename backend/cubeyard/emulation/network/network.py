@@ -237,6 +237,19 @@ def check_settings(network: Network, settings: Mapping[str, float]) -> None:
             raise field_error(where, value, message, limit=limit, hint=f"The default is {setting['default']:g}.")
 
 
+def check_dataplane(network: Network, dataplane: str) -> None:
+    """Raises a 422 for a forwarding that the servers' protocol does not have; nothing where servers forward nothing."""
+    names = [one["name"] for one in network.protocol["forwardings"]]
+    if names and dataplane not in names:
+        raise field_error(
+            "body.emulation.dataplane",
+            dataplane,
+            f"{network.protocol['title']} has no such forwarding.",
+            limit=", ".join(names),
+            hint="Choose one of these, or a plan of another family.",
+        )
+
+
 def check_balance(network: Network, balance: str) -> None:
     """Raises a 422 for one that the network does not have."""
     if balance != "ecmp" and network.protocol["switches"] != "routers":

@@ -48,7 +48,7 @@ def estimate(network: Network, settings: Emulation, flows: list[Flow], hosts: in
     servers = len(network.servers)
     most = settings.flow_bits_per_sec or float("inf")
     nanos = NANOS_A_BYTE + NANOS_A_PACKET / network.mtu
-    if settings.dataplane == "software":
+    if settings.dataplane != "kernel":
         nanos *= SOFTWARE_TIMES
     cores = sum(min(flow.ideal_bits_per_sec, most) for flow in flows) / 8 * nanos * 1e-9
     return Estimate(

@@ -39,8 +39,8 @@ class Question:
     """Max-min fair rates in bits per second, headers included, of flows over given paths of server ids."""
 
     @property
-    def software(self) -> bool:
-        return self.settings.dataplane == "software"
+    def in_user_space(self) -> bool:
+        return self.settings.dataplane != "kernel"
 
 
 def read(engine: Engine, document: Json) -> Question:
@@ -51,6 +51,7 @@ def read(engine: Engine, document: Json) -> Question:
     network = networks.build(engine, document["plan"]["spec"], rate, settings.mtu_at(rate), part)
     network = networks.with_gateways(network, settings.gateways)
     networks.check_settings(network, settings.timers)
+    networks.check_dataplane(network, settings.dataplane)
     networks.check_balance(network, settings.balance)
     network = hosted(engine, network, settings.services)
     refuse_oversize(network, settings.mode, engine.hosts)

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cubeyard.emulation.network import network as networks
-from cubeyard.emulation.network.network import outside_namespace, with_gateways
+from cubeyard.emulation.network.network import check_dataplane, outside_namespace, with_gateways
 from cubeyard.emulation.setup import estimate as estimates
 from cubeyard.emulation.setup.estimate import KEPT_BYTES, SERVER_BYTES, estimate, memory_free_bytes, refuse_oversize
 from cubeyard.emulation.setup.flows import MAX_FLOWS, Flow, flows_of, for_fabric
@@ -185,3 +185,11 @@ def test_a_network_takes_the_memory_that_is_free_and_no_more(engine: Engine, mon
         refuse_oversize(network(engine, TINY), "namespaces")
     assert refused.value.findings[0]["fix"] is None, "there is no smaller BCube to offer"
     assert "0.0 GiB are free" in refused.value.detail
+
+
+def test_a_forwarding_that_the_protocol_lacks_is_refused(engine: Engine) -> None:
+    check_dataplane(network(engine, TINY), "serverswitch")
+    with pytest.raises(ProblemError) as refused:
+        check_dataplane(network(engine, {"family": "torus3d", "x": 3, "y": 3, "z": 3}), "serverswitch")
+    (error,) = refused.value.errors
+    assert (error.field, error.value, error.limit) == ("body.emulation.dataplane", "serverswitch", "kernel, software")

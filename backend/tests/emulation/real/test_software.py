@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.deployment.engine import Docker
 
 from .conftest import Command
@@ -16,9 +18,10 @@ NET_RAW = 1 << 13
 """CAP_NET_RAW. `[linux/capability.h]`"""
 
 
-def test_sixteen_servers_forward_in_user_space(emulate: Command, nothing_left: Left) -> None:
+@pytest.mark.parametrize("dataplane", ["software", "serverswitch"])
+def test_sixteen_servers_forward_in_user_space(emulate: Command, nothing_left: Left, dataplane: str) -> None:
     found = emulate.run(
-        "--spec", SMALL, "--dataplane", "software", "--mode", "namespaces", "--workload", "permutation",
+        "--spec", SMALL, "--dataplane", dataplane, "--mode", "namespaces", "--workload", "permutation",
         "--link-rate", "5M", "--seconds", "4", "--settle", "1", "--calibrate", "0",
     )  # fmt: skip
     assert found["aggregate_goodput_bits_per_sec"] > 0.7 * found["ideal_bits_per_sec"]

@@ -34,6 +34,8 @@ pub const ND: u8 = 1;
 pub const ABQ: u8 = 2;
 /// Next hops that the header has room for.
 pub const MAX_HOPS: usize = 8;
+/// Length of the header, from IPv4's on.
+pub const HEADER_BYTES: usize = 32;
 /// Digits that a next hop's six bits name.
 const MAX_RADIX: u32 = 64;
 /// Servers that three bytes of a MAC and of an address name.
@@ -98,7 +100,22 @@ pub fn mac(server: NodeId, port: usize) -> Mac {
     Mac([2, 0, high, middle, low, port as u8])
 }
 
-/// The program of one server, Fig. 6 line by line with `val` and `mask` cleared before each entry.
+/// A neighbour as a server's program has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// The byte that names it as a next hop.
+    pub hop: u8,
+    /// Port towards it, 0 to 3.
+    pub port: u8,
+    /// MAC of that port.
+    pub own_mac: Mac,
+    /// MAC of the neighbour's port.
+    pub next_mac: Mac,
+    /// Packets for one that is not alive go to the CPU, which tells their source `[ours]`.
+    pub alive: bool,
+}
+
+/// The program of one server of a whole BCube.
 pub fn program(shape: &Shape, server: NodeId) -> Result<Program, Flaw> {
     if server >= shape.servers() {
         let limit = format!("less than {}", shape.servers());
@@ -110,6 +127,26 @@ pub fn program(shape: &Shape, server: NodeId) -> Result<Program, Flaw> {
             "Take a server of this BCube.",
         ));
     }
+    let mut neighbours = Vec::new();
+    for level in 0..shape.levels {
+        for digit in 0..shape.radix[level] {
+            if digit == shape.digit(server, level) {
+                continue;
+            }
+            neighbours.push(Neighbour {
+                hop: nha(level, digit),
+                port: level as u8,
+                own_mac: mac(server, level),
+                next_mac: mac(shape.with_digit(server, level, digit), level),
+                alive: true,
+            });
+        }
+    }
+    program_of(address(server), &neighbours)
+}
+
+/// The program of a server with these neighbours, Fig. 6 line by line with `val` and `mask` cleared before each entry.
+pub fn program_of(own: Ipv4Addr, neighbours: &[Neighbour]) -> Result<Program, Flaw> {
     let mut program = Program::default();
     program.set_udlk(1, vec![Field::Bytes(22, 25), Field::Bytes(34, 41)])?;
     program.set_udlk(2, vec![Field::InPort, Field::Bytes(30, 33), Field::Bytes(42, 45)])?;
@@ -119,26 +156,26 @@ pub fn program(shape: &Shape, server: NodeId) -> Result<Program, Flaw> {
         next += 1;
         Ok::<(), Flaw>(())
     };
-    for level in 0..shape.levels {
-        for digit in 0..shape.radix[level] {
-            if digit == shape.digit(server, level) {
-                continue;
-            }
-            let hop = nha(level, digit);
-            let neighbour = shape.with_digit(server, level, digit);
-            let (dmac, smac) = (mac(neighbour, level).0, mac(server, level).0);
-            program.set_vif_table(hop.into(), Some(&dmac), Some(&smac), level as u64)?;
-            let action = RawAction {
+    for one in neighbours {
+        let (dmac, smac) = (one.next_mac.0, one.own_mac.0);
+        program.set_vif_table(one.hop.into(), Some(&dmac), Some(&smac), one.port.into())?;
+        let action = if one.alive {
+            RawAction {
                 act: ACTS[0].to_owned(),
-                vif: Some(hop.into()),
+                vif: Some(one.hop.into()),
                 ..RawAction::default()
-            };
-            for index in 0..MAX_HOPS {
-                let (mut value, mut mask) = ([0; 12], [0; 12]);
-                (value[0], mask[0]) = (index as u8 + 2, 0xff);
-                (value[4 + index], mask[4 + index]) = (hop, 0xff);
-                set(&mut program, 1, &value, &mask, &action)?;
             }
+        } else {
+            RawAction {
+                act: ACTS[5].to_owned(),
+                ..RawAction::default()
+            }
+        };
+        for index in 0..MAX_HOPS {
+            let (mut value, mut mask) = ([0; 12], [0; 12]);
+            (value[0], mask[0]) = (index as u8 + 2, 0xff);
+            (value[4 + index], mask[4 + index]) = (one.hop, 0xff);
+            set(&mut program, 1, &value, &mask, &action)?;
         }
     }
     for port in 0..EXTERNAL_PORTS {
@@ -149,10 +186,10 @@ pub fn program(shape: &Shape, server: NodeId) -> Result<Program, Flaw> {
         };
         let (mut value, mut mask) = ([0; 9], [0; 9]);
         (value[0], mask[0]) = (port, 0xff);
-        let (mut own, mut whole) = (value, mask);
-        own[1..5].copy_from_slice(&address(server).octets());
+        let (mut to_own, mut whole) = (value, mask);
+        to_own[1..5].copy_from_slice(&own.octets());
         whole[1..5].fill(0xff);
-        set(&mut program, 2, &own, &whole, &action)?;
+        set(&mut program, 2, &to_own, &whole, &action)?;
         for protocol in [ND, ABQ] {
             (value[5], mask[5]) = (protocol, 0xff);
             set(&mut program, 2, &value, &mask, &action)?;
@@ -164,27 +201,43 @@ pub fn program(shape: &Shape, server: NodeId) -> Result<Program, Flaw> {
 /// The packet that a source hands to its chip for a path of `hops`: TTL and NHAs as in Fig. 5. Errors: no hop, or more than
 /// eight.
 pub fn packet(source: NodeId, hops: &[Hop], shape: &Shape, payload: &[u8]) -> Result<Vec<u8>, Flaw> {
-    let Some(last) = hops.last().filter(|_| hops.len() <= MAX_HOPS) else {
-        let fix = "The header has room for eight next hops.";
-        return Err(Flaw::new("bcube-hops", "path", hops.len(), "1 to 8 hops", fix));
-    };
-    let mut bytes = vec![0; ETHERNET_BYTES + 32];
+    let end = hops.last().map_or(source, |hop| hop.server);
+    let names: Vec<u8> = hops
+        .iter()
+        .map(|hop| nha(hop.level.into(), shape.digit(hop.server, hop.level.into())))
+        .collect();
+    let mut bytes = vec![0; ETHERNET_BYTES];
     bytes[6..12].copy_from_slice(&mac(source, 0).0);
     bytes[12..14].copy_from_slice(&IPV4.to_be_bytes());
-    let ip = &mut bytes[ETHERNET_BYTES..];
+    bytes.extend_from_slice(&header(address(source), address(end), &names, payload.len())?);
+    bytes.extend_from_slice(payload);
+    Ok(bytes)
+}
+
+/// The header before `payload_bytes`, for a path along the next hops that bytes name, the first one first. Errors: no hop, or
+/// more than eight.
+pub fn header(
+    source: Ipv4Addr,
+    destination: Ipv4Addr,
+    hops: &[u8],
+    payload_bytes: usize,
+) -> Result<[u8; HEADER_BYTES], Flaw> {
+    if hops.is_empty() || hops.len() > MAX_HOPS {
+        let fix = "The header has room for eight next hops.";
+        return Err(Flaw::new("bcube-hops", "path", hops.len(), "1 to 8 hops", fix));
+    }
+    let mut ip = [0; HEADER_BYTES];
     ip[0] = 0x45;
-    ip[2..4].copy_from_slice(&(32 + payload.len() as u16).to_be_bytes());
+    ip[2..4].copy_from_slice(&((HEADER_BYTES + payload_bytes) as u16).to_be_bytes());
     ip[6] = 0x40;
     (ip[8], ip[9]) = (hops.len() as u8 + 1, PROTOCOL);
-    ip[12..16].copy_from_slice(&address(source).octets());
-    ip[16..20].copy_from_slice(&address(last.server).octets());
+    ip[12..16].copy_from_slice(&source.octets());
+    ip[16..20].copy_from_slice(&destination.octets());
     let checksum = !ones_complement_sum(&ip[..20]);
     ip[10..12].copy_from_slice(&checksum.to_be_bytes());
     for (at, hop) in hops.iter().rev().enumerate() {
-        let level = usize::from(hop.level);
-        ip[20 + at] = nha(level, shape.digit(hop.server, level));
+        ip[20 + at] = *hop;
     }
     (ip[28], ip[29]) = (DATA, hops.len() as u8);
-    bytes.extend_from_slice(payload);
-    Ok(bytes)
+    Ok(ip)
 }

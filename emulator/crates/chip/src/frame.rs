@@ -21,6 +21,16 @@ pub struct Frame {
     start: usize,
 }
 
+impl Default for Frame {
+    /// An empty packet.
+    fn default() -> Frame {
+        Frame {
+            buffer: vec![0; HEADROOM],
+            start: HEADROOM,
+        }
+    }
+}
+
 impl Frame {
     /// A packet. Errors: longer than the chip takes.
     pub fn new(bytes: &[u8]) -> Result<Frame, Flaw> {

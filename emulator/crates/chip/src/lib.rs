@@ -18,7 +18,8 @@
 //! | `document.rs`, `diff.rs` | programs as JSON; what differs between two |
 //! | `bcube.rs`, `walk.rs` | the paper's BCube program for every server, and a packet's path through their chips |
 //!
-//! Not here: the same tables in TC eBPF, queues of real ports, and runs with chips.
+//! Not here: the same tables in TC eBPF, and queues of real ports. Runs with chips are `dataplane`'s: BCube's forwarding
+//! `serverswitch`.
 
 pub mod action;
 pub mod bcube;

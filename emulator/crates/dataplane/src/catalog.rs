@@ -74,10 +74,19 @@ pub struct ProtocolEntry {
     pub slice_around_max_k: Option<u32>,
 }
 
+/// Name of the programs in the kernel.
+pub const KERNEL: &str = "kernel";
+/// Name of the protocol's own code in user space.
+pub const SOFTWARE: &str = "software";
+/// Name of a switching chip's tables in user space.
+pub const CHIP: &str = "serverswitch";
+
 /// A way of forwarding packets.
 #[derive(Clone, Copy)]
 pub struct ForwardingEntry {
-    /// Which.
+    /// Its name on every wire.
+    pub name: &'static str,
+    /// Where packets are forwarded.
     pub kind: ForwardingKind,
     /// Its name for people.
     pub title: &'static str,
@@ -99,14 +108,6 @@ pub enum ForwardingKind {
 }
 
 impl ForwardingEntry {
-    /// Its name on every wire.
-    pub fn name(&self) -> &'static str {
-        match self.kind {
-            ForwardingKind::Kernel(_) => "kernel",
-            ForwardingKind::Software(_) => "software",
-        }
-    }
-
     /// The table of that name.
     pub fn table(&self, name: &str) -> Option<&'static TableSchema> {
         self.tables.iter().find(|schema| schema.name == name)
@@ -116,15 +117,13 @@ impl ForwardingEntry {
 impl ProtocolEntry {
     /// The forwarding of that name.
     pub fn forwarding(&self, name: &str) -> Option<&'static ForwardingEntry> {
-        self.forwardings
-            .iter()
-            .find(|forwarding| forwarding.name() == name)
+        self.forwardings.iter().find(|forwarding| forwarding.name == name)
     }
 }
 
 impl std::fmt::Debug for ForwardingEntry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "ForwardingEntry({})", self.name())
+        write!(f, "ForwardingEntry({})", self.name)
     }
 }
 

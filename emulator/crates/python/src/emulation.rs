@@ -108,7 +108,7 @@ fn protocol_document(entry: &ProtocolEntry, spec: &TopologySpec) -> Value {
     let forwardings: Vec<Value> = entry
         .forwardings
         .iter()
-        .map(|forwarding| json!({"name": forwarding.name(), "title": forwarding.title}))
+        .map(|forwarding| json!({"name": forwarding.name, "title": forwarding.title}))
         .collect();
     json!({
         "name": entry.name,

@@ -18,21 +18,19 @@ pub struct Host {
 }
 
 impl Host {
-    /// A server that starts now, over its protocol's forwarding in user space.
+    /// A server that starts now, over the forwarding of that name.
     ///
-    /// Errors: a configuration that the protocol refuses, or a protocol without a forwarding in user space.
+    /// Errors: a configuration that the protocol refuses, or a protocol without such a forwarding in user space.
     pub fn start(
         entry: &ProtocolEntry,
+        forwarding: &str,
         configuration: &Configuration,
         now: Time,
     ) -> Result<Host, ConfigurationError> {
-        let make_forwarding = entry
-            .forwardings
-            .iter()
-            .find_map(|forwarding| match forwarding.kind {
-                ForwardingKind::Software(make) => Some(make),
-                ForwardingKind::Kernel(_) => None,
-            });
+        let make_forwarding = match entry.forwarding(forwarding).map(|entry| entry.kind) {
+            Some(ForwardingKind::Software(make)) => Some(make),
+            Some(ForwardingKind::Kernel(_)) | None => None,
+        };
         let (Some(make), Some(make_forwarding)) = (entry.protocol, make_forwarding) else {
             return Err(ConfigurationError {
                 field: "protocol".to_owned(),

@@ -17,6 +17,7 @@ use cubeyard_dataplane::address::{MAX_SERVER, port_ip, port_of, virtual_ip};
 use cubeyard_dataplane::configuration::{Configuration, ConfigurationError, RunPlan};
 use cubeyard_dataplane::event::Event;
 use cubeyard_dataplane::flow::Flow;
+use cubeyard_dataplane::forwarding::Forwarding;
 use cubeyard_dataplane::inspection::Inspection;
 use cubeyard_dataplane::protocol::{Input, Output, Time};
 use cubeyard_dataplane::run_role::Controller;
@@ -131,7 +132,7 @@ impl Network {
             .iter()
             .map(|&server| configuration(&options, &wiring, server))
             .collect();
-        let forwarding = options.protocol.forwardings.first();
+        let forwarding = options.protocol.forwarding(options.forwarding);
         let Some(forwarding) = forwarding else {
             return Err(ConfigurationError {
                 field: "protocol".to_owned(),
@@ -179,6 +180,11 @@ impl Network {
         self.hosts.keys().copied().collect()
     }
 
+    /// What a server forwards packets with; `None` where the network has no such server.
+    pub fn forwarding(&self, server: NodeId) -> Option<&dyn Forwarding> {
+        self.hosts.get(&server).map(|host| &*host.forwarding)
+    }
+
     /// What a server is told before it starts.
     pub fn configuration(&self, server: NodeId) -> Configuration {
         configuration(&self.options, &self.wiring, server)
@@ -191,7 +197,12 @@ impl Network {
 
     fn start(&mut self, server: NodeId) -> Result<(), ConfigurationError> {
         let configuration = self.configuration(server);
-        let mut host = Host::start(self.options.protocol, &configuration, self.now())?;
+        let mut host = Host::start(
+            self.options.protocol,
+            self.options.forwarding,
+            &configuration,
+            self.now(),
+        )?;
         for update in self.rules.initial(server) {
             // Every entry of the rules is one of the forwarding's tables; a refused one would show as lost packets.
             if let Err(error) = host.forwarding.apply(&update) {

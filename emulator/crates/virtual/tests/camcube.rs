@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cubeyard_dataplane::address::{port_ip, virtual_ip};
 use cubeyard_dataplane::camcube::ENTRY;
+use cubeyard_dataplane::catalog::SOFTWARE;
 use cubeyard_dataplane::event::{Event, SwitchReason};
 use cubeyard_dataplane::flow::Flow;
 use cubeyard_dataplane::inspection::Cell;
@@ -29,6 +30,7 @@ fn torus(sizes: [u32; 3], disjoint: bool, present: Option<Vec<NodeId>>) -> Torus
     let [x, y, z] = sizes;
     let options = Options {
         protocol: &ENTRY,
+        forwarding: SOFTWARE,
         spec: TopologySpec::Torus3d(Torus3dSpec { x, y, z }),
         present,
         gateways: Vec::new(),

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use cubeyard_dataplane::camcube::ENTRY;
+use cubeyard_dataplane::catalog::SOFTWARE;
 use cubeyard_dataplane::settings::Given;
 use cubeyard_topology::{NodeId, TopologySpec, Torus3dSpec};
 use cubeyard_virtual::{Network, Options};
@@ -17,6 +18,7 @@ const SERVERS: NodeId = 27;
 fn torus(settings: Given) -> Network {
     let options = Options {
         protocol: &ENTRY,
+        forwarding: SOFTWARE,
         spec: TopologySpec::Torus3d(Torus3dSpec { x: 3, y: 3, z: 3 }),
         present: None,
         gateways: Vec::new(),

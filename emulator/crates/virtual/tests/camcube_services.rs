@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use cubeyard_dataplane::camcube::ENTRY;
+use cubeyard_dataplane::catalog::SOFTWARE;
 use cubeyard_dataplane::inspection::Cell;
 use cubeyard_dataplane::settings::Given;
 use cubeyard_routing::random::Draws;
@@ -21,6 +22,7 @@ fn torus(sizes: [u32; 3], rate_bits_per_sec: f64) -> Network {
     let [x, y, z] = sizes;
     let options = Options {
         protocol: &ENTRY,
+        forwarding: SOFTWARE,
         spec: TopologySpec::Torus3d(Torus3dSpec { x, y, z }),
         present: None,
         gateways: Vec::new(),

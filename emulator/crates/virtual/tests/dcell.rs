@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use cubeyard_dataplane::address::{port_ip, virtual_ip};
+use cubeyard_dataplane::catalog::SOFTWARE;
 use cubeyard_dataplane::configuration::RunPlan;
 use cubeyard_dataplane::dcell::ENTRY;
 use cubeyard_dataplane::dcell::message::{Answer, Message};
@@ -31,6 +32,7 @@ const PARTIAL: &str = r#"{"family": "dcell", "n": 3, "k": 2, "servers": 40}"#;
 fn options(spec: &str) -> Options {
     Options {
         protocol: &ENTRY,
+        forwarding: SOFTWARE,
         spec: TopologySpec::from_json(&spec.parse::<serde_json::Value>().unwrap()).unwrap(),
         present: None,
         gateways: Vec::new(),

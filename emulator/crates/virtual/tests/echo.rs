@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use cubeyard_dataplane::address::port_ip;
+use cubeyard_dataplane::catalog::SOFTWARE;
 use cubeyard_dataplane::echo::{ENTRY, tables};
 use cubeyard_dataplane::event::Event;
 use cubeyard_dataplane::inspection::Cell;
@@ -22,6 +23,7 @@ const RATE_BITS_PER_SEC: f64 = 1e9;
 fn options(spec: &str) -> Options {
     Options {
         protocol: &ENTRY,
+        forwarding: SOFTWARE,
         spec: TopologySpec::from_json(&spec.parse::<serde_json::Value>().unwrap()).unwrap(),
         present: None,
         gateways: Vec::new(),

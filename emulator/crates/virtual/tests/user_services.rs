@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use cubeyard_dataplane::camcube::ENTRY;
+use cubeyard_dataplane::catalog::SOFTWARE;
 use cubeyard_dataplane::inspection::Cell;
 use cubeyard_dataplane::settings::Given;
 use cubeyard_sandbox::{Module, UserService};
@@ -66,6 +67,7 @@ fn bad(body: &str) -> String {
 fn torus(modules: &[(&str, &str)], rate_bits_per_sec: f64) -> Network {
     let options = Options {
         protocol: &ENTRY,
+        forwarding: SOFTWARE,
         spec: TopologySpec::Torus3d(Torus3dSpec { x: 3, y: 3, z: 3 }),
         present: None,
         gateways: Vec::new(),

@@ -11,11 +11,14 @@
 //! | `header.rs`, `nha.rs`, `route.rs` | what is on the wire |
 //! | `tables.rs`, `rules.rs` | the forwarding tables, and what a run's may hold |
 //! | `forwarding.rs` | packets in user space; the kernel's programs are in `bpf/bcube/` |
+//! | `chip.rs` | packets by the tables of a switching chip, in user space |
+//! | `state.rs` | what both know and count: tables, flows, notices |
 //! | `failed_links.rs`, `flows.rs`, `keys.rs`, `round.rs`, `selection.rs`, `structure.rs`, `message.rs`, `settings.rs` | plain data |
 //!
 //! Neighbour maintenance is common to all protocols: `crate::neighbours`.
 
 mod bsr;
+pub mod chip;
 pub mod failed_links;
 mod flows;
 pub mod forwarding;
@@ -32,12 +35,13 @@ pub mod route;
 pub mod rules;
 mod selection;
 pub mod settings;
+mod state;
 mod structure;
 pub mod tables;
 
 pub use bsr::Bsr;
 
-use crate::catalog::{ForwardingEntry, ForwardingKind, ProtocolEntry, SwitchKind};
+use crate::catalog::{CHIP, ForwardingEntry, ForwardingKind, KERNEL, ProtocolEntry, SOFTWARE, SwitchKind};
 use crate::configuration::{Configuration, ConfigurationError};
 use crate::object::KernelObject;
 use crate::protocol::{Protocol, Time};
@@ -63,6 +67,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
     protocol: Some(make),
     forwardings: &[
         ForwardingEntry {
+            name: KERNEL,
             kind: ForwardingKind::Kernel(KernelObject {
                 bytes: crate::include_object!("../../../../bpf/bcube/bcube.bpf.o"),
                 virtual_nic: Some("cubeyard_vnic"),
@@ -74,8 +79,17 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
             rules: rules::rules,
         },
         ForwardingEntry {
+            name: SOFTWARE,
             kind: ForwardingKind::Software(forwarding::forwarding),
             title: "User space",
+            tables: tables::SCHEMAS,
+            own_entries: rules::own_entries,
+            rules: rules::rules,
+        },
+        ForwardingEntry {
+            name: CHIP,
+            kind: ForwardingKind::Software(chip::forwarding),
+            title: "ServerSwitch's tables (user space)",
             tables: tables::SCHEMAS,
             own_entries: rules::own_entries,
             rules: rules::rules,

@@ -31,7 +31,7 @@ pub mod ways;
 
 pub use structure::Structure;
 
-use crate::catalog::{ForwardingEntry, ForwardingKind, ProtocolEntry, SwitchKind};
+use crate::catalog::{ForwardingEntry, ForwardingKind, KERNEL, ProtocolEntry, SOFTWARE, SwitchKind};
 use crate::configuration::{Configuration, ConfigurationError};
 use crate::object::KernelObject;
 use crate::protocol::{Protocol, Time};
@@ -56,6 +56,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
     protocol: Some(make),
     forwardings: &[
         ForwardingEntry {
+            name: KERNEL,
             kind: ForwardingKind::Kernel(KernelObject {
                 bytes: crate::include_object!("../../../../bpf/camcube/camcube.bpf.o"),
                 virtual_nic: Some("cubeyard_vnic"),
@@ -67,6 +68,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
             rules: rules::rules,
         },
         ForwardingEntry {
+            name: SOFTWARE,
             kind: ForwardingKind::Software(forwarding::forwarding),
             title: "User space",
             tables: tables::SCHEMAS,

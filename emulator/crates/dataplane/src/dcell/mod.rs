@@ -28,7 +28,7 @@ pub mod structure;
 pub mod tables;
 mod traces;
 
-use crate::catalog::{ForwardingEntry, ForwardingKind, ProtocolEntry, SwitchKind};
+use crate::catalog::{ForwardingEntry, ForwardingKind, KERNEL, ProtocolEntry, SOFTWARE, SwitchKind};
 use crate::configuration::{Configuration, ConfigurationError};
 use crate::counts::PORTS;
 use crate::object::KernelObject;
@@ -56,6 +56,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
     protocol: Some(make),
     forwardings: &[
         ForwardingEntry {
+            name: KERNEL,
             kind: ForwardingKind::Kernel(KernelObject {
                 bytes: crate::include_object!("../../../../bpf/dcell/dcell.bpf.o"),
                 virtual_nic: Some("cubeyard_vnic"),
@@ -67,6 +68,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
             rules: rules::rules,
         },
         ForwardingEntry {
+            name: SOFTWARE,
             kind: ForwardingKind::Software(forwarding::forwarding),
             title: "User space",
             tables: tables::SCHEMAS,

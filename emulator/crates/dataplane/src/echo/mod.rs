@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, VecDeque};
 use cubeyard_topology::NodeId;
 
 use self::routes::NextHops;
-use crate::catalog::{ForwardingEntry, ForwardingKind, ProtocolEntry, SwitchKind};
+use crate::catalog::{ForwardingEntry, ForwardingKind, ProtocolEntry, SOFTWARE, SwitchKind};
 use crate::configuration::{Configuration, ConfigurationError, secs};
 use crate::event::{DeathCause, Event};
 use crate::flow::Flow;
@@ -52,6 +52,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
     check: routes::check,
     protocol: Some(make),
     forwardings: &[ForwardingEntry {
+        name: SOFTWARE,
         kind: ForwardingKind::Software(forwarding::forwarding),
         title: "User space",
         tables: tables::SCHEMAS,

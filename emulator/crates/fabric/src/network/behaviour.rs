@@ -50,7 +50,7 @@ impl Behaviour {
             (None, []) => None,
             (Some(name), _) if entry.forwarding(name).is_some() => entry.forwarding(name),
             (given, forwardings) => {
-                let names: Vec<&str> = forwardings.iter().map(ForwardingEntry::name).collect();
+                let names: Vec<&str> = forwardings.iter().map(|entry| entry.name).collect();
                 let limit = match names[..] {
                     [] => format!("absent: servers forward nothing with {}", entry.name),
                     _ => format!("one of {}", names.join(", ")),

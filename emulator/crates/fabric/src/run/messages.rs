@@ -9,9 +9,7 @@ use crate::network::Network;
 /// The configuration of a node.
 pub fn configure(network: &Network, server: usize) -> ToNode {
     let behaviour = network.behaviour;
-    let forwarding = behaviour
-        .forwarding
-        .map(|forwarding| forwarding.name().to_owned());
+    let forwarding = behaviour.forwarding.map(|forwarding| forwarding.name.to_owned());
     ToNode::Configure(Box::new(Configure {
         protocol: behaviour.entry.name.to_owned(),
         forwarding,

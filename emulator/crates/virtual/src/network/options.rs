@@ -14,6 +14,8 @@ const MTU: u32 = 1500;
 pub struct Options {
     /// What its servers run.
     pub protocol: &'static ProtocolEntry,
+    /// Name of the forwarding, one in user space.
+    pub forwarding: &'static str,
     /// Its topology.
     pub spec: TopologySpec,
     /// The servers that are there; `None` for all of the topology's.

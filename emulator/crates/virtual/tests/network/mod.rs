@@ -1,12 +1,14 @@
 //! BCubes in virtual time, and what the tests read of their servers.
 
 #![allow(clippy::unwrap_used)]
+#![allow(dead_code)] // each file of tests uses a part
 
 use std::net::Ipv4Addr;
 use std::ops::{Deref, DerefMut};
 
 use cubeyard_dataplane::address::virtual_ip;
 use cubeyard_dataplane::bcube::ENTRY;
+use cubeyard_dataplane::catalog::SOFTWARE;
 use cubeyard_dataplane::event::Event;
 use cubeyard_dataplane::flow::Flow;
 use cubeyard_dataplane::inspection::Cell;
@@ -59,6 +61,11 @@ impl Bcube {
         Bcube::new(n, k, seed, None, &[])
     }
 
+    /// BCube(n, k), all servers started, over a forwarding by name.
+    pub fn over(forwarding: &'static str, n: u32, k: u32, seed: u64) -> Bcube {
+        Bcube::with(forwarding, n, k, seed, None, &[])
+    }
+
     /// BCube(n, k) some of whose servers are gateways.
     pub fn with_gateways(n: u32, k: u32, seed: u64, gateways: &[NodeId]) -> Bcube {
         Bcube::new(n, k, seed, None, gateways)
@@ -70,8 +77,20 @@ impl Bcube {
     }
 
     fn new(n: u32, k: u32, seed: u64, present: Option<Vec<NodeId>>, gateways: &[NodeId]) -> Bcube {
+        Bcube::with(SOFTWARE, n, k, seed, present, gateways)
+    }
+
+    fn with(
+        forwarding: &'static str,
+        n: u32,
+        k: u32,
+        seed: u64,
+        present: Option<Vec<NodeId>>,
+        gateways: &[NodeId],
+    ) -> Bcube {
         let options = Options {
             protocol: &ENTRY,
+            forwarding,
             spec: TopologySpec::Bcube(BcubeSpec { n, k, servers: None }),
             present,
             gateways: gateways.to_vec(),
