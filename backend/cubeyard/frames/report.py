@@ -89,6 +89,10 @@ class Fidelity(TypedDict):
     over_paths: Annotated[
         NotRequired[OverPathsResult | None], Field(description="Null where the paths of flows are not known.")
     ]
+    short_flows_share: Annotated[
+        NotRequired[float],
+        Field(description="Share of the flows that are left out: they end before TCP has reached its rate."),
+    ]
     header_efficiency: float
     calibration: CalibrationResult | None
 

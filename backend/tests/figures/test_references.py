@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from math import inf, isfinite
+
 import orjson
 import pytest
 
 from cubeyard.emulation.figures.catalog import FIGURES
-from cubeyard.engine import Engine
+from cubeyard.engine import Engine, Json
 from cubeyard.figures.references import FOLDER, Reference, reference_of, result_hash
 from cubeyard.settings import Settings
 
@@ -55,6 +57,37 @@ def test_the_engine_computes_the_reference_to_the_last_digit(module_engine: Engi
     document = orjson.loads(module_engine.figure_json(figure_id, None))
     assert document["rows"] == found.document["rows"], f"bin/figure-references {figure_id}"
     assert found.agrees(document) is True
+
+
+def verdict_of(row: Json) -> str:
+    """As the figures' pages explain verdicts: the print itself, else the band; a bound is held or not."""
+    low, high = (-inf if row["low"] is None else row["low"]), (inf if row["high"] is None else row["high"])
+    slack = 1e-9 * max(abs(row["paper"]), 1.0)
+    inside = low - slack <= row["ours"] <= high + slack
+    if inf in (-low, high):
+        return "bound holds" if inside else "differs"
+    return "within band" if inside else "differs"
+
+
+def test_the_rows_of_every_computed_figure_stand_by_their_verdicts(module_engine: Engine) -> None:
+    """By the catalogue, so that no figure is left out: those too that take too long to be computed here."""
+    for one in module_engine.figures:
+        document = reference(one["id"]).document
+        assert document["provenance"]["source"].startswith("["), one["id"]
+        assert document["choices"] or all(row["verdict"] == "matches" for row in document["rows"]), one["id"]
+        assert len({row["name"] for row in document["rows"]}) == len(document["rows"]) > 0, one["id"]
+        for row in document["rows"]:
+            where = f"{one['id']}: {row}"
+            assert all(map(isfinite, (row["ours"], row["paper"]))), where
+            assert row["band"], where
+            if row["verdict"] == "matches":
+                assert verdict_of(row) == "within band", where
+            else:
+                assert verdict_of(row) == row["verdict"], where
+                assert row["reason"], where
+        for line in document["series"]:
+            assert len(line["x"]) == len(line["y"]) > 0, f"{one['id']}: {line['name']}"
+            assert all(map(isfinite, line["x"] + line["y"])), f"{one['id']}: {line['name']}"
 
 
 def test_other_numbers_do_not_agree_and_other_seeds_say_nothing() -> None:

@@ -6574,6 +6574,11 @@ export interface components {
             abt_over_predicted?: number | null;
             /** @description Null where the paths of flows are not known. */
             over_paths?: components["schemas"]["OverPathsResult"] | null;
+            /**
+             * Short Flows Share
+             * @description Share of the flows that are left out: they end before TCP has reached its rate.
+             */
+            short_flows_share?: number;
             /** Header Efficiency */
             header_efficiency: number;
             calibration: components["schemas"]["CalibrationResult"] | null;

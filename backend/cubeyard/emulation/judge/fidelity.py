@@ -77,6 +77,8 @@ class Observed:
     own_cpu: float | None = None
     """Share of all cores that this run used, the kernel's networking included."""
     over_paths: OverPaths | None = None
+    short_flows_share: float = 0.0
+    """Of all flows, those that no rate is held to: they are over before TCP has started up."""
 
     @property
     def of_achievable(self) -> float:
@@ -90,6 +92,7 @@ class Observed:
 def judge(calibration: Calibration | None, observed: Observed) -> Json:
     """The verdict with its reason and its cause, and the numbers that they are made of."""
     verdict, cause, reason = _verdict(calibration, observed)
+    reason += _left_out(observed)
     rounded = {"cpu": observed.cpu, "own_cpu": observed.own_cpu, "achieved_over_ideal": observed.achieved_over_ideal}
     return {
         "verdict": verdict,
@@ -98,12 +101,15 @@ def judge(calibration: Calibration | None, observed: Observed) -> Json:
         **{name: None if one is None else round(one, 4) for name, one in rounded.items()},
         "abt_over_predicted": None if observed.abt_over_predicted is None else round(observed.abt_over_predicted, 4),
         "over_paths": None if observed.over_paths is None else observed.over_paths.document(),
+        "short_flows_share": round(observed.short_flows_share, 4),
         "header_efficiency": round(observed.header_efficiency, 4),
         "calibration": None if calibration is None else calibration.document(),
     }
 
 
 def _verdict(calibration: Calibration | None, seen: Observed) -> tuple[Verdict, Cause, str]:
+    if seen.achieved_over_ideal is None and seen.short_flows_share == 1.0:
+        return "unknown", "unknown", "No flow lasts long enough for its rate to be judged."
     if seen.achieved_over_ideal is None:
         return "unknown", "unknown", "Nothing was measured before the first fault."
     if seen.cpu is None:
@@ -114,6 +120,13 @@ def _verdict(calibration: Calibration | None, seen: Observed) -> tuple[Verdict, 
     if seen.of_achievable >= GOOD_SHARE:
         return _whole(seen, told)
     return _why_missing(calibration, seen, told)
+
+
+def _left_out(seen: Observed) -> str:
+    """Transfers that are over before TCP has started up say nothing of the network or the machine."""
+    if seen.short_flows_share == 0.0:
+        return ""
+    return f" Left out are {seen.short_flows_share:.0%} of the flows: they end before TCP has reached its rate."
 
 
 def _cpu(seen: Observed) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from cubeyard.emulation.judge.fidelity import Calibration, Observed, OverPaths, judge
 from cubeyard.emulation.judge.guard import Guard
+from cubeyard.emulation.judge.meant import Meant, meant_of
 from cubeyard.emulation.measure.events import Events
 from cubeyard.emulation.measure.recorder import Recorder
 from cubeyard.emulation.measure.sums import Sums
@@ -34,23 +35,22 @@ def make(
     quiet = _quiet(recorder)
     ideal = question.prediction.ideal_bits_per_sec
     efficiency = question.network.header_efficiency
-    # Flows at a pace of their own are not meant to reach the ideal. A pace is of what they carry, without headers.
-    pace = (question.settings.flow_bits_per_sec or inf) / efficiency
-    meant = sum(min(flow.ideal_bits_per_sec, pace) for flow in question.flows)
-    achieved = quiet.goodput_bits_per_sec / meant if quiet is not None and meant > 0 else None
+    meant = meant_of(recorder, quiet) if quiet is not None else Meant.nothing()
+    achieved = meant.achieved
     expected_abt = question.prediction.abt_bits_per_sec * efficiency
     # Flows at a pace of their own, or of a size, are not held to the prediction's slowest rate.
     free = question.settings.flow_bits_per_sec is None and question.settings.flow_bytes is None
-    observed = Observed(achieved, None, efficiency)
+    observed = Observed(achieved, None, efficiency, short_flows_share=meant.short_flows_share)
     if quiet is not None:
         observed = Observed(
             achieved,
             quiet.cpu / quiet.secs,
             efficiency,
-            quiet.stalled_flows,
+            meant.stalled_flows,
             quiet.abt_bits_per_sec / expected_abt if expected_abt > 0 and free else None,
             None if quiet.own_cpu is None else quiet.own_cpu / quiet.secs,
             _over_paths(recorder, quiet) if free and question.settings.delivery == "unicast" else None,
+            short_flows_share=meant.short_flows_share,
         )
     total = {**recorder.total.document(), "abt_bits_per_sec": round(_abt_of_all(recorder))}
     consequences = Consequences(recorder)

@@ -97,6 +97,11 @@ class Recorder:
         return len(self._done) == len(self._received)
 
     @property
+    def received_before(self) -> np.ndarray:
+        """[flow] Bytes that came before anything was counted, while the flows settled."""
+        return self._received - self.total.flows
+
+    @property
     def _done(self) -> set[int]:
         """Flows that have an end and have come to it."""
         size = self.question.settings.flow_bytes

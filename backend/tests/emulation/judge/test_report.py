@@ -180,6 +180,7 @@ def test_a_verdict_comes_with_what_it_is_made_of() -> None:
         "cpu": 0.4568,
         "own_cpu": None,
         "over_paths": None,
+        "short_flows_share": 0.0,
         "achieved_over_ideal": 0.8123,
         "abt_over_predicted": None,
         "header_efficiency": 0.9877,

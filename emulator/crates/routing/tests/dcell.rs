@@ -5,9 +5,10 @@ mod common;
 
 use common::{any_failures, assert_walks, build};
 use cubeyard_routing::dcell::{
-    Dfr, DfrOptions, Hop, PathStatistics, Shape, dcell_broadcast, dcell_routing, dfr_statistics, fail_cells,
-    shortest_statistics,
+    Dfr, DfrOptions, Group, Hop, PathStatistics, Shape, dcell_broadcast, dcell_routing, dfr_statistics,
+    fail_cells, shortest_statistics,
 };
+use cubeyard_routing::random::Draws;
 use cubeyard_routing::shortest::{Choice, Shortest};
 use cubeyard_routing::{FailureKind, Failures, Flow, Routed, Router, router};
 use cubeyard_topology::Topology;
@@ -284,6 +285,26 @@ proptest! {
 
     /// Where each server decides for itself, hops are live and end where they should; without failures they are those of
     /// DCellRouting, and inside a DCell_1 as many as those of a walk.
+    #[test]
+    fn a_view_with_an_index_gives_the_same_paths(topology in any_dcell(), (kind, ratio, seed) in any_failures(), from: u32) {
+        let shape = Shape::new(&topology).unwrap();
+        let failures = Failures::random(&topology, kind, ratio, seed);
+        let alive = |from, to, level: usize| shape.hop_alive(from, to, level, &failures);
+        let mut plain = Group::default();
+        plain.search(&shape, alive, shape.k().min(1), from % shape.servers());
+        let mut indexed = plain.clone();
+        indexed.index(&shape, alive);
+        for (to, _) in plain.nearest_first() {
+            let path = |group: &Group| {
+                let mut hops = Vec::new();
+                let mut draws = Draws::new(seed);
+                assert!(group.path_to(&shape, alive, to, &mut draws, &mut hops));
+                (hops, draws.next_bits())
+            };
+            prop_assert_eq!(path(&plain), path(&indexed));
+        }
+    }
+
     #[test]
     fn dfr_by_tables_is_valid(topology in any_dcell(), (kind, ratio, seed) in any_failures(), ends in any::<(u32, u32)>()) {
         let shape = Shape::new(&topology).unwrap();

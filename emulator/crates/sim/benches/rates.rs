@@ -1,4 +1,5 @@
-//! Max-min rates beside building the incidence that they need, all-pairs hops, and how both grow with the servers.
+//! Max-min rates beside building the incidence that they need, with the ratio aimed at; all-pairs hops; and how both grow with
+//! the servers.
 //! CPU time, the fastest of a few repetitions. Run with `cargo bench -p cubeyard-sim`.
 
 use std::hint::black_box;
@@ -20,6 +21,9 @@ const BCUBES: [&str; 4] = [
     r#"{"family":"bcube","n":8,"k":3,"servers":2048}"#,
 ];
 
+/// Rates by incidence, as aimed at.
+const AIM: f64 = 2.0;
+
 /// CPU time of this process so far, all threads together.
 fn cpu_time() -> Duration {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
@@ -38,8 +42,8 @@ fn fastest<T>(mut work: impl FnMut() -> T) -> f64 {
 #[allow(clippy::print_stdout, reason = "a bench is there to print")]
 fn main() {
     println!(
-        "{:>7} {:>9} {:>14} {:>10} {:>7} {:>15} {:>14}",
-        "servers", "flows", "incidence ns", "rates ns", "ratio", "distinct rates", "hops ns/pair"
+        "{:>7} {:>9} {:>14} {:>10} {:>7} {:>5} {:>15} {:>14}",
+        "servers", "flows", "incidence ns", "rates ns", "ratio", "aim", "distinct rates", "hops ns/pair"
     );
     for json in BCUBES {
         let spec: TopologySpec = serde_json::from_str(json).expect("a valid specification");
@@ -61,7 +65,7 @@ fn main() {
         distinct.dedup();
         let each = |secs: f64| secs * 1e9 / flows.len() as f64;
         println!(
-            "{servers:>7} {:>9} {:>14.1} {:>10.1} {:>7.2} {:>15} {:>14.2}",
+            "{servers:>7} {:>9} {:>14.1} {:>10.1} {:>7.2} {AIM:>5} {:>15} {:>14.2}",
             flows.len(),
             each(incidence),
             each(rates),

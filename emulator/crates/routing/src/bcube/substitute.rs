@@ -74,6 +74,16 @@ pub(super) fn rotation_of(seed: u64) -> u32 {
     Draws::new(seed).below(1 << 16)
 }
 
+/// The remainder of a rotation: mostly without the division, which a search would wait for again and again.
+#[inline]
+fn turned(rotation: u32, count: u32) -> u32 {
+    if count.is_power_of_two() {
+        rotation & (count - 1)
+    } else {
+        rotation % count
+    }
+}
+
 /// Finds a shortest live path from `source` to `destination` clear of `taken`; whether there is one.
 /// `hops` holds it. Ends must be alive and different.
 pub fn find_substitute(
@@ -107,6 +117,8 @@ pub(super) struct Search<'a, P> {
     /// Levels by which the destination can be entered, a bit each.
     entries: u32,
     rotation: u32,
+    /// The level tried first.
+    first_level: usize,
     hops: &'a mut Hops,
 }
 
@@ -126,6 +138,7 @@ impl<'a, P: Fn(NodeId) -> u32> Search<'a, P> {
             entries: usable(destination),
             usable,
             rotation,
+            first_level: turned(rotation, shape.levels as u32) as usize,
             hops,
         }
     }
@@ -191,8 +204,10 @@ impl<'a, P: Fn(NodeId) -> u32> Search<'a, P> {
     /// Goes on from `at`, whose usable ports are `ports`, to the destination in exactly or at most `left` hops.
     fn extend(&mut self, at: NodeId, ports: u32, wrong: u32, left: usize) -> bool {
         let shape = self.shape;
-        for step in 0..shape.levels {
-            let level = (step + self.rotation as usize) % shape.levels;
+        let mut next_level = self.first_level;
+        for _ in 0..shape.levels {
+            let level = next_level;
+            next_level = if level + 1 == shape.levels { 0 } else { level + 1 };
             let bit = 1 << level;
             if ports & bit == 0 {
                 continue;
@@ -207,11 +222,13 @@ impl<'a, P: Fn(NodeId) -> u32> Search<'a, P> {
             if other_fits {
                 let own = shape.digit(at, level);
                 let radix = shape.radix[level];
-                let mut digit = self.rotation % radix;
+                let weight = shape.weight(level);
+                let lowest = at - own * weight;
+                let mut digit = turned(self.rotation, radix);
                 for _ in 0..radix {
                     if digit != own
                         && digit != wanted
-                        && self.enter(shape.with_digit(at, level, digit), level, wrong | bit, left)
+                        && self.enter(lowest + digit * weight, level, wrong | bit, left)
                     {
                         return true;
                     }

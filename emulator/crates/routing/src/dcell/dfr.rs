@@ -82,7 +82,7 @@ impl Dfr {
         let keeps = u64::from(shape.servers()).saturating_mul(group_servers) <= MAX_KEPT_VIEWS;
         let kept = if keeps { shape.servers() } else { 0 };
         Some(Dfr {
-            near: NearPaths::new(&shape),
+            near: NearPaths::new(&shape, &failures),
             shape,
             failures,
             options,
@@ -153,7 +153,7 @@ impl Dfr {
         if self.failures.is_empty() {
             return Err(NoPath::NotFound);
         }
-        let result = self.walk(source, destination, &mut Draws::new(flow), scratch);
+        let result = self.walk([source, destination], &mut Draws::new(flow), scratch, None);
         if result.is_err() {
             scratch.hops.clear();
         }
@@ -177,7 +177,10 @@ impl Dfr {
         let ends = [source, destination];
         match self.near.append(&self.shape, &self.failures, ends, links) {
             Some(true) => return Ok(()),
-            Some(false) => self.find_around(source, destination, flow, scratch)?,
+            Some(false) => {
+                links.truncate(start);
+                return self.walk(ends, &mut Draws::new(flow), scratch, Some(links));
+            }
             None => self.find(source, destination, flow, scratch)?,
         }
         links.truncate(start);
@@ -185,19 +188,45 @@ impl Dfr {
         Ok(())
     }
 
-    /// From decision to decision, a whole way through a DCell_b at a time.
+    /// Appends the links of DCellRouting's path as far as one decision reaches, if it is known and alive; where it ends.
+    fn stretch(&self, from: NodeId, target: NodeId, links: &mut Vec<DirectedLink>) -> Option<NodeId> {
+        if self.group_level() != self.shape.k().min(1) {
+            return None;
+        }
+        let start = links.len();
+        let stretch = self
+            .near
+            .stretch(&self.shape, &self.failures, [from, target], links);
+        let end = stretch.filter(|stretch| stretch.alive).map(|stretch| stretch.end);
+        if end.is_none() {
+            links.truncate(start);
+        }
+        end
+    }
+
+    /// From decision to decision, a whole way through a DCell_b at a time. The path is left in `scratch.hops`, or appended
+    /// to `links` where they are wanted.
+    #[inline(never)]
     fn walk(
         &self,
-        source: NodeId,
-        destination: NodeId,
+        [source, destination]: [NodeId; 2],
         draws: &mut Draws,
         scratch: &mut Scratch,
+        mut links: Option<&mut Vec<DirectedLink>>,
     ) -> Result<(), NoPath> {
         let Scratch { hops, plan, group } = scratch;
+        hops.clear();
         let mut at = source;
         let mut packet = self.packet(destination);
         loop {
             packet.proxy = packet.proxy.filter(|&proxy| proxy != at);
+            if let Some(links) = links.as_deref_mut()
+                && at != destination
+                && let Some(end) = self.stretch(at, packet.proxy.unwrap_or(destination), links)
+            {
+                at = end;
+                continue;
+            }
             let mut here = self.here(at, group, plan);
             let leg = match here.step(&packet, draws) {
                 Step::Deliver => return Ok(()),
@@ -209,6 +238,10 @@ impl Dfr {
                 Step::Drop(_) => return Err(NoPath::NotFound),
             };
             here.hops(&leg, draws, hops);
+            if let Some(links) = links.as_deref_mut() {
+                self.shape.push_links(at, hops, links);
+                hops.clear();
+            }
             at = leg.end();
         }
     }

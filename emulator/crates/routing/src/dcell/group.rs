@@ -14,6 +14,16 @@ pub struct Group {
     reached: Vec<Reached>,
     /// Position in `reached` by server, `u32::MAX` when not reached.
     position: Vec<u32>,
+    /// The servers one hop nearer, by position in `reached`, and where each one's end; empty unless [`Group::index`] was called.
+    nearer: Vec<Nearer>,
+    nearer_ends: Vec<u32>,
+}
+
+/// A server one hop nearer: its position in the order of the search, and the level of the link from it.
+#[derive(Clone, Copy, Debug)]
+struct Nearer {
+    position: u32,
+    level: u8,
 }
 
 /// A server that a search reached.
@@ -41,6 +51,8 @@ impl Group {
         self.position.clear();
         self.position.resize((ids.end - ids.start) as usize, u32::MAX);
         self.reached.clear();
+        self.nearer.clear();
+        self.nearer_ends.clear();
         self.position[(from - self.first) as usize] = 0;
         self.reached.push(Reached {
             hop: Hop {
@@ -107,32 +119,68 @@ impl Group {
         hops: &mut Vec<Hop>,
     ) -> bool {
         let mark = hops.len();
-        let Some(mut at) = self.reached_at(to) else {
+        let Some(mut at) = self.position_of(to) else {
             return false;
         };
-        while at.distance > 0 {
-            let server = at.hop.server;
+        while self.reached[at].distance > 0 {
+            let Reached { hop, before, .. } = self.reached[at];
             // What the search found, unless another is chosen instead.
-            let (mut before, mut level) = (self.reached[at.before as usize], at.hop.level);
-            let mut count = 0;
-            for (near, over) in self.neighbours(shape, server) {
-                let nearer = self
-                    .reached_at(near)
-                    .filter(|nearer| nearer.distance + 1 == at.distance);
-                if let Some(nearer) = nearer
-                    && alive(near, server, over)
-                {
-                    count += 1;
-                    if ties.replaces(count, before.hop.server, near) {
-                        (before, level) = (nearer, over as u8);
-                    }
+            let (mut kept, mut count) = ((before, hop.level), 0);
+            let mut weigh = |near: Nearer| {
+                count += 1;
+                let server = |position: u32| self.reached[position as usize].hop.server;
+                if ties.replaces(count, server(kept.0), server(near.position)) {
+                    kept = (near.position, near.level);
                 }
+            };
+            match self.indexed(at) {
+                Some(nearer) => nearer.iter().copied().for_each(weigh),
+                None => self.nearer_than(shape, &alive, at).for_each(&mut weigh),
             }
-            hops.push(Hop { server, level });
-            at = before;
+            let level = kept.1;
+            hops.push(Hop { level, ..hop });
+            at = kept.0 as usize;
         }
         hops[mark..].reverse();
         true
+    }
+
+    /// Keeps for every server which are one hop nearer, so that [`Group::path_to`] need not look at all neighbours again.
+    /// `shape` and `alive` are those of the search. Linear in the DCell_b's links.
+    pub fn index(&mut self, shape: &Shape, alive: impl Fn(NodeId, NodeId, usize) -> bool) {
+        let mut nearer = Vec::new();
+        let ends = (0..self.reached.len()).map(|at| {
+            nearer.extend(self.nearer_than(shape, &alive, at));
+            nearer.len() as u32
+        });
+        self.nearer_ends = ends.collect();
+        self.nearer = nearer;
+    }
+
+    /// What [`Group::index`] keeps of the server at a position.
+    fn indexed(&self, at: usize) -> Option<&[Nearer]> {
+        let end = *self.nearer_ends.get(at)?;
+        let start = if at == 0 { 0 } else { self.nearer_ends[at - 1] };
+        Some(&self.nearer[start as usize..end as usize])
+    }
+
+    /// The servers one hop nearer than the one at a position, over links that are alive.
+    fn nearer_than<'a>(
+        &'a self,
+        shape: &'a Shape,
+        alive: &'a impl Fn(NodeId, NodeId, usize) -> bool,
+        at: usize,
+    ) -> impl Iterator<Item = Nearer> + 'a {
+        let Reached { hop, distance, .. } = self.reached[at];
+        self.neighbours(shape, hop.server)
+            .filter_map(move |(near, level)| {
+                let position = self.position_of(near)?;
+                let leads = self.reached[position].distance + 1 == distance && alive(near, hop.server, level);
+                leads.then_some(Nearer {
+                    position: position as u32,
+                    level: level as u8,
+                })
+            })
     }
 
     /// The servers of this DCell_b that are wired to one of it, each with the level of the link.
@@ -160,8 +208,13 @@ impl Group {
     }
 
     fn reached_at(&self, server: NodeId) -> Option<Reached> {
+        Some(self.reached[self.position_of(server)?])
+    }
+
+    /// A server's place in the order of the search; `None` where it was not reached.
+    fn position_of(&self, server: NodeId) -> Option<usize> {
         let slot = server.checked_sub(self.first)? as usize;
-        let position = *self.position.get(slot)?;
-        self.reached.get(position as usize).copied()
+        let position = *self.position.get(slot)? as usize;
+        (position < self.reached.len()).then_some(position)
     }
 }

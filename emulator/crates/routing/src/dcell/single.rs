@@ -75,7 +75,7 @@ impl DcellRouting {
     /// DCellRouting on a DCell; `None` for other families.
     pub fn new(topology: &Topology, failures: Failures) -> Option<DcellRouting> {
         Shape::new(topology).map(|shape| DcellRouting {
-            near: NearPaths::new(&shape),
+            near: NearPaths::new(&shape, &failures),
             shape,
             failures,
         })

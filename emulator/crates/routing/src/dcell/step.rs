@@ -133,6 +133,7 @@ impl<A: Fn(NodeId, NodeId, usize) -> bool> Here<'_, A> {
             View::Kept(kept) => kept.get_or_init(|| {
                 let mut group = Group::default();
                 group.search(shape, alive, level, at);
+                group.index(shape, alive);
                 group
             }),
             View::Reused { group, searched } => {

@@ -1,0 +1,61 @@
+"""What the flows of a session are meant to carry, which a verdict holds the measurement to.
+
+A flow without an end is meant to carry its ideal rate, or its own pace. One of a size is meant to carry what is left of it, and
+no more; one that would be over while TCP still starts up cannot reach its rate at all, whatever the machine: it is left out,
+and the share of such flows is said. [ours]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from cubeyard.emulation.measure.recorder import Recorder
+from cubeyard.emulation.measure.sums import Sums
+
+START_UP_SECS = 1.0
+"""A transfer over TCP that takes less at its ideal rate is short: connections that start together lose packets while their windows
+double, and need up to some ten round trips through full queues until each has its share."""
+
+
+@dataclass(frozen=True)
+class Meant:
+    """The quiet time beside what was meant, of the flows that are held to it."""
+
+    achieved: float | None
+    """Goodput by the ideal with headers; None if no flow is held to it."""
+    stalled_flows: int
+    """Flows held to it that had something left to carry and carried nothing."""
+    short_flows_share: float
+    """Of all flows, those left out because they are over before TCP has started up."""
+
+    @staticmethod
+    def nothing() -> Meant:
+        """Of no time at all."""
+        return Meant(None, 0, 0.0)
+
+
+def meant_of(recorder: Recorder, quiet: Sums) -> Meant:
+    """The quiet time beside what its flows were meant to carry. Linear in flows."""
+    question = recorder.question
+    settings, efficiency = question.settings, question.network.header_efficiency
+    # A pace is of what flows carry, without headers.
+    pace = (settings.flow_bits_per_sec or inf) / efficiency
+    rates = np.minimum(np.array([flow.ideal_bits_per_sec for flow in question.flows], float), pace)
+    held = np.ones(rates.size, np.bool_)
+    unfinished = held
+    if settings.flow_bytes is not None:
+        if settings.protocol == "tcp":
+            held = settings.flow_bytes * 8 >= rates * efficiency * START_UP_SECS
+        left = np.maximum(settings.flow_bytes - recorder.received_before, 0)
+        unfinished = left > 0
+        rates = np.minimum(rates, left * 8 / quiet.secs / efficiency)
+    meant = float(rates[held].sum())
+    carried = float(quiet.flows[held].sum()) * 8 / quiet.secs
+    return Meant(
+        carried / meant if meant > 0 else None,
+        int((held & unfinished & (quiet.flows == 0)).sum()),
+        1 - float(held.mean()) if held.size else 0.0,
+    )
