@@ -44,7 +44,6 @@ WHOLE = (
     "emulation/real",
     "exports/test_pack_form.py",
     "exports/test_pdf.py",
-    "exports/test_workbook.py",
     "jobs",
     "kit/test_embedded.py",
     "runs",

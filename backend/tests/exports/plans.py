@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from cubeyard.engine import Engine
+from cubeyard.exports import ExportOptions, render
 from cubeyard.plans.view import PlanView
 
 Json = dict[str, Any]
@@ -17,6 +18,9 @@ SPECS: dict[str, tuple[Json, str]] = {
     "paper": ({"family": "bcube", "n": 8, "k": 3, "servers": 2048}, "paper-2009"),
     # The same, priced.
     "priced": ({"family": "bcube", "n": 8, "k": 3, "servers": 2048}, "current-2026"),
+    # A quarter of it: all of its kinds of device and cable, where the size is not the subject.
+    "cube-2009": ({"family": "bcube", "n": 8, "k": 3, "servers": 512}, "paper-2009"),
+    "cube": ({"family": "bcube", "n": 8, "k": 3, "servers": 512}, "current-2026"),
     "dcell": ({"family": "dcell", "n": 4, "k": 1}, "current-2026"),
     # No switches; port names x+ and x-; two parallel links along an axis of two.
     "torus": ({"family": "torus3d", "x": 4, "y": 3, "z": 2}, "current-2026"),
@@ -41,12 +45,17 @@ SPECS: dict[str, tuple[Json, str]] = {
 }
 CLOS = ("fat-tree",)
 """The plans among `SPECS` that htsim's fat-tree file can describe; for others it is refused."""
-SMALL = tuple(name for name in SPECS if name not in ("paper", "priced"))
+SMALL = tuple(name for name in SPECS if name not in ("paper", "priced", "cube", "cube-2009"))
 
 
 def takes(format: str, name: str) -> bool:
     """Whether the plan `name` can be written in a format."""
     return format != "htsim" or name in CLOS
+
+
+def compares(format: str, name: str) -> bool:
+    """Whether the format is made twice of the plan `name` to compare its bytes. One pack is enough: it takes seconds."""
+    return takes(format, name) and (format != "pdf" or name == "dcell")
 
 
 def book(engine: Engine, name: str) -> Json:
@@ -55,6 +64,14 @@ def book(engine: Engine, name: str) -> Json:
 
 def compute(engine: Engine, spec: Json, book_name: str, name: str | None = None) -> PlanView:
     return PlanView.of(engine.plan(spec, book(engine, book_name)), name)
+
+
+def printed(engine: Engine, name: str, paper: str, **options: Any) -> tuple[PlanView, bytes]:
+    """A plan of `SPECS` on a paper, and its install pack."""
+    spec, book_name = SPECS[name]
+    whole = dict(spec) if "topology" in spec else {"topology": spec}
+    view = compute(engine, {**whole, "site": {"paper": paper}}, book_name)
+    return view, b"".join(render("pdf", view, None, ExportOptions(**options)))
 
 
 def hostile_book(engine: Engine) -> Json:

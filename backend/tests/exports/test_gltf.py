@@ -19,7 +19,7 @@ from cubeyard.exports.tables import PlanTables
 from cubeyard.plans.view import PlanView
 from tests.exports import plans
 
-NAMES = ("paper", "subways", "torus", "dcell", "fat-tree")
+NAMES = ("cube", "subways", "torus", "dcell", "fat-tree")
 
 
 def scene_of(data: bytes) -> Any:
@@ -81,7 +81,7 @@ def test_bodies_stand_where_the_plan_says(
         )
 
 
-@pytest.mark.parametrize("name", ["paper", "subways"])
+@pytest.mark.parametrize("name", ["cube", "subways"])
 def test_bundles_lie_in_their_trays(
     name: str, plan: Callable[[str], PlanView], rendered: Callable[[str, str], bytes]
 ) -> None:

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-import io
 import itertools
 import math
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pypdfium2 as pdfium
@@ -20,70 +15,33 @@ import pytest
 import zxingcpp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pypdf import PdfReader
 
 from cubeyard.engine import Engine
 from cubeyard.exports import ExportOptionError, ExportOptions, render
 from cubeyard.exports.drawing.scale import RULER_SCALES, bar_metres
 from cubeyard.exports.pdf.forms import form
-from cubeyard.exports.pdf.labels import modules_of
+from cubeyard.exports.pdf.labels import label_form, modules_of
 from cubeyard.exports.pdf.metrics import SMALLEST_POINTS, width_mm
 from cubeyard.exports.pdf.page import PAPERS, Paper
 from cubeyard.exports.pdf.stocks import STOCKS
 from cubeyard.exports.pdf.strips import Field, Group
+from cubeyard.exports.tables import PlanTables
 from cubeyard.plans.view import PlanView
 from tests.exports import plans
+from tests.exports.packs import Pack
 
-BACKEND = Path(__file__).parents[2]
 POINTS_PER_MM = 72 / 25.4
 LINK = "https://cubeyard.example.org/c/0a1b2c3d4e5f6g/3/"
 
 
-def made(engine: Engine, name: str, paper: str, **options: Any) -> tuple[PlanView, bytes]:
-    spec, book = plans.SPECS[name]
-    whole = dict(spec) if "topology" in spec else {"topology": spec}
-    view = plans.compute(engine, {**whole, "site": {"paper": paper}}, book)
-    return view, b"".join(render("pdf", view, None, ExportOptions(**options)))
-
-
-@pytest.fixture(scope="module")
-def pack(engine: Engine) -> Callable[[str, str], tuple[PlanView, bytes]]:
-    kept: dict[tuple[str, str], tuple[PlanView, bytes]] = {}
-
-    def get(name: str, paper: str) -> tuple[PlanView, bytes]:
-        if (name, paper) not in kept:
-            kept[name, paper] = made(engine, name, paper)
-        return kept[name, paper]
-
-    return get
-
-
-def outline_of(data: bytes) -> list[tuple[int, str, int]]:
-    """(depth, title, page from 1) of every bookmark."""
-    reader = PdfReader(io.BytesIO(data))
-
-    def flat(items: Any, depth: int) -> Iterator[tuple[int, str, int]]:
-        for item in items:
-            if isinstance(item, list):
-                yield from flat(item, depth + 1)
-            else:
-                page = reader.get_destination_page_number(item)
-                assert page is not None
-                yield depth, str(item.title), page + 1
-
-    return list(flat(reader.outline, 0))
-
-
 @pytest.mark.parametrize("name", ["subways", "fat-tree", "dcell", "torus"])
 def test_bookmarks_have_names_of_their_own_and_lead_to_their_pages(
-    name: str, plan: Callable[[str], PlanView], rendered: Callable[[str, str], bytes]
+    name: str, plan: Callable[[str], PlanView], pack: Callable[..., Pack]
 ) -> None:
-    view, data = plan(name), rendered("pdf", name)
-    outline = outline_of(data)
+    view, outline, pages = plan(name), pack(name).outline, pack(name).pages
     titles = [title for _, title, _ in outline]
     assert len(set(titles)) == len(titles)
     assert {view.name, "Floor plan", "Bill of materials", "Label sheets"} <= set(titles)
-    pages = [page.extract_text() for page in PdfReader(io.BytesIO(data)).pages]
     in_tray = {
         tray for tray, cables in zip(view.scene["trays"]["name"], view.scene["trays"]["cables"], strict=True) if cables
     }
@@ -98,16 +56,16 @@ def test_bookmarks_have_names_of_their_own_and_lead_to_their_pages(
     assert [page for _, _, page in outline] == sorted(page for _, _, page in outline)
 
 
-def test_the_covers_contents_lead_to_their_sections(plan: Callable[[str], PlanView], rendered: Any) -> None:
-    reader = PdfReader(io.BytesIO(rendered("pdf", "subways")))
-    sections = [page for depth, title, page in outline_of(rendered("pdf", "subways")) if depth == 0][1:]
+def test_the_covers_contents_lead_to_their_sections(pack: Callable[..., Pack]) -> None:
+    reader = pack("subways").reader
+    sections = [page for depth, title, page in pack("subways").outline if depth == 0][1:]
     notes: Any = reader.pages[0]["/Annots"]
     targets = [note.get_object()["/Dest"][0].get_object() for note in notes]
     assert [reader.get_page_number(target) + 1 for target in targets] == sections
 
 
 @pytest.mark.parametrize("paper", ["a4", "letter"])
-def test_every_page_is_on_the_plans_paper(paper: str, pack: Callable[[str, str], tuple[PlanView, bytes]]) -> None:
+def test_every_page_is_on_the_plans_paper(paper: str, pack: Callable[..., Pack]) -> None:
     one = PAPERS[paper]
     allowed = {(one.width, one.height), (one.height, one.width), (one.large_width, one.large_height)}
     for name in ("subways", "partless"):
@@ -116,7 +74,7 @@ def test_every_page_is_on_the_plans_paper(paper: str, pack: Callable[[str, str],
                 round(float(page.mediabox.width) / POINTS_PER_MM, 1),
                 round(float(page.mediabox.height) / POINTS_PER_MM, 1),
             )
-            for page in PdfReader(io.BytesIO(pack(name, paper)[1])).pages
+            for page in pack(name, paper).reader.pages
         }
         assert sizes <= allowed
         assert len(sizes) >= 2, "sheets, and drawings on paper of twice the size"
@@ -142,10 +100,10 @@ def characters(data: bytes) -> Iterator[tuple[int, str, float, tuple[float, floa
     ("name", "paper"), [*itertools.product(["subways", "dcell", "fat-tree"], ["a4", "letter"]), ("partless", "a4")]
 )
 def test_no_type_is_smaller_than_seven_points_nor_outside_its_page(
-    name: str, paper: str, pack: Callable[[str, str], tuple[PlanView, bytes]]
+    name: str, paper: str, pack: Callable[..., Pack]
 ) -> None:
     sizes: set[float] = set()
-    for page, letter, size, (left, bottom, right, top), (width, height) in characters(pack(name, paper)[1]):
+    for page, letter, size, (left, bottom, right, top), (width, height) in characters(pack(name, paper).data):
         assert size >= 6.99, f"{letter} on page {page}"
         assert 0 <= left <= right <= width, f"{letter} on page {page}"
         assert 0 <= bottom <= top <= height, f"{letter} on page {page}"
@@ -159,8 +117,7 @@ def test_long_names_are_printed_whole(engine: Engine) -> None:
     view = plans.compute(engine, spec, "current-2026")
     data = b"".join(render("pdf", view))
     assert min(size for _, _, size, _, _ in characters(data)) >= 6.99
-    sheets = [page.extract_text() for page in PdfReader(io.BytesIO(data)).pages]
-    words = "".join(text for text in sheets if text.startswith("Rack "))
+    words = "".join(Pack(data).titled("Rack "))
     assert all(host in words for host in view.host_names)
 
 
@@ -192,33 +149,27 @@ def test_a_form_has_fewer_strips_or_turns_the_sheet_before_it_cuts_words(
         )
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(spec=plans.small_specs())
-def test_any_plan_prints_in_seven_points_at_a_rulers_scale(engine: Engine, spec: dict[str, Any]) -> None:
-    for paper in ("a4", "letter"):
-        view = plans.compute(engine, {"topology": spec, "site": {"paper": paper}}, "current-2026")
-        data = b"".join(render("pdf", view))
-        assert min(size for _, _, size, _, _ in characters(data)) >= 6.99
-        scales = {
-            int(words)
-            for page in PdfReader(io.BytesIO(data)).pages
-            for words in re.findall(r"1 : (\d+) on", page.extract_text())
-        }
-        assert scales
-        assert scales <= set(RULER_SCALES)
-        titles = [title for _, title, _ in outline_of(data)]
-        assert len(set(titles)) == len(titles)
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(spec=plans.small_specs(), paper=st.sampled_from(["a4", "letter"]))
+def test_any_plan_prints_in_seven_points_at_a_rulers_scale(engine: Engine, spec: dict[str, Any], paper: str) -> None:
+    view = plans.compute(engine, {"topology": spec, "site": {"paper": paper}}, "current-2026")
+    made = Pack(b"".join(render("pdf", view)))
+    assert min(size for _, _, size, _, _ in characters(made.data)) >= 6.99
+    scales = {int(words) for page in made.pages for words in re.findall(r"1 : (\d+) on", page)}
+    assert scales
+    assert scales <= set(RULER_SCALES)
+    titles = [title for _, title, _ in made.outline]
+    assert len(set(titles)) == len(titles)
 
 
 @pytest.mark.parametrize("paper", ["a4", "letter"])
 @pytest.mark.parametrize("name", ["subways", "dcell"])
 def test_a_ruler_on_the_drawing_measures_the_building(
-    name: str, paper: str, pack: Callable[[str, str], tuple[PlanView, bytes]]
+    name: str, paper: str, pack: Callable[..., Pack], plan: Callable[[str], PlanView]
 ) -> None:
     """The scale that is printed is the scale that is drawn: walls and racks are found on the raster of a printer."""
-    view, data = pack(name, paper)
-    enclosure = view.scene["enclosure"]
-    with pdfium.PdfDocument(data) as document:
+    enclosure = plan(name).scene["enclosure"]
+    with pdfium.PdfDocument(pack(name, paper).data) as document:
         page = document[1]
         denominator = int(re.findall(r"1 : ([\d,]+) on", page.get_textpage().get_text_bounded())[0].replace(",", ""))
         dots_per_mm = 8
@@ -249,19 +200,15 @@ def codes_on(page: Any) -> dict[str, list[tuple[float, float]]]:
     return found
 
 
-def label_pages(data: bytes) -> list[int]:
-    return [i for i, page in enumerate(PdfReader(io.BytesIO(data)).pages) if page.extract_text().startswith("Labels ")]
-
-
 @pytest.mark.parametrize("paper", ["a4", "letter"])
 def test_a_reader_reads_every_labels_code_on_its_label(
-    paper: str, pack: Callable[[str, str], tuple[PlanView, bytes]]
+    paper: str, pack: Callable[..., Pack], plan: Callable[[str], PlanView]
 ) -> None:
-    view, data = pack("dcell", paper)
+    view, made = plan("dcell"), pack("dcell", paper)
     stock = STOCKS[paper]
     counts: dict[str, int] = {}
-    with pdfium.PdfDocument(data) as document:
-        for number in label_pages(data):
+    with pdfium.PdfDocument(made.data) as document:
+        for number in made.label_pages:
             for text, middles in codes_on(document[number]).items():
                 counts[text] = counts.get(text, 0) + len(middles)
                 for x, y in middles:
@@ -272,22 +219,52 @@ def test_a_reader_reads_every_labels_code_on_its_label(
     assert counts == {view.cable_name(i): 2 for i in range(view.cable_count)}
 
 
+@pytest.mark.parametrize("dpi", [300, 600])
+@pytest.mark.parametrize("paper", ["a4", "letter"])
+def test_every_code_of_a_full_page_is_read_at_once(
+    paper: str, dpi: int, pack: Callable[..., Pack], engine: Engine
+) -> None:
+    """As a scanner sees the sheet: every place of it has a code, and nothing else stands in the white around it."""
+    made, stock = pack("fat-tree", paper), STOCKS[paper]
+    spec = {"topology": plans.SPECS["fat-tree"][0], "site": {"paper": paper}}
+    used = label_form(PlanTables(plans.compute(engine, spec, "current-2026")), ExportOptions())
+    module = used.code_side / 21
+    assert module >= 0.25, "large enough for a phone"
+    assert used.quiet >= (4 if paper == "letter" else 2) * module - 1e-6, "the type of A4's small labels leaves less"
+    x, y = used.code_at(0)
+    for edge, low, high in (
+        (x, stock.left, stock.left + stock.cell_width),
+        (y, stock.top, stock.top + stock.cell_height),
+    ):
+        assert low <= edge - used.quiet + 1e-6
+        assert edge + used.code_side + used.quiet <= high + 1e-6
+    assert stock.left + used.type_width <= x - used.quiet + 1e-6, "the type ends before the white"
+    with pdfium.PdfDocument(made.data) as document:
+        page = document[made.label_pages[0]]
+        picture = page.render(scale=dpi / 72).to_pil().convert("L")
+    codes = zxingcpp.read_barcodes(picture, formats=zxingcpp.BarcodeFormat.QRCode)
+    assert len(codes) == stock.labels
+    assert {code.text for code in codes} <= set(re.findall(r"\bC\d{5,}\b", made.pages[made.label_pages[0]]))
+
+
 def test_codes_may_link_to_crew_mode_or_be_left_out(engine: Engine) -> None:
-    view, data = made(engine, "dcell", "letter", codes="link", link=LINK)
+    view, data = plans.printed(engine, "dcell", "letter", codes="link", link=LINK)
     with pdfium.PdfDocument(data) as document:
-        found = codes_on(document[label_pages(data)[0]])
+        found = codes_on(document[Pack(data).label_pages[0]])
         cover = " ".join(document[0].get_textpage().get_text_bounded().split())
     assert set(found) == {f"{LINK}{i}" for i in range(view.cable_count)}
     assert "opens the cable in crew mode" in cover
-    _, bare = made(engine, "dcell", "letter", codes="none")
+    _, bare = plans.printed(engine, "dcell", "letter", codes="none")
     with pdfium.PdfDocument(bare) as document:
-        assert codes_on(document[label_pages(bare)[0]]) == {}
+        assert codes_on(document[Pack(bare).label_pages[0]]) == {}
 
 
 def test_a_link_that_a_label_has_no_room_for_gives_way_and_the_cover_says_so(engine: Engine) -> None:
-    view, data = made(engine, "dcell", "a4", codes="link", link=LINK)
+    view, data = plans.printed(engine, "dcell", "a4", codes="link", link=LINK)
     with pdfium.PdfDocument(data) as document:
-        assert set(codes_on(document[label_pages(data)[0]])) == {view.cable_name(i) for i in range(view.cable_count)}
+        assert set(codes_on(document[Pack(data).label_pages[0]])) == {
+            view.cable_name(i) for i in range(view.cable_count)
+        }
         cover = " ".join(document[0].get_textpage().get_text_bounded().split())
     assert "no room for a link to crew mode" in cover
 
@@ -303,9 +280,9 @@ def test_a_codes_size_is_known_before_it_is_made(text: str) -> None:
 
 @pytest.mark.parametrize("first", [1, 2, 28, 81, 189])
 def test_labels_begin_where_the_sheet_has_room(engine: Engine, first: int) -> None:
-    view, data = made(engine, "dcell", "a4", first_label=first)
+    view, data = plans.printed(engine, "dcell", "a4", first_label=first)
     stock = STOCKS["a4"]
-    pages = label_pages(data)
+    pages = Pack(data).label_pages
     place = first - 1
     assert len(pages) == math.ceil((place + 2 * view.cable_count) / stock.labels)
     with pdfium.PdfDocument(data) as document:
@@ -323,58 +300,5 @@ def test_labels_begin_where_the_sheet_has_room(engine: Engine, first: int) -> No
 @pytest.mark.parametrize(("paper", "labels"), [("a4", 189), ("letter", 80)])
 def test_a_label_that_the_sheet_does_not_have_is_refused(engine: Engine, paper: str, labels: int) -> None:
     with pytest.raises(ExportOptionError, match="first_label") as raised:
-        made(engine, "dcell", paper, first_label=labels + 1)
+        plans.printed(engine, "dcell", paper, first_label=labels + 1)
     assert raised.value.limit == f"1 to {labels}"
-
-
-_MEASURE = """
-import os, re, threading, time
-from pathlib import Path
-from cubeyard.engine import Engine
-from cubeyard.exports import render
-from cubeyard.settings import Settings
-from tests.exports import plans
-view = plans.compute(Engine(Settings()), *plans.SPECS["priced"])
-told, peaks, done = [], {}, threading.Event()
-
-def highest(pid):
-    found = re.search(r"VmHWM:\\s+(\\d+) kB", Path(f"/proc/{pid}/status").read_text())
-    return int(found[1]) // 1024 if found else 0
-
-def watch():
-    while not done.wait(0.02):
-        for task in Path("/proc/self/task").iterdir():
-            try:
-                for child in (task / "children").read_text().split():
-                    if b"python" in Path(f"/proc/{child}/cmdline").read_bytes().split(b"\\0")[0] and b".py" in Path(f"/proc/{child}/cmdline").read_bytes():
-                        peaks[child] = max(peaks.get(child, 0), highest(child))
-            except OSError:
-                pass
-
-watching = threading.Thread(target=watch)
-watching.start()
-before = os.times()
-size = sum(map(len, render("pdf", view, lambda fraction, doing: told.append((fraction, doing)))))
-after = os.times()
-done.set()
-watching.join()
-pages = {doing for fraction, doing in told if doing.startswith("typesetting")}
-grows = [fraction for fraction, _ in told] == sorted(fraction for fraction, _ in told)
-print(size, sum(after[:4]) - sum(before[:4]), highest("self") + max(peaks.values()), len(pages), grows, len(peaks), highest("self"))
-"""
-
-
-def test_the_papers_pack_fits_a_worker() -> None:
-    """Under 30 s and 300 MB for 2,048 servers: processor time of all programs, because the machine is shared; memory of the
-    worker and its largest program together. Progress names the pages that are being typeset and only grows."""
-    environment = os.environ | {"PYTHONPATH": str(BACKEND)}
-    out = subprocess.run(
-        [sys.executable, "-c", _MEASURE], env=environment, cwd=BACKEND, capture_output=True, text=True, check=True
-    ).stdout.split()
-    size_bytes, secs, megabytes, steps, grows = int(out[0]), float(out[1]), int(out[2]), int(out[3]), out[4]
-    print(*out)
-    assert size_bytes > 1_000_000
-    assert 1 < secs < 30
-    assert 50 < megabytes < 300
-    assert steps >= 10
-    assert grows == "True"

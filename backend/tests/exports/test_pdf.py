@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pypdf import PdfReader
 
 from cubeyard.engine import Engine
 from cubeyard.exports import render
@@ -23,43 +22,65 @@ from cubeyard.exports.pdf.stocks import STOCKS
 from cubeyard.exports.pdf.strips import Field, Group, Layout, paginate
 from cubeyard.plans.view import PlanView
 from tests.exports import plans
+from tests.exports.packs import Pack, cover_of
+
+BACKEND = Path(__file__).parents[2]
+
+_MEASURE = """
+import os, re, sys, threading, time
+from pathlib import Path
+from cubeyard.engine import Engine
+from cubeyard.exports import render
+from cubeyard.settings import Settings
+from tests.exports import plans
+view = plans.compute(Engine(Settings()), *plans.SPECS["priced"])
+told, peaks, done = [], {}, threading.Event()
+
+def highest(pid):
+    found = re.search(r"VmHWM:\\s+(\\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    return int(found[1]) // 1024 if found else 0
+
+def watch():
+    while not done.wait(0.02):
+        for task in Path("/proc/self/task").iterdir():
+            try:
+                for child in (task / "children").read_text().split():
+                    if b"python" in Path(f"/proc/{child}/cmdline").read_bytes().split(b"\\0")[0] and b".py" in Path(f"/proc/{child}/cmdline").read_bytes():
+                        peaks[child] = max(peaks.get(child, 0), highest(child))
+            except OSError:
+                pass
+
+watching = threading.Thread(target=watch)
+watching.start()
+before = os.times()
+with open(sys.argv[1], "wb") as file:
+    size = sum(map(file.write, render("pdf", view, lambda fraction, doing: told.append((fraction, doing)))))
+after = os.times()
+done.set()
+watching.join()
+pages = {doing for fraction, doing in told if doing.startswith("typesetting")}
+grows = [fraction for fraction, _ in told] == sorted(fraction for fraction, _ in told)
+print(size, sum(after[:4]) - sum(before[:4]), highest("self") + max(peaks.values()), len(pages), grows, len(peaks), highest("self"))
+"""
+
+
+@pytest.fixture(scope="module")
+def papers_pack(tmp_path_factory: pytest.TempPathFactory) -> tuple[Pack, list[str]]:
+    """The pack of the paper's container, and what `_MEASURE` prints of its making."""
+    file = tmp_path_factory.mktemp("pack") / "pack.pdf"
+    out = subprocess.run(
+        [sys.executable, "-c", _MEASURE, str(file)],
+        env=os.environ | {"PYTHONPATH": str(BACKEND)}, cwd=BACKEND, capture_output=True, text=True, check=True,
+    ).stdout.split()  # fmt: skip
+    return Pack(file.read_bytes()), out
+
 
 NAMES = ("subways", "fat-tree", "dcell", "torus", "partless")
 
 
-class Pack:
-    """A pack's pages as text, by the title of each."""
-
-    def __init__(self, data: bytes) -> None:
-        self.reader = PdfReader(io.BytesIO(data))
-        self.pages = [page.extract_text() for page in self.reader.pages]
-
-    def titled(self, start: str) -> list[str]:
-        return [text for text in self.pages if text.lstrip().startswith(start)]
-
-    def bookmarks(self) -> list[str]:
-        def flat(items: Any) -> list[str]:
-            out: list[str] = []
-            for item in items:
-                out += flat(item) if isinstance(item, list) else [str(getattr(item, "title", ""))]
-            return out
-
-        return flat(self.reader.outline)
-
-
-@pytest.fixture(scope="session")
-def pack(rendered: Callable[[str, str], bytes]) -> Callable[[str], Pack]:
-    made: dict[str, Pack] = {}
-
-    def get(name: str) -> Pack:
-        return made.setdefault(name, made.get(name) or Pack(rendered("pdf", name)))
-
-    return get
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_each_page_is_numbered_and_none_overflows(
-    name: str, pack: Callable[[str], Pack], plan: Callable[[str], PlanView]
+    name: str, pack: Callable[..., Pack], plan: Callable[[str], PlanView]
 ) -> None:
     """The total is decided before typesetting: a sheet that ran over its page would make it wrong."""
     pages = pack(name).pages
@@ -70,7 +91,7 @@ def test_each_page_is_numbered_and_none_overflows(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_rack_sheets_hold_every_cable_at_both_its_ends(
-    name: str, pack: Callable[[str], Pack], plan: Callable[[str], PlanView]
+    name: str, pack: Callable[..., Pack], plan: Callable[[str], PlanView]
 ) -> None:
     view = plan(name)
     seen: Counter[str] = Counter()
@@ -85,7 +106,7 @@ def test_rack_sheets_hold_every_cable_at_both_its_ends(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_switch_sheets_hold_every_switch_and_port(
-    name: str, pack: Callable[[str], Pack], plan: Callable[[str], PlanView]
+    name: str, pack: Callable[..., Pack], plan: Callable[[str], PlanView]
 ) -> None:
     view = plan(name)
     sheets = "\n".join(pack(name).titled("Switches "))
@@ -103,7 +124,7 @@ def test_switch_sheets_hold_every_switch_and_port(
 
 @pytest.mark.parametrize("name", ["subways", "dcell"])
 def test_label_sheets_hold_two_labels_a_cable(
-    name: str, pack: Callable[[str], Pack], plan: Callable[[str], PlanView]
+    name: str, pack: Callable[..., Pack], plan: Callable[[str], PlanView]
 ) -> None:
     view = plan(name)
     sheets = "\n".join(pack(name).titled("Labels "))
@@ -116,10 +137,9 @@ def test_label_sheets_hold_two_labels_a_cable(
 @pytest.mark.parametrize("paper", ["a4", "letter"])
 def test_label_sheets_are_those_that_the_bill_buys(engine: Engine, paper: str) -> None:
     """As many as it orders, of the stock that each sheet names, within the sheet's edges."""
-    spec = {"topology": {"family": "bcube", "n": 8, "k": 1}, "site": {"paper": paper}}
-    view = plans.compute(engine, spec, "current-2026")
-    made = Pack(b"".join(render("pdf", view)))
-    sheets = [page for page, text in zip(made.reader.pages, made.pages, strict=True) if text.startswith("Labels ")]
+    view, data = plans.printed(engine, "trunks", paper)
+    made = Pack(data)
+    sheets = made.label_pages
     line = next(line for line in view.bom["lines"] if line["category"] == "label")
     assert len(sheets) == line["quantity"]
     stock = STOCKS[paper]
@@ -128,34 +148,52 @@ def test_label_sheets_are_those_that_the_bill_buys(engine: Engine, paper: str) -
     assert stock.left > 5
     assert stock.left + (stock.columns - 1) * stock.column_pitch + stock.cell_width < stock.width - 5
     for page in sheets:
-        assert stock.name in page.extract_text()
-        points = float(page.mediabox.width), float(page.mediabox.height)
+        assert stock.name in made.pages[page]
+        box = made.reader.pages[page].mediabox
+        points = float(box.width), float(box.height)
         assert points == pytest.approx((stock.width / 25.4 * 72, stock.height / 25.4 * 72), abs=0.5)
 
 
-def test_the_papers_pack_has_every_part(pack: Callable[[str], Pack], plan: Callable[[str], PlanView], rendered) -> None:
-    reader = PdfReader(io.BytesIO(rendered("pdf", "paper")))
-    cover = reader.pages[0].extract_text()
-    for words in ("Install pack", "Partial BCube(8,3)", "8,192", "Wiring certificate: passed", plan("paper").plan_hash):
+def test_the_papers_pack_fits_a_worker(papers_pack: tuple[Pack, list[str]]) -> None:
+    """Under 30 s and 300 MB for 2,048 servers: processor time of all programs, because the machine is shared; memory of the
+    worker and its largest program together. Progress names the pages that are being typeset and only grows."""
+    _, out = papers_pack
+    size_bytes, secs, megabytes, steps, grows = int(out[0]), float(out[1]), int(out[2]), int(out[3]), out[4]
+    print(*out)
+    assert size_bytes > 1_000_000
+    assert 1 < secs < 30
+    assert 50 < megabytes < 300
+    assert steps >= 10
+    assert grows == "True"
+
+
+def test_the_papers_pack_has_every_part(papers_pack: tuple[Pack, list[str]], plan: Callable[[str], PlanView]) -> None:
+    whole, _ = papers_pack
+    cover = whole.pages[0]
+    for words in (
+        "Install pack",
+        "Partial BCube(8,3)",
+        "8,192",
+        "Wiring certificate: passed",
+        plan("priced").plan_hash,
+    ):
         assert words in cover
     for section in ("Floor plan", "Elevations", "Pull order", "Bill of materials", "rack", "switch", "Label sheets"):
         assert section in cover
     sizes = {
         (round(float(page.mediabox.width) / 72 * 25.4), round(float(page.mediabox.height) / 72 * 25.4))
-        for page in reader.pages
+        for page in whole.reader.pages
     }
     assert sizes == {(210, 297), (420, 297)}, "A4, and A3 for drawings"
-    titles = [text.split("\n")[0] for text in (reader.pages[i].extract_text() for i in range(6))]
+    titles = [text.split("\n")[0] for text in whole.pages[:6]]
     assert any(title.startswith("Floor plan") for title in titles)
-    elevations = next(
-        reader.pages[i].extract_text() for i, title in enumerate(titles) if title.startswith("Elevations")
-    )
+    elevations = next(whole.pages[i] for i, title in enumerate(titles) if title.startswith("Elevations"))
     assert "s3-001" in elevations or "s3-000" in elevations
     assert "front" in elevations
     assert any(" from the rear" in words or ", rear" in words for words in map(str, titles))
 
 
-def test_findings_are_on_the_cover(pack: Callable[[str], Pack], plan: Callable[[str], PlanView]) -> None:
+def test_findings_are_on_the_cover(pack: Callable[..., Pack], plan: Callable[[str], PlanView]) -> None:
     finding = plan("partless").summary["findings"][0]
     cover = " ".join(pack("partless").pages[0].split())
     assert finding["severity"] in cover
@@ -168,20 +206,16 @@ def test_limits_and_what_the_plan_accepts_are_on_the_cover(engine: Engine) -> No
         "site": {"power_limit_watts": 500_000},
     }
     view = plans.compute(engine, spec, "current-2026")
-    reader = PdfReader(io.BytesIO(b"".join(render("pdf", view))))
-    cover = " ".join(reader.pages[0].extract_text().split())
+    cover, _ = cover_of(view)
     assert "Power feed: Container 1: 487.4 kW" in cover
     assert "limit 500.0 kW (plan)" in cover
     assert "limit 30,480 kg (catalog, published)" in cover
     assert "Accepted by the plan: power feed limit 500.0 kW (catalog: 400.0 kW)" in cover
 
 
-def test_a_large_plan_is_bounded_and_says_so(engine: Engine) -> None:
-    view = plans.compute(engine, {"family": "fat_tree", "ports": 48, "layers": 3}, "current-2026")
-    assert view.cable_count == 82_944
-    reader = PdfReader(io.BytesIO(b"".join(render("pdf", view))))
-    assert 100 < len(reader.pages) < 1500
-    cover = " ".join(reader.pages[0].extract_text().split())
+def test_a_large_plan_is_bounded_and_says_so(large: PlanView) -> None:
+    cover, pages = cover_of(large)
+    assert 100 < pages < 1500
     assert re.search(r"Cable sheets are given for the first \d[\d,]* of 1?[\d,]+ racks", cover)
     assert "Every cable is in the CSV cable schedule" in cover
 

@@ -18,8 +18,10 @@ from cubeyard.exports.workbook.racks import CablesByRack
 Json = dict[str, Any]
 TYPE_POINTS = 7.0
 _INSET = 0.8
-_GAP = 0.9
-"""Between type and code; with the label's white around it, the code's quiet zone. Millimetres."""
+"""Between the label's edge and its type. Millimetres."""
+_QUIET, _LEAST_QUIET = 4, 2
+"""Modules of white around a code, up to the label's outline and its type: what readers are promised [ISO/IEC 18004 §5.3.8], and
+what those that we tried still read [ours]. The least is for labels whose type leaves no room for the other."""
 _SMALLEST_MODULE, _LARGEST_MODULE = 0.25, 0.42
 """Millimetres: what a phone reads from paper at a hand's distance, and what no phone needs. [ours]"""
 # Bytes that a QR code of each number of modules holds, at the lowest level of correction. [ISO/IEC 18004, table 7]
@@ -47,18 +49,20 @@ class LabelForm:
     stock: LabelStock
     code_side: float
     """Millimetres; 0 for no code."""
+    quiet: float
+    """White on each side of the code, in millimetres."""
     codes: str
     """What the codes say in the end: a link that does not fit gives way to the cable's id."""
 
     @property
     def type_width(self) -> float:
-        room = self.stock.cell_width - 2 * _INSET
-        return room - self.code_side - _GAP if self.code_side else room
+        room = self.stock.cell_width - _INSET
+        return room - self.code_side - 2 * self.quiet if self.code_side else room - _INSET
 
     def code_at(self, place: int) -> tuple[float, float]:
         """Left and top edge of the code on the place, from the sheet's top left corner, in millimetres."""
         column, row = divmod(place, self.stock.rows)
-        x = self.stock.left + column * self.stock.column_pitch + self.stock.cell_width - _INSET - self.code_side
+        x = self.stock.left + column * self.stock.column_pitch + self.stock.cell_width - self.quiet - self.code_side
         y = self.stock.top + row * self.stock.cell_height + (self.stock.cell_height - self.code_side) / 2
         return x, y
 
@@ -71,15 +75,17 @@ def code_text(tables: PlanTables, options: ExportOptions, codes: str, cable: int
 def label_form(tables: PlanTables, options: ExportOptions) -> LabelForm:
     """Codes as large as the labels' type leaves them room: of the link, else of the cable's id, else none."""
     stock, plan = stock_of(tables.plan), tables.plan
-    tries = {"none": (), "cable": ("cable",), "link": ("link", "cable")}[options.codes] if plan.cable_count else ()
+    whole = {"none": (), "cable": ("cable",), "link": ("link", "cable")}[options.codes] if plan.cable_count else ()
+    tries = [(codes, _QUIET) for codes in whole] + [("cable", _LEAST_QUIET) for _ in whole[:1]]
     ends = {part for label in (*plan.near_labels, *plan.far_labels) for part in label.split("/")}
     longest = max((width_mm(end, TYPE_POINTS) for end in ends), default=0.0)
-    room = min(stock.cell_height - 1.4, stock.cell_width - 2 * _INSET - _GAP - longest)
-    for codes in tries:
-        modules = modules_of(code_text(tables, options, codes, plan.cable_count - 1))
-        if modules is not None and room >= modules * _SMALLEST_MODULE:
-            return LabelForm(stock, min(room, modules * _LARGEST_MODULE), codes)
-    return LabelForm(stock, 0.0, "none")
+    room = min(stock.cell_height, stock.cell_width - _INSET - longest)
+    for codes, quiet in tries:
+        rows = modules_of(code_text(tables, options, codes, plan.cable_count - 1))
+        module = 0.0 if rows is None else min(room / (rows + 2 * quiet), _LARGEST_MODULE)
+        if rows is not None and module >= _SMALLEST_MODULE:
+            return LabelForm(stock, rows * module, quiet * module, codes)
+    return LabelForm(stock, 0.0, 0.0, "none")
 
 
 def label_sheets(

@@ -49,19 +49,23 @@ def install_pack(plan: PlanView, progress: Progress, options: ExportOptions = NO
     tables = PlanTables(plan)
     files: dict[str, bytes] = {}
     document, outline = pack_document(tables, files, progress, options)
-    template = resources.files("cubeyard.exports.pdf").joinpath("pack.typ").read_bytes()
     pages = document.pop("pages")
     starts = range(0, len(pages), PAGES_A_PART)
-    parts = [_part(document, pages[start : start + PAGES_A_PART]) for start in starts]
+    parts = [part_of(document, pages[start : start + PAGES_A_PART]) for start in starts]
     binding = {"title": document["title"], "parts": len(parts), "outline": outline}
     sizes = [len(pages[start : start + PAGES_A_PART]) for start in starts]
     del pages
     waiting = _typesetting_progress(sizes, progress)
-    yield from typeset_parts(files | {"main.typ": template}, parts, orjson.dumps(binding), waiting)
+    yield from typeset_parts(files | {"main.typ": template()}, parts, orjson.dumps(binding), waiting)
     progress(1.0, "install pack")
 
 
-def _part(shared: Json, pages: list[Json]) -> dict[str, bytes]:
+def template() -> bytes:
+    """The typesetter's source: how each kind of page is set."""
+    return resources.files("cubeyard.exports.pdf").joinpath("pack.typ").read_bytes()
+
+
+def part_of(shared: Json, pages: list[Json]) -> dict[str, bytes]:
     """The sources of some pages. QR codes are drawn after the type, so the typesetter does not get them."""
     codes = [page.pop("codes", []) for page in pages]
     sources = {"pack.json": orjson.dumps(shared | {"pages": pages})}
