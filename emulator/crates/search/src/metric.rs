@@ -57,7 +57,12 @@ impl Unit {
         let split = text.find(|c: char| c.is_alphabetic() && c != 'e' && c != 'E' || c == '%');
         let (number, unit) = text.split_at(split.unwrap_or(text.len()));
         let number: f64 = number.trim().replace(',', "").parse().ok()?;
-        let of = self.names().iter().find(|(name, _)| *name == unit.trim())?.1;
+        let unit = unit.trim();
+        let of = if unit.is_empty() {
+            1.0
+        } else {
+            self.names().iter().find(|(name, _)| *name == unit)?.1
+        };
         (number * of).is_finite().then_some(number * of)
     }
 }

@@ -219,7 +219,7 @@ fn bad_input_is_named_by_field() {
             json!({"constraints": [{"metric": "cost", "at_least": 2, "at_most": 1}, {"metric": "servers", "at_least": 9}]}),
             "constraints[0].at_most",
         ),
-        (json!({"constraints": []}), "constraints"),
+        (json!({"constraints": [], "space": {}}), "constraints"),
         (json!({"objectives": []}), "objectives"),
         (
             json!({"objectives": [{"metric": "cost"}, {"metric": "cost"}]}),
