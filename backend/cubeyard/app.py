@@ -47,6 +47,7 @@ from cubeyard.reports.endpoints import router as reports_router
 from cubeyard.runs.endpoints import router as runs_router
 from cubeyard.runs.queue import RunQueue
 from cubeyard.runs.stream import RunStreams
+from cubeyard.search.endpoints import router as search_router
 from cubeyard.settings import Settings
 from cubeyard.worker import supervise
 
@@ -142,6 +143,7 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
     problems.install(app)
     for router in (
         plans_router,
+        search_router,
         work_router,
         jobs_router,
         experiments_router,

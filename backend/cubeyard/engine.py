@@ -394,6 +394,31 @@ class Engine:
                 raise CancelledError
             return self.predict_json(spec, experiment, on_progress)
 
+    @cached_property
+    def search_metrics(self) -> list[Json]:
+        """What plans can be judged by: `[{name, title, unit, units, stage, more, doc}]`."""
+        return orjson.loads(_binding().search_metrics())
+
+    def check_search(self, question: Mapping[str, Any]) -> None:
+        """Raises PlanRejectedError with what is wrong with a question."""
+        with _findings():
+            _binding().check_search(canonical(question).decode())
+
+    def search(
+        self,
+        question: Mapping[str, Any],
+        book: Mapping[str, Any],
+        on_frame: OnPartial | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Json:
+        """The front of a question on all cores: seconds to minutes. `on_frame` gets every frame as JSON text, in order;
+        `on_progress` is called all the time, and `False` cancels. Takes a turn among the long ones. Raises PlanRejectedError
+        with findings, CancelledError."""
+        with self._turn("search", self._long_turns), _findings():
+            return orjson.loads(
+                _binding().search(canonical(question).decode(), canonical(book).decode(), on_progress, on_frame)
+            )
+
     def fault_targets(self, spec: Mapping[str, Any], faults: list[Json], seed: int) -> list[Json]:
         """What each fault strikes, drawn as a prediction draws: `{nodes, links}` by id."""
         with _findings():

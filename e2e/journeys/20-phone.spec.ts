@@ -3,7 +3,7 @@ import { drawn, expect, openPlan, test } from "./page";
 
 test.use({ viewport: { width: 390, height: 844 }, hasTouch: true });
 
-const PAGES = ["Compare", "Experiments", "Runs", "Catalog", "Figures", "Chip", "API"];
+const PAGES = ["Compare", "Search", "Experiments", "Runs", "Catalog", "Figures", "Chip", "API"];
 
 /** What reaches beyond the right edge of the screen and cannot be scrolled to inside its own box. */
 function beyondTheEdge(page: Page): Promise<string[]> {

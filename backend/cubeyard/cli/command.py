@@ -26,6 +26,7 @@ SUBCOMMANDS = {
     "topology": "plan:topology",
     "openapi": "server:openapi",
     "paths": "paths:paths",
+    "search": "search:search",
     "predict": "predict:predict",
     "simulate": "simulate:simulate",
     "figures": "figures:figures",

@@ -140,6 +140,18 @@ def predict(
     """What a topology spec or plan spec carries under an experiment, as JSON, by the engine that the experiment names.
     `on_frame` gets each frame `{kind, ...}` of a long run, in order. Raises EngineError, EngineCancelled."""
 
+def search_metrics() -> str:
+    """What plans can be judged by, as JSON: `[{name, title, unit, units, stage, more, doc}]`."""
+
+def check_search(question_json: str) -> None:
+    """Raises EngineError with the findings of a question that cannot be searched."""
+
+def search(
+    question_json: str, book_json: str, on_progress: Progress | None = None, on_frame: Callable[[str], object] | None = None
+) -> str:
+    """The Pareto front of a question with a price book, as JSON. `on_frame` gets each frame `{kind, ...}` in order: `space`,
+    `progress`, `point`. `False` from `on_progress` cancels. Raises EngineError, EngineCancelled."""
+
 def outline(spec_json: str, experiment_json: str) -> str:
     """`{routing, flows, failed: {servers, switches, links, degraded_links}, keeps_paths}` of an experiment's first seed,
     without computing it; of engine `packet` also `simulation: {bytes, packets, packet_hops, memory_bytes}`. Raises EngineError with the findings that `predict` would give."""

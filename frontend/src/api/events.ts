@@ -46,16 +46,21 @@ const SILENCE_MS = 40_000;
 
 /**
  * The events of a stream after `lastId`, in the pieces they arrive in (an empty piece is a sign of life), until the
- * server ends it. Throws `ApiError` for the server's own refusal, `UnreachableError` when it is away or falls silent.
+ * server ends it; with a `body` of a POST whose answer is the stream. Throws `ApiError` for the server's own refusal, `UnreachableError` when it is away or falls silent.
  */
 export async function* readEvents(
   path: string,
   lastId: number,
   signal: AbortSignal,
+  body?: unknown,
 ): AsyncGenerator<ServerEvent[], "over" | "ended"> {
   const silence = new AbortController();
   const request = new Request(new URL(path, location.origin), {
-    headers: { Accept: "text/event-stream", "Last-Event-ID": String(lastId) },
+    ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
+    headers: {
+      Accept: "text/event-stream",
+      ...(body === undefined ? { "Last-Event-ID": String(lastId) } : { "Content-Type": "application/json" }),
+    },
     cache: "no-store",
     signal: AbortSignal.any([signal, silence.signal]),
   });

@@ -291,6 +291,45 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/search/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What plans can be judged by */
+        get: operations["list_search_metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Search for the best plans, as a stream of events
+         * @description Thousands of plans are enumerated and priced; throughput is worked out only for those that can still be on the front.
+         *
+         *     The same question and price book give the same events. Nothing is stored: close the connection to cancel.
+         */
+        post: operations["search_plans"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/plans/{id}/revisions/{revision}/work": {
         parameters: {
             query?: never;
@@ -5327,6 +5366,149 @@ export interface components {
             kind: string;
         };
         /**
+         * SearchMetric
+         * @description What plans can be judged by.
+         */
+        SearchMetric: {
+            /**
+             * Name
+             * @example abt_degraded
+             */
+            name: string;
+            /** Title */
+            title: string;
+            /**
+             * Unit
+             * @description The base unit; empty for numbers of things and shares.
+             */
+            unit: string;
+            /**
+             * Units
+             * @description Units that a value may be written in.
+             */
+            units: string[];
+            /**
+             * Stage
+             * @description What it takes to know it.
+             * @enum {string}
+             */
+            stage: "counts" | "plan" | "healthy" | "degraded";
+            /**
+             * More
+             * @description Whether more is better.
+             */
+            more: boolean;
+            /** Doc */
+            doc: string;
+        };
+        /** SearchMetricList */
+        SearchMetricList: {
+            /** Items */
+            items: components["schemas"]["SearchMetric"][];
+        };
+        /**
+         * SearchQuestion
+         * @description What is searched for. The engine checks what the fields hold: see `GET /search/metrics` and `GET /topologies`.
+         * @example {
+         *       "constraints": [
+         *         {
+         *           "at_least": 1500,
+         *           "metric": "servers"
+         *         },
+         *         {
+         *           "at_most": 1,
+         *           "metric": "containers"
+         *         },
+         *         {
+         *           "at_least": "1 Tb/s",
+         *           "metric": "abt_degraded"
+         *         },
+         *         {
+         *           "at_most": 4,
+         *           "metric": "server_ports"
+         *         },
+         *         {
+         *           "at_most": "450 kW",
+         *           "metric": "power"
+         *         }
+         *       ],
+         *       "failures": {
+         *         "kind": "switch",
+         *         "ratio": 0.1,
+         *         "seeds": [
+         *           7
+         *         ]
+         *       },
+         *       "objectives": [
+         *         {
+         *           "goal": "minimise",
+         *           "metric": "cost"
+         *         },
+         *         {
+         *           "goal": "maximise",
+         *           "metric": "abt_degraded"
+         *         }
+         *       ],
+         *       "plan": {
+         *         "site": {
+         *           "enclosure": "container-40ft"
+         *         }
+         *       }
+         *     }
+         */
+        SearchQuestion: {
+            /**
+             * Constraints
+             * @description `{metric, at_least, at_most}`: a number in the metric's base unit, or text with a unit, like `1 Tb/s`.
+             * @default []
+             */
+            constraints: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * Objectives
+             * @description `{metric, goal}` with goal `minimise` or `maximise`. One gives the best plan, several the front between them.
+             * @default [
+             *       {
+             *         "metric": "cost"
+             *       }
+             *     ]
+             */
+            objectives: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * Failures
+             * @description `{kind, ratio, seeds}`: kind `switch`, `server` or `link`; 10 % of switches, seed 7 by default.
+             * @default {}
+             */
+            failures: {
+                [key: string]: unknown;
+            };
+            /**
+             * Space
+             * @description `{families, values, server_steps, most_servers}`: which plans are tried; `values` by family and parameter.
+             * @default {}
+             */
+            space: {
+                [key: string]: unknown;
+            };
+            /**
+             * Plan
+             * @description What all plans have in common: a plan spec without `topology`.
+             * @default {}
+             */
+            plan: {
+                [key: string]: unknown;
+            };
+            /**
+             * Evaluations
+             * @description The most candidates whose throughput is worked out.
+             * @default 300
+             */
+            evaluations: number;
+        };
+        /**
          * SelectedTarget
          * @description Devices in words.
          */
@@ -8782,6 +8964,68 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_search_metrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchMetricList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    search_plans: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SearchQuestion"];
+            };
+        };
+        responses: {
+            /** @description Server-sent events: `space` (how many candidates), `progress`, `point` (a candidate whose objectives are known), then `result` with the front, or `problem`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];

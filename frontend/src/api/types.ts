@@ -39,3 +39,5 @@ export type Token = Schemas["Token"];
 export type NewToken = Schemas["NewToken"];
 export type ChipTrace = Schemas["Trace"];
 export type ChipStep = Schemas["Step"];
+export type SearchQuestion = Schemas["SearchQuestion"];
+export type SearchMetric = Schemas["SearchMetric"];

@@ -138,6 +138,12 @@ const settings = createRoute({
   component: lazyRouteComponent(() => import("@/features/settings/settings-page")),
 });
 
+const search = createRoute({
+  getParentRoute: () => root,
+  path: "/search",
+  component: lazyRouteComponent(() => import("@/features/search/search-page")),
+});
+
 const chip = createRoute({
   getParentRoute: () => root,
   path: "/chip",
@@ -161,6 +167,7 @@ export const router = createRouter({
     run,
     figures,
     figure,
+    search,
     chip,
     reference,
     settings,

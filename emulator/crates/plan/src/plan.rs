@@ -135,11 +135,57 @@ impl Plan {
     }
 }
 
+/// A plan's parts before it has a name: without the filled-in spec, the book and the hash that needs both.
+#[derive(Debug)]
+pub struct Draft {
+    pub topology: Topology,
+    pub layout: Layout,
+    pub wiring: Wiring,
+    pub bom: Bom,
+    pub cost: Cost,
+    pub power: Power,
+    pub site_limits: Vec<SiteLimit>,
+    /// Errors first, then warnings, then remarks.
+    pub findings: Vec<Finding>,
+}
+
 /// Compute a plan. The same spec and book always give the same plan.
 ///
 /// # Errors
 /// [`PlanError`] with findings when there is nothing to draw; a plan with remarks carries them in `findings`.
 pub fn plan(spec: &PlanSpec, book: &Book) -> Result<Plan, PlanError> {
+    let draft = assemble(spec, book, true)?;
+    let resolved = spec.filled(&draft.layout, book);
+    let used_parts = UsedParts::of(book, &draft.layout.parts, &draft.wiring);
+    let hash = plan_hash(&resolved, book);
+    Ok(Plan {
+        spec: resolved,
+        book: book.clone(),
+        topology: draft.topology,
+        layout: draft.layout,
+        wiring: draft.wiring,
+        bom: draft.bom,
+        cost: draft.cost,
+        power: draft.power,
+        used_parts,
+        site_limits: draft.site_limits,
+        findings: draft.findings,
+        hash,
+        certificate: OnceLock::new(),
+        adjacency: OnceLock::new(),
+    })
+}
+
+/// The same numbers for programs that make thousands of plans: findings propose no number of containers for a mass over the
+/// limit, which takes up to three plans more, and nothing is hashed.
+///
+/// # Errors
+/// As of [`plan`].
+pub fn draft(spec: &PlanSpec, book: &Book) -> Result<Draft, PlanError> {
+    assemble(spec, book, false)
+}
+
+fn assemble(spec: &PlanSpec, book: &Book, repairs: bool) -> Result<Draft, PlanError> {
     let mut findings = spec.topology.validate();
     findings.extend(spec.validate());
     if findings.iter().any(Finding::is_error) {
@@ -153,6 +199,9 @@ pub fn plan(spec: &PlanSpec, book: &Book) -> Result<Plan, PlanError> {
     let power = power(&topology, &layout.parts, book);
 
     let gross_kg_in = |containers| {
+        if !repairs {
+            return vec![f64::INFINITY];
+        }
         let mut other = spec.clone();
         other.site.containers = Some(containers);
         let mut unsaid = Vec::new();
@@ -175,25 +224,15 @@ pub fn plan(spec: &PlanSpec, book: &Book) -> Result<Plan, PlanError> {
         Severity::Warning => 1,
         Severity::Info => 2,
     });
-
-    let resolved = spec.filled(&layout, book);
-    let used_parts = UsedParts::of(book, &layout.parts, &wiring);
-    let hash = plan_hash(&resolved, book);
-    Ok(Plan {
-        spec: resolved,
-        book: book.clone(),
+    Ok(Draft {
         topology,
         layout,
         wiring,
         bom,
         cost,
         power,
-        used_parts,
         site_limits,
         findings,
-        hash,
-        certificate: OnceLock::new(),
-        adjacency: OnceLock::new(),
     })
 }
 

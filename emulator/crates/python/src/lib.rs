@@ -1,6 +1,6 @@
 //! The Python module `cubeyard_engine`: few, coarse calls; JSON documents and NumPy columns out.
 //!
-//! Inside: topologies (`topology`), plans (`plan`), paths by name (`paths`), predictions and figures (`predict`), and what an emulation needs to know
+//! Inside: topologies (`topology`), plans (`plan`), paths by name (`paths`), predictions and figures (`predict`), searches (`search`), and what an emulation needs to know
 //! before it runs (`emulation`), services that users write (`services`), and programs of the switching chip (`chip`). Every call that computes releases the GIL. Whatever is wrong with an input arrives as one
 //! exception, `EngineError`, whose `findings_json` says what to change.
 //!
@@ -12,6 +12,7 @@ mod paths;
 mod plan;
 mod predict;
 mod routed;
+mod search;
 mod services;
 mod topology;
 
@@ -99,6 +100,8 @@ mod cubeyard_engine {
     };
     #[pymodule_export]
     use super::routed::routed_flows;
+    #[pymodule_export]
+    use super::search::{check_search, search, search_metrics};
     #[pymodule_export]
     use super::services::{service_limits, service_module, service_trial};
     #[pymodule_export]

@@ -23,13 +23,13 @@ enum Message {
 
 /// What Python is called with while it waits.
 #[derive(Clone, Copy, Default)]
-struct Callbacks<'a> {
+pub(crate) struct Callbacks<'a> {
     /// Called with units of work done and in all, at least every 50 ms; `False` cancels.
-    progress: Option<&'a Py<PyAny>>,
+    pub progress: Option<&'a Py<PyAny>>,
     /// Called with the newest partial document, if there is one.
-    partial: Option<&'a Py<PyAny>>,
+    pub partial: Option<&'a Py<PyAny>>,
     /// Called with every frame, in order.
-    frame: Option<&'a Py<PyAny>>,
+    pub frame: Option<&'a Py<PyAny>>,
 }
 
 impl Callbacks<'_> {
@@ -52,7 +52,7 @@ impl Callbacks<'_> {
 
 /// Runs `work` in a thread of its own. A callback that raises, `False` from the progress callback and a signal such as
 /// Ctrl-C cancel the work.
-fn watched<F>(py: Python<'_>, callbacks: Callbacks<'_>, work: F) -> PyResult<String>
+pub(crate) fn watched<F>(py: Python<'_>, callbacks: Callbacks<'_>, work: F) -> PyResult<String>
 where
     F: FnOnce(&Progress, &mut dyn FnMut(String)) -> Result<String, PredictError> + Send,
 {

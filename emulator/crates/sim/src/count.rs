@@ -1,5 +1,6 @@
 //! How many flows cross each link: all that the aggregate bottleneck throughput needs.
 
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -157,9 +158,54 @@ pub fn count_links(
     seed: u64,
     progress: &Progress,
 ) -> Result<LinkFlows, Cancelled> {
+    count_range(
+        router,
+        flows,
+        0..flows.len(),
+        directed_links,
+        into_server,
+        seed,
+        progress,
+    )
+}
+
+/// The same in two parts: when `goes_on` says no to the load of the first flows, the others are not routed and there is no load.
+/// Loads only grow, so what the first flows rule out stays ruled out.
+pub(crate) fn count_links_while(
+    router: &dyn Router,
+    flows: &Flows,
+    directed_links: usize,
+    seed: u64,
+    goes_on: &dyn Fn(&LinkFlows) -> bool,
+    progress: &Progress,
+) -> Result<Option<LinkFlows>, Cancelled> {
     let total = flows.len();
+    let mut load = LinkFlows::empty(directed_links);
+    let mut start = 0;
+    // Each part is four times the one before: what is weak by far is ruled out by the first.
+    for end in [total / 64, total / 16, total / 4, total] {
+        let part = count_range(router, flows, start..end, directed_links, &[], seed, progress)?;
+        load = load.merge(&part);
+        start = end;
+        if end < total && !goes_on(&load) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(load))
+}
+
+fn count_range(
+    router: &dyn Router,
+    flows: &Flows,
+    range: Range<u64>,
+    directed_links: usize,
+    into_server: &[bool],
+    seed: u64,
+    progress: &Progress,
+) -> Result<LinkFlows, Cancelled> {
+    let (from, total) = (range.start, range.end);
     let empty = || LinkFlows::empty(directed_links);
-    let chunks = total.div_ceil(CHUNK_FLOWS) as usize;
+    let chunks = (total - from).div_ceil(CHUNK_FLOWS) as usize;
     let counted = (0..chunks)
         .into_par_iter()
         .with_min_len((chunks / 64).max(1))
@@ -169,7 +215,8 @@ pub fn count_links(
                 if progress.cancelled.load(Ordering::Relaxed) {
                     return (load, batches);
                 }
-                let range = chunk as u64 * CHUNK_FLOWS..((chunk as u64 + 1) * CHUNK_FLOWS).min(total);
+                let start = from + chunk as u64 * CHUNK_FLOWS;
+                let range = start..(start + CHUNK_FLOWS).min(total);
                 let size = range.end - range.start;
                 batches.route(router, flows, range, seed, |_, routed| {
                     load.enter_batch(routed, into_server);

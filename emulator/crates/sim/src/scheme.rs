@@ -7,7 +7,7 @@ use cubeyard_routing::{
 use cubeyard_topology::{Finding, Topology, TopologySpec};
 
 use crate::controllers::Controllers;
-use crate::count::{Cancelled, LinkFlows, Progress, count_links};
+use crate::count::{Cancelled, LinkFlows, Progress, count_links, count_links_while};
 use crate::flows::Flows;
 use crate::greedy;
 use crate::paths::Paths;
@@ -158,6 +158,28 @@ impl<'a> Scheme<'a> {
             self.capacity.len(),
             into_server,
             seed,
+            progress,
+        )
+    }
+
+    /// The same without hops; `None` as soon as `goes_on` says no to what there is of the load. Schemes that choose by the load
+    /// of all flows are not asked.
+    pub(crate) fn count_links_while(
+        &self,
+        flows: &Flows,
+        seed: u64,
+        goes_on: &dyn Fn(&LinkFlows) -> bool,
+        progress: &Progress,
+    ) -> Result<Option<LinkFlows>, Cancelled> {
+        if self.by_load().is_some() || self.controllers.is_some() {
+            return self.count_links(flows, &[], seed, progress).map(Some);
+        }
+        count_links_while(
+            self.router.as_ref(),
+            flows,
+            self.capacity.len(),
+            seed,
+            goes_on,
             progress,
         )
     }

@@ -13,6 +13,8 @@ pub struct Size {
     pub switches: u64,
     /// Links.
     pub links: u64,
+    /// Network ports of a server.
+    pub server_ports: u32,
 }
 
 impl TopologySpec {
@@ -28,6 +30,7 @@ impl TopologySpec {
             servers: u64::from(family.server_count()),
             switches: family.tiers().iter().map(|tier| u64::from(tier.count)).sum(),
             links: family.links_at_level().iter().sum(),
+            server_ports: family.server_ports(),
         })
     }
 }

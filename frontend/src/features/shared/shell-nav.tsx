@@ -8,6 +8,7 @@ import styles from "./shell.module.css";
 const PAGES = [
   { id: "plan", to: "/", label: "Plan", at: /^\/(plans\/|$)/ },
   { id: "compare", to: "/compare", label: "Compare", at: /^\/compare/ },
+  { id: "search", to: "/search", label: "Search", at: /^\/search/ },
   { id: "experiments", to: "/experiments", label: "Experiments", at: /^\/experiments/ },
   { id: "runs", to: "/runs", label: "Runs", at: /^\/runs/ },
   { id: "catalog", to: "/catalog", label: "Catalog", at: /^\/catalog/ },

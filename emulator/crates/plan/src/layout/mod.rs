@@ -188,9 +188,9 @@ impl Assignment {
     }
 }
 
-/// Places every device of a topology. What does not fit is in `findings`; nothing is left out silently.
-pub fn lay_out(spec: &PlanSpec, topology: &Topology, book: &Book, findings: &mut Vec<Finding>) -> Layout {
-    let mut parts = select_parts(
+/// The part that stands for each kind of device, as [`lay_out`] chooses them: without a layout.
+pub fn parts_of(spec: &PlanSpec, topology: &Topology, book: &Book) -> PartSelection {
+    select_parts(
         topology,
         book,
         &PartPreferences {
@@ -201,7 +201,12 @@ pub fn lay_out(spec: &PlanSpec, topology: &Topology, book: &Book, findings: &mut
             link_gbps: spec.cabling.link_gbps,
             media: media_word(spec.cabling.media),
         },
-    );
+    )
+}
+
+/// Places every device of a topology. What does not fit is in `findings`; nothing is left out silently.
+pub fn lay_out(spec: &PlanSpec, topology: &Topology, book: &Book, findings: &mut Vec<Finding>) -> Layout {
+    let mut parts = parts_of(spec, topology, book);
     // Without a density in the spec, a book with other servers is no finding.
     parts
         .findings

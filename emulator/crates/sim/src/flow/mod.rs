@@ -96,6 +96,53 @@ pub fn predict(
     FlowEngine.run(network, experiment, progress, &mut |_| {})
 }
 
+/// What is left of a network's throughput: the least that a search has to know of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Throughput {
+    /// Aggregate bottleneck throughput, in Gb/s.
+    pub abt_gbps: f64,
+    /// Flows that have a path.
+    pub flows: u64,
+    /// Flows without one, those of failed servers included.
+    pub dropped_flows: u64,
+}
+
+/// The throughput of a workload under one seed, as in `by_seed` of a prediction, whose rates and document it leaves out.
+///
+/// While flows are routed, `goes_on` gets what the ABT can be at most by now, in Gb/s: all flows of the workload at the rate that
+/// the fullest link leaves to those on it so far. When it says no, the rest is not routed and there is no answer.
+///
+/// # Errors
+/// As of [`Engine::run`].
+pub fn throughput(
+    network: &Network,
+    experiment: &Experiment,
+    seed: u64,
+    goes_on: &dyn Fn(f64) -> bool,
+    progress: &Progress,
+) -> Result<Option<Throughput>, PredictError> {
+    let Damage { failures, degraded } = faults::apply(&experiment.faults, network, seed)?;
+    let demand = experiment.workload.workload.demand(network, seed)?;
+    let capacity = degraded.capacity(network.capacity_gbps(experiment.link_gbps));
+    let routing = experiment.routing.as_deref();
+    let scheme = Scheme::at_rates(routing, network.topology(), failures, capacity.seen_gbps)?;
+    let all = demand.flows.len();
+    check_flows(experiment, all)?;
+    let at_most = |load: &LinkFlows| {
+        let of_all = LinkFlows {
+            flows: all,
+            ..load.clone()
+        };
+        load.flows == 0 || goes_on(aggregate_bottleneck(&of_all, &capacity.gbps))
+    };
+    let load = scheme.count_links_while(&demand.flows, seed, &at_most, progress)?;
+    Ok(load.map(|load| Throughput {
+        abt_gbps: aggregate_bottleneck(&load, &capacity.gbps),
+        flows: load.flows,
+        dropped_flows: load.dropped,
+    }))
+}
+
 /// The aggregate bottleneck throughput: as much as all carried flows get when each goes at the rate of the slowest,
 /// which is an equal share of the fullest link. With links of one rate, flows times rate over the most loaded
 /// directed link's flows. `[bcube §3.6]`

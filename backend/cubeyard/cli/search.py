@@ -1,0 +1,157 @@
+"""`cubeyard search`: the cheapest plan that keeps constraints, or the front between objectives. No database."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+import orjson
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from cubeyard.cli.common import errors, explained, progress, read_spec, refuse, settings_of, write
+from cubeyard.cli.plan import book_named
+from cubeyard.engine import Engine, Json
+from cubeyard.plans.spec import DEFAULT_BOOK, book_of
+
+CONSTRAINT = re.compile(r"\s*([a-z_]+)\s*(>=|<=|=)\s*(.+?)\s*")
+LIMITS = {">=": ("at_least",), "<=": ("at_most",), "=": ("at_least", "at_most")}
+FAILURES = re.compile(r"(switch|server|link)(?:e?s)?=([0-9.]+)")
+
+
+def search(
+    constraints: Annotated[
+        list[str] | None,
+        typer.Argument(help="Like 'servers>=1500', 'power<=450 kW', 'abt_degraded>=1 Tb/s'; see --metrics."),
+    ] = None,
+    minimise: Annotated[
+        list[str] | None, typer.Option(help="A metric to make small; cost if no objective is given.")
+    ] = None,
+    maximise: Annotated[list[str] | None, typer.Option(help="A metric to make large. Both can be repeated.")] = None,
+    fail: Annotated[
+        str, typer.Option(help="What fails for the metrics after failures, like switches=0.1.")
+    ] = "switches=0.1",
+    seed: Annotated[
+        list[int] | None, typer.Option(help="Seed of the failures; can be repeated, the worst counts.")
+    ] = None,
+    family: Annotated[list[str] | None, typer.Option(help="Try this family only; can be repeated.")] = None,
+    most_servers: Annotated[
+        int | None, typer.Option(help="The most servers of a plan; twice the least by default.")
+    ] = None,
+    evaluations: Annotated[int, typer.Option(help="The most candidates whose throughput is worked out.")] = 300,
+    plan: Annotated[
+        str | None, typer.Option(help="What all plans have in common: a plan spec without topology, as JSON or a file.")
+    ] = None,
+    catalog: Annotated[str | None, typer.Option(help="A price book: a builtin one or a JSON file.")] = None,
+    question: Annotated[
+        str | None, typer.Option(help="The whole question as JSON or a file, instead of the options.")
+    ] = None,
+    metrics: Annotated[bool, typer.Option("--metrics", help="List what plans can be judged by.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the document as JSON.")] = False,
+) -> None:
+    """Search for the best plans. Exits with 1 if no plan keeps the constraints."""
+    engine = Engine(settings_of())
+    if metrics:
+        _print_metrics(engine, as_json)
+        return
+    if question is not None:
+        if constraints or plan is not None:
+            refuse("--question has everything: give it alone.")
+        asked = read_spec(question)
+    else:
+        asked = {
+            "constraints": [_constraint(text) for text in constraints or []],
+            "objectives": [{"metric": one, "goal": "minimise"} for one in minimise or ([] if maximise else ["cost"])]
+            + [{"metric": one, "goal": "maximise"} for one in maximise or []],
+            "failures": {**_failures(fail), "seeds": seed or [7]},
+            "space": {
+                **({} if family is None else {"families": family}),
+                **({} if most_servers is None else {"most_servers": most_servers}),
+            },
+            "plan": {"site": {"enclosure": "container-40ft"}} if plan is None else read_spec(plan),
+            "evaluations": evaluations,
+        }
+    with explained(), progress("Searching") as told:
+
+        def seen(frame: str) -> None:
+            one = orjson.loads(frame)
+            if told is not None and one["kind"] == "progress":
+                told(one["done"], one["of"])
+
+        base = asked.get("plan") or {}
+        book = book_named(engine, catalog or (book_of(base) if "catalog" in base else DEFAULT_BOOK))
+        document = engine.search({**asked, "plan": {**base, "catalog": book["book"]}}, book, seen)
+    if as_json:
+        write(orjson.dumps(document) + b"\n")
+    else:
+        _print(Console(), engine, document)
+    if not document["front"]:
+        raise typer.Exit(1)
+
+
+def _constraint(text: str) -> Json:
+    found = CONSTRAINT.fullmatch(text)
+    if found is None:
+        refuse(f"{text!r} is no constraint: write a metric, >=, <= or =, and a value, like 'power<=450 kW'.")
+    metric, relation, value = found.groups()
+    return {"metric": metric, **dict.fromkeys(LIMITS[relation], value)}
+
+
+def _failures(text: str) -> Json:
+    found = FAILURES.fullmatch(text.strip())
+    if found is None or found[2].count(".") > 1 or found[2] == ".":
+        refuse(f"{text!r} is no share of switches, servers or links: write one like switches=0.1.")
+    return {"kind": found[1], "ratio": float(found[2])}
+
+
+def _print_metrics(engine: Engine, as_json: bool) -> None:
+    if as_json:
+        write(orjson.dumps(engine.search_metrics) + b"\n")
+        return
+    table = Table("Metric", "Title", "Units", "What it says", box=None, pad_edge=False)
+    for one in engine.search_metrics:
+        table.add_row(one["name"], one["title"], ", ".join(filter(None, one["units"])), escape(one["doc"]))
+    Console().print(table)
+
+
+def _print(console: Console, engine: Engine, document: Json) -> None:
+    shown: list[Json] = [one for one in engine.search_metrics if _is_shown(one, document)]
+    if document["front"]:
+        table = Table("Plan", *(_heading(one) for one in shown), box=None, pad_edge=False)
+        for point in document["front"]:
+            values = point["values"]
+            table.add_row(escape(point["title"]), *(_value(values.get(one["name"])) for one in shown))
+        console.print(table)
+    else:
+        console.print("No plan keeps the constraints.")
+    for one in document["constraints"]:
+        if one["left_out"] and not document["front"]:
+            nearest = "" if one["nearest"] is None else f"; nearest: {one['nearest']:,.6g}"
+            console.print(f"{one['metric']}: {one['left_out']:,} left out{nearest}", highlight=False)
+    console.print(
+        f"{document['candidates']:,} candidates, {document['priced']:,} priced, {document['feasible']:,} feasible; throughput "
+        f"of {document['evaluated']:,} begun, {document['passed_over']:,} passed over by bounds. Modelled.",
+        highlight=False,
+        soft_wrap=True,
+    )
+    if not document["complete"]:
+        errors.print(
+            f"[yellow]{document['unexplored']:,} candidates were not looked at: raise --evaluations.[/yellow]",
+            highlight=False,
+        )
+
+
+def _is_shown(metric: Json, document: Json) -> bool:
+    question: dict[str, Any] = document["question"]
+    named = {one["metric"] for one in [*question["constraints"], *question["objectives"]]}
+    return metric["name"] in named | {"servers", "cost"}
+
+
+def _heading(metric: Json) -> str:
+    return f"{metric['title']} ({metric['unit']})" if metric["unit"] else metric["title"]
+
+
+def _value(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -1,0 +1,59 @@
+"""`/api/v1/search`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from cubeyard.catalog.endpoints import EngineOf
+from cubeyard.kit.db import UnitOfWork
+from cubeyard.kit.errors import responses
+from cubeyard.kit.sse import EventStream
+from cubeyard.search import schemas
+from cubeyard.search.service import SearchService, events
+
+router = APIRouter(prefix="/search", tags=["search"])
+
+EVENTS = {
+    200: {
+        "description": "Server-sent events: `space` (how many candidates), `progress`, `point` (a candidate whose objectives are "
+        "known), then `result` with the front, or `problem`.",
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    },
+}
+
+
+def get_service(session: UnitOfWork, engine: EngineOf) -> SearchService:
+    return SearchService(session, engine)
+
+
+Service = Annotated[SearchService, Depends(get_service)]
+
+
+class StreamResponse(Response):
+    """For the API's description only: a body that is not JSON."""
+
+    media_type = None
+
+
+@router.get(
+    "/metrics", operation_id="list_search_metrics", summary="What plans can be judged by", responses=responses()
+)
+def list_search_metrics(service: Service) -> schemas.SearchMetricList:
+    return service.metrics()
+
+
+@router.post(
+    "",
+    operation_id="search_plans",
+    summary="Search for the best plans, as a stream of events",
+    response_class=StreamResponse,
+    responses={**EVENTS, **responses()},
+)
+def search_plans(request: Request, service: Service, question: schemas.SearchQuestion) -> Response:
+    """Thousands of plans are enumerated and priced; throughput is worked out only for those that can still be on the front.
+
+    The same question and price book give the same events. Nothing is stored: close the connection to cancel.
+    """
+    return EventStream(events(request.app.state.engine, *service.prepared(question)))

@@ -1,0 +1,68 @@
+"""What a search takes, and the events that answer it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+EXAMPLE = {
+    "constraints": [
+        {"metric": "servers", "at_least": 1500},
+        {"metric": "containers", "at_most": 1},
+        {"metric": "abt_degraded", "at_least": "1 Tb/s"},
+        {"metric": "server_ports", "at_most": 4},
+        {"metric": "power", "at_most": "450 kW"},
+    ],
+    "objectives": [{"metric": "cost", "goal": "minimise"}, {"metric": "abt_degraded", "goal": "maximise"}],
+    "failures": {"kind": "switch", "ratio": 0.1, "seeds": [7]},
+    "plan": {"site": {"enclosure": "container-40ft"}},
+}
+
+
+class SearchQuestion(BaseModel):
+    """What is searched for. The engine checks what the fields hold: see `GET /search/metrics` and `GET /topologies`."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE]})
+
+    constraints: list[dict[str, Any]] = Field(
+        default=[],
+        max_length=32,
+        description="`{metric, at_least, at_most}`: a number in the metric's base unit, or text with a unit, like `1 Tb/s`.",
+    )
+    objectives: list[dict[str, Any]] = Field(
+        default=[{"metric": "cost"}],
+        min_length=1,
+        max_length=4,
+        description="`{metric, goal}` with goal `minimise` or `maximise`. One gives the best plan, several the front between them.",
+    )
+    failures: dict[str, Any] = Field(
+        default={},
+        description="`{kind, ratio, seeds}`: kind `switch`, `server` or `link`; 10 % of switches, seed 7 by default.",
+    )
+    space: dict[str, Any] = Field(
+        default={},
+        description="`{families, values, server_steps, most_servers}`: which plans are tried; `values` by family and parameter.",
+    )
+    plan: dict[str, Any] = Field(
+        default={}, description="What all plans have in common: a plan spec without `topology`."
+    )
+    evaluations: int = Field(
+        default=300, ge=1, le=5000, description="The most candidates whose throughput is worked out."
+    )
+
+
+class SearchMetric(BaseModel):
+    """What plans can be judged by."""
+
+    name: str = Field(examples=["abt_degraded"])
+    title: str
+    unit: str = Field(description="The base unit; empty for numbers of things and shares.")
+    units: list[str] = Field(description="Units that a value may be written in.")
+    stage: Literal["counts", "plan", "healthy", "degraded"] = Field(description="What it takes to know it.")
+    more: bool = Field(description="Whether more is better.")
+    doc: str
+
+
+class SearchMetricList(BaseModel):
+    items: list[SearchMetric]

@@ -1,0 +1,85 @@
+"""Searches over the API: the stream and its front, what is refused, and that leaving ends the work."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import orjson
+import pytest
+from fastapi.testclient import TestClient
+
+from cubeyard.engine import Engine
+from cubeyard.search import schemas
+from cubeyard.search.service import events
+
+SEARCH = "/api/v1/search"
+SMALL: dict[str, Any] = {
+    "constraints": [{"metric": "servers", "at_least": 16}],
+    "objectives": [{"metric": "cost"}, {"metric": "abt_degraded"}],
+    "space": {"families": ["bcube", "fat_tree", "tree"], "most_servers": 20, "server_steps": 2},
+}
+
+
+def told(text: str) -> list[tuple[str, Any]]:
+    blocks = (dict(line.split(": ", 1) for line in block.splitlines() if ": " in line) for block in text.split("\n\n"))
+    return [(one["event"], json.loads(one["data"])) for one in blocks if "data" in one]
+
+
+def test_a_search_streams_its_points_and_ends_with_the_front(client: TestClient) -> None:
+    answer = client.post(SEARCH, json=SMALL)
+    assert answer.status_code == 200, answer.text
+    kinds = [kind for kind, _ in told(answer.text)]
+    assert (kinds[0], kinds[-1]) == ("space", "result")
+    assert {"progress", "point"} <= set(kinds)
+    front = told(answer.text)[-1][1]["front"]
+    costs = [point["values"]["cost"] for point in front]
+    kept = [point["values"]["abt_degraded"] for point in front]
+    assert front
+    assert costs == sorted(costs)
+    assert kept == sorted(kept)
+    # Each point is a plan as it stands, with the cost that was found.
+    one = front[0]
+    plan = client.post("/api/v1/plans/preview", json={"spec": one["spec"], "include": ["summary"]})
+    assert plan.json()["summary"]["cost_usd"]["total"] == one["values"]["cost"]
+    assert client.post(SEARCH, json=SMALL).text == answer.text
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"constraints": [{"metric": "servers", "at_least": "1 kW"}]}, "constraints[0].at_least"),
+        ({"objectives": [{"metric": "beauty"}]}, "objectives[0].metric"),
+        ({"failures": {"ratio": 2}}, "failures.ratio"),
+        ({"space": {"families": ["ring"]}}, "space.families[0]"),
+    ],
+)
+def test_a_question_that_is_not_possible_is_refused_by_field(
+    client: TestClient, change: dict[str, Any], where: str
+) -> None:
+    answer = client.post(SEARCH, json={**SMALL, **change})
+    assert answer.status_code == 422
+    assert [one["where"] for one in answer.json()["findings"]] == [where]
+
+
+def test_the_metrics_are_those_of_the_engine_and_the_example_is_a_question(client: TestClient, engine: Engine) -> None:
+    listed = client.get(f"{SEARCH}/metrics").json()["items"]
+    assert listed == engine.search_metrics
+    engine.check_search(schemas.EXAMPLE)
+
+
+def test_a_search_that_nobody_reads_ends(engine: Engine) -> None:
+    """The stream is closed after its first event; then the engine takes the next call at once."""
+
+    async def read_one() -> bytes:
+        stream = events(engine, schemas.EXAMPLE, next(iter(engine.builtin_books)))
+        first = await anext(stream)
+        await stream.aclose()
+        return first
+
+    assert asyncio.run(read_one()).startswith(b"event: space")
+    seen: list[str] = []
+    result = engine.search(SMALL, engine.builtin_books[-1], seen.append)
+    assert result["complete"]
+    assert orjson.loads(seen[0])["kind"] == "space"

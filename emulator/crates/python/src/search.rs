@@ -1,0 +1,49 @@
+//! The search of the design space, watched from Python like a prediction.
+
+use cubeyard_plan::Book;
+use cubeyard_search::{SearchSpec, metrics_json, search as search_space};
+use cubeyard_sim::PredictError;
+use pyo3::prelude::*;
+
+use crate::predict::{Callbacks, watched};
+
+/// What plans can be judged by, as JSON: `[{"name", "title", "unit", "units", "stage", "more", "doc"}]`.
+#[pyfunction]
+pub fn search_metrics() -> String {
+    metrics_json().to_string()
+}
+
+/// Checks a question without searching. Raises `EngineError` with what is wrong.
+#[pyfunction]
+pub fn check_search(py: Python<'_>, question_json: &str) -> PyResult<()> {
+    let checked = py.detach(|| SearchSpec::from_json(question_json));
+    checked.map(|_| ()).map_err(|findings| {
+        let error = cubeyard_plan::PlanError { findings };
+        crate::engine_error(py, error.to_string(), &error.findings)
+    })
+}
+
+/// The front of a question, as JSON: see `cubeyard_search::run`. `on_frame` gets every frame; `False` from `on_progress`, which
+/// is called at least every 50 ms, cancels.
+#[pyfunction]
+#[pyo3(signature = (question_json, book_json, on_progress=None, on_frame=None))]
+pub fn search(
+    py: Python<'_>,
+    question_json: &str,
+    book_json: &str,
+    on_progress: Option<Py<PyAny>>,
+    on_frame: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let callbacks = Callbacks {
+        progress: on_progress.as_ref(),
+        frame: on_frame.as_ref(),
+        partial: None,
+    };
+    watched(py, callbacks, |progress, frames| {
+        let book = Book::from_json(book_json).map_err(PredictError::Findings)?;
+        let document = search_space(question_json, &book, progress, &mut |frame| {
+            frames(frame.to_string());
+        })?;
+        Ok(document.to_string())
+    })
+}

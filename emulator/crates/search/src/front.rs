@@ -1,0 +1,52 @@
+//! Dominance: which of several vectors can be best. Vectors are turned so that less is better in every entry.
+
+/// Whether `a` is at least as good as `b` in everything.
+pub fn covers(a: &[f64], b: &[f64]) -> bool {
+    a.iter().zip(b).all(|(a, b)| a <= b)
+}
+
+/// Members of a front with the number of each, in the order in which they were entered.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Front {
+    members: Vec<(usize, Vec<f64>)>,
+}
+
+impl Front {
+    /// Whether a member is at least as good in everything: what is entered later and is no better adds nothing.
+    pub fn covers(&self, vector: &[f64]) -> bool {
+        self.members.iter().any(|(_, member)| covers(member, vector))
+    }
+
+    /// Enters a vector unless a member covers it; gives the numbers of the members that it covers and so replaces.
+    /// Of equal vectors the first stays.
+    pub fn enter(&mut self, number: usize, vector: Vec<f64>) -> Option<Vec<usize>> {
+        if self.covers(&vector) {
+            return None;
+        }
+        let mut replaced = Vec::new();
+        self.members.retain(|(other, member)| {
+            let stays = !covers(&vector, member);
+            if !stays {
+                replaced.push(*other);
+            }
+            stays
+        });
+        self.members.push((number, vector));
+        Some(replaced)
+    }
+
+    /// The members' numbers.
+    pub fn numbers(&self) -> impl Iterator<Item = usize> + '_ {
+        self.members.iter().map(|(number, _)| *number)
+    }
+
+    /// How many members there are.
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether nothing was entered.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+}

@@ -1,0 +1,339 @@
+//! What a plan can be judged by: one catalogue, from which questions, documents, forms and help come.
+
+use serde_json::{Value, json};
+
+/// How much work a metric is. Each stage needs those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// Closed forms: microseconds.
+    Counts,
+    /// The whole plan: milliseconds.
+    Plan,
+    /// All-to-all traffic on the whole network: up to seconds.
+    Healthy,
+    /// The same after the failures, for each seed.
+    Degraded,
+}
+
+/// What values are counted in, and what else they may be written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A number of things.
+    Count,
+    /// US dollars.
+    Usd,
+    /// Power.
+    Watts,
+    /// Length.
+    Metres,
+    /// Mass.
+    Kilograms,
+    /// Work.
+    Minutes,
+    /// Rate.
+    Gbps,
+    /// A part of a whole, 0 to 1.
+    Share,
+}
+
+impl Unit {
+    /// Names and how many base units each is; the first is the base.
+    pub fn names(self) -> &'static [(&'static str, f64)] {
+        match self {
+            Unit::Count => &[("", 1.0)],
+            Unit::Usd => &[("USD", 1.0), ("kUSD", 1e3), ("MUSD", 1e6)],
+            Unit::Watts => &[("W", 1.0), ("kW", 1e3), ("MW", 1e6)],
+            Unit::Metres => &[("m", 1.0), ("km", 1e3)],
+            Unit::Kilograms => &[("kg", 1.0), ("t", 1e3)],
+            Unit::Minutes => &[("min", 1.0), ("h", 60.0)],
+            Unit::Gbps => &[("Gb/s", 1.0), ("Tb/s", 1e3), ("Mb/s", 1e-3)],
+            Unit::Share => &[("", 1.0), ("%", 0.01)],
+        }
+    }
+
+    /// A value like `1.5 Tb/s` in base units; a bare number is in base units. `None` for another unit or no number.
+    pub fn read(self, text: &str) -> Option<f64> {
+        let text = text.trim();
+        let split = text.find(|c: char| c.is_alphabetic() && c != 'e' && c != 'E' || c == '%');
+        let (number, unit) = text.split_at(split.unwrap_or(text.len()));
+        let number: f64 = number.trim().replace(',', "").parse().ok()?;
+        let unit = unit.trim();
+        let of = if unit.is_empty() {
+            1.0
+        } else {
+            self.names().iter().find(|(name, _)| *name == unit)?.1
+        };
+        (number * of).is_finite().then_some(number * of)
+    }
+}
+
+/// One metric.
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    /// Its name in questions and documents.
+    pub name: &'static str,
+    /// For people.
+    pub title: &'static str,
+    /// What its values are counted in.
+    pub unit: Unit,
+    /// What it takes to know it.
+    pub stage: Stage,
+    /// Whether more is better.
+    pub more: bool,
+    /// What it says, and where it comes from.
+    pub doc: &'static str,
+}
+
+const fn metric(
+    name: &'static str,
+    title: &'static str,
+    (unit, stage, more): (Unit, Stage, bool),
+    doc: &'static str,
+) -> Metric {
+    Metric {
+        name,
+        title,
+        unit,
+        stage,
+        more,
+        doc,
+    }
+}
+
+/// Every metric, in the order of their stages and of menus. A metric's index here is its place in a candidate's values.
+pub const METRICS: &[Metric] = &[
+    metric(
+        "servers",
+        "Servers",
+        (Unit::Count, Stage::Counts, true),
+        "Servers of the plan.",
+    ),
+    metric(
+        "switches",
+        "Switches",
+        (Unit::Count, Stage::Counts, false),
+        "Switches of all levels.",
+    ),
+    metric(
+        "links",
+        "Links",
+        (Unit::Count, Stage::Counts, false),
+        "Logical links.",
+    ),
+    metric(
+        "server_ports",
+        "Ports per server",
+        (Unit::Count, Stage::Counts, false),
+        "Network ports that a server needs.",
+    ),
+    metric(
+        "cost",
+        "Cost",
+        (Unit::Usd, Stage::Plan, false),
+        "Every line of the bill. Plans with a part that has no price are left out.",
+    ),
+    metric(
+        "network_cost",
+        "Network cost",
+        (Unit::Usd, Stage::Plan, false),
+        "Switches, NICs, cables and transceivers.",
+    ),
+    metric(
+        "cost_per_server",
+        "Cost per server",
+        (Unit::Usd, Stage::Plan, false),
+        "Cost over servers.",
+    ),
+    metric(
+        "power",
+        "Power",
+        (Unit::Watts, Stage::Plan, false),
+        "Of servers, NICs and switches at the plug.",
+    ),
+    metric(
+        "containers",
+        "Containers",
+        (Unit::Count, Stage::Plan, false),
+        "Containers that the racks stand in; none where the site is a room.",
+    ),
+    metric(
+        "racks",
+        "Racks",
+        (Unit::Count, Stage::Plan, false),
+        "Racks of the layout.",
+    ),
+    metric(
+        "cable_length",
+        "Total cable length",
+        (Unit::Metres, Stage::Plan, false),
+        "Order lengths of all cables.",
+    ),
+    metric(
+        "longest_cable",
+        "Longest cable",
+        (Unit::Metres, Stage::Plan, false),
+        "Order length of the longest cable.",
+    ),
+    metric(
+        "weight",
+        "Weight",
+        (Unit::Kilograms, Stage::Plan, false),
+        "Of everything on the bill whose weight is known.",
+    ),
+    metric(
+        "labour",
+        "Labour",
+        (Unit::Minutes, Stage::Plan, false),
+        "To rack, cable and label.",
+    ),
+    metric(
+        "limits_exceeded",
+        "Site limits exceeded",
+        (Unit::Count, Stage::Plan, false),
+        "Of power feed, cooling, gross mass and floor load.",
+    ),
+    metric(
+        "diameter",
+        "Diameter",
+        (Unit::Count, Stage::Plan, false),
+        "Links of the longest shortest path, in closed form: exact or an upper bound.",
+    ),
+    metric(
+        "bisection",
+        "Bisection",
+        (Unit::Gbps, Stage::Plan, true),
+        "Capacity between two halves, in closed form: exact or a bound.",
+    ),
+    metric(
+        "abt",
+        "ABT",
+        (Unit::Gbps, Stage::Healthy, true),
+        "Aggregate bottleneck throughput of all-to-all traffic. [bcube §3.6]",
+    ),
+    metric(
+        "abt_degraded",
+        "ABT after failures",
+        (Unit::Gbps, Stage::Degraded, true),
+        "The least of the seeds.",
+    ),
+    metric(
+        "abt_kept",
+        "ABT kept",
+        (Unit::Share, Stage::Degraded, true),
+        "ABT after failures over ABT.",
+    ),
+    metric(
+        "carried",
+        "Flows carried",
+        (Unit::Share, Stage::Degraded, true),
+        "Flows with a path after failures over all flows, the least of the seeds.",
+    ),
+];
+
+/// Place of a metric in [`METRICS`].
+pub fn index_of(name: &str) -> Option<usize> {
+    METRICS.iter().position(|metric| metric.name == name)
+}
+
+/// Places of the metrics that the code fills in.
+pub(crate) mod at {
+    pub const SERVERS: usize = 0;
+    pub const SWITCHES: usize = 1;
+    pub const LINKS: usize = 2;
+    pub const SERVER_PORTS: usize = 3;
+    pub const COST: usize = 4;
+    pub const NETWORK_COST: usize = 5;
+    pub const COST_PER_SERVER: usize = 6;
+    pub const POWER: usize = 7;
+    pub const CONTAINERS: usize = 8;
+    pub const RACKS: usize = 9;
+    pub const CABLE_LENGTH: usize = 10;
+    pub const LONGEST_CABLE: usize = 11;
+    pub const WEIGHT: usize = 12;
+    pub const LABOUR: usize = 13;
+    pub const LIMITS_EXCEEDED: usize = 14;
+    pub const DIAMETER: usize = 15;
+    pub const BISECTION: usize = 16;
+    pub const ABT: usize = 17;
+    pub const ABT_DEGRADED: usize = 18;
+    pub const ABT_KEPT: usize = 19;
+    pub const CARRIED: usize = 20;
+}
+
+/// `[{name, title, unit, units, stage, more, doc}]` of every metric; `units` are what a value may be written in.
+pub fn metrics_json() -> Value {
+    let list = METRICS.iter().map(|metric| {
+        let units: Vec<&str> = metric.unit.names().iter().map(|(name, _)| *name).collect();
+        let stage = match metric.stage {
+            Stage::Counts => "counts",
+            Stage::Plan => "plan",
+            Stage::Healthy => "healthy",
+            Stage::Degraded => "degraded",
+        };
+        json!({
+            "name": metric.name, "title": metric.title, "unit": units[0], "units": units, "stage": stage,
+            "more": metric.more, "doc": metric.doc,
+        })
+    });
+    Value::Array(list.collect())
+}
+
+/// A candidate's values by place in [`METRICS`]; `None`: not worked out, or the plan has none.
+pub type Values = [Option<f64>; METRICS.len()];
+
+/// Values with what is known of them, by name.
+pub fn values_json(values: &Values) -> Value {
+    let known = METRICS.iter().zip(values);
+    Value::Object(
+        known
+            .filter_map(|(metric, value)| Some((metric.name.to_owned(), json!((*value)?))))
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_those_of_the_catalogue() {
+        let places = [
+            ("servers", at::SERVERS),
+            ("server_ports", at::SERVER_PORTS),
+            ("cost", at::COST),
+            ("containers", at::CONTAINERS),
+            ("limits_exceeded", at::LIMITS_EXCEEDED),
+            ("bisection", at::BISECTION),
+            ("abt", at::ABT),
+            ("carried", at::CARRIED),
+        ];
+        for (name, place) in places {
+            assert_eq!(index_of(name), Some(place), "{name}");
+        }
+        assert!(METRICS.is_sorted_by_key(|metric| metric.stage));
+    }
+
+    #[test]
+    fn values_are_read_in_any_unit_of_their_kind() {
+        let cases: [(Unit, &str, Option<f64>); 10] = [
+            (Unit::Gbps, "1 Tb/s", Some(1000.0)),
+            (Unit::Gbps, "1e3", Some(1000.0)),
+            (Unit::Watts, "300kW", Some(3e5)),
+            (Unit::Usd, "1,500 USD", Some(1500.0)),
+            (Unit::Share, "90 %", Some(0.9)),
+            (Unit::Count, " 1500 ", Some(1500.0)),
+            (Unit::Watts, "1 Tb/s", None),
+            (Unit::Count, "many", None),
+            (Unit::Count, "", None),
+            (Unit::Count, "inf", None),
+        ];
+        for (unit, text, value) in cases {
+            let read = unit.read(text);
+            let near = |a: f64, b: f64| (a - b).abs() < 1e-9 * b;
+            assert!(
+                read.zip(value).map_or(read == value, |(a, b)| near(a, b)),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! What of a candidate's throughput is left after failures, and what it can be at most.
+//!
+//! The bounds hold for any routing. In all-to-all traffic a server `d` gets `f_d` flows over links of rate `R_d`, so that the
+//! slowest flow has at most `R_d / f_d`; summed over all servers with flows, flows times the slowest rate, which is the ABT,
+//! is at most the sum of `R_d`. This also holds where failures leave flows without a path, when the ABT of the others can
+//! exceed the healthy one. Where every flow has a path, the links' rates of both directions together carry the flows' rates
+//! times their links: ABT is at most that capacity over the mean path. `[ours]`
+
+use cubeyard_plan::PlanSpec;
+use cubeyard_sim::faults::{self, Fault, TargetKind};
+use cubeyard_sim::{Experiment, Network, PredictError, Progress, throughput};
+use cubeyard_topology::Topology;
+use serde_json::json;
+
+use crate::metric::{Stage, Values, at};
+use crate::spec::{Asked, FailureSpec};
+
+/// What the ABT can be at most, in Gb/s.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Most {
+    /// Without failures.
+    pub healthy: f64,
+    /// With the failures.
+    pub degraded: f64,
+    /// The share of the first that the second is, where nothing is known of either.
+    pub kept: f64,
+}
+
+/// Whether the failures strike anything: a structure without switches keeps all of them.
+pub fn strikes(failures: &FailureSpec, topology: &Topology) -> bool {
+    let there = match failures.kind {
+        TargetKind::Server => topology.server_count() as usize,
+        TargetKind::Switch => topology.switch_count() as usize,
+        TargetKind::Link => topology.link_count(),
+        TargetKind::Rack => 0,
+    };
+    (there as f64 * failures.ratio).round() > 0.0
+}
+
+/// Bounds from the links' rates and the closed forms: linear in the links.
+pub fn most_abt_gbps(asked: &Asked, topology: &Topology) -> Most {
+    let link_gbps = asked.base.cabling.link_gbps;
+    let links = topology.links();
+    let gbps = |link: usize| link_gbps.unwrap_or_else(|| links.rate_bits_per_sec(link) / 1e9);
+    let (mut into_servers, mut both_ways) = (0.0, 0.0);
+    for link in 0..links.len() {
+        let ends = [links.a[link], links.b[link]];
+        into_servers += gbps(link) * ends.iter().filter(|&&end| topology.is_server(end)).count() as f64;
+        both_ways += 2.0 * gbps(link);
+    }
+    let mean = topology.metrics().average_path_links.filter(|mean| mean.exact);
+    let by_paths = mean.map_or(f64::INFINITY, |mean| both_ways / mean.value);
+    let healthy = into_servers.min(by_paths);
+    let strikes = strikes(&asked.spec.failures, topology);
+    Most {
+        healthy,
+        degraded: if strikes { into_servers } else { healthy },
+        kept: if strikes { f64::INFINITY } else { 1.0 },
+    }
+}
+
+impl Most {
+    /// The values with what throughput can be at best where it is not known yet.
+    pub fn at_best(&self, values: &Values) -> Values {
+        let mut best = *values;
+        let healthy = *best[at::ABT].get_or_insert(self.healthy);
+        // A structure that nothing strikes keeps what it has. With flows dropped the others may gain, so that a share has no
+        // bound before the healthy ABT is known.
+        let degraded = if self.kept == 1.0 { healthy } else { self.degraded };
+        let known = values[at::ABT].is_some_and(|abt| abt > 0.0);
+        best[at::ABT_DEGRADED].get_or_insert(degraded);
+        best[at::ABT_KEPT].get_or_insert(if known { degraded / healthy } else { self.kept });
+        best[at::CARRIED].get_or_insert(1.0);
+        best
+    }
+}
+
+/// A candidate whose throughput may be worked out.
+pub struct Survival<'a> {
+    asked: &'a Asked,
+    network: Network,
+    strikes: bool,
+}
+
+impl<'a> Survival<'a> {
+    /// Builds the network.
+    ///
+    /// # Errors
+    /// Findings where there is none.
+    pub fn new(asked: &'a Asked, spec: &PlanSpec) -> Result<Survival<'a>, PredictError> {
+        let network = Network::open(&json!(spec).to_string())
+            .map_err(|error| PredictError::Findings(error.findings))?;
+        let strikes = strikes(&asked.spec.failures, network.topology());
+        Ok(Survival {
+            asked,
+            network,
+            strikes,
+        })
+    }
+
+    /// The bounds with the failures drawn: rates into servers over links that are left. Linear in the links.
+    ///
+    /// # Errors
+    /// As of `faults::struck`.
+    pub fn most(&self) -> Result<Most, PredictError> {
+        let mut most = most_abt_gbps(self.asked, self.network.topology());
+        if self.strikes {
+            most.degraded = most.degraded.min(self.into_live_servers_gbps()?);
+        }
+        Ok(most)
+    }
+
+    /// The rates into servers over what is left; the least of the seeds.
+    fn into_live_servers_gbps(&self) -> Result<f64, PredictError> {
+        let (topology, faults) = (self.network.topology(), self.faults());
+        let links = topology.links();
+        let capacity = self.network.capacity_gbps(None);
+        let mut least = f64::INFINITY;
+        for &seed in &self.asked.spec.failures.seeds {
+            let struck = faults::struck(&faults, &self.network, seed)?;
+            let alive = |link: usize| {
+                let (a, b) = (links.a[link], links.b[link]);
+                !struck.iter().any(|failed| {
+                    failed.node_failed(a) || failed.node_failed(b) || failed.link_failed(link as u32)
+                })
+            };
+            let sum: f64 = (0..links.len())
+                .filter(|&link| alive(link))
+                .map(|link| {
+                    let (a, b) = (links.a[link], links.b[link]);
+                    let ends = u8::from(topology.is_server(a)) + u8::from(topology.is_server(b));
+                    capacity[2 * link] * f64::from(ends)
+                })
+                .sum();
+            least = least.min(sum);
+        }
+        Ok(least)
+    }
+
+    fn faults(&self) -> Vec<Fault> {
+        let failures = &self.asked.spec.failures;
+        let one = json!([{"target": {"kind": failures.kind, "ratio": failures.ratio}}]);
+        serde_json::from_value(one).unwrap_or_default()
+    }
+
+    /// Works out one stage: all-to-all traffic, counted flow by flow on the paths of the family's own routing. `goes_on` gets
+    /// what the stage's ABT can be at most by now; after a no the values stay as they are. Whether it went to the end.
+    ///
+    /// # Errors
+    /// Cancelled, or the findings of a prediction.
+    pub fn enter(
+        &self,
+        stage: Stage,
+        values: &mut Values,
+        goes_on: &dyn Fn(f64) -> bool,
+        progress: &Progress,
+    ) -> Result<bool, PredictError> {
+        let mut experiment = Experiment::from_json(r#"{"workload": "all-to-all", "max_min": false}"#)?;
+        let seeds = &self.asked.spec.failures.seeds;
+        if stage == Stage::Healthy {
+            let seed = seeds.first().copied().unwrap_or_default();
+            let found = throughput(&self.network, &experiment, seed, goes_on, progress)?;
+            let Some(found) = found else { return Ok(false) };
+            values[at::ABT] = Some(found.abt_gbps);
+            return Ok(true);
+        }
+        let (mut abt, mut carried) = (f64::INFINITY, 1.0f64);
+        if self.strikes {
+            experiment.faults = self.faults();
+            for &seed in seeds {
+                let found = throughput(&self.network, &experiment, seed, goes_on, progress)?;
+                let Some(found) = found else { return Ok(false) };
+                let all = (found.flows + found.dropped_flows).max(1);
+                abt = abt.min(found.abt_gbps);
+                carried = carried.min(found.flows as f64 / all as f64);
+            }
+        } else {
+            abt = values[at::ABT].unwrap_or(0.0);
+        }
+        values[at::ABT_DEGRADED] = Some(abt);
+        values[at::CARRIED] = Some(carried);
+        values[at::ABT_KEPT] = values[at::ABT]
+            .filter(|&healthy| healthy > 0.0)
+            .map(|healthy| abt / healthy);
+        Ok(true)
+    }
+
+    /// Whether the failures strike nothing here.
+    pub fn unharmed(&self) -> bool {
+        !self.strikes
+    }
+}

@@ -1,0 +1,171 @@
+import { useNavigate } from "@tanstack/react-router";
+import type { SearchMetric } from "@/api/types";
+import { Scatter } from "@/charts";
+import { formatNumber, formatShort } from "@/units";
+import { encodeSpec } from "../shared/share";
+import { useTheme } from "../shared/theme";
+import type { Values } from "./question";
+import styles from "./search.module.css";
+import type { FoundPoint, SearchDocument, SearchState } from "./use-search";
+
+interface Props {
+  search: SearchState;
+  asked: Values;
+  metrics: readonly SearchMetric[];
+}
+
+export function FrontView({ search, asked, metrics }: Props) {
+  const theme = useTheme(({ name }) => name);
+  const navigate = useNavigate();
+  const { document } = search;
+  const open = async (point: FoundPoint) => {
+    await navigate({ to: "/plans/new", search: { spec: await encodeSpec(point.spec) } });
+  };
+  const metric = (name: string) => metrics.find((one) => one.name === name);
+  const [x, y] = [metric(asked.minimise), metric(asked.maximise)];
+  const front = [...search.front].sort(
+    (a, b) => (a.values[asked.minimise] ?? 0) - (b.values[asked.minimise] ?? 0),
+  );
+  const points = [
+    ...front.map((one) => ({ one, best: true })),
+    ...search.others.map((one) => ({ one, best: false })),
+  ]
+    .filter(({ one }) => x && y && one.values[x.name] !== undefined && one.values[y.name] !== undefined)
+    .map(({ one, best }) => ({
+      id: String(one.number),
+      label: one.title,
+      x: one.values[x!.name]!,
+      y: one.values[y!.name]!,
+      best,
+      short: !one.meets,
+    }));
+  const provenance = document
+    ? `Modelled; engine ${document.engine_version}; ${document.book.book} version ${document.book.version}; seeds ${asked.seeds}`
+    : "Modelled; the search goes on";
+  return (
+    <>
+      {x && y && points.length > 0 && (
+        <Scatter
+          title={`${x.title} and ${y.title}`}
+          theme={theme}
+          provenance={provenance}
+          points={points}
+          xLabel={withUnit(x)}
+          yLabel={withUnit(y)}
+          xFormat={(value) => formatShort(value, 2)}
+          yFormat={(value) => formatShort(value, 2)}
+          onOpen={(id) => void open(front.find((one) => String(one.number) === id)!)}
+        />
+      )}
+      {front.length > 0 && (
+        <FrontTable front={front} asked={asked} metrics={metrics} onOpen={(point) => void open(point)} />
+      )}
+      {document && <Tally document={document} metrics={metrics} />}
+    </>
+  );
+}
+
+const withUnit = (metric: SearchMetric) =>
+  metric.unit === "" ? metric.title : `${metric.title} (${metric.unit})`;
+
+function FrontTable({
+  front,
+  asked,
+  metrics,
+  onOpen,
+}: {
+  front: readonly FoundPoint[];
+  asked: Values;
+  metrics: readonly SearchMetric[];
+  onOpen: (point: FoundPoint) => void;
+}) {
+  const named = new Set([
+    "servers",
+    asked.minimise,
+    asked.maximise,
+    ...asked.rows.map(({ metric }) => metric),
+  ]);
+  const shown = metrics.filter(({ name }) => named.has(name));
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <section className={styles.scroll} aria-label="Plans on the front" tabIndex={0}>
+      <table className={styles.table}>
+        <thead>
+          <tr>
+            <th scope="col">Plan</th>
+            {shown.map((metric) => (
+              <th key={metric.name} scope="col">
+                {withUnit(metric)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {front.map((point) => (
+            <tr key={point.number}>
+              <th scope="row">
+                <a
+                  href="/plans/new"
+                  onClick={(event) => {
+                    event.preventDefault();
+                    onOpen(point);
+                  }}
+                >
+                  {point.title}
+                </a>
+                {point.unharmed && <span className={styles.note}> nothing fails in it</span>}
+              </th>
+              {shown.map(({ name }) => (
+                <td key={name}>{text(point.values[name])}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+const text = (value: number | undefined) =>
+  value === undefined ? "–" : formatNumber(value, Number.isInteger(value) || value >= 1000 ? 0 : 2);
+
+/** Where the candidates ended. */
+function Tally({ document, metrics }: { document: SearchDocument; metrics: readonly SearchMetric[] }) {
+  const title = (name: string) => metrics.find((one) => one.name === name)?.title ?? name;
+  const n = (value: number) => formatNumber(value);
+  return (
+    <>
+      <p className={styles.note}>
+        {n(document.candidates)} candidates of {n(document.servers.least)} to {n(document.servers.most)}{" "}
+        servers, {n(document.priced)} priced, {n(document.no_price)} without a price for every part.{" "}
+        {n(document.feasible)} could keep the constraints: throughput of {n(document.evaluated)} computed,{" "}
+        {n(document.passed_over)} passed over because a bound shows that they cannot win.
+      </p>
+      {!document.complete && (
+        <p className={styles.wrong} role="alert">
+          {n(document.unexplored)} candidates were not looked at, so the front may be incomplete. Tighten the
+          constraints.
+        </p>
+      )}
+      <table className={styles.table}>
+        <caption>Left out by each constraint</caption>
+        <thead>
+          <tr>
+            <th scope="col">Constraint</th>
+            <th scope="col">Candidates</th>
+            <th scope="col">Nearest value</th>
+          </tr>
+        </thead>
+        <tbody>
+          {document.constraints.map((one, index) => (
+            <tr key={index}>
+              <th scope="row">{title(one.metric)}</th>
+              <td>{n(one.left_out)}</td>
+              <td>{one.nearest === null ? "–" : text(one.nearest)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}

@@ -1,0 +1,134 @@
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useMemo, useState } from "react";
+import { api, take } from "@/api/client";
+import { Button } from "@/ui/button";
+import { Empty, Skeleton } from "@/ui/marks";
+import { formatNumber } from "@/units";
+import { type ScreenRequest, useScreen } from "../shared/curl";
+import { ProblemView } from "../shared/problem";
+import { Shell } from "../shared/shell";
+import { FrontView } from "./front-view";
+import { initial, questionOf } from "./question";
+import { QuestionForm } from "./question-form";
+import styles from "./search.module.css";
+import { type SearchState, useSearch } from "./use-search";
+
+/** `/search`: constraints and objectives on the left, the front as it is found on the right. */
+export default function SearchPage() {
+  useEffect(() => {
+    document.title = "Search · Cubeyard";
+  }, []);
+  const metrics = useQuery({
+    queryKey: ["search-metrics"],
+    queryFn: () => take(api.GET("/api/v1/search/metrics")),
+  });
+  const families = useQuery({ queryKey: ["families"], queryFn: () => take(api.GET("/api/v1/topologies")) });
+  const [values, setValues] = useState(initial);
+  const [asked, setAsked] = useState(values);
+  const search = useSearch();
+  const listed = families.data ?? [];
+  const question = questionOf(
+    values,
+    listed.map(({ family }) => family),
+  );
+  const body = JSON.stringify(question);
+  useScreen(
+    useMemo<ScreenRequest[]>(
+      () => [
+        { title: "Search for plans", method: "POST", path: "/api/v1/search", body: JSON.parse(body) },
+        { title: "What plans can be judged by", method: "GET", path: "/api/v1/search/metrics" },
+      ],
+      [body],
+    ),
+  );
+  const running = search.state === "running";
+  const problem = metrics.error ?? families.error;
+  return (
+    <Shell>
+      <div className={styles.page}>
+        <h1>Search</h1>
+        <p className={styles.lead}>
+          Tries thousands of plans of every family and keeps those that no other beats. Modelled: prices are
+          the catalog’s, throughput is ABT of all-to-all traffic on each family’s own routing. Families
+          without switches lose nothing when switches fail.
+        </p>
+        {problem ? (
+          <ProblemView
+            error={problem}
+            onRetry={() => void Promise.all([metrics.refetch(), families.refetch()])}
+          />
+        ) : !metrics.data || !families.data ? (
+          <Skeleton height={320} />
+        ) : (
+          <div className={styles.columns}>
+            <form
+              className={styles.form}
+              aria-label="Question"
+              onSubmit={(event) => {
+                event.preventDefault();
+                setAsked(values);
+                void search.start(question);
+              }}
+            >
+              <QuestionForm
+                values={values}
+                onValues={setValues}
+                metrics={metrics.data.items}
+                families={listed}
+                findings={search.findings}
+              />
+              <p className={styles.actions}>
+                <Button look="primary" type="submit" disabled={running}>
+                  Search
+                </Button>
+                {running && (
+                  <Button type="button" onClick={search.cancel}>
+                    Cancel
+                  </Button>
+                )}
+              </p>
+            </form>
+            <section className={styles.result} aria-label="Result" aria-busy={running}>
+              <Status search={search} />
+              <FrontView search={search} asked={asked} metrics={metrics.data.items} />
+            </section>
+          </div>
+        )}
+      </div>
+    </Shell>
+  );
+}
+
+function Status({ search }: { search: SearchState }) {
+  const { state, progress, front } = search;
+  const n = (value: number) => formatNumber(value);
+  if (state === "idle") return <Empty title="No search yet">Set constraints and press Search.</Empty>;
+  if (state === "failed" && search.findings.length === 0) return <ProblemView error={search.error} />;
+  const plans = `${n(front.length)} ${front.length === 1 ? "plan" : "plans"} on the front`;
+  const words = {
+    idle: "",
+    failed: "Correct the question to search.",
+    cancelled: `Cancelled. ${plans} so far.`,
+    done: front.length === 0 ? "No plan keeps the constraints." : `${plans}.`,
+    running: progress
+      ? progress.stage === "price"
+        ? `Pricing: ${n(progress.done)} of ${n(progress.of)}`
+        : `Throughput: ${n(progress.done)} of ${n(progress.of)}, ${plans}`
+      : "Enumerating plans…",
+  }[state];
+  return (
+    <>
+      <p role="status" className={styles.status}>
+        {words}
+      </p>
+      {state === "running" && (
+        <progress
+          className={styles.progress}
+          aria-label="Progress"
+          max={progress?.of ?? 1}
+          value={progress?.done ?? 0}
+        />
+      )}
+    </>
+  );
+}
