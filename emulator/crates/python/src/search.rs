@@ -1,4 +1,5 @@
 //! The search of the design space, watched from Python like a prediction.
+#![allow(clippy::needless_pass_by_value, reason = "Python hands its arguments over")]
 
 use cubeyard_plan::Book;
 use cubeyard_search::{SearchSpec, metrics_json, search as search_space};

@@ -23,6 +23,9 @@ pub enum Out {
     Unknown,
 }
 
+/// A candidate that is out: why, and what is known of it.
+pub type Left = Box<(Out, Values)>;
+
 /// A candidate with what its plan costs.
 #[derive(Clone, Debug)]
 pub struct Priced {
@@ -70,44 +73,44 @@ pub fn hopeless(limits: &[Limit], best: &Values) -> Option<usize> {
 ///
 /// # Errors
 /// Why it is out, with what is known of it.
-pub fn price(asked: &Asked, candidate: &Candidate, book: &Book) -> Result<Priced, (Out, Values)> {
+pub fn price(asked: &Asked, candidate: &Candidate, book: &Book) -> Result<Priced, Left> {
     let mut values = counts(candidate);
     if let Some(limit) = broken(&asked.limits, &values, Stage::Counts..=Stage::Counts) {
-        return Err((Out::Constraint(limit), values));
+        return Err(Box::new((Out::Constraint(limit), values)));
     }
     let spec = spec_of(asked, candidate);
     let Ok(topology) = Topology::build(&spec.topology) else {
-        return Err((Out::NoPlan, values));
+        return Err(Box::new((Out::NoPlan, values)));
     };
     // Parts, and so power, are known without a layout; a device without a part has no price.
     let parts = parts_of(&spec, &topology, book);
     let power = power(&topology, &parts, book);
     values[at::POWER] = (!power.at_least).then_some(power.total);
     if parts.server.is_none() || parts.nics_missing || parts.tiers.contains(&None) {
-        return Err((Out::Unknown, values));
+        return Err(Box::new((Out::Unknown, values)));
     }
     let too_hungry = |limit: &Limit| limit.metric == at::POWER && !limit.keeps(power.total);
     if let Some(limit) = asked.limits.iter().position(too_hungry) {
-        return Err((Out::Constraint(limit), values));
+        return Err(Box::new((Out::Constraint(limit), values)));
     }
     let most = most_abt_gbps(asked, &topology);
     let best = most.at_best(&values);
     if let Some(limit) = hopeless(&asked.limits, &best) {
-        return Err((Out::Constraint(limit), best));
+        return Err(Box::new((Out::Constraint(limit), best)));
     }
     let Ok(built) = draft(&spec, book) else {
-        return Err((Out::NoPlan, values));
+        return Err(Box::new((Out::NoPlan, values)));
     };
     enter_plan(&mut values, &built);
     if built.cost.at_least {
-        return Err((Out::Unknown, values));
+        return Err(Box::new((Out::Unknown, values)));
     }
     if let Some(limit) = broken(&asked.limits, &values, Stage::Counts..=Stage::Plan) {
-        return Err((Out::Constraint(limit), values));
+        return Err(Box::new((Out::Constraint(limit), values)));
     }
     let best = most.at_best(&values);
     if asked.objectives.iter().any(|&(metric, _)| best[metric].is_none()) {
-        return Err((Out::Unknown, values));
+        return Err(Box::new((Out::Unknown, values)));
     }
     Ok(Priced { values, most })
 }

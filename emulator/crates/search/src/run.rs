@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 use crate::front::Front;
 use crate::metric::{METRICS, Stage, Values, at, values_json};
-use crate::price::{Out, Priced, broken, hopeless, price, spec_of};
+use crate::price::{Left, Out, Priced, broken, hopeless, price, spec_of};
 use crate::space::{Candidate, Space};
 use crate::spec::{Asked, SearchSpec};
 use crate::survive::Survival;
@@ -156,7 +156,7 @@ impl<'a> Search<'a> {
     fn price(&mut self, frames: &mut dyn FnMut(Value)) -> Result<(), PredictError> {
         let all = &self.space.candidates;
         for (chunk, candidates) in all.chunks(CHUNK).enumerate() {
-            let outcomes: Vec<Option<Result<Priced, (Out, Values)>>> = candidates
+            let outcomes: Vec<Option<Result<Priced, Left>>> = candidates
                 .par_iter()
                 .map(|one| {
                     let goes_on = !self.progress.cancelled.load(Ordering::Relaxed);
@@ -187,21 +187,23 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    fn enter(&mut self, number: usize, outcome: Result<Priced, (Out, Values)>) {
-        match outcome {
+    fn enter(&mut self, number: usize, outcome: Result<Priced, Left>) {
+        let left = match outcome {
             Ok(priced) => {
                 self.tally.priced += 1;
                 self.priced.push((number, priced));
+                return;
             }
-            Err((Out::NoPlan, _)) => self.tally.no_plan += 1,
-            Err((Out::Unknown, values)) => {
-                self.tally.priced += usize::from(values[at::COST].is_some());
-                self.tally.unknown += 1;
-            }
-            Err((Out::Constraint(limit), values)) => {
-                self.tally.priced += usize::from(values[at::COST].is_some());
-                self.miss(limit, &values);
-            }
+            Err(left) => left,
+        };
+        let (why, values) = *left;
+        if why != Out::NoPlan {
+            self.tally.priced += usize::from(values[at::COST].is_some());
+        }
+        match why {
+            Out::NoPlan => self.tally.no_plan += 1,
+            Out::Unknown => self.tally.unknown += 1,
+            Out::Constraint(limit) => self.miss(limit, &values),
         }
     }
 

@@ -105,13 +105,13 @@ impl<'a> Survival<'a> {
     pub fn most(&self) -> Result<Most, PredictError> {
         let mut most = most_abt_gbps(self.asked, self.network.topology());
         if self.strikes {
-            most.degraded = most.degraded.min(self.into_live_servers_gbps()?);
+            most.degraded = most.degraded.min(self.bound_by_live_servers_gbps()?);
         }
         Ok(most)
     }
 
     /// The rates into servers over what is left; the least of the seeds.
-    fn into_live_servers_gbps(&self) -> Result<f64, PredictError> {
+    fn bound_by_live_servers_gbps(&self) -> Result<f64, PredictError> {
         let (topology, faults) = (self.network.topology(), self.faults());
         let links = topology.links();
         let capacity = self.network.capacity_gbps(None);

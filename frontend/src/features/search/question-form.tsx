@@ -56,40 +56,7 @@ export function QuestionForm({ values, onValues, metrics, families, findings }: 
           )}
         </Field>
       </Section>
-      <Section title="Failures">
-        <Field label="What fails" controlWidth={180}>
-          {(ids) => (
-            <Select
-              id={ids.id}
-              value={values.kind}
-              options={KINDS}
-              onChange={(kind) => set({ kind: kind as Values["kind"] })}
-            />
-          )}
-        </Field>
-        <Field label="Failure rate" controlWidth={180}>
-          {(ids) => (
-            <NumberInput
-              id={ids.id}
-              describedBy={ids.describedBy}
-              value={values.percent}
-              min={0}
-              max={100}
-              unit="%"
-              onChange={(percent) => set({ percent: percent ?? 10 })}
-            />
-          )}
-        </Field>
-        <Field label="Seeds" title="The worst of them counts." controlWidth={180}>
-          {(ids) => (
-            <TextInput
-              id={ids.id}
-              value={values.seeds}
-              onChange={(event) => set({ seeds: event.target.value })}
-            />
-          )}
-        </Field>
-      </Section>
+      <Failures values={values} set={set} />
       <Section title="Plans to try">
         <Field label="Site" controlWidth={180}>
           {(ids) => (
@@ -127,6 +94,46 @@ export function QuestionForm({ values, onValues, metrics, families, findings }: 
         </p>
       ))}
     </>
+  );
+}
+
+/** What fails before ABT is judged again. */
+function Failures({ values, set }: { values: Values; set: (change: Partial<Values>) => void }) {
+  return (
+    <Section title="Failures">
+      <Field label="What fails" controlWidth={180}>
+        {(ids) => (
+          <Select
+            id={ids.id}
+            value={values.kind}
+            options={KINDS}
+            onChange={(kind) => set({ kind: kind as Values["kind"] })}
+          />
+        )}
+      </Field>
+      <Field label="Failure rate" controlWidth={180}>
+        {(ids) => (
+          <NumberInput
+            id={ids.id}
+            describedBy={ids.describedBy}
+            value={values.percent}
+            min={0}
+            max={100}
+            unit="%"
+            onChange={(percent) => set({ percent: percent ?? 10 })}
+          />
+        )}
+      </Field>
+      <Field label="Seeds" title="The worst of them counts." controlWidth={180}>
+        {(ids) => (
+          <TextInput
+            id={ids.id}
+            value={values.seeds}
+            onChange={(event) => set({ seeds: event.target.value })}
+          />
+        )}
+      </Field>
+    </Section>
   );
 }
 
