@@ -17,9 +17,8 @@ router = APIRouter(prefix="/search", tags=["search"])
 
 EVENTS = {
     200: {
-        "description": "Server-sent events: `space` (how many candidates), `progress`, `point` (a candidate whose objectives are "
-        "known), then `result` with the front, or `problem`.",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "description": "Server-sent events: `space`, `progress` and `point` as the search goes on, then `result` or `problem`.",
+        "content": {"text/event-stream": {"schema": schemas.SearchEvent.model_json_schema()}},
     },
 }
 

@@ -52,6 +52,16 @@ class SearchQuestion(BaseModel):
     )
 
 
+class SearchEvent(BaseModel):
+    """One server-sent event of a search."""
+
+    event: Literal["space", "progress", "point", "result", "problem"]
+    data: str = Field(
+        description="JSON. `space`: how many candidates; `progress`: how many of them are decided; `point`: a candidate whose "
+        "objectives are known; `result`: the front, and what each constraint left out; `problem`: why there is none."
+    )
+
+
 class SearchMetric(BaseModel):
     """What plans can be judged by."""
 

@@ -9014,13 +9014,24 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Server-sent events: `space` (how many candidates), `progress`, `point` (a candidate whose objectives are known), then `result` with the front, or `problem`. */
+            /** @description Server-sent events: `space`, `progress` and `point` as the search goes on, then `result` or `problem`. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": string;
+                    "text/event-stream": {
+                        /**
+                         * Event
+                         * @enum {string}
+                         */
+                        event: "space" | "progress" | "point" | "result" | "problem";
+                        /**
+                         * Data
+                         * @description JSON. `space`: how many candidates; `progress`: how many of them are decided; `point`: a candidate whose objectives are known; `result`: the front, and what each constraint left out; `problem`: why there is none.
+                         */
+                        data: string;
+                    };
                 };
             };
             400: components["responses"]["Problem400"];
