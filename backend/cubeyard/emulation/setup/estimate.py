@@ -24,7 +24,8 @@ MAX_SERVERS = {"containers": 256, "namespaces": 1024}
 NANOS_A_BYTE, NANOS_A_PACKET = 4.3, 10_800.0
 """CPU time a byte of goodput costs, all its hops together: 5.5 ns at MTU 9000, 11.5 ns at 1500. [measured, EMULATOR]"""
 SOFTWARE_TIMES = 6.0
-"""Forwarding in user space costs so much more. [measured: 10 to 18 times a relay, half of all work is relays]"""
+"""Forwarding in user space costs so much more. [measured: 10 to 18 times a relay, half of all work is relays] By the tables of
+a chip too: taken to be alike. [assumed]"""
 SLICE_K = 1
 
 

@@ -104,15 +104,9 @@ function FrontTable({
           {front.map((point) => (
             <tr key={point.number}>
               <th scope="row">
-                <a
-                  href="/plans/new"
-                  onClick={(event) => {
-                    event.preventDefault();
-                    onOpen(point);
-                  }}
-                >
+                <button type="button" className={styles.open} onClick={() => onOpen(point)}>
                   {point.title}
-                </a>
+                </button>
                 {point.unharmed && <span className={styles.note}> nothing fails in it</span>}
               </th>
               {shown.map(({ name }) => (

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from "react";
 import { api, take } from "@/api/client";
 import { Button } from "@/ui/button";
 import { Empty, Skeleton } from "@/ui/marks";
+import { UnreadableInputs } from "@/ui/unreadable";
 import { formatNumber } from "@/units";
 import { type ScreenRequest, useScreen } from "../shared/curl";
 import { ProblemView } from "../shared/problem";
@@ -25,6 +26,7 @@ export default function SearchPage() {
   const families = useQuery({ queryKey: ["families"], queryFn: () => take(api.GET("/api/v1/topologies")) });
   const [values, setValues] = useState(initial);
   const [asked, setAsked] = useState(values);
+  const [unreadable, setUnreadable] = useState(0);
   const search = useSearch();
   const listed = families.data ?? [];
   const question = questionOf(
@@ -70,15 +72,17 @@ export default function SearchPage() {
                 void search.start(question);
               }}
             >
-              <QuestionForm
-                values={values}
-                onValues={setValues}
-                metrics={metrics.data.items}
-                families={listed}
-                findings={search.findings}
-              />
+              <UnreadableInputs onCount={setUnreadable}>
+                <QuestionForm
+                  values={values}
+                  onValues={setValues}
+                  metrics={metrics.data.items}
+                  families={listed}
+                  findings={search.findings}
+                />
+              </UnreadableInputs>
               <p className={styles.actions}>
-                <Button look="primary" type="submit" disabled={running}>
+                <Button look="primary" type="submit" disabled={running || unreadable > 0}>
                   Search
                 </Button>
                 {running && (

@@ -48,7 +48,7 @@ export interface SearchState {
   findings: Finding[];
 }
 
-const EMPTY: SearchState = {
+export const EMPTY: SearchState = {
   state: "idle",
   progress: null,
   candidates: 0,
@@ -79,6 +79,7 @@ export function useSearch() {
         const told = events.map(({ event, data }) => ({ event, data: JSON.parse(data) }));
         if (told.length > 0) setState((before) => told.reduce(after, before));
       }
+      setState(ended);
     } catch (error) {
       if (own.signal.aborted) return;
       const findings = error instanceof ApiError ? error.findings : [];
@@ -90,7 +91,7 @@ export function useSearch() {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each kind of event has its own fields
-function after(state: SearchState, { event, data }: { event: string; data: any }): SearchState {
+export function after(state: SearchState, { event, data }: { event: string; data: any }): SearchState {
   if (event === "space") return { ...state, candidates: data.candidates };
   if (event === "progress") return { ...state, progress: data };
   if (event === "point") return withPoint(state, data);
@@ -100,6 +101,16 @@ function after(state: SearchState, { event, data }: { event: string; data: any }
     return { ...state, state: "failed", error: new Error(data.detail), findings: data.findings };
   return state;
 }
+
+/** A stream that is over tells the result or the problem before; without either, the server has gone. */
+export const ended = (state: SearchState): SearchState =>
+  state.state === "running"
+    ? {
+        ...state,
+        state: "failed",
+        error: new Error("The server ended the search before its result. Search again."),
+      }
+    : state;
 
 export function withPoint(
   state: SearchState,
