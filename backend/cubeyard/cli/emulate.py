@@ -67,7 +67,8 @@ def emulate(
         str, typer.Option(help="containers, or namespaces where there is no Docker engine.")
     ] = "containers",
     dataplane: Annotated[
-        str, typer.Option(help="kernel (eBPF), software, or serverswitch (a chip's tables).")
+        str,
+        typer.Option(help="kernel (eBPF), software, or a chip's tables: serverswitch (eBPF), serverswitch-software."),
     ] = "kernel",
     routing: Annotated[str | None, typer.Option(help="Routing scheme of the prediction.")] = None,
     mtu: Annotated[

@@ -14,7 +14,7 @@ MAX_MODULE_TEXT = 2_800_000
 MAX_SERVICES = 4
 
 Mode = Literal["containers", "namespaces"]
-Dataplane = Literal["kernel", "software", "serverswitch"]
+Dataplane = Literal["kernel", "software", "serverswitch", "serverswitch-software"]
 Delivery = Literal["unicast", "complete-graph", "spanning-trees", "pipeline"]
 Queues = Literal["shared", "fair"]
 Balance = Literal["ecmp", "wcmp", "lb"]
@@ -82,7 +82,10 @@ class Emulation(Request):
     mode: Mode = Field(default="containers", description="`namespaces` needs no Docker engine.")
     dataplane: Dataplane = Field(
         default="kernel",
-        description="eBPF in the kernel, forwarding in user space, or in user space by the tables of a switching chip.",
+        description=(
+            "Where packets are forwarded: by eBPF in the kernel, in user space (software), or by the tables of a switching chip in "
+            "the kernel (serverswitch) or in user space (serverswitch-software)."
+        ),
     )
     seconds: Secs = Field(default=30.0, description="How long the workload is measured.")
     settle_secs: float = Field(default=3.0, ge=0, le=60, description="Sent before it, and not counted.")

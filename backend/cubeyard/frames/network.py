@@ -89,7 +89,7 @@ class NetworkFrame(TypedDict):
     whole: Annotated[bool, Field(description="False for a slice of a larger plan.")]
     gateways: Annotated[NotRequired[list[int]], Field(description="Ids of servers.")]
     mode: Literal["containers", "namespaces"]
-    dataplane: Literal["kernel", "software", "serverswitch"]
+    dataplane: Literal["kernel", "software", "serverswitch", "serverswitch-software"]
     rate_bits_per_sec: Annotated[float, Field(description="Of the slowest link, each way.")]
     mtu: int
     seed: int

@@ -2437,11 +2437,11 @@ export interface components {
             mode: "containers" | "namespaces";
             /**
              * Dataplane
-             * @description eBPF in the kernel, forwarding in user space, or in user space by the tables of a switching chip.
+             * @description Where packets are forwarded: by eBPF in the kernel, in user space (software), or by the tables of a switching chip in the kernel (serverswitch) or in user space (serverswitch-software).
              * @default kernel
              * @enum {string}
              */
-            dataplane: "kernel" | "software" | "serverswitch";
+            dataplane: "kernel" | "software" | "serverswitch" | "serverswitch-software";
             /**
              * Seconds
              * @description How long the workload is measured.
@@ -7081,7 +7081,7 @@ export interface components {
              * Dataplane
              * @enum {string}
              */
-            dataplane: "kernel" | "software" | "serverswitch";
+            dataplane: "kernel" | "software" | "serverswitch" | "serverswitch-software";
             /**
              * Rate Bits Per Sec
              * @description Of the slowest link, each way.

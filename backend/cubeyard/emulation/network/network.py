@@ -237,9 +237,19 @@ def check_settings(network: Network, settings: Mapping[str, float]) -> None:
             raise field_error(where, value, message, limit=limit, hint=f"The default is {setting['default']:g}.")
 
 
-def check_dataplane(network: Network, dataplane: str) -> None:
-    """Raises a 422 for a forwarding that the servers' protocol does not have; nothing where servers forward nothing."""
-    names = [one["name"] for one in network.protocol["forwardings"]]
+def check_dataplane(network: Network, dataplane: str, hosts: int = 1) -> None:
+    """Raises a 422 for a forwarding that the servers' protocol does not have, or not on so many hosts; nothing where servers
+    forward nothing."""
+    known = network.protocol["forwardings"]
+    names = [one["name"] for one in known if hosts <= 1 or not one["one_host"]]
+    if dataplane not in names and dataplane in (one["name"] for one in known):
+        raise field_error(
+            "body.emulation.dataplane",
+            dataplane,
+            f"All servers with this forwarding are on one host, but CUBEYARD_HOSTS names {hosts}.",
+            limit=", ".join(names),
+            hint="Choose one of these, or leave CUBEYARD_HOSTS out.",
+        )
     if names and dataplane not in names:
         raise field_error(
             "body.emulation.dataplane",
@@ -248,6 +258,11 @@ def check_dataplane(network: Network, dataplane: str) -> None:
             limit=", ".join(names),
             hint="Choose one of these, or a plan of another family.",
         )
+
+
+def in_user_space(network: Network, dataplane: str) -> bool:
+    """Whether the nodes of servers forward their packets."""
+    return any(one["name"] == dataplane and one["in_user_space"] for one in network.protocol["forwardings"])
 
 
 def check_balance(network: Network, balance: str) -> None:

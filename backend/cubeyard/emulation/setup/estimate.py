@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cubeyard.emulation.network.network import Network
+from cubeyard.emulation.network.network import Network, in_user_space
 from cubeyard.emulation.setup.flows import Flow
 from cubeyard.experiments.emulation import Emulation
 from cubeyard.kit.errors import FieldError, ProblemError
@@ -25,7 +25,7 @@ NANOS_A_BYTE, NANOS_A_PACKET = 4.3, 10_800.0
 """CPU time a byte of goodput costs, all its hops together: 5.5 ns at MTU 9000, 11.5 ns at 1500. [measured, EMULATOR]"""
 SOFTWARE_TIMES = 6.0
 """Forwarding in user space costs so much more. [measured: 10 to 18 times a relay, half of all work is relays] By the tables of
-a chip too: taken to be alike. [assumed]"""
+a chip in user space too: taken to be alike. [assumed]"""
 SLICE_K = 1
 
 
@@ -49,7 +49,7 @@ def estimate(network: Network, settings: Emulation, flows: list[Flow], hosts: in
     servers = len(network.servers)
     most = settings.flow_bits_per_sec or float("inf")
     nanos = NANOS_A_BYTE + NANOS_A_PACKET / network.mtu
-    if settings.dataplane != "kernel":
+    if in_user_space(network, settings.dataplane):
         nanos *= SOFTWARE_TIMES
     cores = sum(min(flow.ideal_bits_per_sec, most) for flow in flows) / 8 * nanos * 1e-9
     return Estimate(

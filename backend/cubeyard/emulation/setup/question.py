@@ -40,7 +40,7 @@ class Question:
 
     @property
     def in_user_space(self) -> bool:
-        return self.settings.dataplane != "kernel"
+        return networks.in_user_space(self.network, self.settings.dataplane)
 
 
 def read(engine: Engine, document: Json) -> Question:
@@ -51,7 +51,7 @@ def read(engine: Engine, document: Json) -> Question:
     network = networks.build(engine, document["plan"]["spec"], rate, settings.mtu_at(rate), part)
     network = networks.with_gateways(network, settings.gateways)
     networks.check_settings(network, settings.timers)
-    networks.check_dataplane(network, settings.dataplane)
+    networks.check_dataplane(network, settings.dataplane, engine.hosts)
     networks.check_balance(network, settings.balance)
     network = hosted(engine, network, settings.services)
     refuse_oversize(network, settings.mode, engine.hosts)

@@ -193,3 +193,11 @@ def test_a_forwarding_that_the_protocol_lacks_is_refused(engine: Engine) -> None
         check_dataplane(network(engine, {"family": "torus3d", "x": 3, "y": 3, "z": 3}), "serverswitch")
     (error,) = refused.value.errors
     assert (error.field, error.value, error.limit) == ("body.emulation.dataplane", "serverswitch", "kernel, software")
+
+
+def test_a_forwarding_of_one_host_is_refused_on_several(engine: Engine) -> None:
+    check_dataplane(network(engine, TINY), "serverswitch-software", hosts=2)
+    with pytest.raises(ProblemError) as refused:
+        check_dataplane(network(engine, TINY), "serverswitch", hosts=2)
+    (error,) = refused.value.errors
+    assert (error.value, error.limit) == ("serverswitch", "kernel, software, serverswitch-software")

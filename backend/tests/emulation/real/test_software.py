@@ -1,4 +1,4 @@
-"""Servers that forward in user space: the same network, the same counts, and one capability each. `[serverswitch §5.1]`"""
+"""Servers that forward in user space, or by the tables of a chip: the same network, the same counts, and one capability each. `[serverswitch §5.1]`"""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ NET_RAW = 1 << 13
 """CAP_NET_RAW. `[linux/capability.h]`"""
 
 
-@pytest.mark.parametrize("dataplane", ["software", "serverswitch"])
-def test_sixteen_servers_forward_in_user_space(emulate: Command, nothing_left: Left, dataplane: str) -> None:
+@pytest.mark.parametrize("dataplane", ["software", "serverswitch-software", "serverswitch"])
+def test_sixteen_servers_forward_by_other_dataplanes(emulate: Command, nothing_left: Left, dataplane: str) -> None:
     found = emulate.run(
         "--spec", SMALL, "--dataplane", dataplane, "--mode", "namespaces", "--workload", "permutation",
         "--link-rate", "5M", "--seconds", "4", "--settle", "1", "--calibrate", "0",

@@ -8,6 +8,7 @@
 //! | `action.rs` | what an entry does with a packet |
 //! | `program.rs`, `entries.rs` | the tables that a user fills, checked entry by entry and as a whole |
 //! | `tcam.rs` | the TCAM executed (tuple space over masks, pruned by a bit vector), and the plain reference |
+//! | `compile.rs` | a program as tables for the chip in the kernel |
 //! | `tables.rs` | a checked program, ready for packets |
 //! | `frame.rs`, `parser.rs`, `modify.rs` | a packet's bytes, what parsers read in them, what modifiers change |
 //! | `pipeline.rs` | the chip: one packet from port to port |
@@ -18,11 +19,12 @@
 //! | `document.rs`, `diff.rs` | programs as JSON; what differs between two |
 //! | `bcube.rs`, `walk.rs` | the paper's BCube program for every server, and a packet's path through their chips |
 //!
-//! Not here: the same tables in TC eBPF, and queues of real ports. Runs with chips are `dataplane`'s: BCube's forwarding
-//! `serverswitch`.
+//! Not here: the programs in TC eBPF that execute compiled tables (`bpf/serverswitch`), and queues of real ports. Runs with chips are
+//! `dataplane`'s: BCube's forwardings `serverswitch` and `serverswitch-software`.
 
 pub mod action;
 pub mod bcube;
+pub mod compile;
 pub mod diff;
 pub mod document;
 pub mod driver;

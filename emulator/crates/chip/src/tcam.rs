@@ -21,21 +21,22 @@ pub struct Tcam {
     entries: HashMap<(u32, Key), u32, FxBuildHasher>,
 }
 
+/// Entries with the same key and mask.
 #[derive(Clone, Debug)]
-struct Tuple {
+pub(crate) struct Tuple {
     /// 0 or 1.
-    key: usize,
-    mask: Key,
+    pub key: usize,
+    pub mask: Key,
     /// The highest index of its entries.
-    best: u32,
+    pub best: u32,
 }
 
 /// Which tuples one byte of one key leaves possible: `words` words for each of 256 values.
 #[derive(Clone, Debug)]
-struct Prune {
-    key: usize,
-    at: usize,
-    possible: Vec<u64>,
+pub(crate) struct Prune {
+    pub key: usize,
+    pub at: usize,
+    pub possible: Vec<u64>,
 }
 
 impl Tcam {
@@ -135,6 +136,14 @@ impl Tcam {
     /// Different pairs of key and mask.
     pub fn tuples(&self) -> usize {
         self.tuples.len()
+    }
+
+    /// Its parts, for an execution elsewhere: tuples by falling best index, bit vectors over them, and the highest index of each
+    /// tuple and masked key.
+    pub(crate) fn parts(&self) -> (&[Tuple], &[Prune], impl Iterator<Item = (u32, Key, u32)>) {
+        let entries = self.entries.iter();
+        let entries = entries.map(|(&(tuple, masked), &index)| (tuple, masked, index));
+        (&self.tuples, &self.prune, entries)
     }
 }
 

@@ -149,7 +149,8 @@ pub struct Udlk {
     length: usize,
 }
 
-const IN_PORT: u8 = 0xff;
+/// Stands for the port that the packet came in by, where a byte of the packet could.
+pub(crate) const IN_PORT: u8 = 0xff;
 
 impl Udlk {
     /// The key of some fields. Errors: no field, a byte or the port twice, more than four blocks.
@@ -218,6 +219,11 @@ impl Udlk {
     /// Never: a key has at least one field.
     pub fn is_empty(&self) -> bool {
         false
+    }
+
+    /// Where each byte of the key comes from: a byte of the packet, or [`IN_PORT`].
+    pub(crate) fn sources(&self) -> &[u8] {
+        &self.sources[..self.length]
     }
 
     /// The key of a packet. Bytes past the packet's end are zero.

@@ -78,8 +78,10 @@ pub struct ProtocolEntry {
 pub const KERNEL: &str = "kernel";
 /// Name of the protocol's own code in user space.
 pub const SOFTWARE: &str = "software";
-/// Name of a switching chip's tables in user space.
+/// Name of a switching chip's tables in the kernel.
 pub const CHIP: &str = "serverswitch";
+/// Name of the same tables in user space.
+pub const CHIP_SOFTWARE: &str = "serverswitch-software";
 
 /// A way of forwarding packets.
 #[derive(Clone, Copy)]
@@ -96,6 +98,8 @@ pub struct ForwardingEntry {
     pub own_entries: OwnEntries,
     /// What a run's tables may hold.
     pub rules: MakeRules,
+    /// Whether all servers of a run must be on one host.
+    pub one_host: bool,
 }
 
 /// Where packets are forwarded.

@@ -3,6 +3,8 @@
 //! An object has the maps that every forwarding has (`drops`, `traffic`, `flow_counts`, `events`: see `bpf/common/`)
 //! and its own tables, by the names of their schemas.
 
+use crate::tables::{TableError, TableSchema, TableUpdate};
+
 /// Bytes aligned as a loader needs them.
 #[repr(C, align(32))]
 pub struct Aligned<T: ?Sized>(pub T);
@@ -16,6 +18,24 @@ pub struct KernelObject {
     pub virtual_nic: Option<&'static str>,
     /// The program at the ingress of each port.
     pub port: &'static str,
+    /// Tables that the object has beside the protocol's; `None` where it forwards by the protocol's own.
+    pub own_tables: Option<OwnTables>,
+}
+
+/// Tables of an object that follow from the protocol's.
+#[derive(Clone, Copy)]
+pub struct OwnTables {
+    /// What they look like. Nobody writes them but the translation.
+    pub schemas: &'static [TableSchema],
+    /// Makes the translation of one server.
+    pub translate: fn() -> Box<dyn Translate>,
+}
+
+/// Keeps an object's own tables in step with the protocol's.
+pub trait Translate: Send + std::fmt::Debug {
+    /// What a change of the protocol's tables means for all of the object's, in the order to apply it. The change itself is among
+    /// it. Errors: a change that the object's tables cannot follow.
+    fn translate(&mut self, update: &TableUpdate) -> Result<Vec<TableUpdate>, TableError>;
 }
 
 impl std::fmt::Debug for KernelObject {
@@ -45,6 +65,7 @@ pub const GUARD: KernelObject = KernelObject {
     bytes: include_object!("../../../bpf/guard/guard.bpf.o"),
     virtual_nic: None,
     port: "cubeyard_guard",
+    own_tables: None,
 };
 
 /// Gives each flow a queue of its own at an end of a link: at a server, and at a switch.
@@ -52,6 +73,7 @@ pub const FAIR: KernelObject = KernelObject {
     bytes: include_object!("../../../bpf/fair/fair.bpf.o"),
     virtual_nic: Some("cubeyard_fair_server"),
     port: "cubeyard_fair_switch",
+    own_tables: None,
 };
 
 /// The program of [`FAIR`] that gives all packets one queue.

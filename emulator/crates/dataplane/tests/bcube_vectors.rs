@@ -8,6 +8,7 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::{Entrance, Outcome, Vectors, Verdict};
+use cubeyard_dataplane::bcube::forwarding::SoftwareForwarding;
 use cubeyard_dataplane::drops::DropReason;
 use cubeyard_dataplane::forwarding::Forwarding;
 use proptest::prelude::*;
@@ -17,7 +18,7 @@ fn user_space_does_what_the_vectors_say() {
     let vectors = Vectors::read();
     for case in &vectors.cases {
         let server = &vectors.servers[&case.server];
-        let mut software = server.software();
+        let mut software = server.software::<SoftwareForwarding>();
         let expected = case.outcome(server);
         let outcome = server.in_software(&mut software, &case.enters, &case.frame());
         assert_eq!(outcome, expected, "{}", case.name);
@@ -64,7 +65,7 @@ fn every_reason_of_user_space_has_a_vector() {
 fn traffic_is_counted_by_whose_it_is() {
     let vectors = Vectors::read();
     let server = &vectors.servers["plain"];
-    let mut software = server.software();
+    let mut software = server.software::<SoftwareForwarding>();
     let (mut own, mut relayed, mut delivered) = ((0, 0), (0, 0), (0, 0));
     for case in vectors.cases.iter().filter(|case| case.server == "plain") {
         let Outcome { verdict, frame, .. } = server.in_software(&mut software, &case.enters, &case.frame());
@@ -111,7 +112,7 @@ proptest! {
         frame.extend(start);
         let enters = if from_port { Entrance::Port } else { Entrance::Vnic };
         let server = state.get(&servers);
-        let mut software = server.software();
+        let mut software = server.software::<SoftwareForwarding>();
         let outcome = server.in_software(&mut software, &enters, &frame);
         let dropped = matches!(outcome.verdict, Verdict::Drop(_));
         prop_assert_eq!(software.drops().iter().sum::<u64>(), u64::from(dropped));

@@ -1,4 +1,5 @@
-//! Unmodified TCP and UDP over the fast path, through real interfaces. Needs root; fails in CI without it.
+//! Unmodified TCP and UDP over the fast path, BCube's own and ServerSwitch's chip, through real interfaces. Needs root; fails in CI
+//! without it.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,13 +16,17 @@ use cubeyard_dataplane::drops::DropReason;
 use cubeyard_dataplane::flow::Flow;
 
 const MTU: u32 = 9000;
+const FAST_PATHS: [Dataplane; 2] = [Dataplane::FastPath, Dataplane::Chip];
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
 #[test]
 fn tcp_goes_through_relays_in_whole_super_packets() {
-    for relays in 0..=2 {
-        let Some(mut chain) = Chain::new(relays + 2, Dataplane::FastPath, MTU) else {
+    let cases = FAST_PATHS
+        .into_iter()
+        .flat_map(|dataplane| (0..=2).map(move |relays| (dataplane, relays)));
+    for (dataplane, relays) in cases {
+        let Some(mut chain) = Chain::new(relays + 2, dataplane, MTU) else {
             return;
         };
         let blocks = 64;
@@ -81,76 +86,82 @@ fn socket(chain: &Chain, server: usize, port: u16) -> UdpSocket {
 
 #[test]
 fn datagrams_arrive_short_empty_and_in_fragments() {
-    let Some(mut chain) = Chain::new(3, Dataplane::FastPath, MTU) else {
-        return;
-    };
-    let (from, to) = (socket(&chain, 0, 7000), socket(&chain, 2, 7001));
-    for length in [0, 1, 1400, 8964 - 28, 8964 - 27, 60_000] {
-        let sent: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
-        from.send_to(&sent, to.local_addr().unwrap()).unwrap();
-        let mut received = vec![0; 65_536];
-        let (count, source) = to.recv_from(&mut received).unwrap();
-        assert_eq!(
-            (&received[..count], source),
-            (&sent[..], from.local_addr().unwrap())
-        );
+    for dataplane in FAST_PATHS {
+        let Some(mut chain) = Chain::new(3, dataplane, MTU) else {
+            return;
+        };
+        let (from, to) = (socket(&chain, 0, 7000), socket(&chain, 2, 7001));
+        for length in [0, 1, 1400, 8964 - 28, 8964 - 27, 60_000] {
+            let sent: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
+            from.send_to(&sent, to.local_addr().unwrap()).unwrap();
+            let mut received = vec![0; 65_536];
+            let (count, source) = to.recv_from(&mut received).unwrap();
+            assert_eq!(
+                (&received[..count], source),
+                (&sent[..], from.local_addr().unwrap())
+            );
+        }
+        // Whole datagrams have their ports, fragments have none: two flows.
+        let flows: Vec<Flow> = chain.servers[0]
+            .notices()
+            .iter()
+            .map(|event| event.flow)
+            .collect();
+        let (source, destination) = (virtual_ip(0).unwrap(), virtual_ip(2).unwrap());
+        let expected =
+            [(7000, 7001), (0, 0)].map(|(sport, dport)| Flow::new(source, destination, UDP, sport, dport));
+        assert_eq!(flows, expected);
     }
-    // Whole datagrams have their ports, fragments have none: two flows.
-    let flows: Vec<Flow> = chain.servers[0]
-        .notices()
-        .iter()
-        .map(|event| event.flow)
-        .collect();
-    let (source, destination) = (virtual_ip(0).unwrap(), virtual_ip(2).unwrap());
-    let expected =
-        [(7000, 7001), (0, 0)].map(|(sport, dport)| Flow::new(source, destination, UDP, sport, dport));
-    assert_eq!(flows, expected);
 }
 
 #[test]
 fn a_dead_next_hop_is_told_and_a_living_one_carries_again() {
-    let Some(mut chain) = Chain::new(4, Dataplane::FastPath, MTU) else {
-        return;
-    };
-    let (from, to) = (socket(&chain, 0, 7000), socket(&chain, 3, 7001));
-    let exchange = || {
-        from.send_to(b"hello", to.local_addr().unwrap()).unwrap();
-        to.recv_from(&mut [0; 16]).map(|(count, _)| count).ok()
-    };
-    assert_eq!(exchange(), Some(5));
-    chain.servers[1].set_next_up(false);
-    assert_eq!(exchange(), None);
-    assert_eq!(chain.servers[1].drops(), [(DropReason::NextHopDead, 1)]);
-    let notices = chain.servers[1].notices();
-    assert_eq!(notices.len(), 1);
-    let (source, destination) = (virtual_ip(0).unwrap(), virtual_ip(3).unwrap());
-    assert_eq!(
-        (notices[0].kind, notices[0].nha, notices[0].path_id),
-        (NEXT_HOP_DEAD, nha_on().0.into(), 3)
-    );
-    assert_eq!(
-        (notices[0].src, notices[0].dst),
-        (source.octets(), destination.octets())
-    );
-    assert_eq!(notices[0].flow, Flow::new(source, destination, UDP, 7000, 7001));
-    chain.servers[1].set_next_up(true);
-    assert_eq!(exchange(), Some(5));
+    for dataplane in FAST_PATHS {
+        let Some(mut chain) = Chain::new(4, dataplane, MTU) else {
+            return;
+        };
+        let (from, to) = (socket(&chain, 0, 7000), socket(&chain, 3, 7001));
+        let exchange = || {
+            from.send_to(b"hello", to.local_addr().unwrap()).unwrap();
+            to.recv_from(&mut [0; 16]).map(|(count, _)| count).ok()
+        };
+        assert_eq!(exchange(), Some(5));
+        chain.servers[1].set_next_up(false);
+        assert_eq!(exchange(), None);
+        assert_eq!(chain.servers[1].drops(), [(DropReason::NextHopDead, 1)]);
+        let notices = chain.servers[1].notices();
+        assert_eq!(notices.len(), 1);
+        let (source, destination) = (virtual_ip(0).unwrap(), virtual_ip(3).unwrap());
+        assert_eq!(
+            (notices[0].kind, notices[0].nha, notices[0].path_id),
+            (NEXT_HOP_DEAD, nha_on().0.into(), 3)
+        );
+        assert_eq!(
+            (notices[0].src, notices[0].dst),
+            (source.octets(), destination.octets())
+        );
+        assert_eq!(notices[0].flow, Flow::new(source, destination, UDP, 7000, 7001));
+        chain.servers[1].set_next_up(true);
+        assert_eq!(exchange(), Some(5));
+    }
 }
 
 #[test]
 fn what_is_not_the_fast_paths_own_does_not_come_in_by_a_port() {
-    let Some(mut chain) = Chain::new(2, Dataplane::FastPath, MTU) else {
-        return;
-    };
-    // The sender writes a bare packet for the other's virtual address straight to its port, as a forger would.
-    chain.servers[0]
-        .namespace
-        .ip("route add 10.0.0.2/32 dev p1 src 10.0.0.1");
-    chain.servers[0]
-        .namespace
-        .ip("neigh add 10.0.0.2 dev p1 lladdr 02:cb:00:00:00:01");
-    let (from, to) = (socket(&chain, 0, 7000), socket(&chain, 1, 7001));
-    from.send_to(b"forged", to.local_addr().unwrap()).unwrap();
-    assert!(to.recv_from(&mut [0; 16]).is_err());
-    assert_eq!(chain.servers[1].drops(), [(DropReason::Foreign, 1)]);
+    for dataplane in FAST_PATHS {
+        let Some(mut chain) = Chain::new(2, dataplane, MTU) else {
+            return;
+        };
+        // The sender writes a bare packet for the other's virtual address straight to its port, as a forger would.
+        chain.servers[0]
+            .namespace
+            .ip("route add 10.0.0.2/32 dev p1 src 10.0.0.1");
+        chain.servers[0]
+            .namespace
+            .ip("neigh add 10.0.0.2 dev p1 lladdr 02:cb:00:00:00:01");
+        let (from, to) = (socket(&chain, 0, 7000), socket(&chain, 1, 7001));
+        from.send_to(b"forged", to.local_addr().unwrap()).unwrap();
+        assert!(to.recv_from(&mut [0; 16]).is_err());
+        assert_eq!(chain.servers[1].drops(), [(DropReason::Foreign, 1)]);
+    }
 }

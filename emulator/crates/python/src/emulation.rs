@@ -7,7 +7,7 @@
 //! Not here: the emulation itself, which is the fabric's and the servers' programs'.
 
 use cubeyard_dataplane::address::{MAX_SERVER, virtual_ip};
-use cubeyard_dataplane::catalog::{self, ProtocolEntry, SwitchKind};
+use cubeyard_dataplane::catalog::{self, ForwardingKind, ProtocolEntry, SwitchKind};
 use cubeyard_dataplane::service::MAX_MESSAGE_BYTES;
 use cubeyard_plan::plan::{PlanError, read_spec};
 use cubeyard_routing::tables::Balance;
@@ -108,7 +108,14 @@ fn protocol_document(entry: &ProtocolEntry, spec: &TopologySpec) -> Value {
     let forwardings: Vec<Value> = entry
         .forwardings
         .iter()
-        .map(|forwarding| json!({"name": forwarding.name, "title": forwarding.title}))
+        .map(|forwarding| {
+            json!({
+                "name": forwarding.name,
+                "title": forwarding.title,
+                "in_user_space": matches!(forwarding.kind, ForwardingKind::Software(_)),
+                "one_host": forwarding.one_host,
+            })
+        })
         .collect();
     json!({
         "name": entry.name,

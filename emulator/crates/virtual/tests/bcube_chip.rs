@@ -3,7 +3,7 @@
 
 mod network;
 
-use cubeyard_dataplane::catalog::{CHIP, SOFTWARE};
+use cubeyard_dataplane::catalog::{CHIP_SOFTWARE, SOFTWARE};
 use cubeyard_routing::random::Draws;
 use cubeyard_topology::NodeId;
 use network::Bcube;
@@ -53,7 +53,7 @@ proptest! {
         seed in any::<u64>(),
         faults in prop::collection::vec(fault(), 0..3),
     ) {
-        let chip = run(CHIP, size, seed, &faults);
+        let chip = run(CHIP_SOFTWARE, size, seed, &faults);
         let own = run(SOFTWARE, size, seed, &faults);
         prop_assert_eq!(format!("{:?}", chip.log), format!("{:?}", own.log));
         for (one, other) in chip.flows.iter().zip(&own.flows) {

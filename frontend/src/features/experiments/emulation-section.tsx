@@ -137,7 +137,7 @@ export function EmulationSection({
           <ChoiceField
             path="dataplane"
             label="Forwarding"
-            widthPx={180}
+            widthPx={270}
             options={forwardings.map(({ name, title }) => ({ value: name, label: title }))}
             {...fields}
           />

@@ -1,5 +1,5 @@
 //! BCube packets by the tables of a switching chip, in user space `[serverswitch §5.1]`: the program of the paper's Fig. 6 with
-//! this server's neighbours, and the header that it forwards by.
+//! this server's neighbours, and the header that it forwards by. `bpf/serverswitch` does the same in the kernel.
 //!
 //! The server is the chip's CPU: it puts the header on, takes it off, and gets the packets whose next hop is dead. The path's
 //! number stands behind the paper's header, so that both headers of BCube are equally long. `[ours]`
@@ -7,7 +7,7 @@
 use std::net::Ipv4Addr;
 
 use cubeyard_chip::bcube::{self, Neighbour, PROTOCOL, program_of};
-use cubeyard_chip::{Chip, DiscardReason, EXTERNAL_PORTS, Frame, Mac, Verdict as Left};
+use cubeyard_chip::{Chip, DiscardReason, EXTERNAL_PORTS, Frame, Mac, Program, Verdict as Left};
 
 use super::header::{HEADER_BYTES, INNER_LEAST_BYTES};
 use super::nha::Nha;
@@ -29,7 +29,7 @@ const FROM_CPU: u8 = EXTERNAL_PORTS;
 const TTL_AT: usize = 8;
 
 /// The forwarding state of one server.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ChipForwarding {
     state: State,
     chip: Chip,
@@ -40,8 +40,7 @@ pub struct ChipForwarding {
 pub fn forwarding(configuration: &Configuration) -> Result<Box<dyn Forwarding>, ConfigurationError> {
     let mut forwarding = ChipForwarding {
         state: State::of(configuration)?,
-        chip: Chip::default(),
-        frame: Frame::default(),
+        ..ChipForwarding::default()
     };
     forwarding.commit().map_err(|error| ConfigurationError {
         field: "ports".to_owned(),
@@ -96,25 +95,10 @@ impl Forwarding for ChipForwarding {
 impl ChipForwarding {
     /// Puts the program of the present neighbours into the chip. O(neighbours).
     fn commit(&mut self) -> Result<(), TableError> {
-        let known = (0..=u8::MAX)
-            .zip(self.state.nst.iter())
-            .filter(|(_, next)| next.ifindex != 0);
-        let neighbours: Vec<Neighbour> = known
-            .map(|(hop, next)| Neighbour {
-                hop,
-                port: next.port,
-                own_mac: Mac(next.own_mac),
-                next_mac: Mac(next.next_mac),
-                alive: next.up != 0,
-            })
-            .collect();
-        let refused = |flaw: &dyn std::fmt::Display| TableError::new(NST, flaw.to_string());
-        let program = program_of(self.state.own_ip(), &neighbours).map_err(|flaw| refused(&flaw))?;
-        let committed = self.chip.commit(program);
+        let committed = self.chip.commit(program(&self.state)?);
         committed.map_err(|flaws| {
-            flaws
-                .first()
-                .map_or_else(|| refused(&"no program"), |flaw| refused(flaw))
+            let first = flaws.first().map_or_else(String::new, ToString::to_string);
+            TableError::new(NST, first)
         })
     }
 
@@ -197,6 +181,23 @@ impl ChipForwarding {
             }),
         }
     }
+}
+
+/// The paper's program with a server's present neighbours. O(neighbours).
+pub(super) fn program(state: &State) -> Result<Program, TableError> {
+    let known = (0..=u8::MAX)
+        .zip(state.nst.iter())
+        .filter(|(_, next)| next.ifindex != 0);
+    let neighbours: Vec<Neighbour> = known
+        .map(|(hop, next)| Neighbour {
+            hop,
+            port: next.port,
+            own_mac: Mac(next.own_mac),
+            next_mac: Mac(next.next_mac),
+            alive: next.up != 0,
+        })
+        .collect();
+    program_of(state.own_ip(), &neighbours).map_err(|flaw| TableError::new(NST, flaw.to_string()))
 }
 
 /// Length of a packet with its header; `None` where the frame does not hold so many bytes, or too few for what is in it.

@@ -12,6 +12,7 @@
 //! | `tables.rs`, `rules.rs` | the forwarding tables, and what a run's may hold |
 //! | `forwarding.rs` | packets in user space; the kernel's programs are in `bpf/bcube/` |
 //! | `chip.rs` | packets by the tables of a switching chip, in user space |
+//! | `chip_tables.rs` | the same tables for the kernel, kept in step with BCube's |
 //! | `state.rs` | what both know and count: tables, flows, notices |
 //! | `failed_links.rs`, `flows.rs`, `keys.rs`, `round.rs`, `selection.rs`, `structure.rs`, `message.rs`, `settings.rs` | plain data |
 //!
@@ -19,6 +20,7 @@
 
 mod bsr;
 pub mod chip;
+pub mod chip_tables;
 pub mod failed_links;
 mod flows;
 pub mod forwarding;
@@ -41,9 +43,11 @@ pub mod tables;
 
 pub use bsr::Bsr;
 
-use crate::catalog::{CHIP, ForwardingEntry, ForwardingKind, KERNEL, ProtocolEntry, SOFTWARE, SwitchKind};
+use crate::catalog::{
+    CHIP, CHIP_SOFTWARE, ForwardingEntry, ForwardingKind, KERNEL, ProtocolEntry, SOFTWARE, SwitchKind,
+};
 use crate::configuration::{Configuration, ConfigurationError};
-use crate::object::KernelObject;
+use crate::object::{KernelObject, OwnTables};
 use crate::protocol::{Protocol, Time};
 use nha::Nha;
 
@@ -72,11 +76,13 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
                 bytes: crate::include_object!("../../../../bpf/bcube/bcube.bpf.o"),
                 virtual_nic: Some("cubeyard_vnic"),
                 port: "cubeyard_port",
+                own_tables: None,
             }),
             title: "Kernel (eBPF)",
             tables: tables::SCHEMAS,
             own_entries: rules::own_entries,
             rules: rules::rules,
+            one_host: false,
         },
         ForwardingEntry {
             name: SOFTWARE,
@@ -85,14 +91,34 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
             tables: tables::SCHEMAS,
             own_entries: rules::own_entries,
             rules: rules::rules,
+            one_host: false,
         },
         ForwardingEntry {
             name: CHIP,
+            kind: ForwardingKind::Kernel(KernelObject {
+                bytes: crate::include_object!("../../../../bpf/serverswitch/serverswitch.bpf.o"),
+                virtual_nic: Some("serverswitch_vnic"),
+                port: "serverswitch_port",
+                own_tables: Some(OwnTables {
+                    schemas: chip_tables::SCHEMAS,
+                    translate: chip_tables::chip_tables,
+                }),
+            }),
+            title: "ServerSwitch's tables (eBPF)",
+            tables: tables::SCHEMAS,
+            own_entries: rules::own_entries,
+            rules: rules::rules,
+            // VXLAN has super-packets cut by GSO, which knows no protocol 253.
+            one_host: true,
+        },
+        ForwardingEntry {
+            name: CHIP_SOFTWARE,
             kind: ForwardingKind::Software(chip::forwarding),
             title: "ServerSwitch's tables (user space)",
             tables: tables::SCHEMAS,
             own_entries: rules::own_entries,
             rules: rules::rules,
+            one_host: false,
         },
     ],
     slice_around_max_k: Some(Nha::LEVELS as u32 - 1),

@@ -58,6 +58,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
         tables: tables::SCHEMAS,
         own_entries: tables::own_entries,
         rules: tables::rules,
+        one_host: false,
     }],
     slice_around_max_k: None,
 };

@@ -10,19 +10,25 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+#[path = "../bcube_kernel/maps.rs"]
+mod maps;
+
 use aya::Ebpf;
-use aya::maps::{Array, HashMap, Map, MapError, PerCpuArray, RingBuf};
+use aya::maps::{Map, MapError, PerCpuArray, RingBuf};
 use aya::programs::{SchedClassifier, TcAttachType, tc};
 use cubeyard_dataplane::address::{port_mac, virtual_ip, vnic_mac};
 use cubeyard_dataplane::bcube::header::HEADER_BYTES;
 use cubeyard_dataplane::bcube::nha::Nha;
 use cubeyard_dataplane::bcube::route::SourceRoute;
 use cubeyard_dataplane::bcube::tables::{Config, NextHop, Notice, Path};
+use cubeyard_dataplane::catalog::{CHIP, KERNEL};
 use cubeyard_dataplane::counts::Traffic;
 use cubeyard_dataplane::drops::DropReason;
+use cubeyard_dataplane::tables::TableUpdate;
+use maps::Tables;
 use nix::sched::{CloneFlags, CpuSet, sched_setaffinity, unshare};
 use nix::unistd::{Pid, gettid};
-use zerocopy::{FromBytes, Immutable, IntoBytes};
+use zerocopy::{FromBytes, IntoBytes};
 
 /// Levels of the two cables of a server: to the one before it, and to the one behind it.
 const BACK: u8 = 0;
@@ -108,7 +114,10 @@ impl Namespace {
 /// What the servers of a chain forward with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dataplane {
+    /// BCube's own programs.
     FastPath,
+    /// ServerSwitch's chip.
+    Chip,
     KernelIpv4,
 }
 
@@ -118,12 +127,14 @@ type TrafficWords = [u64; size_of::<Traffic>() / size_of::<u64>()];
 /// One server of a chain.
 pub struct Server {
     pub namespace: Namespace,
-    ebpf: Option<Ebpf>,
+    ebpf: Option<(Ebpf, Tables)>,
+    /// The neighbour behind this server.
+    next: NextHop,
 }
 
 impl Server {
     fn map<'a, M: TryFrom<&'a mut Map, Error = MapError>>(&'a mut self, name: &str) -> M {
-        let ebpf = self.ebpf.as_mut().expect("a server with the fast path");
+        let (ebpf, _) = self.ebpf.as_mut().expect("a server with the fast path");
         ebpf.map_mut(name).unwrap().try_into().unwrap()
     }
 
@@ -152,11 +163,15 @@ impl Server {
 
     /// Marks the neighbour behind this server alive or dead.
     pub fn set_next_up(&mut self, up: bool) {
-        let key = nha_on().0.into();
-        let mut nst: Array<_, [u8; 20]> = self.map("nst");
-        let mut hop = NextHop::read_from_bytes(&nst.get(&key, 0).unwrap()).unwrap();
-        hop.up = up.into();
-        nst.set(key, bytes_of(&hop), 0).unwrap();
+        self.next.up = up.into();
+        let update = self.next.update(nha_on());
+        self.apply(&update);
+    }
+
+    /// Writes an entry of BCube's tables.
+    fn apply(&mut self, update: &TableUpdate) {
+        let (ebpf, tables) = self.ebpf.as_mut().expect("a server with the fast path");
+        tables.apply(ebpf, update);
     }
 }
 
@@ -178,6 +193,7 @@ impl Chain {
             Some(Server {
                 namespace,
                 ebpf: None,
+                next: NextHop::default(),
             })
         });
         let mut chain = Chain {
@@ -186,7 +202,10 @@ impl Chain {
         };
         chain.join(mtu);
         match dataplane {
-            Dataplane::FastPath => (0..chain.servers.len()).for_each(|server| chain.load(server, mtu)),
+            Dataplane::FastPath => {
+                (0..chain.servers.len()).for_each(|server| chain.load(server, KERNEL, mtu));
+            }
+            Dataplane::Chip => (0..chain.servers.len()).for_each(|server| chain.load(server, CHIP, mtu)),
             Dataplane::KernelIpv4 => chain.route(),
         }
         Some(chain)
@@ -195,7 +214,7 @@ impl Chain {
     /// The address of a server that applications use.
     pub fn ip(&self, server: usize) -> Ipv4Addr {
         match self.dataplane {
-            Dataplane::FastPath => virtual_ip(server as u32).unwrap(),
+            Dataplane::FastPath | Dataplane::Chip => virtual_ip(server as u32).unwrap(),
             Dataplane::KernelIpv4 if server == 0 => Ipv4Addr::new(10, 1, 0, 1),
             Dataplane::KernelIpv4 => Ipv4Addr::new(10, 1, server as u8 - 1, 2),
         }
@@ -244,9 +263,9 @@ impl Chain {
     }
 
     /// The fast path: a virtual NIC, the programs, and paths to all others.
-    fn load(&mut self, server: usize, mtu: u32) {
+    fn load(&mut self, server: usize, forwarding: &str, mtu: u32) {
         let (own, all) = (server as u32, self.servers.len() as u32);
-        let Server { namespace, ebpf } = &mut self.servers[server];
+        let Server { namespace, ebpf, .. } = &mut self.servers[server];
         let vnic_mtu = mtu - HEADER_BYTES as u32;
         let colons = |mac: [u8; 6]| mac.map(|byte| format!("{byte:02x}")).join(":");
         let address = colons(vnic_mac(own));
@@ -262,12 +281,17 @@ impl Chain {
             .filter_map(|(port, joined)| joined.then_some(port))
             .collect();
         let names = ports.clone();
+        let tables = Tables::of(forwarding);
+        let object = tables.object;
         let (loaded, vnic_ifindex, ifindices) = namespace.run(move || {
-            let mut ebpf =
-                Ebpf::load(aya::include_bytes_aligned!("../../../../bpf/bcube/bcube.bpf.o")).unwrap();
-            attach(&mut ebpf, "cubeyard_vnic", "cy0", TcAttachType::Egress);
-            let program: &mut SchedClassifier =
-                ebpf.program_mut("cubeyard_port").unwrap().try_into().unwrap();
+            let mut ebpf = Ebpf::load(object.bytes).unwrap();
+            attach(
+                &mut ebpf,
+                object.virtual_nic.unwrap(),
+                "cy0",
+                TcAttachType::Egress,
+            );
+            let program: &mut SchedClassifier = ebpf.program_mut(object.port).unwrap().try_into().unwrap();
             program.load().unwrap();
             for port in &names {
                 let name = format!("p{port}");
@@ -278,7 +302,7 @@ impl Chain {
             let ifindices: Vec<u32> = names.iter().map(|port| ifindex(&format!("p{port}"))).collect();
             (ebpf, ifindex("cy0"), ifindices)
         });
-        *ebpf = Some(loaded);
+        *ebpf = Some((loaded, tables));
 
         let this = &mut self.servers[server];
         let config = Config {
@@ -288,9 +312,7 @@ impl Chain {
             flags: 0,
             mtu,
         };
-        this.map::<Array<_, [u8; 20]>>("config")
-            .set(0, bytes_of(&config), 0)
-            .unwrap();
+        this.apply(&config.update());
         for (port, ifindex) in ports.into_iter().zip(ifindices) {
             let (nha, neighbour, far_port) = if port == ON {
                 (nha_on(), own + 1, BACK)
@@ -305,9 +327,10 @@ impl Chain {
                 port,
                 ..NextHop::default()
             };
-            this.map::<Array<_, [u8; 20]>>("nst")
-                .set(nha.0.into(), bytes_of(&hop), 0)
-                .unwrap();
+            this.apply(&hop.update(nha));
+            if port == ON {
+                this.next = hop;
+            }
         }
         for other in (0..all).filter(|&other| other != own) {
             let (step, hops) = if other > own {
@@ -317,10 +340,7 @@ impl Chain {
             };
             let route = SourceRoute::new((0..hops).map(|_| step)).unwrap();
             let to = virtual_ip(other).unwrap();
-            let mut routes: HashMap<_, [u8; 4], [u8; 24]> = this.map("routes");
-            routes
-                .insert(to.octets(), bytes_of(&Path::new(to, other, &route)), 0)
-                .unwrap();
+            this.apply(&Path::new(to, other, &route).to(to.octets()));
         }
     }
 }
@@ -340,10 +360,6 @@ pub fn nha_on() -> Nha {
 
 fn nha_back() -> Nha {
     Nha::new(BACK.into(), 0).unwrap()
-}
-
-fn bytes_of<const N: usize>(value: &(impl IntoBytes + Immutable)) -> [u8; N] {
-    value.as_bytes().try_into().unwrap()
 }
 
 /// What carrying some bytes over TCP took the thread at each end, in nanoseconds of CPU. Without accounting of interrupts,

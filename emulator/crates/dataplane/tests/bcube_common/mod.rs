@@ -1,14 +1,15 @@
 //! `vectors/forwarding.json`, read: servers, and frames with what must become of them.
+#![allow(dead_code, reason = "each test uses some of it")]
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use cubeyard_dataplane::bcube::forwarding::SoftwareForwarding;
 use cubeyard_dataplane::bcube::nha::Nha;
 use cubeyard_dataplane::bcube::tables::{Config, GATEWAY, NEW_FLOW, NEXT_HOP_DEAD, NextHop, Notice, Path};
 use cubeyard_dataplane::flow::Flow;
 use cubeyard_dataplane::forwarding::Forwarding;
 use cubeyard_dataplane::frame::PacketBuffer;
+use cubeyard_dataplane::tables::TableUpdate;
 use serde::Deserialize;
 use zerocopy::FromBytes;
 
@@ -218,21 +219,26 @@ impl Server {
             .map(|(_, hop)| hop.ifindex)
     }
 
-    /// This server's forwarding in user space, as fresh as the kernel's maps.
-    pub fn software(&self) -> SoftwareForwarding {
-        let mut software = SoftwareForwarding::default();
+    /// What its tables hold.
+    pub fn updates(&self) -> Vec<TableUpdate> {
         let next_hops = self.next_hops().map(|(nha, hop)| hop.update(nha));
         let routes = self.routes().map(|(to, path)| path.to(to.octets()));
         let flows = self.flows().map(|(flow, path)| path.of_flow(&flow));
         let updates = next_hops.chain(routes).chain(flows);
-        for update in std::iter::once(self.config().update()).chain(updates) {
+        std::iter::once(self.config().update()).chain(updates).collect()
+    }
+
+    /// This server's forwarding in user space, as fresh as the kernel's maps.
+    pub fn software<F: Forwarding + Default>(&self) -> F {
+        let mut software = F::default();
+        for update in self.updates() {
             software.apply(&update).expect("an entry of its tables");
         }
         software
     }
 
     /// What the forwarding in user space does with a frame.
-    pub fn in_software(&self, software: &mut SoftwareForwarding, enters: &Entrance, frame: &[u8]) -> Outcome {
+    pub fn in_software(&self, software: &mut dyn Forwarding, enters: &Entrance, frame: &[u8]) -> Outcome {
         use cubeyard_dataplane::forwarding::Verdict as Software;
         let mut buffer = PacketBuffer::of(software.headroom_bytes(), frame);
         let (now, mut verdicts) = (std::time::Duration::ZERO, Vec::new());

@@ -11,7 +11,7 @@ use aya::{Ebpf, EbpfLoader};
 use cubeyard_dataplane::counts::{FlowCount, Traffic};
 use cubeyard_dataplane::drops::DropReason;
 use cubeyard_dataplane::flow::Flow;
-use cubeyard_dataplane::object::KernelObject;
+use cubeyard_dataplane::object::{KernelObject, Translate};
 use cubeyard_dataplane::tables::{TableError, TableKind, TableSchema, TableUpdate};
 use zerocopy::FromBytes;
 
@@ -27,6 +27,8 @@ pub struct Programs {
     object: KernelObject,
     loaded: Ebpf,
     tables: BTreeMap<&'static str, Table>,
+    /// Keeps tables of the object's own in step with the protocol's.
+    translation: Option<Box<dyn Translate>>,
     drops: PerCpuArray<MapData, u64>,
     traffic: PerCpuArray<MapData, [u8; size_of::<Traffic>()]>,
     /// Records for the server's protocol; wait on it with epoll.
@@ -57,7 +59,8 @@ impl Programs {
                 .load()
                 .during(failed(format!("loading the program {name}")))?;
         }
-        let tables = schemas.iter().map(|schema| {
+        let own = object.own_tables.map_or(&[][..], |own| own.schemas);
+        let tables = schemas.iter().chain(own).map(|schema| {
             let map = loaded.take_map(schema.name);
             let table = map.and_then(|map| Table::open(map, schema));
             let wrong = || format!("the object's map {} is not what its schema says", schema.name);
@@ -66,6 +69,7 @@ impl Programs {
         });
         Ok(Programs {
             tables: tables.collect::<Result<_>>()?,
+            translation: object.own_tables.map(|own| (own.translate)()),
             drops: take!(loaded, "drops"),
             traffic: take!(loaded, "traffic"),
             notices: take!(loaded, "events"),
@@ -95,8 +99,19 @@ impl Programs {
         self.tables.get(table).map(Table::schema)
     }
 
-    /// Sets or removes an entry of a table. What a protocol may write is checked before.
+    /// Sets or removes an entry of a table, and what follows from it in the object's own. What a protocol may write is checked
+    /// before.
     pub fn apply(&mut self, update: &TableUpdate) -> std::result::Result<(), TableError> {
+        match &mut self.translation {
+            Some(translation) => {
+                let updates = translation.translate(update)?;
+                updates.iter().try_for_each(|update| self.write(update))
+            }
+            None => self.write(update),
+        }
+    }
+
+    fn write(&mut self, update: &TableUpdate) -> std::result::Result<(), TableError> {
         match self.tables.get_mut(&*update.table) {
             Some(table) => table.apply(update),
             None => Err(TableError::new(&update.table, "there is no such table")),

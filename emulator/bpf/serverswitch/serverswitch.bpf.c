@@ -1,0 +1,194 @@
+/* BCube on ServerSwitch's chip in the kernel: two TC programs of one server [serverswitch §5.1].
+ * crates/dataplane/src/bcube/chip.rs does the same in user space; a property test holds both to each other.
+ *
+ *   serverswitch_vnic   egress of the virtual NIC: the CPU hands the chip a packet with a header
+ *   serverswitch_port   ingress of a port: the chip forwards, or hands the CPU what is its own
+ */
+#include "../bcube/server.h"
+#include "tcam.h"
+
+#define CHIP_TTL_LAST 1 /* of a packet at the end of its path */
+
+/* The header of the paper's Fig. 5, and the path's number behind it. */
+struct cy_chip_header {
+	struct iphdr ip;
+	__u8 nha[CY_PATH_HOPS]; /* the last hop's first */
+	__u8 protocol; /* BCube's: 0 is data */
+	__u8 count;
+	__u8 reserved[2];
+	__be32 path_id;
+};
+_Static_assert(sizeof(struct cy_chip_header) == CHIP_HEADER_BYTES, "cy_chip_header");
+_Static_assert(CHIP_HEADER_BYTES == CY_HEADER_BYTES, "both headers of BCube have one length");
+
+/* The one's complement sum of an IPv4 header without options, folded: 0xffff of one with the right checksum in it. */
+static __always_inline __u16 ip_sum(struct iphdr *ip)
+{
+	__u64 sum = (__u32)bpf_csum_diff(0, 0, (__be32 *)ip, sizeof(*ip), 0);
+
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (sum & 0xffff) + (sum >> 16);
+}
+
+static __always_inline void fill_header(struct cy_chip_header *header, __be32 source, struct cy_path *path, __u32 bytes)
+{
+	header->ip.version = 4;
+	header->ip.ihl = sizeof(header->ip) / 4;
+	header->ip.tot_len = bpf_htons(CHIP_HEADER_BYTES + bytes);
+	header->ip.frag_off = bpf_htons(IP_DONT_FRAGMENT);
+	header->ip.ttl = path->count + 1; /* the index: TTL t goes by NHA(t-1) [serverswitch §5.1] */
+	header->ip.protocol = CHIP_PROTOCOL;
+	header->ip.saddr = source;
+	header->ip.daddr = path->dst;
+#pragma unroll
+	for (int hop = 0; hop < CY_PATH_HOPS; hop++) {
+		int at = path->count - 1 - hop;
+
+		header->nha[hop] = at >= 0 ? path->nha[at & (CY_PATH_HOPS - 1)] : 0;
+	}
+	header->count = path->count;
+	header->path_id = bpf_htonl(path->id);
+	header->ip.check = ~ip_sum(&header->ip);
+}
+
+/* Has the chip forward a packet whose header can be read. 1: it goes out by an external port, `*ifindex`; 0: it is the CPU's;
+ * -1: it is dropped, for `*reason`. */
+static __always_inline int through_chip(struct __sk_buff *skb, __u8 in_port, struct cy_left *left, __u32 *ifindex,
+					enum cy_drop *reason)
+{
+	struct ethhdr *eth;
+	struct iphdr *ip;
+	__u32 *out, port;
+
+	if (look_up(skb, in_port, left)) {
+		*reason = CY_DROP_MALFORMED;
+		return -1;
+	}
+	eth = (void *)(long)skb->data;
+	ip = (void *)(eth + 1);
+	if ((void *)(ip + 1) > (void *)(long)skb->data_end || left->discarded) {
+		*reason = CY_DROP_MALFORMED;
+		return -1;
+	}
+	if (left->missed) {
+		/* A packet at the end of its path is its destination's. */
+		*reason = ip->ttl <= CHIP_TTL_LAST ? CY_DROP_NOT_MINE : CY_DROP_UNKNOWN_NEXT_HOP;
+		return -1;
+	}
+	if (left->interface) {
+		if (ip->ttl <= 1) {
+			*reason = CY_DROP_TTL_EXPIRED;
+			return -1;
+		}
+		modify(eth, ip, left->interface);
+	}
+	port = left->port;
+	if (port >= CHIP_EXTERNAL_PORTS)
+		return 0;
+	out = bpf_map_lookup_elem(&ports, &port);
+	if (!out || !*out) {
+		*reason = CY_DROP_UNKNOWN_NEXT_HOP;
+		return -1;
+	}
+	*ifindex = *out;
+	return 1;
+}
+
+/* The external port of an interface; the CPU's where it is none. */
+static __always_inline __u8 port_of(__u32 ifindex)
+{
+#pragma unroll
+	for (__u32 port = 0; port < CHIP_EXTERNAL_PORTS; port++) {
+		__u32 at = port, *found = bpf_map_lookup_elem(&ports, &at);
+
+		if (found && *found == ifindex)
+			return port;
+	}
+	return CHIP_EXTERNAL_PORTS;
+}
+
+SEC("classifier")
+int serverswitch_vnic(struct __sk_buff *skb)
+{
+	__u32 first = 0, ifindex = 0;
+	struct cy_config *self = bpf_map_lookup_elem(&config, &first);
+	struct cy_chip_header header = {};
+	struct cy_outgoing out = {};
+	struct cy_left left = {};
+	struct ethhdr *eth;
+	enum cy_drop reason = check_outgoing(skb, self, &out);
+	int forwarded;
+
+	if (reason != FINE)
+		return drop(reason);
+	fill_header(&header, self->ip, out.path, out.bytes);
+	/* bpf_skb_adjust_room would have super-packets checked by GSO, which knows no protocol 253. */
+	if (bpf_skb_change_head(skb, CHIP_HEADER_BYTES, 0))
+		return drop(CY_DROP_ADJUST_FAILED);
+	make_linear(skb, ETH_HLEN + sizeof(header));
+	eth = (void *)(long)skb->data;
+	if ((void *)(eth + 1) + sizeof(header) > (void *)(long)skb->data_end)
+		return drop(CY_DROP_ADJUST_FAILED);
+	__builtin_memset(eth->h_dest, 0, ETH_ALEN);
+	__builtin_memset(eth->h_source, 0, ETH_ALEN);
+	eth->h_proto = bpf_htons(ETH_P_IP);
+	__builtin_memcpy(eth + 1, &header, sizeof(header));
+
+	forwarded = through_chip(skb, CHIP_EXTERNAL_PORTS, &left, &ifindex, &reason);
+	if (forwarded < 0)
+		return drop(reason);
+	if (!forwarded)
+		return drop_dead_first_hop(&out, self);
+	count_own(&out, left.port);
+	return send(ifindex, 0);
+}
+
+SEC("classifier")
+int serverswitch_port(struct __sk_buff *skb)
+{
+	__u32 first = 0, ifindex = 0, bytes, total, index;
+	struct cy_config *self = bpf_map_lookup_elem(&config, &first);
+	struct cy_notice notice = { .kind = CY_NOTICE_NEXT_HOP_DEAD };
+	struct cy_chip_header *header;
+	struct cy_left left = {};
+	enum cy_drop reason = FINE;
+	int action = 0, forwarded;
+
+	if (!is_ours(skb, self, CHIP_PROTOCOL, &action))
+		return action;
+	header = (void *)(long)skb->data + ETH_HLEN;
+	if (!self || (void *)(header + 1) + sizeof(struct iphdr) > (void *)(long)skb->data_end)
+		return drop(CY_DROP_MALFORMED);
+	total = bpf_ntohs(header->ip.tot_len);
+	if (header->ip.version != 4 || header->ip.ihl != sizeof(header->ip) / 4 ||
+	    total < CHIP_HEADER_BYTES + sizeof(struct iphdr) || total > skb->len - ETH_HLEN)
+		return drop(CY_DROP_MALFORMED);
+	if (ip_sum(&header->ip) != 0xffff)
+		return drop(CY_DROP_BAD_CHECKSUM);
+	bytes = total - CHIP_HEADER_BYTES;
+
+	forwarded = through_chip(skb, port_of(skb->ifindex), &left, &ifindex, &reason);
+	if (forwarded < 0)
+		return drop(reason);
+	if (forwarded) {
+		count_relayed(skb, bytes, left.port);
+		return send(ifindex, 0);
+	}
+	header = (void *)(long)skb->data + ETH_HLEN;
+	if ((void *)(header + 1) + sizeof(struct iphdr) > (void *)(long)skb->data_end)
+		return drop(CY_DROP_MALFORMED);
+	if (header->ip.daddr == self->ip)
+		return deliver(skb, &header->ip, (void *)(header + 1), self);
+	/* What comes to the CPU and is for another server has a dead next hop. */
+	index = header->ip.ttl - 2;
+	notice.nha = index < CY_PATH_HOPS ? *(__u64 *)header->nha >> 8 * index & 0xff : 0;
+	notice.path_id = bpf_ntohl(header->path_id);
+	notice.src = header->ip.saddr;
+	notice.dst = header->ip.daddr;
+	read_flow(skb, (void *)(header + 1), ETH_HLEN + CHIP_HEADER_BYTES, bytes, &notice.flow);
+	notify(&notice);
+	return drop(CY_DROP_NEXT_HOP_DEAD);
+}
+
+/* Of the helpers used, none asks for the GPL. */
+char LICENSE[] SEC("license") = "Apache-2.0";

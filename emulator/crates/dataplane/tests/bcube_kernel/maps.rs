@@ -1,0 +1,79 @@
+//! The tables of a forwarding of BCube's in the kernel, filled by updates as a run fills them.
+
+use aya::Ebpf;
+use aya::maps::{Array, HashMap, Map};
+use cubeyard_dataplane::bcube::ENTRY;
+use cubeyard_dataplane::catalog::ForwardingKind;
+use cubeyard_dataplane::object::{KernelObject, Translate};
+use cubeyard_dataplane::tables::{TableKind, TableUpdate};
+
+/// The object of a forwarding, and what keeps its own tables in step.
+#[derive(Debug)]
+pub struct Tables {
+    pub object: KernelObject,
+    translation: Option<Box<dyn Translate>>,
+}
+
+impl Tables {
+    pub fn of(forwarding: &str) -> Tables {
+        let ForwardingKind::Kernel(object) = ENTRY.forwarding(forwarding).unwrap().kind else {
+            panic!("{forwarding} is not in the kernel");
+        };
+        Tables {
+            object,
+            translation: object.own_tables.map(|own| (own.translate)()),
+        }
+    }
+
+    /// Writes an entry of the protocol's tables, and what follows from it.
+    pub fn apply(&mut self, ebpf: &mut Ebpf, update: &TableUpdate) {
+        let updates = match &mut self.translation {
+            Some(translation) => translation.translate(update).unwrap(),
+            None => vec![update.clone()],
+        };
+        updates.iter().for_each(|update| self.write(ebpf, update));
+    }
+
+    /// Writes an entry of one table.
+    pub fn write(&self, ebpf: &mut Ebpf, update: &TableUpdate) {
+        let own = self.object.own_tables.map_or(&[][..], |own| own.schemas);
+        let mut schemas = ENTRY.forwardings[0].tables.iter().chain(own);
+        let schema = schemas.find(|schema| schema.name == update.table).unwrap();
+        let (key, value) = (&update.key.0[..], update.value.as_ref().map(|value| &value.0[..]));
+        let map = ebpf.map_mut(&update.table).unwrap();
+        match schema.kind {
+            TableKind::Array => {
+                let index = u32::from_ne_bytes(key.try_into().unwrap());
+                match schema.value_bytes {
+                    4 => set::<4>(map, index, value.unwrap()),
+                    16 => set::<16>(map, index, value.unwrap()),
+                    20 => set::<20>(map, index, value.unwrap()),
+                    32 => set::<32>(map, index, value.unwrap()),
+                    100 => set::<100>(map, index, value.unwrap()),
+                    2048 => set::<2048>(map, index, value.unwrap()),
+                    other => panic!("no array has values of {other} bytes"),
+                }
+            }
+            TableKind::Hash | TableKind::LruHash => match (schema.key_bytes, schema.value_bytes) {
+                (4, 24) => insert::<4, 24>(map, key, value),
+                (16, 24) => insert::<16, 24>(map, key, value),
+                (32, 8) => insert::<32, 8>(map, key, value),
+                other => panic!("no hash has keys and values of {other:?} bytes"),
+            },
+        }
+    }
+}
+
+fn set<const N: usize>(map: &mut Map, index: u32, value: &[u8]) {
+    let mut array: Array<_, [u8; N]> = map.try_into().unwrap();
+    array.set(index, <[u8; N]>::try_from(value).unwrap(), 0).unwrap();
+}
+
+fn insert<const K: usize, const V: usize>(map: &mut Map, key: &[u8], value: Option<&[u8]>) {
+    let key = <[u8; K]>::try_from(key).unwrap();
+    let mut hash: HashMap<_, [u8; K], [u8; V]> = map.try_into().unwrap();
+    match value {
+        Some(value) => hash.insert(key, <[u8; V]>::try_from(value).unwrap(), 0).unwrap(),
+        None => hash.remove(&key).unwrap(),
+    }
+}

@@ -1,0 +1,160 @@
+//! The programs of one server in the kernel, on single frames by `BPF_PROG_TEST_RUN`. That needs CAP_BPF and CAP_NET_ADMIN:
+//! without them tests say so and pass, in CI (`CI` set) they fail.
+#![allow(dead_code, reason = "each test uses some of it")]
+
+#[path = "maps.rs"]
+mod maps;
+
+use aya::Ebpf;
+use aya::maps::{Array, HashMap, Map, MapError, PerCpuArray, RingBuf};
+use aya::programs::{SchedClassifier, TestRun, TestRunOptions};
+use cubeyard_dataplane::bcube::tables::{NEW_FLOW, NEXT_HOP_DEAD, Notice};
+use cubeyard_dataplane::drops::DropReason;
+use cubeyard_dataplane::tables::TableUpdate;
+use zerocopy::FromBytes;
+
+use crate::common::{Entrance, Outcome, Server, Verdict};
+use maps::Tables;
+
+const TC_ACT_OK: u32 = 0;
+const TC_ACT_SHOT: u32 = 2;
+const TC_ACT_REDIRECT: u32 = 7;
+const LONGEST: usize = 16 * 1024;
+
+/// `BPF_PROG_TEST_RUN` refuses frames without a whole IP header: those are for user space alone.
+pub fn can_run(frame: &[u8]) -> bool {
+    let ipv6 = frame.get(12..14) == Some(&[0x86, 0xdd]);
+    frame.len() >= if ipv6 { 54 } else { 34 }
+}
+
+/// The programs of one server, in the kernel.
+pub struct FastPath {
+    ebpf: Ebpf,
+    tables: Tables,
+    server: Server,
+}
+
+impl FastPath {
+    /// Loads the object of a forwarding of BCube's and fills its maps. `None`, said aloud, where the kernel does not let us.
+    pub fn load(server: &Server, forwarding: &str) -> Option<FastPath> {
+        let tables = Tables::of(forwarding);
+        let object = tables.object;
+        let mut ebpf = match Ebpf::load(object.bytes) {
+            Ok(ebpf) => ebpf,
+            Err(refused) if std::env::var_os("CI").is_none() => {
+                eprintln!("skipped: eBPF needs root here: {refused}");
+                return None;
+            }
+            Err(refused) => panic!("eBPF must load in CI: {refused}"),
+        };
+        for name in object.virtual_nic.into_iter().chain([object.port]) {
+            program(&mut ebpf, name).load().unwrap();
+        }
+        let mut fast_path = FastPath {
+            ebpf,
+            tables,
+            server: server.clone(),
+        };
+        for update in server.updates() {
+            fast_path.tables.apply(&mut fast_path.ebpf, &update);
+        }
+        Some(fast_path)
+    }
+
+    /// Says that frames come in by a port. `BPF_PROG_TEST_RUN` has them come in by the loopback interface.
+    pub fn come_in_by(&mut self, port: u32) {
+        const LOOPBACK: u32 = 1;
+        let mut ports: Array<_, u32> = map(&mut self.ebpf, "ports");
+        ports.set(port, LOOPBACK, 0).unwrap();
+    }
+
+    /// Gives a port an interface that frames can go out by.
+    pub fn lead_out(&mut self, port: u32) {
+        const SOME: u32 = 77;
+        let mut ports: Array<_, u32> = map(&mut self.ebpf, "ports");
+        ports.set(port, SOME, 0).unwrap();
+    }
+
+    /// Writes an entry of a table.
+    pub fn write(&mut self, update: &TableUpdate) {
+        self.tables.write(&mut self.ebpf, update);
+    }
+
+    /// Runs the program at an entrance on one frame.
+    pub fn run(&mut self, enters: &Entrance, frame: &[u8]) -> Outcome {
+        let name = match enters {
+            Entrance::Vnic => self.tables.object.virtual_nic.unwrap(),
+            Entrance::Port => self.tables.object.port,
+        };
+        let before = self.drops();
+        let mut out = vec![0; LONGEST];
+        let options = TestRunOptions {
+            data_in: Some(frame),
+            data_out: Some(&mut out),
+            ..TestRunOptions::new()
+        };
+        let result = program(&mut self.ebpf, name)
+            .test_run(options)
+            .unwrap_or_else(|refused| panic!("{refused}: {frame:02x?}"));
+        out.truncate(result.data_size_out as usize);
+        let dropped: Vec<&DropReason> = DropReason::ALL
+            .iter()
+            .zip(before.iter().zip(self.drops()))
+            .flat_map(|(reason, (before, after))| std::iter::repeat_n(reason, (after - before) as usize))
+            .collect();
+        let (verdict, frame) = match (result.return_value, &dropped[..]) {
+            (TC_ACT_OK, []) => (Verdict::Pass, Vec::new()),
+            (TC_ACT_SHOT, [reason]) => (Verdict::Drop(reason.name().to_owned()), Vec::new()),
+            // Both are redirects; only what is delivered goes to the virtual NIC's address.
+            (TC_ACT_REDIRECT, []) if out[..6] == self.server.config().vnic_mac => (Verdict::Deliver, out),
+            (TC_ACT_REDIRECT, []) => (Verdict::Send, out),
+            other => panic!("action and drops {other:?} do not go together"),
+        };
+        Outcome {
+            verdict,
+            frame,
+            notices: self.notices(),
+        }
+    }
+
+    fn drops(&mut self) -> Vec<u64> {
+        let drops: PerCpuArray<_, u64> = map(&mut self.ebpf, "drops");
+        let count = |index| drops.get(&index, 0).unwrap().iter().sum();
+        (0..DropReason::COUNT as u32).map(count).collect()
+    }
+
+    fn notices(&mut self) -> Vec<Notice> {
+        let mut ring: RingBuf<_> = map(&mut self.ebpf, "events");
+        std::iter::from_fn(|| {
+            let notice = Notice::read_from_bytes(&ring.next()?).unwrap();
+            assert_ne!(notice.at_nanos, 0);
+            Some(Notice {
+                at_nanos: 0,
+                ..notice
+            })
+        })
+        .collect()
+    }
+
+    /// Forgets the flows seen and the events sent, as if the server were new.
+    pub fn forget(&mut self) {
+        let mut counts: HashMap<_, [u8; 16], [u8; 24]> = map(&mut self.ebpf, "flow_counts");
+        let seen: Vec<[u8; 16]> = counts.keys().map(Result::unwrap).collect();
+        for flow in seen {
+            counts.remove(&flow).unwrap();
+        }
+        let mut limits: Array<_, u64> = map(&mut self.ebpf, "limits");
+        for kind in [NEW_FLOW, NEXT_HOP_DEAD] {
+            limits.set(kind, 0, 0).unwrap();
+        }
+    }
+}
+
+/// A map of the object, with the types of its keys and values.
+fn map<'a, M: TryFrom<&'a mut Map, Error = MapError>>(ebpf: &'a mut Ebpf, name: &str) -> M {
+    ebpf.map_mut(name).unwrap().try_into().unwrap()
+}
+
+fn program<'a>(ebpf: &'a mut Ebpf, name: &str) -> &'a mut SchedClassifier {
+    ebpf.program_mut(name).unwrap().try_into().unwrap()
+}

@@ -1,0 +1,195 @@
+//! The chip in the kernel runs any program that it has room for as the model does: random entries of the TCAM, committed one
+//! program after the other into the same chip.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "bcube_common/mod.rs"]
+mod common;
+#[path = "bcube_kernel/mod.rs"]
+mod kernel;
+
+use common::{Entrance, Vectors, Verdict};
+use cubeyard_chip::action::RawAction;
+use cubeyard_chip::compile::compile;
+use cubeyard_chip::{
+    Action, Chip, EXTERNAL_PORTS, Field, Forward, Frame, Key, Program, Register, Table, bcube,
+};
+use cubeyard_dataplane::bcube::chip_tables::ChipTables;
+use cubeyard_dataplane::catalog::CHIP;
+use kernel::{FastPath, can_run};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+const OWN_PORT: u8 = 1;
+const INTERFACES: u16 = 5;
+
+/// Index, key, bytes with masks, where to.
+type Row = (u32, u8, Vec<(u8, u8)>, Forward);
+
+fn row() -> impl Strategy<Value = Row> {
+    let byte = prop_oneof![Just(0_u8), Just(1), Just(2), Just(3), Just(10), any::<u8>()];
+    let mask = prop_oneof![20 => Just(0_u8), 3 => Just(0xff), 1 => Just(0x03), 1 => any::<u8>()];
+    let forward = prop_oneof![
+        6 => (0..INTERFACES).prop_map(Forward::Vif),
+        2 => (0..8_u8).prop_map(Forward::Port),
+        1 => Just(Forward::ToCpu),
+        1 => Just(Forward::Discard),
+    ];
+    (0..2048_u32, 1..=2_u8, vec((byte, mask), 12), forward)
+}
+
+fn program(rows: &[Row], miss_to_cpu: bool) -> Program {
+    let mut program = Program::default();
+    program
+        .set_udlk(1, vec![Field::Bytes(22, 25), Field::Bytes(34, 41)])
+        .unwrap();
+    let second = vec![Field::InPort, Field::Bytes(30, 33), Field::Bytes(42, 45)];
+    program.set_udlk(2, second).unwrap();
+    for i in 0..u64::from(INTERFACES) {
+        let mac = [2, 0xcb, i as u8, 0, 0, 9];
+        let (dmac, smac) = ((i != 2).then_some(&mac[..]), (i != 3).then_some(&mac[..]));
+        program.set_vif_table(i, dmac, smac, i % 5).unwrap();
+    }
+    for (i, key, bytes, forward) in rows {
+        let length = if *key == 1 { 12 } else { 9 };
+        let (value, mask): (Vec<u8>, Vec<u8>) = bytes[..length].iter().copied().unzip();
+        let action = RawAction::from(&Action::to(*forward));
+        let (i, key) = (u64::from(*i), u64::from(*key));
+        program
+            .set_lookup_table(Table::Tcam, i, key, &value, Some(&mask), &action)
+            .unwrap();
+    }
+    if miss_to_cpu {
+        program.set_register(Register::MissToCpu, 1).unwrap();
+    }
+    program
+}
+
+/// A packet whose bytes are likely to match: TTL, next hops, destination.
+fn packet() -> impl Strategy<Value = Vec<u8>> {
+    let small = prop_oneof![5 => 0_u8..4, 1 => any::<u8>()];
+    (vec(small.clone(), 1..=8), small, 0..5_u8).prop_map(|(hops, last, ttl)| {
+        let header = bcube::header([10, 0, 0, 9].into(), [10, 0, 0, last].into(), &hops, 40).unwrap();
+        let mut frame = vec![2, 0xcb, OWN_PORT, 0, 0, 1, 2, 0xcb, 1, 0, 0, 9, 8, 0];
+        frame.extend(header);
+        frame.extend([0, 0, 0, 7, 0x45]);
+        frame.resize(14 + 72, 0);
+        frame[22] = ttl;
+        let sum = !cubeyard_chip::frame::ones_complement_sum(&[&frame[14..24], &frame[26..34]].concat());
+        frame[24..26].copy_from_slice(&sum.to_be_bytes());
+        frame
+    })
+}
+
+#[test]
+fn the_kernel_sends_what_the_model_sends() {
+    let vectors = Vectors::read();
+    let server = vectors.servers.values().next().unwrap();
+    let Some(fast_path) = FastPath::load(server, CHIP) else {
+        return;
+    };
+    let runs = std::cell::RefCell::new((fast_path, ChipTables::default(), 0));
+    runs.borrow_mut().0.come_in_by(OWN_PORT.into());
+    TestRunner::new(Config {
+        cases: 256,
+        failure_persistence: None,
+        ..Config::default()
+    })
+    .run(
+        &(vec(row(), 0..60), any::<bool>(), vec(packet(), 1..24)),
+        |(rows, miss, packets)| {
+            let (fast_path, tables, sent) = &mut *runs.borrow_mut();
+            let program = program(&rows, miss);
+            let tuples = rows
+                .iter()
+                .map(|(_, key, bytes, _)| (key, bytes.iter().map(|(_, mask)| mask).collect::<Vec<_>>()));
+            prop_assume!(tuples.collect::<std::collections::BTreeSet<_>>().len() <= 60);
+            for update in tables.commit(&program).unwrap() {
+                fast_path.write(&update);
+            }
+            for port in 0..u32::from(EXTERNAL_PORTS) {
+                fast_path.lead_out(port);
+            }
+            fast_path.come_in_by(OWN_PORT.into());
+            let mut model = Chip::new(program).unwrap();
+            for mut packet in packets {
+                packet[..6].copy_from_slice(&server.config().vnic_mac);
+                packet[2] = OWN_PORT;
+                assert!(can_run(&packet));
+                let (mut frame, mut left) = (Frame::new(&packet).unwrap(), None);
+                model
+                    .receive(OWN_PORT, &mut frame, &mut |port, bytes| {
+                        left = Some((port, bytes.to_vec()));
+                    })
+                    .unwrap();
+                let out = left.filter(|(port, _)| *port < EXTERNAL_PORTS);
+                let outcome = fast_path.run(&Entrance::Port, &packet);
+                match out {
+                    Some((_, bytes)) => {
+                        prop_assert_eq!(&outcome.verdict, &Verdict::Send);
+                        prop_assert_eq!(&outcome.frame, &bytes);
+                        *sent += 1;
+                    }
+                    None => prop_assert_ne!(outcome.verdict, Verdict::Send),
+                }
+            }
+            Ok(())
+        },
+    )
+    .unwrap();
+    assert!(runs.borrow().2 > 500, "packets go on: {}", runs.borrow().2);
+}
+
+proptest! {
+    #[test]
+    fn compiled_tables_find_what_the_model_finds(rows in vec(row(), 1..60), noise in vec(0..4_u8, 24)) {
+        let program = program(&rows, false);
+        let compiled = compile(&program).unwrap();
+        let table = program.table(Table::Tcam);
+        let linear = cubeyard_chip::tcam::Linear::new(table.iter().map(|(&i, entry)| (i, entry)));
+        for entry in table.values() {
+            let filled = entry.value.iter().zip(&entry.mask).zip(&noise);
+            let bytes: Vec<u8> = filled.map(|((value, mask), noise)| value | noise & !mask).collect();
+            let keys = [Key::new(&bytes), Key::new(&noise[..9])];
+            prop_assert_eq!(compiled.lookup(&keys), linear.lookup(&keys));
+        }
+    }
+}
+
+#[test]
+fn what_the_kernel_has_not_is_refused_by_its_place() {
+    let refused = |change: &dyn Fn(&mut Program)| {
+        let mut program = program(&[], false);
+        change(&mut program);
+        let flaws = compile(&program).unwrap_err();
+        (flaws[0].code, flaws[0].value.to_string())
+    };
+    let out = RawAction::from(&Action::to(Forward::Port(0)));
+    let copies = RawAction::from(&Action::to(Forward::Duplicate(3)));
+    let set = |table,
+               value: &'static [u8],
+               mask: Option<&'static [u8]>,
+               action: &RawAction,
+               program: &mut Program| {
+        program
+            .set_lookup_table(table, 7, 1, value, mask, action)
+            .unwrap();
+    };
+    assert_eq!(
+        refused(&|program| set(Table::EmMac, &[0; 6], None, &out, program)),
+        ("kernel-table", "EM_MAC[7]".to_owned())
+    );
+    assert_eq!(
+        refused(&|program| set(Table::Tcam, &[0; 12], None, &copies, program)),
+        ("kernel-action", "TCAM[7]".to_owned())
+    );
+    assert_eq!(
+        refused(&|program| program.set_vif_table(256, None, None, 0).unwrap()),
+        ("kernel-interface", "256".to_owned())
+    );
+    assert_eq!(
+        refused(&|program| program.set_register(Register::L3Enable, 0).unwrap()),
+        ("kernel-register", "L3_ENABLE".to_owned())
+    );
+}
