@@ -35,6 +35,8 @@ TESTS = re.compile(r"(^|/)(tests|benches|vectors)/|\.test\.tsx?$|(^|/)test_\w+\.
 CITATION = re.compile(r"\[[a-z0-9 ]+ §[^\]]*\]")
 # Words of a protocol beside its name.
 MORE_WORDS = {"bcube": ("bsr",)}
+# Folders in `bpf/` of a protocol's other forwardings.
+MORE_FOLDERS = {"bcube": ("emulator/bpf/serverswitch/",)}
 SOURCES = {".rs", ".c", ".h", ".py", ".ts", ".tsx"}
 
 # Folders of code whose top has to say what is in them, and the file that may say it instead of a README.md.
@@ -66,11 +68,8 @@ def unlisted(paths: Iterable[str], read: Callable[[str], str], listed: Iterable[
 
 def in_its_room(path: str, protocol: str) -> bool:
     """Whether a file may name the protocol."""
-    return (
-        path == CATALOG
-        or path.startswith((f"{DATAPLANE}/src/{protocol}/", f"emulator/bpf/{protocol}/", FIGURES))
-        or TESTS.search(path) is not None
-    )
+    folders = (f"{DATAPLANE}/src/{protocol}/", f"emulator/bpf/{protocol}/", FIGURES, *MORE_FOLDERS.get(protocol, ()))
+    return path == CATALOG or path.startswith(folders) or TESTS.search(path) is not None
 
 
 def names_outside(path: str, text: str, protocol: str) -> list[str]:
