@@ -31,5 +31,5 @@ def check_chip_program(service: Service, request: schemas.ProgramCheck) -> schem
     summary="Step a packet through a chip with a program",
     responses=responses(),
 )
-def trace_chip_packet(service: Service, request: schemas.PacketTrace) -> schemas.Trace:
+def trace_chip_packet(service: Service, request: schemas.PacketTrace) -> schemas.ChipTrace:
     return service.trace(request)

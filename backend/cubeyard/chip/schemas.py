@@ -111,7 +111,7 @@ Stage = Literal[
 ]
 
 
-class Step(BaseModel):
+class ChipStep(BaseModel):
     """What happened at one stage of the pipeline."""
 
     stage: Stage
@@ -132,20 +132,20 @@ class Sent(BaseModel):
     packet: str
 
 
-class Hit(BaseModel):
+class ChipHit(BaseModel):
     table: str
     i: int
     packets: int
 
 
-class Trace(BaseModel):
+class ChipTrace(BaseModel):
     """A packet's path through the chip."""
 
     in_port: int
     packet: str
-    steps: list[Step]
+    steps: list[ChipStep]
     sent: list[Sent]
     outcome: Literal["sent", "discarded"]
     reason: str | None = Field(default=None, description="Why it was discarded, like `ttl`.")
     summary: str
-    hits: list[Hit] = Field(description="Entries that decided about it.")
+    hits: list[ChipHit] = Field(description="Entries that decided about it.")

@@ -18,11 +18,11 @@ class ChipService:
         with _as_program():
             return schemas.Checked.model_validate(self._engine.chip_program(request.program))
 
-    def trace(self, request: schemas.PacketTrace) -> schemas.Trace:
+    def trace(self, request: schemas.PacketTrace) -> schemas.ChipTrace:
         """A packet's steps. Raises PlanRejectedError for a program or a packet that cannot be."""
         with _as_program():
             found = self._engine.chip_trace(request.program, request.in_port, request.packet)
-            return schemas.Trace.model_validate(found)
+            return schemas.ChipTrace.model_validate(found)
 
 
 @contextmanager

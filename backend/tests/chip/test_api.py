@@ -82,7 +82,7 @@ def test_what_cannot_be_is_refused_by_field(client: TestClient, request_: dict[s
 def test_every_packet_is_sent_or_discarded_with_a_reason(packet: bytes, port: int, program: Path) -> None:
     from cubeyard.settings import Settings
 
-    trace = schemas.Trace.model_validate(Engine(Settings()).chip_trace(program.read_text(), port, packet.hex()))
+    trace = schemas.ChipTrace.model_validate(Engine(Settings()).chip_trace(program.read_text(), port, packet.hex()))
     assert (trace.outcome == "discarded") == (trace.reason is not None)
     assert trace.packet == packet.hex()
     assert trace.steps[-1].stage == ("output" if trace.outcome == "sent" else "discard")

@@ -1922,6 +1922,79 @@ export interface components {
              */
             document: string;
         };
+        /** ChipHit */
+        ChipHit: {
+            /** Table */
+            table: string;
+            /** I */
+            i: number;
+            /** Packets */
+            packets: number;
+        };
+        /**
+         * ChipStep
+         * @description What happened at one stage of the pipeline.
+         */
+        ChipStep: {
+            /**
+             * Stage
+             * @enum {string}
+             */
+            stage: "classifier" | "ethernet-parser" | "ip-parser" | "mpls-parser" | "prog-parser" | "tcam" | "em-mac" | "em-ipv4" | "em-mpls" | "lpm" | "priority" | "interface-table" | "l3-modifier" | "l2-modifier" | "output" | "discard";
+            /** Text */
+            text: string;
+            /**
+             * Key
+             * @description The key looked for, or the fields that a parser read.
+             * @default []
+             */
+            key: components["schemas"]["KeyPart"][];
+            entry?: components["schemas"]["Matched"] | null;
+            /**
+             * Before
+             * @description The packet before a change, in hexadecimal digits.
+             */
+            before?: string | null;
+            /** After */
+            after?: string | null;
+            /**
+             * Changed
+             * @description Bytes of `after` that are other than before.
+             * @default []
+             */
+            changed: number[];
+        };
+        /**
+         * ChipTrace
+         * @description A packet's path through the chip.
+         */
+        ChipTrace: {
+            /** In Port */
+            in_port: number;
+            /** Packet */
+            packet: string;
+            /** Steps */
+            steps: components["schemas"]["ChipStep"][];
+            /** Sent */
+            sent: components["schemas"]["Sent"][];
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "sent" | "discarded";
+            /**
+             * Reason
+             * @description Why it was discarded, like `ttl`.
+             */
+            reason?: string | null;
+            /** Summary */
+            summary: string;
+            /**
+             * Hits
+             * @description Entries that decided about it.
+             */
+            hits: components["schemas"]["ChipHit"][];
+        };
         /** Choice */
         Choice: {
             /** Value */
@@ -3562,15 +3635,6 @@ export interface components {
             engine: string;
             /** Version */
             version: string;
-        };
-        /** Hit */
-        Hit: {
-            /** Table */
-            table: string;
-            /** I */
-            i: number;
-            /** Packets */
-            packets: number;
         };
         /**
          * HostState
@@ -6057,39 +6121,6 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * Step
-         * @description What happened at one stage of the pipeline.
-         */
-        Step: {
-            /**
-             * Stage
-             * @enum {string}
-             */
-            stage: "classifier" | "ethernet-parser" | "ip-parser" | "mpls-parser" | "prog-parser" | "tcam" | "em-mac" | "em-ipv4" | "em-mpls" | "lpm" | "priority" | "interface-table" | "l3-modifier" | "l2-modifier" | "output" | "discard";
-            /** Text */
-            text: string;
-            /**
-             * Key
-             * @description The key looked for, or the fields that a parser read.
-             * @default []
-             */
-            key: components["schemas"]["KeyPart"][];
-            entry?: components["schemas"]["Matched"] | null;
-            /**
-             * Before
-             * @description The packet before a change, in hexadecimal digits.
-             */
-            before?: string | null;
-            /** After */
-            after?: string | null;
-            /**
-             * Changed
-             * @description Bytes of `after` that are other than before.
-             * @default []
-             */
-            changed: number[];
-        };
-        /**
          * StructureMetrics
          * @description What the structure alone promises, from closed forms.
          */
@@ -6227,37 +6258,6 @@ export interface components {
             from_secs: number[];
             /** Gbps */
             gbps: number[];
-        };
-        /**
-         * Trace
-         * @description A packet's path through the chip.
-         */
-        Trace: {
-            /** In Port */
-            in_port: number;
-            /** Packet */
-            packet: string;
-            /** Steps */
-            steps: components["schemas"]["Step"][];
-            /** Sent */
-            sent: components["schemas"]["Sent"][];
-            /**
-             * Outcome
-             * @enum {string}
-             */
-            outcome: "sent" | "discarded";
-            /**
-             * Reason
-             * @description Why it was discarded, like `ttl`.
-             */
-            reason?: string | null;
-            /** Summary */
-            summary: string;
-            /**
-             * Hits
-             * @description Entries that decided about it.
-             */
-            hits: components["schemas"]["Hit"][];
         };
         /** TrayColumns */
         TrayColumns: {
@@ -11134,7 +11134,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Trace"];
+                    "application/json": components["schemas"]["ChipTrace"];
                 };
             };
             400: components["responses"]["Problem400"];
