@@ -69,6 +69,7 @@ struct cy_tcam_entry {
 	__u8 act;
 	__u8 port;
 	__u16 vif;
+	__u64 hits; /* packets that it decided about since it was committed */
 };
 
 /* An interface. Array `interfaces`, index generation * CHIP_INTERFACES + i. */
@@ -85,7 +86,7 @@ _Static_assert(sizeof(struct cy_chip) == 100, "cy_chip");
 _Static_assert(sizeof(struct cy_prune) == 2048, "cy_prune");
 _Static_assert(sizeof(struct cy_tuple) == 32, "cy_tuple");
 _Static_assert(sizeof(struct cy_tcam_key) == 32, "cy_tcam_key");
-_Static_assert(sizeof(struct cy_tcam_entry) == 8, "cy_tcam_entry");
+_Static_assert(sizeof(struct cy_tcam_entry) == 16, "cy_tcam_entry");
 _Static_assert(sizeof(struct cy_interface) == 16, "cy_interface");
 
 #endif

@@ -107,6 +107,7 @@ static __always_inline int look_up(struct __sk_buff *skb, __u8 in_port, struct c
 		left->missed = !program->miss_to_cpu;
 		return 0;
 	}
+	__sync_fetch_and_add(&entry->hits, 1);
 	switch (entry->act) {
 	case CHIP_REDIRECT_VIF:
 		at = now * CHIP_INTERFACES + (entry->vif & (CHIP_INTERFACES - 1));

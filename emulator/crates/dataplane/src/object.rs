@@ -3,6 +3,7 @@
 //! An object has the maps that every forwarding has (`drops`, `traffic`, `flow_counts`, `events`: see `bpf/common/`)
 //! and its own tables, by the names of their schemas.
 
+use crate::inspection::Section;
 use crate::tables::{TableError, TableSchema, TableUpdate};
 
 /// Bytes aligned as a loader needs them.
@@ -36,7 +37,13 @@ pub trait Translate: Send + std::fmt::Debug {
     /// What a change of the protocol's tables means for all of the object's, in the order to apply it. The change itself is among
     /// it. Errors: a change that the object's tables cannot follow.
     fn translate(&mut self, update: &TableUpdate) -> Result<Vec<TableUpdate>, TableError>;
+
+    /// What the object's own tables hold now, for people.
+    fn inspect(&self, read: &ReadEntry<'_>) -> Vec<Section>;
 }
+
+/// Reads the value of an entry by table and key; `None` where there is none.
+pub type ReadEntry<'a> = dyn Fn(&str, &[u8]) -> Option<Vec<u8>> + 'a;
 
 impl std::fmt::Debug for KernelObject {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

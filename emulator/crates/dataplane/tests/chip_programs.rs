@@ -8,6 +8,8 @@ mod common;
 #[path = "bcube_kernel/mod.rs"]
 mod kernel;
 
+use std::collections::BTreeMap;
+
 use common::{Entrance, Vectors, Verdict};
 use cubeyard_chip::action::RawAction;
 use cubeyard_chip::compile::compile;
@@ -16,6 +18,8 @@ use cubeyard_chip::{
 };
 use cubeyard_dataplane::bcube::chip_tables::ChipTables;
 use cubeyard_dataplane::catalog::CHIP;
+use cubeyard_dataplane::inspection::Cell;
+use cubeyard_dataplane::object::Translate;
 use kernel::{FastPath, can_run};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -134,6 +138,18 @@ fn the_kernel_sends_what_the_model_sends() {
                     None => prop_assert_ne!(outcome.verdict, Verdict::Send),
                 }
             }
+            let hits: BTreeMap<u64, u64> = model
+                .hits()
+                .into_iter()
+                .map(|(place, hits)| (place.i.into(), hits))
+                .collect();
+            let told = std::cell::RefCell::new(fast_path);
+            let sections = tables.inspect(&|_, key| told.borrow_mut().tcam_entry(key));
+            let row = |row: &Vec<Cell>| match (&row[0], &row[4]) {
+                (Cell::Count(index), Cell::Count(hits)) => (*index, *hits),
+                other => panic!("an index and its packets, not {other:?}"),
+            };
+            prop_assert_eq!(sections[0].rows.iter().map(row).collect::<BTreeMap<_, _>>(), hits);
             Ok(())
         },
     )

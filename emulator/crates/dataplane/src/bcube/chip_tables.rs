@@ -1,14 +1,17 @@
 //! The chip's tables in the kernel, byte for byte the maps of `bpf/serverswitch/chip.h`, and what keeps them in step with BCube's:
 //! every change of a neighbour commits a new program, whole, while packets go by the one before `[serverswitch §3.3.2]`.
 
+use std::cmp::Reverse;
+
 use cubeyard_chip::compile::{CARES, Compiled, INTERFACES, KEY_ROOM, TUPLES, compile};
-use cubeyard_chip::{EXTERNAL_PORTS, Forward, Program};
+use cubeyard_chip::{EXTERNAL_PORTS, Forward, Program, Table};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::chip::program;
 use super::state::State;
 use super::tables::{CONFIG, NST};
-use crate::object::Translate;
+use crate::inspection::{Cell, ColumnKind, Section};
+use crate::object::{ReadEntry, Translate};
 use crate::tables::{TableError, TableKind, TableSchema, TableUpdate, Writer};
 
 /// Entries of the TCAM `[serverswitch §4.1]`.
@@ -101,6 +104,7 @@ pub struct TcamEntry {
     act: u8,
     port: u8,
     vif: u16,
+    hits: u64,
 }
 
 /// An entry of `interfaces`.
@@ -127,9 +131,10 @@ pub const ACTS: [(&str, u8); 4] = [
 #[derive(Debug, Default)]
 pub struct ChipTables {
     state: State,
-    /// The generation that packets go by.
+    /// The program that packets go by, and its generation.
+    program: Option<Program>,
     current: u32,
-    /// By generation: keys of `tcam`, and numbers of interfaces.
+    /// By generation: keys of `tcam` in order of index, and numbers of interfaces.
     entries: [Vec<TcamKey>; GENERATIONS],
     interfaces: [Vec<u32>; GENERATIONS],
 }
@@ -138,6 +143,15 @@ pub struct ChipTables {
 pub fn chip_tables() -> Box<dyn Translate> {
     Box::<ChipTables>::default()
 }
+
+/// Columns of the TCAM: of each entry its values stand in hexadecimal digits, `..` where the mask does not care.
+const COLUMNS: &[(&str, &str, ColumnKind)] = &[
+    ("index", "Index", ColumnKind::Count),
+    ("udlk", "UDLK", ColumnKind::Count),
+    ("match", "Value", ColumnKind::Text),
+    ("action", "Action", ColumnKind::Text),
+    ("hits", "Packets", ColumnKind::Count),
+];
 
 impl Translate for ChipTables {
     /// The update itself, and after a change of what the chip's program is made of the updates that commit a new one. O(entries).
@@ -151,6 +165,48 @@ impl Translate for ChipTables {
         updates.extend(self.ports());
         updates.extend(self.commit(&program)?);
         Ok(updates)
+    }
+
+    /// The TCAM's entries that have decided about packets since the last commit, the busiest first. O(entries).
+    fn inspect(&self, read: &ReadEntry<'_>) -> Vec<Section> {
+        let Some(program) = &self.program else {
+            return Vec::new();
+        };
+        let keys = self.entries[self.current as usize].iter();
+        let entries = keys.filter_map(|key| TcamEntry::read_from_bytes(&read("tcam", key.as_bytes())?).ok());
+        let mut hit: Vec<TcamEntry> = entries.filter(|entry| entry.hits > 0).collect();
+        hit.sort_by_key(|entry| (Reverse(entry.hits), entry.index));
+        let rows = hit.iter().filter_map(|found| {
+            let entry = program.table(Table::Tcam).get(&found.index)?;
+            Some(vec![
+                Cell::Count(found.index.into()),
+                Cell::Count(entry.iudlk.into()),
+                Cell::Text(ternary(&entry.value, &entry.mask)),
+                Cell::Text(describe(entry.action.forward)),
+                Cell::Count(found.hits),
+            ])
+        });
+        let title = format!("Chip: TCAM entries hit, of {}", program.table(Table::Tcam).len());
+        vec![Section::new("chip-tcam", &title, COLUMNS, rows)]
+    }
+}
+
+/// A value in hexadecimal digits, `..` for bytes that the mask leaves out, and the mask behind a byte of which it takes a part.
+fn ternary(value: &[u8], mask: &[u8]) -> String {
+    let byte = |(value, mask): (&u8, &u8)| match mask {
+        0 => "..".to_owned(),
+        0xff => format!("{value:02x}"),
+        part => format!("{value:02x}/{part:02x}"),
+    };
+    value.iter().zip(mask).map(byte).collect::<Vec<_>>().join(" ")
+}
+
+fn describe(forward: Forward) -> String {
+    match forward {
+        Forward::Vif(vif) => format!("REDIRECT_VIF {vif}"),
+        Forward::Port(port) => format!("REDIRECT_PORT {port}"),
+        Forward::ToCpu => "TO_CPU".to_owned(),
+        Forward::Discard | Forward::Duplicate(_) | Forward::Mirror(_) => "DISCARD".to_owned(),
     }
 }
 
@@ -176,6 +232,7 @@ impl ChipTables {
         self.fill(next, &compiled, &mut updates);
         updates.push(array("generation", 0, &next));
         self.current = next;
+        self.program = Some(program.clone());
         Ok(updates)
     }
 
@@ -262,6 +319,7 @@ impl TcamEntry {
             act,
             port,
             vif,
+            hits: 0,
         }
     }
 }

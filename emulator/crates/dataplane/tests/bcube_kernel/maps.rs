@@ -57,7 +57,7 @@ impl Tables {
             TableKind::Hash | TableKind::LruHash => match (schema.key_bytes, schema.value_bytes) {
                 (4, 24) => insert::<4, 24>(map, key, value),
                 (16, 24) => insert::<16, 24>(map, key, value),
-                (32, 8) => insert::<32, 8>(map, key, value),
+                (32, 16) => insert::<32, 16>(map, key, value),
                 other => panic!("no hash has keys and values of {other:?} bytes"),
             },
         }

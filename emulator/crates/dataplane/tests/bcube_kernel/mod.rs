@@ -75,6 +75,13 @@ impl FastPath {
         ports.set(port, SOME, 0).unwrap();
     }
 
+    /// The value of an entry of the chip's TCAM.
+    pub fn tcam_entry(&mut self, key: &[u8]) -> Option<Vec<u8>> {
+        let tcam: HashMap<_, [u8; 32], [u8; 16]> = map(&mut self.ebpf, "tcam");
+        let found = tcam.get(&<[u8; 32]>::try_from(key).unwrap(), 0);
+        found.ok().map(|value| value.to_vec())
+    }
+
     /// Writes an entry of a table.
     pub fn write(&mut self, update: &TableUpdate) {
         self.tables.write(&mut self.ebpf, update);

@@ -11,6 +11,7 @@ use aya::{Ebpf, EbpfLoader};
 use cubeyard_dataplane::counts::{FlowCount, Traffic};
 use cubeyard_dataplane::drops::DropReason;
 use cubeyard_dataplane::flow::Flow;
+use cubeyard_dataplane::inspection::Section;
 use cubeyard_dataplane::object::{KernelObject, Translate};
 use cubeyard_dataplane::tables::{TableError, TableKind, TableSchema, TableUpdate};
 use zerocopy::FromBytes;
@@ -116,6 +117,13 @@ impl Programs {
             Some(table) => table.apply(update),
             None => Err(TableError::new(&update.table, "there is no such table")),
         }
+    }
+
+    /// What tables of the object's own hold, for people.
+    pub fn inspect(&self) -> Vec<Section> {
+        let read = |table: &str, key: &[u8]| self.tables.get(table)?.get(key);
+        let translation = self.translation.as_ref();
+        translation.map_or_else(Vec::new, |translation| translation.inspect(&read))
     }
 
     /// Forgets everything about flows: their own entries and their counts.

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::error::{FabricError, Result};
 use crate::faults::ServerCondition;
+use crate::programs::Programs;
 use crate::run::Reply;
 use crate::run::inspections::no_answer;
 use crate::run::state::RunState;
@@ -71,8 +72,10 @@ pub fn on_inspected(run: &mut RunState, server: usize, inspection: Inspection) {
     let kernel = run.kernels.servers[server].as_ref();
     let counts = run.telemetry.forwarding.of(server, kernel).describe();
     let id = run.id(server);
+    let programs = kernel.and_then(|kernel| kernel.programs.as_ref());
+    let of_programs = programs.map(Programs::inspect).unwrap_or_default();
     let own = inspection.sections.into_iter();
-    let sections = own.chain(routing_sections(run, id)).collect();
+    let sections = own.chain(of_programs).chain(routing_sections(run, id)).collect();
     let inspected = counts.map(|counts| Inspected {
         server: id,
         counts,
