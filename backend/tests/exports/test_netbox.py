@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from cubeyard.engine import Engine
 from cubeyard.exports import render
 from cubeyard.exports.netbox.archive import PIECE_ROWS
+from cubeyard.exports.netbox.records import NetboxRecords
 from cubeyard.exports.text import slug
 from cubeyard.plans.view import PlanView
 from tests.exports import plans
@@ -104,6 +105,18 @@ def test_netbox_imports_the_whole_plan(
 def test_netbox_imports_any_plan(engine: Engine, spec: dict[str, object]) -> None:
     plan = plans.compute(engine, spec, "current-2026")
     check(plan, load(b"".join(render("netbox", plan))))
+
+
+def test_two_plans_with_prefixes_share_no_device(engine: Engine) -> None:
+    """NetBox finds a device of an import by its name alone, at whatever site it is."""
+
+    def devices(prefix: str) -> set[object]:
+        spec = {"topology": {"family": "bcube", "n": 4, "k": 1}, "site": {"host_prefix": prefix}}
+        return {row["name"] for row in NetboxRecords(plans.compute(engine, spec, "current-2026")).devices()}
+
+    ours = devices("dc-a")
+    assert len(ours) > 24, "servers and switches, shelves and PDUs"
+    assert not ours & devices("dc-b")
 
 
 def test_interfaces_and_cables_carry_the_networks_own_words(rendered: Callable[[str, str], bytes]) -> None:
