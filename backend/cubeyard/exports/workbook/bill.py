@@ -98,7 +98,7 @@ def _cable_metres(line: dict[str, Any]) -> float | None:
 def _formats(styles: Styles) -> Callable[[str, bool], Format]:
     """The format of a column's cell; the flag is whether the line counts parts of a unit, such as hours."""
     numbers = {
-        "length_metres": styles.stock, "unit_price": styles.money, "quoted_price": styles.filled_money,
+        "length_metres": styles.stock, "unit_price": styles.money, "quoted_price": styles.filled_price,
         "total": styles.money, "weight_kg": styles.kilograms, "cable_metres": styles.metres,
         "lead_time_days": styles.filled, "price_factor": styles.stock, "line": styles.integer, "pieces_per_unit": styles.integer,
     }  # fmt: skip

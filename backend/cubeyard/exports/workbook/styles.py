@@ -34,7 +34,8 @@ class Styles:
         self.money = self._add(num_format=money)
         # Cells that a purchaser fills in.
         self.filled = self._add(bg_color="#FFF8DC", border=1, border_color=LIGHT.line)
-        self.filled_money = self._add(bg_color="#FFF8DC", border=1, border_color=LIGHT.line, num_format=money)
+        # Without a currency: the column beside it says in which one a price is quoted.
+        self.filled_price = self._add(bg_color="#FFF8DC", border=1, border_color=LIGHT.line, num_format="#,##0.00")
         self.kilograms = self._add(num_format="#,##0.0")
         self.watts = self._add(num_format="#,##0")
         self.percent = self._add(num_format="0 %")
