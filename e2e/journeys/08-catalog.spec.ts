@@ -44,3 +44,36 @@ test("every value has a source, and a correction makes a new version that saved 
   // 1,280 switches at five dollars more.
   await expect(cost).toContainText("+$6,400");
 });
+
+test("a book in euros makes plans in euros, which are compared with others at a stated rate only", async ({ page }) => {
+  const title = `Euros ${Date.now().toString(36)}`;
+  const book = title.toLowerCase().replaceAll(" ", "-");
+  await page.goto("/catalog?book=current-2026");
+  await page.getByRole("button", { name: "Copy as a new book" }).click();
+  await page.getByLabel("Title").fill(title);
+  await page.getByLabel("Currency (ISO 4217)").fill("eur");
+  await expect(page.getByRole("button", { name: "Copy", exact: true })).toBeDisabled();
+  await page.getByLabel("1 USD in EUR").fill("0.5");
+  await page.getByRole("button", { name: "Copy", exact: true }).click();
+  await expect(page).toHaveURL(new RegExp(`book=${book}`));
+  await expect(grid(page)).toContainText("€");
+
+  const topology = { family: "bcube", n: 4, k: 1 };
+  const make = async (name: string, catalog: string) => {
+    const answer = await page.request.post("/api/v1/plans", { data: { name, spec: { topology, catalog } } });
+    expect(answer.status()).toBe(201);
+    return ((await answer.json()) as { id: string }).id;
+  };
+  const [dollars, euros] = [await make("In dollars", "current-2026"), await make("In euros", book)];
+  await openPlan(page, `/plans/${euros}`);
+  await expect(page.locator('[data-total="cost"]')).toContainText("€");
+
+  await page.goto(`/compare?plans=${dollars},${euros}`);
+  const cost = page.getByRole("row", { name: /^Total cost/ });
+  await expect(cost).toContainText("no rate");
+  await accessible(page);
+  await page.getByLabel("1 EUR =").fill("2");
+  await expect(cost).toContainText("converted");
+  await expect(cost.getByRole("cell").nth(1)).toContainText("$");
+  await expect(page).toHaveURL(/rates=EUR%3D2/);
+});

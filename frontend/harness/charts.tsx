@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { LineChart, SmallMultiples } from "../src/charts";
-import { formatMetres, formatPercent, formatUsd, formatWatts, type ThemeName } from "../src/units";
+import { formatMetres, formatPercent, formatWatts, moneyIn, type ThemeName } from "../src/units";
 
 const curve = (a: number) =>
   Array.from({ length: 21 }, (_, i) => ({ x: i / 100, y: 1000 * Math.exp(-a * i) }));
@@ -49,7 +49,7 @@ export function Charts({ theme }: { theme: ThemeName }) {
             title: "Cost",
             unit: "USD",
             items: bars([92340, 131200, 244000, null]),
-            format: formatUsd,
+            format: moneyIn("USD"),
           },
           {
             id: "power",

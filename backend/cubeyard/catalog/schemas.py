@@ -105,6 +105,20 @@ class BookCreate(BaseModel):
     title: str = Field(min_length=1, max_length=200)
     copy_of: BookId
     version: int | None = Field(default=None, ge=1, le=2_147_483_647)
+    currency: str | None = Field(
+        default=None,
+        pattern="^[A-Z]{3}$",
+        description="ISO 4217 code of what the new book's amounts are in; the other book's where it is not given.",
+        examples=["EUR"],
+    )
+    rate: float | None = Field(
+        default=None,
+        gt=0,
+        le=1e9,
+        allow_inf_nan=False,
+        description="What one unit of the other book's currency is worth in `currency`: its amounts are converted at this rate.",
+        examples=[0.92],
+    )
     note: str = Field(default="", max_length=500)
 
 

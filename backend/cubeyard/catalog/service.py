@@ -9,6 +9,7 @@ import structlog
 from sqlalchemy.orm import Session
 
 from cubeyard.catalog import schemas
+from cubeyard.catalog.currency import converted
 from cubeyard.catalog.models import BookRow, VersionRow
 from cubeyard.catalog.quotes import Origin, UnreadableQuoteError, quoted_parts, read_rows
 from cubeyard.catalog.repository import CatalogRepository
@@ -151,9 +152,9 @@ class CatalogService:
                 "exists",
                 f"There is a price book {request.book} already. Post a new version of it, or choose another name.",
             )
-        currency = str(base.content["currency"])
-        self._repository.add_book(BookRow(book=request.book, title=request.title, currency=currency))
-        content = {**base.content, "book": request.book, "title": request.title, "version": 1}
+        content = _in_currency(base.content, request)
+        self._repository.add_book(BookRow(book=request.book, title=request.title, currency=str(content["currency"])))
+        content = {**content, "book": request.book, "title": request.title, "version": 1}
         return _book_version(self._write(content, builtin=False, builtin_hash=None, note=request.note))
 
     def search(
@@ -195,6 +196,29 @@ class CatalogService:
         )
         self._repository.add_version(row, content["parts"])
         return row
+
+
+def _in_currency(content: Json, request: schemas.BookCreate) -> Json:
+    """The copied book in the currency that is asked for."""
+    own = str(content["currency"])
+    wanted = request.currency or own
+    if wanted == own:
+        if request.rate is not None:
+            raise field_error(
+                "body.rate",
+                request.rate,
+                f"The book {request.copy_of} is in {own} already, so nothing is converted.",
+                hint="Leave the rate out, or give another currency.",
+            )
+        return content
+    if request.rate is None:
+        raise field_error(
+            "body.rate",
+            None,
+            f"The book {request.copy_of} is in {own}: amounts are converted only at a stated rate.",
+            hint=f"Give what one {own} is worth in {wanted} as `rate`.",
+        )
+    return converted(content, wanted, request.rate)
 
 
 def _changed_parts(parts: list[Json], change: schemas.VersionCreate) -> list[Json]:

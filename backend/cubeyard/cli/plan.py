@@ -23,6 +23,7 @@ from cubeyard.cli.common import (
     write,
 )
 from cubeyard.engine import BuiltPlan, Engine, Json
+from cubeyard.kit.money import money
 from cubeyard.plans.site_limits import limit_words
 from cubeyard.plans.spec import DEFAULT_BOOK, book_of, normal_spec, on_paper
 
@@ -185,6 +186,7 @@ def _print_summary(summary: Json) -> None:
     console = Console()
     counts, cost, power = summary["counts"], summary["cost_usd"], summary["power_watts"]
     at_least = "at least " if cost["at_least"] else ""
+    currency = summary["currency"]
     console.print(f"[bold]{escape(summary['title'])}[/bold]  plan {summary['plan_hash'][:12]}", highlight=False)
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="dim")
@@ -198,7 +200,7 @@ def _print_summary(summary: Json) -> None:
         f"{summary['cable_metres']:,.1f} m, longest {summary['longest_cable_metres']:,.1f} m",
     )
     table.add_row("racks", f"{counts['racks']:,}")
-    table.add_row("cost", f"{at_least}${cost['total']:,.2f}", f"network ${cost['network']:,.2f}")
+    table.add_row("cost", f"{at_least}{money(cost['total'], currency)}", f"network {money(cost['network'], currency)}")
     table.add_row("power", f"{power['total'] / 1000:,.2f} kW", f"switches {power['switches'] / 1000:,.2f} kW")
     for one in summary["site_limits"]:
         words = limit_words(one)

@@ -119,7 +119,7 @@ def _print_metrics(engine: Engine, as_json: bool) -> None:
 def _print(console: Console, engine: Engine, document: Json) -> None:
     shown: list[Json] = [one for one in engine.search_metrics if _is_shown(one, document)]
     if document["front"]:
-        table = Table("Plan", *(_heading(one) for one in shown), box=None, pad_edge=False)
+        table = Table("Plan", *(_heading(one, document["book"]["currency"]) for one in shown), box=None, pad_edge=False)
         for point in document["front"]:
             values = point["values"]
             table.add_row(escape(point["title"]), *(_value(values.get(one["name"])) for one in shown))
@@ -149,8 +149,9 @@ def _is_shown(metric: Json, document: Json) -> bool:
     return metric["name"] in named | {"servers", "cost"}
 
 
-def _heading(metric: Json) -> str:
-    return f"{metric['title']} ({metric['unit']})" if metric["unit"] else metric["title"]
+def _heading(metric: Json, currency: str) -> str:
+    unit = currency if metric["unit"] == "money" else metric["unit"]
+    return f"{metric['title']} ({unit})" if unit else metric["title"]
 
 
 def _value(value: float | None) -> str:

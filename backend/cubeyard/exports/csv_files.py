@@ -91,6 +91,7 @@ def bill_values(line: Mapping[str, Any], currency: str) -> dict[str, Any]:
     length = line.get("length_metres")
     made = {
         "to_order": order, "quoted_price": None, "currency": currency,
+        "unit_price": line["unit_price_usd"], "total": line.get("total_usd"),
         "cable_metres": order * length if line["category"] == "cable" and length is not None else None,
     }  # fmt: skip
     values = {column.name: made.get(column.name, line.get(column.name)) for column in BILL}

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from cubeyard.engine import BuiltPlan, Json
+from cubeyard.kit.money import money
 from cubeyard.plans import schemas
+
+Rates = Mapping[str, float]
+"""What one unit of a currency is worth in the base's."""
+
+
+MONEY = "money"
+"""The unit of amounts; in answers the currency of the base stands in its place."""
 
 
 class SharedMetric(NamedTuple):
@@ -25,11 +33,11 @@ METRICS = (
     SharedMetric("links", "Links", "", "Size", "neither", ("counts", "links")),
     SharedMetric("cables", "Cables", "", "Size", "lower", ("counts", "cables")),
     SharedMetric("racks", "Racks", "", "Size", "lower", ("counts", "racks")),
-    SharedMetric("cost_total_usd", "Total cost", "USD", "Cost", "lower", ("cost_usd", "total")),
-    SharedMetric("cost_network_usd", "Network cost", "USD", "Cost", "lower", ("cost_usd", "network")),
-    SharedMetric("cost_switches_usd", "Switches", "USD", "Cost", "lower", ("cost_usd", "switches")),
-    SharedMetric("cost_nics_usd", "NICs", "USD", "Cost", "lower", ("cost_usd", "nics")),
-    SharedMetric("cost_cables_usd", "Cables", "USD", "Cost", "lower", ("cost_usd", "cables")),
+    SharedMetric("cost_total_usd", "Total cost", MONEY, "Cost", "lower", ("cost_usd", "total")),
+    SharedMetric("cost_network_usd", "Network cost", MONEY, "Cost", "lower", ("cost_usd", "network")),
+    SharedMetric("cost_switches_usd", "Switches", MONEY, "Cost", "lower", ("cost_usd", "switches")),
+    SharedMetric("cost_nics_usd", "NICs", MONEY, "Cost", "lower", ("cost_usd", "nics")),
+    SharedMetric("cost_cables_usd", "Cables", MONEY, "Cost", "lower", ("cost_usd", "cables")),
     SharedMetric("power_total_watts", "Total power", "W", "Power and weight", "lower", ("power_watts", "total")),
     SharedMetric("power_switches_watts", "Switch power", "W", "Power and weight", "lower", ("power_watts", "switches")),
     SharedMetric("weight_total_kg", "Weight", "kg", "Power and weight", "lower", ("weight_kg", "total")),
@@ -108,12 +116,40 @@ class Shown(NamedTuple):
     notes: list[str]
 
 
-def shared(summaries: Sequence[Json]) -> list[Shown]:
-    """The metrics that at least one of the plans has (those in hops: that all have), in the order of the table."""
+def currency_of(summary: Json) -> str:
+    """Summaries from when all books were in dollars do not say it."""
+    return str(summary.get("currency", "USD"))
+
+
+def _in_one_currency(metric: SharedMetric, found: Shown, currencies: list[str], base: int, rates: Rates) -> Shown:
+    """Amounts in the base's currency. One without a rate is left out, and its note says so."""
+    wanted = currencies[base]
+    values, notes = list(found.values), list(found.notes)
+    for at, currency in enumerate(currencies):
+        value = values[at]
+        if currency == wanted or value is None:
+            continue
+        rate = rates.get(currency)
+        values[at] = None if rate is None else value * rate
+        notes[at] = (
+            f"{money(value, currency)}: not compared with {wanted}, because no rate was given ({currency}=...)."
+            if rate is None
+            else f"{money(value, currency)} at {currency}={rate:g}."
+        )
+    return Shown(metric._replace(unit=wanted), values, found.exact, notes)
+
+
+def shared(summaries: Sequence[Json], base: int = 0, rates: Rates | None = None) -> list[Shown]:
+    """The metrics that at least one of the plans has (those in hops: that all have), in the order of the table.
+
+    Amounts are in the currency of the plan `base`; `rates` gives what other currencies are worth in it.
+    """
     table: list[Shown] = []
+    currencies = [currency_of(summary) for summary in summaries]
     for metric in METRICS:
         values = [value_of(summary, metric.path) for summary in summaries]
-        table.append(Shown(metric, values, [None] * len(values), [""] * len(values)))
+        row = Shown(metric, values, [None] * len(values), [""] * len(values))
+        table.append(_in_one_currency(metric, row, currencies, base, rates or {}) if metric.unit == MONEY else row)
     for one in STRUCTURE:
         found = [structure_of(summary, one) for summary in summaries]
         if one.unit == "hops" and None in found:
@@ -132,7 +168,7 @@ def shared(summaries: Sequence[Json]) -> list[Shown]:
 
 def deltas(plan: Json, base: Json) -> list[schemas.Delta]:
     result: list[schemas.Delta] = []
-    for metric, (value, other), _, _ in shared([plan, base]):
+    for metric, (value, other), _, _ in shared([plan, base], base=1):
         difference = value - other if value is not None and other is not None else None
         result.append(
             schemas.Delta(
@@ -148,10 +184,12 @@ def deltas(plan: Json, base: Json) -> list[schemas.Delta]:
     return result
 
 
-def compare(plans: Sequence[schemas.ComparedPlan], built: Sequence[BuiltPlan], base: int) -> schemas.CompareResponse:
+def compare(
+    plans: Sequence[schemas.ComparedPlan], built: Sequence[BuiltPlan], base: int, rates: Rates
+) -> schemas.CompareResponse:
     summaries = [plan.summary for plan in built]
     rows: list[schemas.CompareRow] = []
-    for metric, values, exact, notes in shared(summaries):
+    for metric, values, exact, notes in shared(summaries, base, rates):
         reference = values[base]
         rows.append(
             schemas.CompareRow(

@@ -226,7 +226,8 @@ class PlanListItem(BaseModel):
     plan_hash: str
     title: str
     counts: Counts
-    cost_usd_total: float
+    cost_usd_total: float = Field(description="In `currency`.")
+    currency: str = Field(description="ISO 4217 code of the price book's currency.")
     at_least: bool
     power_watts_total: float
 
@@ -265,6 +266,12 @@ class ComparePlan(Request):
 class CompareRequest(Request):
     plans: list[ComparePlan] = Field(min_length=2, max_length=4)
     base: int = Field(default=0, ge=0, le=3, description="Which of the plans the others are measured against.")
+    rates: list[Annotated[str, Field(max_length=40)]] = Field(
+        default_factory=list,
+        max_length=8,
+        description="What a currency is worth in the base's. Amounts in another currency are compared only at a stated rate.",
+        examples=[["EUR=1.08"]],
+    )
 
 
 class ComparedPlan(BaseModel):
@@ -275,6 +282,7 @@ class ComparedPlan(BaseModel):
     plan_hash: str
     certificate_passed: bool
     findings: int
+    currency: str = Field(description="Of the plan's price book, as an ISO 4217 code.")
     at_least: bool
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from cubeyard.catalog.models import VersionRow
+from cubeyard.catalog.quotes.changes import read_rates
 from cubeyard.catalog.service import CatalogService
 from cubeyard.engine import BuiltPlan, Engine, Json, content_hash
 from cubeyard.kit.cursors import decode_cursor, encode_cursor
@@ -117,6 +118,10 @@ class PlanService:
                 limit=f"at most {len(request.plans) - 1}",
                 hint="Count from 0.",
             )
+        try:
+            rates = read_rates(request.rates)
+        except ValueError as error:
+            raise field_error("body.rates", request.rates, str(error), hint="Write it as EUR=1.08.") from error
         described: list[schemas.ComparedPlan] = []
         built: list[BuiltPlan] = []
         for index, wanted in enumerate(request.plans):
@@ -142,10 +147,11 @@ class PlanService:
                     plan_hash=one.plan_hash,
                     certificate_passed=one.summary["certificate"]["passed"],
                     findings=len(one.summary["findings"]),
+                    currency=metrics.currency_of(one.summary),
                     at_least=one.summary["cost_usd"]["at_least"],
                 )
             )
-        return metrics.compare(described, built, request.base)
+        return metrics.compare(described, built, request.base, rates)
 
     def history(self, plan_id: str) -> schemas.RevisionList:
         plan, _ = self.read(plan_id)
@@ -266,6 +272,7 @@ def _list_item(plan: PlanRow, head: RevisionRow) -> schemas.PlanListItem:
         title=summary["title"],
         counts=summary["counts"],
         cost_usd_total=summary["cost_usd"]["total"],
+        currency=metrics.currency_of(summary),
         at_least=summary["cost_usd"]["at_least"],
         power_watts_total=summary["power_watts"]["total"],
     )

@@ -67,8 +67,12 @@ class SearchMetric(BaseModel):
 
     name: str = Field(examples=["abt_degraded"])
     title: str
-    unit: str = Field(description="The base unit; empty for numbers of things and shares.")
-    units: list[str] = Field(description="Units that a value may be written in.")
+    unit: str = Field(
+        description="The base unit; empty for numbers of things and shares, `money` for amounts in the price book's currency."
+    )
+    units: list[str] = Field(
+        description="Units that a value may be written in; of money with the code of the price book's currency for USD."
+    )
     stage: Literal["counts", "plan", "healthy", "degraded"] = Field(description="What it takes to know it.")
     more: bool = Field(description="Whether more is better.")
     doc: str

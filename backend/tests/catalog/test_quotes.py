@@ -202,10 +202,12 @@ def test_currencies_of_one_bill_do_not_mix(local: Engine) -> None:
     book = _book(local, "current-2026")
     given = {
         "switch": {"quoted_price": 8, "currency": "GBP"}, "nic": {"quoted_price": 9}, "server": {"quoted_price": 7, "currency": "JPY"},
+        "rack": {"quoted_price": "\u20ac 5"},
     }  # fmt: skip
     rows = read_rows(_fill_csv(_export(local, "bom-csv", book), lambda row: given.get(row["category"], {})))
     quotes = quoted_parts(book["parts"], "USD", rows, replace(ORIGIN, rates=read_rates(["GBP=1.5", "EUR=1.08"])))
-    assert [one.message.split(",")[0] for one in quotes.problems] == ["The price is in JPY"]
+    told = sorted(one.message.split(",")[0] for one in quotes.problems)
+    assert told == ["The price is in JPY", "The price is written as \u20ac 5"]
     prices = {part["kind"]: part["price_usd"] for part in quotes.parts}
     assert (prices["switch"], prices["nic"]) == (12, 9)
     sources = {part["kind"]: part["sources"]["price_usd"]["source"] for part in quotes.parts}
@@ -229,7 +231,7 @@ def test_numbers_are_read_however_a_spreadsheet_writes_them(value: float) -> Non
     english = f"{value:,.2f}"
     german = english.translate(str.maketrans(",.", ".,"))
     swiss, french = english.replace(",", "'"), german.replace(".", "\u202f")
-    for text in (english, swiss, f"${english}", f"{english} $"):
+    for text in (english, swiss, f"${english}", f"{english} $", f"CHF {english}", f"{english}EUR"):
         assert parse_number(text) == value, text
     for text in (german, french, f"{german} \u20ac", f"{value:.2f}".replace(".", ",")):
         assert parse_number(text, decimal_comma=True) == value, text
@@ -334,7 +336,7 @@ def test_prices_are_imported_on_the_command_line(tmp_path: Path, local: Engine) 
     )
     assert cost.exit_code == 0, cost.output
     lines = list(csv.DictReader(io.StringIO((tmp_path / "b").read_text(), newline="")))
-    assert next(line for line in lines if line["category"] == "server")["unit_price_usd"] in ("777", "777.0")
+    assert next(line for line in lines if line["category"] == "server")["unit_price"] in ("777", "777.0")
     bill.write_bytes(_fill_csv(data, lambda row: {"quoted_price": "cheap"} if row["category"] == "server" else {}))
     refused = run(app, ["prices", str(bill), "--catalog", "current-2026", "-o", str(tmp_path / "none.json")])
     assert refused.exit_code == 2

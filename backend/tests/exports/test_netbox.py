@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 
 from cubeyard.engine import Engine
 from cubeyard.exports import render
-from cubeyard.exports.netbox.archive import PIECE_ROWS
+from cubeyard.exports.netbox.archive import PIECE_ROWS, SHARED
+from cubeyard.exports.netbox.records import NetboxRecords
 from cubeyard.exports.text import slug
 from cubeyard.plans.view import PlanView
 from tests.exports import plans
@@ -104,6 +105,27 @@ def test_netbox_imports_the_whole_plan(
 def test_netbox_imports_any_plan(engine: Engine, spec: dict[str, object]) -> None:
     plan = plans.compute(engine, spec, "current-2026")
     check(plan, load(b"".join(render("netbox", plan))))
+
+
+def test_two_plans_with_prefixes_share_no_device(engine: Engine) -> None:
+    """NetBox finds a device of an import by its name alone, at whatever site it is."""
+
+    def devices(prefix: str) -> set[object]:
+        spec = {"topology": {"family": "bcube", "n": 4, "k": 1}, "site": {"host_prefix": prefix}}
+        return {row["name"] for row in NetboxRecords(plans.compute(engine, spec, "current-2026")).devices()}
+
+    ours = devices("dc-a")
+    assert len(ours) > 24, "servers and switches, shelves and PDUs"
+    assert not ours & devices("dc-b")
+
+
+def test_what_plans_share_is_there_row_by_row(rendered: Callable[[str, str], bytes]) -> None:
+    """A NetBox that has some of it refuses the whole file, and of the rows only those that it has."""
+    with zipfile.ZipFile(io.BytesIO(rendered("netbox", "dcell"))) as archive:
+        for model in SHARED:
+            header, *rows = archive.read(f"{model}.csv").splitlines()
+            single = [name for name in archive.namelist() if name.startswith(f"shared/{model}-")]
+            assert [archive.read(name).splitlines() for name in sorted(single)] == [[header, row] for row in rows]
 
 
 def test_interfaces_and_cables_carry_the_networks_own_words(rendered: Callable[[str, str], bytes]) -> None:

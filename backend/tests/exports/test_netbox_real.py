@@ -1,6 +1,7 @@
-"""The sync against a real NetBox, where the environment names one.
+"""The sync against a real NetBox, where the environment names one: `NETBOX_URL=... NETBOX_TOKEN=... make test TEST=netbox`.
 
-NetBox 4.7 needs Python 3.12, which Debian 12 does not have, so that the tests cannot start one there.
+NetBox 4.7 needs Python 3.12, which Debian 12 does not have, and six minutes of a processor for its migrations, so that the tests
+start none. It gets a site of the test's own, which stays.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ URL, TOKEN = os.environ.get("CUBEYARD_TEST_NETBOX_URL", ""), os.environ.get("CUB
 
 @pytest.mark.skipif(
     not (URL and TOKEN),
-    reason="no NetBox: CUBEYARD_TEST_NETBOX_URL and CUBEYARD_TEST_NETBOX_TOKEN name one (NetBox needs Python 3.12, "
-    "PostgreSQL and Redis)",
+    reason="no NetBox: name one for tests in NETBOX_URL and NETBOX_TOKEN, and run make test TEST=netbox (NetBox needs "
+    "Python 3.12, PostgreSQL and Redis)",
 )
 def test_a_real_netbox_holds_the_plan_and_a_second_sync_changes_nothing(engine: Engine) -> None:
     """At a new site; cables end at the ports that the plan names, as NetBox itself traces them."""

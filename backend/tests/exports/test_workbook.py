@@ -74,7 +74,7 @@ def test_totals_are_the_engines(name: str, opened: Opened, plan: Callable[[str],
     total = summary.get("Total", summary.get("Total, at least"))
     assert total == pytest.approx(ours["cost_usd"]["total"], abs=0.02)
     bom = values["BOM"]
-    assert bom[f"{LETTER['total_usd']}3"].value == pytest.approx(ours["cost_usd"]["total"], abs=0.02)
+    assert bom[f"{LETTER['total']}3"].value == pytest.approx(ours["cost_usd"]["total"], abs=0.02)
     assert bom[f"{LETTER['cable_metres']}3"].value == pytest.approx(metres)
 
 
@@ -84,7 +84,7 @@ def test_a_quoted_price_takes_the_place_of_the_books_and_units_are_not_added_up(
     lines = {row[1].value: row for row in sheet.iter_rows(min_row=5)}
     switch, rack = lines["switch"], lines["rack"]
     at = {cell.value: cell.column - 1 for cell in sheet[4]}
-    total, quoted = at["Total"], at["Quoted price"]
+    total, quoted = at["Total (USD)"], at["Quoted price"]
 
     def worked_out() -> tuple[float, float, float]:
         now = Evaluator(book)
@@ -98,9 +98,14 @@ def test_a_quoted_price_takes_the_place_of_the_books_and_units_are_not_added_up(
     after = worked_out()
     assert after[:2] == (704 * 41.5, 16 * 1000.0)
     assert after[2] - before[2] == pytest.approx(704 * 1.5 + 16_000)
+    switch[at["Currency"]].value = "EUR"
+    mixed = worked_out()
+    assert mixed[:2] == (0, after[1]), "an amount in another currency is in no total"
+    assert mixed[2] == pytest.approx(after[2] - after[0])
+    switch[at["Currency"]].value = "USD"
     switch[quoted].value = rack[quoted].value = None
     summed = {cell.column - 1 for cell in sheet[3] if isinstance(cell.value, str) and "SUBTOTAL" in cell.value}
-    assert summed == {at["Total"], at["Cable (m)"], at["Weight (kg)"]}
+    assert summed == {total, at["Cable (m)"], at["Weight (kg)"]}
 
 
 def test_every_sheet_prints_one_page_wide_with_its_number_and_its_print_area(opened: Opened) -> None:
@@ -112,7 +117,7 @@ def test_every_sheet_prints_one_page_wide_with_its_number_and_its_print_area(ope
         assert sheet.oddFooter.right.text == "Page &P of &N"
         assert sheet.page_setup.paperSize in (8, 9)
     end = book["BOM"].print_area.rsplit("$", 2)[-2]
-    assert end == LETTER["total_usd"], "what is for the screen is not printed"
+    assert end == LETTER["total"], "what is for the screen is not printed"
 
 
 def test_a_plan_on_letter_prints_letter(engine: Engine) -> None:
@@ -139,8 +144,8 @@ def test_sheets_are_frozen_filtered_wide_and_formatted(opened: Opened, plan: Cal
     assert schedule.auto_filter.ref == "A4:W2052"
     assert schedule.column_dimensions["B"].width > 20
     assert schedule["Q5"].number_format == "0.00"
-    for name in ("unit_price_usd", "quoted_price", "total_usd"):
-        assert book["BOM"][f"{LETTER[name]}5"].number_format == "$#,##0.00"
+    formats = [book["BOM"][f"{LETTER[name]}5"].number_format for name in ("unit_price", "quoted_price", "total")]
+    assert formats == ["$#,##0.00", "#,##0.00", "$#,##0.00"], "a price may be quoted in another currency"
     assert book["BOM"].freeze_panes == "E5"
     assert schedule.max_row == 4 + 2048
 

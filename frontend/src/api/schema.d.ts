@@ -1611,6 +1611,18 @@ export interface components {
             /** Version */
             version?: number | null;
             /**
+             * Currency
+             * @description ISO 4217 code of what the new book's amounts are in; the other book's where it is not given.
+             * @example EUR
+             */
+            currency?: string | null;
+            /**
+             * Rate
+             * @description What one unit of the other book's currency is worth in `currency`: its amounts are converted at this rate.
+             * @example 0.92
+             */
+            rate?: number | null;
+            /**
              * Note
              * @default
              */
@@ -2073,6 +2085,14 @@ export interface components {
              * @default 0
              */
             base: number;
+            /**
+             * Rates
+             * @description What a currency is worth in the base's. Amounts in another currency are compared only at a stated rate.
+             * @example [
+             *       "EUR=1.08"
+             *     ]
+             */
+            rates?: string[];
         };
         /** CompareResponse */
         CompareResponse: {
@@ -2142,6 +2162,11 @@ export interface components {
             certificate_passed: boolean;
             /** Findings */
             findings: number;
+            /**
+             * Currency
+             * @description Of the plan's price book, as an ISO 4217 code.
+             */
+            currency: string;
             /** At Least */
             at_least: boolean;
         };
@@ -2184,7 +2209,7 @@ export interface components {
         };
         /**
          * Cost
-         * @description US dollars. A part without a price adds nothing and sets `at_least`.
+         * @description In the price book's currency. A part without a price adds nothing and sets `at_least`.
          */
         Cost: {
             /** Switches */
@@ -4533,8 +4558,16 @@ export interface components {
             /** Title */
             title: string;
             counts: components["schemas"]["Counts"];
-            /** Cost Usd Total */
+            /**
+             * Cost Usd Total
+             * @description In `currency`.
+             */
             cost_usd_total: number;
+            /**
+             * Currency
+             * @description ISO 4217 code of the price book's currency.
+             */
+            currency: string;
             /** At Least */
             at_least: boolean;
             /** Power Watts Total */
@@ -5443,12 +5476,12 @@ export interface components {
             title: string;
             /**
              * Unit
-             * @description The base unit; empty for numbers of things and shares.
+             * @description The base unit; empty for numbers of things and shares, `money` for amounts in the price book's currency.
              */
             unit: string;
             /**
              * Units
-             * @description Units that a value may be written in.
+             * @description Units that a value may be written in; of money with the code of the price book's currency for USD.
              */
             units: string[];
             /**
@@ -6153,6 +6186,12 @@ export interface components {
             /** Title */
             title: string;
             book: components["schemas"]["BookName"];
+            /**
+             * Currency
+             * @description Of every amount: ISO 4217 code of the price book's currency.
+             * @default USD
+             */
+            currency: string;
             counts: components["schemas"]["Counts"];
             certificate: components["schemas"]["Certificate"];
             cost_usd: components["schemas"]["Cost"];

@@ -56,7 +56,11 @@ export interface CompareSearch {
   plans?: string;
   base?: number;
   as?: "charts";
+  /** What other currencies are worth in the base's: `EUR=1.08`, by commas. */
+  rates?: string;
 }
+
+const RATES = /^[A-Z]{3}=[0-9]{1,9}(\.[0-9]{1,9})?(,[A-Z]{3}=[0-9]{1,9}(\.[0-9]{1,9})?){0,7}$/;
 
 const compare = createRoute({
   getParentRoute: () => root,
@@ -67,6 +71,7 @@ const compare = createRoute({
       ...(typeof search.plans === "string" && search.plans.length < 200_000 && { plans: search.plans }),
       ...(Number.isInteger(base) && base > 0 && base < 4 && { base }),
       ...(search.as === "charts" && { as: "charts" as const }),
+      ...(typeof search.rates === "string" && RATES.test(search.rates) && { rates: search.rates }),
     };
   },
   component: lazyRouteComponent(() => import("@/features/compare/compare-page")),

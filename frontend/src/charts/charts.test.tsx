@@ -3,7 +3,7 @@
 import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { formatUsd } from "@/units";
+import { moneyIn } from "@/units";
 import { barColumns } from "./bars";
 import { fileNameOf } from "./chart-frame";
 import { toCsv } from "./csv";
@@ -18,7 +18,7 @@ describe("csv", () => {
     const csv = toCsv(
       [
         { header: "plan", values: ['a "b", c', "=1+1", null] },
-        { header: "usd", values: [0.1, 92340.25, Number.NaN], format: formatUsd },
+        { header: "usd", values: [0.1, 92340.25, Number.NaN], format: moneyIn("USD") },
       ],
       "plan 12ab, modelled",
     );
@@ -129,7 +129,7 @@ describe("bars", () => {
   ] as const;
 
   it("gives the same numbers and changes as a table", () => {
-    const columns = barColumns(items, "Plan", "USD", formatUsd);
+    const columns = barColumns(items, "Plan", "USD", moneyIn("USD"));
     expect(columns.map((column) => column.header)).toEqual(["Plan", "USD", "Change", "Basis"]);
     expect(columns[2]!.values).toEqual([null, 40, null]);
     expect(columns[2]!.format!(40)).toBe("+$40.00");
@@ -191,7 +191,7 @@ describe("charts on the page", () => {
               title: "Cost",
               unit: "USD",
               items: [{ id: "a", label: "BCube", value: 92340, basis: "modelled" }],
-              format: formatUsd,
+              format: moneyIn("USD"),
             },
           ]}
         />,

@@ -79,12 +79,22 @@ export function kilogramsLike(like: Maybe): (value: Maybe) => string {
     known(value) ? `${formatShort(value / 1000, Math.abs(value) < 950 ? 3 : 1)}${THIN_GAP}t` : UNKNOWN;
 }
 
-/** Dollars; cents only below 100, as in a price list. */
-export function formatUsd(value: Maybe): string {
+/** Currencies that one sign stands for wherever it is read; the others are named by their codes. */
+const SIGNS: Record<string, string> = { USD: "$", EUR: "\u20ac", GBP: "\u00a3" };
+
+/** Money in the book's currency (ISO 4217); hundredths only below 100, as in a price list: "$40.00", "CHF 1,250". */
+export function formatMoney(value: Maybe, currency: string): string {
   if (!known(value)) return UNKNOWN;
   const text = formatNumber(Math.abs(value), Math.abs(value) < 100 ? 2 : 0);
-  return `${value < 0 && Number(text.replaceAll(",", "")) !== 0 ? MINUS : ""}$${text}`;
+  const mark = SIGNS[currency] ?? `${currency}\u00a0`;
+  return `${value < 0 && Number(text.replaceAll(",", "")) !== 0 ? MINUS : ""}${mark}${text}`;
 }
+
+/** `formatMoney` for amounts of one currency. */
+export const moneyIn =
+  (currency: string) =>
+  (value: Maybe): string =>
+    formatMoney(value, currency);
 
 export const formatBitsPerSec = (value: Maybe): string => formatSi(value, "b/s");
 
@@ -116,7 +126,7 @@ export function formatMinutes(minutes: Maybe): string {
   return `${sign}${formatNumber(hours)}${THIN_GAP}h${rest === 0 ? "" : `${THIN_GAP}${rest}${THIN_GAP}min`}`;
 }
 
-/** A change with its sign, through the quantity's own format: (410, formatUsd) is "+$410.00"; none is "±0". */
+/** A change with its sign, through the quantity's own format: (410, moneyIn("USD")) is "+$410"; none is "±0". */
 export function formatDelta(change: Maybe, format: (value: Maybe) => string = formatCount): string {
   if (!known(change)) return UNKNOWN;
   if (change === 0) return "\u00b10";

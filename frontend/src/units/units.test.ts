@@ -9,13 +9,13 @@ import {
   formatKilograms,
   formatMetres,
   formatMinutes,
+  formatMoney,
   formatNumber,
   formatPercent,
   formatPoints,
   formatRelative,
   formatShort,
   formatSi,
-  formatUsd,
   formatWatts,
   gbpsLike,
   inkOn,
@@ -23,6 +23,7 @@ import {
   LIGHT,
   levelDashPx,
   luminance,
+  moneyIn,
   parseCableName,
   parseHex,
   parseQuantity,
@@ -60,13 +61,13 @@ describe("format", () => {
       formatWatts(273_000),
       formatKilograms(812.4),
       formatKilograms(24_000),
-      formatUsd(92340),
-      formatUsd(-1.9),
+      formatMoney(92340, "USD"),
+      formatMoney(-1.9, "USD"),
       formatGbps(1024),
       formatGbps(0.1),
       formatPercent(0.61),
       formatMinutes(135),
-      formatDelta(410, formatUsd),
+      formatDelta(410, moneyIn("USD")),
       formatDelta(-1.2, formatMetres),
       formatDelta(0),
       formatRelative(110, 100),
@@ -111,7 +112,7 @@ describe("format", () => {
       const back = parseQuantity(formatMetres(metres), "metres");
       expect(back.ok ? Math.abs(back.value / metres - 1) : Infinity).toBeLessThan(0.06);
       const usd = Math.round((next() - 0.3) * 1e7) / 100;
-      const price = parseQuantity(formatUsd(usd), "usd");
+      const price = parseQuantity(formatMoney(usd, "USD"), "usd");
       expect(price.ok ? Math.abs(price.value - usd) : Infinity).toBeLessThanOrEqual(0.5);
     }
   });

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cubeyard.catalog.quotes.tables import QuoteRow
+from cubeyard.catalog.quotes.tables import QuoteRow, currencies_of
 
 Json = dict[str, Any]
 LENGTH_PRICES = "length_prices_usd"
@@ -205,6 +205,13 @@ class _Line:
     def _price(self, wanted: _Wanted, part: Json, attributes: Json, price: float) -> None:
         row = self._row
         currency = row.text("currency").upper()
+        said = currencies_of(row.text("quoted_price"))
+        if said and (currency or self._currency) not in said:
+            self._problem(
+                f"The price is written as {row.text('quoted_price')}, and its currency is {currency or self._currency}: "
+                "make the two agree."
+            )
+            return
         currency = "" if currency == self._currency else currency
         if currency:
             if currency not in self._rates:

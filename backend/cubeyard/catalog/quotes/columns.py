@@ -32,10 +32,10 @@ BILL = (
     BillColumn("spares", "Spares", 7),
     BillColumn("to_order", "To order", 9),
     BillColumn("unit", "Unit", 6),
-    BillColumn("unit_price_usd", "Book price", 11),
+    BillColumn("unit_price", "Book price", 11),
     BillColumn("quoted_price", "Quoted price", 11, filled=True),
-    BillColumn("currency", "Currency", 9),
-    BillColumn("total_usd", "Total", 15),
+    BillColumn("currency", "Currency", 9, filled=True),
+    BillColumn("total", "Total", 15),
     BillColumn("pieces_per_unit", "Pieces per unit", 8),
     BillColumn("cable_metres", "Cable (m)", 10),
     BillColumn("weight_kg", "Weight (kg)", 11),
@@ -45,8 +45,9 @@ BILL = (
     BillColumn("price_factor", "times", 8),
 )
 """A unit is what is ordered: a piece, a box of cable, a sheet of labels, a pack of ties, a metre or an hour. `quoted_price` is
-the price of one, in `currency`; where it is empty the book's price counts. The last two columns say where the price belongs in
+the price of one, in `currency`; where it is empty the book's price counts. `unit_price` and `total` are in the book's currency,
+which `currency` has until a purchaser writes another one for the quoted price. The last two columns say where the price belongs in
 the book: its field, and what that field is multiplied by."""
 
-PRINTED_TO = "total_usd"
+PRINTED_TO = "total"
 """The last column that is printed; the others are for the screen and for the import."""

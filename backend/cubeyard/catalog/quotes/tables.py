@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -44,13 +45,24 @@ class QuoteRow:
         return parse_number(words, decimal_comma=self.decimal_comma) if words else None
 
 
+_DOLLARS = ("USD", "AUD", "BND", "CAD", "HKD", "MXN", "NZD", "SGD", "TWD")
+_MARK = re.compile(r"^[A-Z]{3}(?![A-Z])|(?<![A-Z])[A-Z]{3}$|[$\u20ac\u00a3]")
+_OF_SIGN = {"$": _DOLLARS, "\u20ac": ("EUR",), "\u00a3": ("GBP",)}
+
+
+def currencies_of(text: str) -> tuple[str, ...]:
+    """The currencies that an amount's own sign or code may stand for; none where it has neither."""
+    found = _MARK.search(text.strip())
+    return _OF_SIGN.get(found[0], (found[0],)) if found else ()
+
+
 def parse_number(text: str, *, decimal_comma: bool = False) -> float:
-    """`1,234.50`, `$12.40`, `1 234,50 €` and `1'234.5` as numbers.
+    """`1,234.50`, `$12.40`, `1 234,50 €`, `CHF 12` and `1'234.5` as numbers.
 
     Where both marks occur, the last is the decimal mark. A single comma divides thousands if three digits follow it, unless
     the file has decimal commas.
     """
-    words = text.strip().strip("$€£").removeprefix("USD").removesuffix("USD").strip()
+    words = _MARK.sub("", text.strip(), count=1).strip()
     for space in (" ", "\u00a0", "\u202f", "'", "\u2019"):
         words = words.replace(space, "")
     comma, point = words.rfind(","), words.rfind(".")

@@ -61,6 +61,10 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
+SHARED = ("03-manufacturers", "04-device-types", "05-device-roles", "06-rack-types")
+"""What plans have in common. NetBox imports a file whole or not at all, so these are also there row by row."""
+
+
 def _readme(plan: PlanView) -> bytes:
     lines = [
         "Cubeyard plan for NetBox 4.6 and later",
@@ -86,8 +90,9 @@ def _readme(plan: PlanView) -> bytes:
         "import them instead of 04-device-types, and leave out 09, 10, 11 and 12.",
         "",
         "A second plan: give it a host name prefix (site.host_prefix) and a name of its own, so that its devices and its site",
-        "are new. Manufacturers, device types, roles and rack types (files 03 to 06) may be there already: NetBox refuses a file",
-        "with a name that it knows, so leave those rows out.",
+        "are new. Manufacturers, device types, roles and rack types (files 03 to 06) may be there already, and NetBox refuses a file",
+        "with a name that it knows: import the files of shared/ instead, which have one row each. Those that NetBox refuses because",
+        "they exist are there.",
     ]
     return ("\r\n".join(lines) + "\r\n").encode()
 
@@ -152,7 +157,7 @@ def library_yaml(row: Row) -> bytes:
 
 
 def netbox_archive(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """`01-sites.csv` to `17-power-cables.csv`, the device types as YAML and `README.txt`, streamed."""
+    """`01-sites.csv` to `17-power-cables.csv`, the shared ones also row by row, the device types as YAML and `README.txt`, streamed."""
 
     def files() -> Iterator[tuple[str, Iterable[bytes]]]:
         yield "README.txt", [_readme(plan)]
@@ -161,6 +166,9 @@ def netbox_archive(plan: PlanView, progress: Progress) -> Iterator[bytes]:
         for i, (name, rows) in enumerate(sources.items()):
             progress(i / len(sources), name)
             yield from _pieces(name, rows())
+            if name in SHARED:
+                for number, row in enumerate(rows(), 1):
+                    yield f"shared/{name}-{number:03d}.csv", _csv(name, [row])
         for row in records.library_types():
             folder = slug(row["manufacturer"])
             yield f"device-types/{folder}/{row['slug']}.yaml", [library_yaml(row)]

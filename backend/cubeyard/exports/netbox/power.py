@@ -35,6 +35,13 @@ def whole_watts(watts: float | None) -> int | None:
     return None if not watts else min(max(math.ceil(watts), 1), _MAX_DRAW_WATTS)
 
 
+def prefixed(tables: PlanTables, name: str) -> str:
+    """The name of a device that is called after its rack. NetBox finds devices by their names alone, and racks of two plans may
+    have one name: the host names' prefix tells them apart."""
+    prefix = plain((tables.plan.spec.get("site") or {}).get("host_prefix"))
+    return (f"{prefix}-" if prefix else "")[:32] + name[:32]
+
+
 class PowerRecords:
     """Rows of the power models for one plan."""
 
@@ -64,9 +71,7 @@ class PowerRecords:
         return self.power.pdu_name(pdu.rack, pdu.number)[:64]
 
     def _device_name(self, pdu: Pdu) -> str:
-        """Racks of two plans may have one name; the host names' prefix tells their PDUs apart."""
-        prefix = plain((self._tables.plan.spec.get("site") or {}).get("host_prefix"))
-        return (f"{prefix}-" if prefix else "")[:32] + self._name(pdu)[:32]
+        return prefixed(self._tables, self._name(pdu))
 
     @property
     def _three_phase(self) -> bool:

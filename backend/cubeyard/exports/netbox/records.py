@@ -1,7 +1,7 @@
 """The rows of each NetBox import file.
 
 Devices that share a rack unit (two servers, four mini-switches) are children of a chassis: one 1-U parent device a shared
-unit, named by its position (`R07-12`), with a bay for each slot (`A`, `B`, ...). So NetBox's rack elevation shows the unit
+unit, named by its position (`R07-12`, after the host names' prefix), with a bay for each slot (`A`, `B`, ...). So NetBox's rack elevation shows the unit
 taken and a child's position stays readable. A child stands in no unit of its own, as NetBox demands of 0-U child types.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from cubeyard.exports.links import LinkFacts
 from cubeyard.exports.netbox.ports import NAME_MAX_CHARACTERS, DevicePorts, Port
-from cubeyard.exports.netbox.power import PowerRecords
+from cubeyard.exports.netbox.power import PowerRecords, prefixed
 from cubeyard.exports.palette import LIGHT, level_colour
 from cubeyard.exports.tables import PlanTables, enclosure_title, provenance, slot_letter
 from cubeyard.exports.text import plain, slug
@@ -127,7 +127,7 @@ class NetboxRecords:
         return f"Shelf {height}U {bays} bays"
 
     def _shelf_name(self, rack: int, unit: int) -> str:
-        return f"{self.tables.rack_names[rack]}-{unit:02d}"
+        return prefixed(self.tables, f"{self.tables.rack_names[rack]}-{unit:02d}")
 
     def _role(self, device: int) -> str:
         if not self.tables.device_kind[device]:

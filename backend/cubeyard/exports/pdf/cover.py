@@ -7,6 +7,7 @@ from typing import Any
 from cubeyard.exports.pdf.page import Paper
 from cubeyard.exports.tables import PlanTables
 from cubeyard.exports.text import plain
+from cubeyard.kit.money import money
 from cubeyard.plans.site_limits import limit_words
 
 Json = dict[str, Any]
@@ -28,7 +29,7 @@ def cover(tables: PlanTables, paper: Paper, contents: list[Json], left_out: list
         _weight(weight),
         ["Labour", f"{hours:,.0f}", "hours"]
         if hours
-        else ["Cost", f"${cost['total']:,.0f}", "at least" if cost.get("at_least") else ""],
+        else ["Cost", money(cost["total"], tables.plan.bom["currency"], 0), "at least" if cost.get("at_least") else ""],
     ]
     findings = [
         {

@@ -11,6 +11,7 @@ from cubeyard.exports.pdf.sheets import BOX
 from cubeyard.exports.pdf.strips import Field, Group, paginate
 from cubeyard.exports.tables import PlanTables, category_title
 from cubeyard.exports.text import plain
+from cubeyard.kit.money import money
 
 Json = dict[str, Any]
 
@@ -115,6 +116,7 @@ _BOM_FIELDS = (
 def materials(tables: PlanTables, paper: Paper) -> Section:
     """The bill of materials by category."""
     section = Section("Bill of materials")
+    currency = tables.plan.bom["currency"]
     groups: dict[str, Group] = {}
     for line in tables.plan.bom["lines"]:
         category = plain(line["category"])
@@ -124,12 +126,12 @@ def materials(tables: PlanTables, paper: Paper) -> Section:
             clipped(plain(line.get("sku")), 30, 7.2), clipped(plain(line.get("name")), 62, 7.2), "" if length is None else f"{length:g}",
             plain(line.get("colour")), _count(line["quantity"]), _count(line["spares"]) if line.get("spares") else "",
             plain(line.get("unit")),
-            "no price" if price is None else f"${price:,.2f}", "" if total is None else f"${total:,.2f}",
+            "no price" if price is None else money(price, currency), "" if total is None else money(total, currency),
         ))  # fmt: skip
     used = form(paper, _BOM_FIELDS, list(groups.values()), pitch=4.4, size=7.2, gutter=2.0)
     pages = list(paginate(used.layout, used.ready(list(groups.values()))))
     cost = tables.plan.summary["cost_usd"]
-    total = f"{'at least ' if cost.get('at_least') else ''}${cost['total']:,.2f}"
+    total = f"{'at least ' if cost.get('at_least') else ''}{money(cost['total'], currency)}"
     section.pages = numbered([strips_page(used, "Bill of materials", f"total {total}", page) for page in pages])
     return section
 

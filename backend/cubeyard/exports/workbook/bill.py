@@ -24,7 +24,7 @@ FIRST_ROW = HEADER_ROW + 1
 _AT = {column.name: index for index, column in enumerate(BILL)}
 LETTER = {name: xl_col_to_name(index) for name, index in _AT.items()}
 """The sheet's column of each column of the bill."""
-CATEGORY_COLUMN, TOTAL_COLUMN, CABLE_COLUMN = LETTER["category"], LETTER["total_usd"], LETTER["cable_metres"]
+CATEGORY_COLUMN, TOTAL_COLUMN, CABLE_COLUMN = LETTER["category"], LETTER["total"], LETTER["cable_metres"]
 
 
 def bill_sheet(book: Workbook, styles: Styles, plan: PlanView, names: SheetNames) -> None:
@@ -38,14 +38,15 @@ def bill_sheet(book: Workbook, styles: Styles, plan: PlanView, names: SheetNames
     sheet.write_string(0, 0, "Bill of materials", styles.title)
     sheet.write_string(1, 0, _note(plan, lines), styles.note)
     _totals(sheet, styles, lines, last)
+    currency = plan.bom["currency"]
     for column, one in enumerate(BILL):
         sheet.set_column(column, column, one.width)
-        sheet.write_string(HEADER_ROW, column, one.title, styles.header)
+        in_currency = f" ({currency})" if one.name in ("unit_price", "total") else ""
+        sheet.write_string(HEADER_ROW, column, one.title + in_currency, styles.header)
     sheet.set_row(HEADER_ROW, 28)
     formats = _formats(styles)
-    currency = plan.bom["currency"]
     for row, line in enumerate(lines, FIRST_ROW):
-        _line(sheet, formats, row, bill_values(line, currency))
+        _line(sheet, formats, row, bill_values(line, currency), currency)
     sheet.data_validation(
         FIRST_ROW, _AT["quoted_price"], last - 1, _AT["quoted_price"],
         {
@@ -62,7 +63,8 @@ def _note(plan: PlanView, lines: list[dict[str, Any]]) -> str:
     unpriced = sum(1 for line in lines if line.get("unit_price_usd") is None)
     note = (
         f"Price book {book_title(plan)}, {plan.bom['currency']}. Fill in the yellow cells; a quoted price is for one of the "
-        "line's unit and replaces the book's. Import the file into the price book to plan with it."
+        "line's unit and replaces the book's. In another currency it is in no total. Import the file into the price book to plan "
+        "with it."
     )
     if unpriced:
         note += f" {unpriced} of {len(lines)} lines have no price in this book: every total is \u201cat least\u201d."
@@ -72,16 +74,16 @@ def _note(plan: PlanView, lines: list[dict[str, Any]]) -> str:
 def _totals(sheet: Worksheet, styles: Styles, lines: list[dict[str, Any]], last: int) -> None:
     """Above the header, so that they stay in view; they follow the filter."""
     sheet.write_string(TOTALS_ROW, 0, "Shown", styles.label)
-    sheet.write_string(TOTALS_ROW, _AT["unit_price_usd"], "No price", styles.label)
+    sheet.write_string(TOTALS_ROW, _AT["unit_price"], "No price", styles.label)
 
     def cells(name: str) -> str:
         return f"{LETTER[name]}{FIRST_ROW + 1}:{LETTER[name]}{last}"
 
     without = sum(1 for line in lines if line.get("unit_price_usd") is None) if lines else 1
-    formula = f'=COUNTIF({cells("total_usd")},"")'
+    formula = f'=COUNTIF({cells("total")},"")'
     sheet.write_formula(TOTALS_ROW, _AT["quoted_price"], formula, styles.total_integer, without)
     for name, style, value in (
-        ("total_usd", styles.total_money, sum(line.get("total_usd") or 0 for line in lines)),
+        ("total", styles.total_money, sum(line.get("total_usd") or 0 for line in lines)),
         ("cable_metres", styles.total_metres, sum(_cable_metres(line) or 0 for line in lines)),
         ("weight_kg", styles.total_kilograms, sum(line.get("weight_kg") or 0 for line in lines)),
     ):
@@ -96,8 +98,8 @@ def _cable_metres(line: dict[str, Any]) -> float | None:
 def _formats(styles: Styles) -> Callable[[str, bool], Format]:
     """The format of a column's cell; the flag is whether the line counts parts of a unit, such as hours."""
     numbers = {
-        "length_metres": styles.stock, "unit_price_usd": styles.money, "quoted_price": styles.filled_money,
-        "total_usd": styles.money, "weight_kg": styles.kilograms, "cable_metres": styles.metres,
+        "length_metres": styles.stock, "unit_price": styles.money, "quoted_price": styles.filled_price,
+        "total": styles.money, "weight_kg": styles.kilograms, "cable_metres": styles.metres,
         "lead_time_days": styles.filled, "price_factor": styles.stock, "line": styles.integer, "pieces_per_unit": styles.integer,
     }  # fmt: skip
     filled = {column.name for column in BILL if column.filled}
@@ -110,12 +112,16 @@ def _formats(styles: Styles) -> Callable[[str, bool], Format]:
     return of
 
 
-def _line(sheet: Worksheet, formats: Callable[[str, bool], Format], row: int, values: dict[str, Any]) -> None:
+def _line(sheet: Worksheet, formats: Callable[[str, bool], Format], row: int, values: dict[str, Any], own: str) -> None:
+    """A price that is quoted in another currency than the book's has no total: nothing here says what it is worth."""
     number = row + 1
-    price, quoted, order = (f"{LETTER[name]}{number}" for name in ("unit_price_usd", "quoted_price", "to_order"))
+    names = ("unit_price", "quoted_price", "to_order", "currency")
+    price, quoted, order, currency = (f"{LETTER[name]}{number}" for name in names)
+    at_quoted = f"ROUND({order}*{quoted},2)"
     formulas = {
         "to_order": f"={LETTER['quantity']}{number}+{LETTER['spares']}{number}",
-        "total_usd": f'=IF(AND({price}="",{quoted}=""),"",ROUND({order}*IF({quoted}="",{price},{quoted}),2))',
+        "total": f'=IF({quoted}="",IF({price}="","",ROUND({order}*{price},2)),'
+        f'IF({currency}="{own}",{at_quoted},IF({currency}="",{at_quoted},"")))',
     }
     if values["cable_metres"] is not None:
         formulas["cable_metres"] = f"={LETTER['length_metres']}{number}*{order}"

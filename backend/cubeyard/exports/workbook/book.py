@@ -38,7 +38,7 @@ def workbook(plan: PlanView, progress: Progress) -> Iterator[bytes]:
                 "created": _FIXED_TIME,
             }
         )
-        styles = Styles(book)
+        styles = Styles(book, plan.bom["currency"])
         tables = PlanTables(plan)
         names = SheetNames(plan)
         summary_sheet(book, styles, tables, names)

@@ -8,6 +8,7 @@ from xlsxwriter import Workbook
 from xlsxwriter.format import Format
 
 from cubeyard.exports.palette import LIGHT, level_colour
+from cubeyard.kit.money import number_format
 
 FONT = "Calibri"
 
@@ -15,7 +16,8 @@ FONT = "Calibri"
 class Styles:
     """Named formats of one workbook."""
 
-    def __init__(self, book: Workbook) -> None:
+    def __init__(self, book: Workbook, currency: str) -> None:
+        money = number_format(currency)
         self._book = book
         self.title = self._add(bold=True, font_size=16)
         self.heading = self._add(bold=True, font_size=12, bottom=1, bottom_color=LIGHT.line)
@@ -29,16 +31,17 @@ class Styles:
         self.integer = self._add(num_format="#,##0")
         self.metres = self._add(num_format="0.00")
         self.stock = self._add(num_format="0.0#")
-        self.money = self._add(num_format="$#,##0.00")
+        self.money = self._add(num_format=money)
         # Cells that a purchaser fills in.
         self.filled = self._add(bg_color="#FFF8DC", border=1, border_color=LIGHT.line)
-        self.filled_money = self._add(bg_color="#FFF8DC", border=1, border_color=LIGHT.line, num_format="$#,##0.00")
+        # Without a currency: the column beside it says in which one a price is quoted.
+        self.filled_price = self._add(bg_color="#FFF8DC", border=1, border_color=LIGHT.line, num_format="#,##0.00")
         self.kilograms = self._add(num_format="#,##0.0")
         self.watts = self._add(num_format="#,##0")
         self.percent = self._add(num_format="0 %")
         self.total = self._add(bold=True, top=1, top_color=LIGHT.line)
         self.total_integer = self._add(bold=True, num_format="#,##0", top=1, top_color=LIGHT.line)
-        self.total_money = self._add(bold=True, num_format="$#,##0.00", top=1, top_color=LIGHT.line)
+        self.total_money = self._add(bold=True, num_format=money, top=1, top_color=LIGHT.line)
         self.total_metres = self._add(bold=True, num_format="#,##0.0", top=1, top_color=LIGHT.line)
         self.total_kilograms = self._add(bold=True, num_format="#,##0.0", top=1, top_color=LIGHT.line)
         self.severity = {

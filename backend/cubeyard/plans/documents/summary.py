@@ -41,7 +41,7 @@ class Certificate(Document):
 
 
 class Cost(Document):
-    """US dollars. A part without a price adds nothing and sets `at_least`."""
+    """In the price book's currency. A part without a price adds nothing and sets `at_least`."""
 
     switches: float
     nics: float
@@ -153,6 +153,7 @@ class Summary(Document):
     spec: JsonObject
     title: str
     book: BookName
+    currency: str = Field(default="USD", description="Of every amount: ISO 4217 code of the price book's currency.")
     counts: Counts
     certificate: Certificate
     cost_usd: Cost

@@ -24,6 +24,7 @@ NETWORKS: dict[str, Json] = {
     "torus": {"family": "torus3d", "x": 3, "y": 2, "z": 2},
     "fat-tree": {"family": "fat_tree", "ports": 4, "layers": 3},
     "tree": {"family": "tree", "edge_ports": 4, "servers": 14},
+    "leaf-spine": {"family": "leaf_spine", "leaves": 3, "spines": 2, "servers_per_leaf": 4, "uplinks_per_spine": 2},
     "subways-0": {"family": "subways", "type": 0, "p": 2, "q": 4, "l": 2, "c": 1, "clusters": 2},
     "subways-1": {"family": "subways", "type": 1, "p": 2, "q": 4, "l": 4, "c": 1, "clusters": 2},
     "subways-2": {"family": "subways", "type": 2, "p": 2, "q": 4, "l": 4, "c": 2, "clusters": 2},

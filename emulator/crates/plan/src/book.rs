@@ -301,7 +301,23 @@ pub fn metres_to_mm(metres: f64) -> u32 {
     (metres * 1000.0).round().max(0.0) as u32
 }
 
-/// A versioned price book.
+/// Currencies that money is paid in, by code. [ISO 4217, list one, without funds, metals and test codes]
+pub const CURRENCIES: [&str; 155] = [
+    "AED", "AFN", "ALL", "AMD", "AOA", "ARS", "AUD", "AWG", "AZN", "BAM", "BBD", "BDT", "BHD", "BIF", "BMD",
+    "BND", "BOB", "BRL", "BSD", "BTN", "BWP", "BYN", "BZD", "CAD", "CDF", "CHF", "CLP", "CNY", "COP", "CRC",
+    "CUP", "CVE", "CZK", "DJF", "DKK", "DOP", "DZD", "EGP", "ERN", "ETB", "EUR", "FJD", "FKP", "GBP", "GEL",
+    "GHS", "GIP", "GMD", "GNF", "GTQ", "GYD", "HKD", "HNL", "HTG", "HUF", "IDR", "ILS", "INR", "IQD", "IRR",
+    "ISK", "JMD", "JOD", "JPY", "KES", "KGS", "KHR", "KMF", "KPW", "KRW", "KWD", "KYD", "KZT", "LAK", "LBP",
+    "LKR", "LRD", "LSL", "LYD", "MAD", "MDL", "MGA", "MKD", "MMK", "MNT", "MOP", "MRU", "MUR", "MVR", "MWK",
+    "MXN", "MYR", "MZN", "NAD", "NGN", "NIO", "NOK", "NPR", "NZD", "OMR", "PAB", "PEN", "PGK", "PHP", "PKR",
+    "PLN", "PYG", "QAR", "RON", "RSD", "RUB", "RWF", "SAR", "SBD", "SCR", "SDG", "SEK", "SGD", "SHP", "SLE",
+    "SOS", "SRD", "SSP", "STN", "SVC", "SYP", "SZL", "THB", "TJS", "TMT", "TND", "TOP", "TRY", "TTD", "TWD",
+    "TZS", "UAH", "UGX", "USD", "UYU", "UZS", "VED", "VES", "VND", "VUV", "WST", "XAF", "XCD", "XCG", "XOF",
+    "XPF", "YER", "ZAR", "ZMW", "ZWG",
+];
+
+/// A versioned price book. Every amount in it, and in what is computed from it, is in `currency`: the fields that end in `_usd`
+/// have that name from when all books were in dollars.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Book {
@@ -357,12 +373,12 @@ impl Book {
     /// What is wrong with the book's values; empty when it can be used.
     pub fn check(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
-        if self.currency != "USD" {
+        if !CURRENCIES.contains(&self.currency.as_str()) {
             findings.push(error(
                 "book-currency",
                 "book.currency",
-                format!("currency is {:?}; every field is named in USD", self.currency),
-                "convert the prices and set currency to \"USD\"",
+                format!("currency is {:?}, which is no code of ISO 4217", self.currency),
+                "give the three capital letters of the currency that all prices are in, such as \"EUR\"",
             ));
         }
         let mut seen = BTreeSet::new();

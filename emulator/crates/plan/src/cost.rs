@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::bom::{BomLine, Category};
 
-/// US dollars. `at_least` when some line has no price: the true total is higher.
+/// In the price book's currency. `at_least` when some line has no price: the true total is higher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Cost {
     pub switches: f64,

@@ -23,6 +23,8 @@ struct Summary<'a> {
     title: String,
     spec: &'a PlanSpec,
     book: BookName<'a>,
+    /// Of every amount, as an ISO 4217 code.
+    currency: &'a str,
     counts: Counts,
     certificate: &'a Certificate,
     cost_usd: Cost,
@@ -188,6 +190,7 @@ pub fn summary_json(plan: &Plan) -> String {
             version: plan.book.version,
             title: &plan.book.title,
         },
+        currency: &plan.book.currency,
         counts: counts(plan),
         certificate: plan.certificate(),
         cost_usd: plan.cost,

@@ -148,7 +148,7 @@ fn the_fewest_then_smallest_cards_are_chosen() {
 #[test]
 fn a_bad_book_names_part_field_and_value() {
     let mut broken = book("paper-2009");
-    broken.currency = "EUR".into();
+    broken.currency = "EURO".into();
     broken.parts[0].price_usd = Some(-3.0);
     broken.parts[1].sku = broken.parts[0].sku.clone();
     broken.parts[2].attributes.ports = Some(0);

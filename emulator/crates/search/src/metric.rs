@@ -1,5 +1,6 @@
 //! What a plan can be judged by: one catalogue, from which questions, documents, forms and help come.
 
+use cubeyard_plan::book::CURRENCIES;
 use serde_json::{Value, json};
 
 /// How much work a metric is. Each stage needs those before it.
@@ -20,8 +21,8 @@ pub enum Stage {
 pub enum Unit {
     /// A number of things.
     Count,
-    /// US dollars.
-    Usd,
+    /// What the price book is in.
+    Money,
     /// Power.
     Watts,
     /// Length.
@@ -41,7 +42,8 @@ impl Unit {
     pub fn names(self) -> &'static [(&'static str, f64)] {
         match self {
             Unit::Count => &[("", 1.0)],
-            Unit::Usd => &[("USD", 1.0), ("kUSD", 1e3), ("MUSD", 1e6)],
+            // The code of the price book's currency stands in place of USD.
+            Unit::Money => &[("USD", 1.0), ("kUSD", 1e3), ("MUSD", 1e6)],
             Unit::Watts => &[("W", 1.0), ("kW", 1e3), ("MW", 1e6)],
             Unit::Metres => &[("m", 1.0), ("km", 1e3)],
             Unit::Kilograms => &[("kg", 1.0), ("t", 1e3)],
@@ -51,13 +53,12 @@ impl Unit {
         }
     }
 
-    /// A value like `1.5 Tb/s` in base units; a bare number is in base units. `None` for another unit or no number.
+    /// A value like `1.5 Tb/s` in base units; a bare number is in base units. `None` for another unit or no number. Of money in
+    /// any currency: [`Unit::currency`] says which.
     pub fn read(self, text: &str) -> Option<f64> {
-        let text = text.trim();
-        let split = text.find(|c: char| c.is_alphabetic() && c != 'e' && c != 'E' || c == '%');
-        let (number, unit) = text.split_at(split.unwrap_or(text.len()));
-        let number: f64 = number.trim().replace(',', "").parse().ok()?;
-        let unit = unit.trim();
+        let (number, unit) = split(text)?;
+        let dollars = self.currency(text).map(|code| unit.replace(code, "USD"));
+        let unit = dollars.as_deref().unwrap_or(unit);
         let of = if unit.is_empty() {
             1.0
         } else {
@@ -65,6 +66,37 @@ impl Unit {
         };
         (number * of).is_finite().then_some(number * of)
     }
+
+    /// The currency that an amount is written in: EUR of `1.5 kEUR`.
+    pub fn currency(self, text: &str) -> Option<&str> {
+        let (_, unit) = split(text).filter(|_| self == Unit::Money)?;
+        CURRENCIES.into_iter().find(|code| unit.ends_with(code))
+    }
+
+    /// Its base unit in documents; the price book says which currency `money` is.
+    fn base(self) -> &'static str {
+        if self == Unit::Money {
+            "money"
+        } else {
+            self.names()[0].0
+        }
+    }
+}
+
+/// The number of a value and the unit behind it, which may be empty.
+fn split(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    // An `e` before a digit is an exponent, not the first letter of a unit.
+    let exponent = |at: usize| {
+        let after = text[at + 1..].trim_start_matches(['+', '-']);
+        after.starts_with(|c: char| c.is_ascii_digit())
+    };
+    let unit = text
+        .char_indices()
+        .find(|&(at, c)| c == '%' || c.is_alphabetic() && !(matches!(c, 'e' | 'E') && exponent(at)));
+    let (number, unit) = text.split_at(unit.map_or(text.len(), |(at, _)| at));
+    let number: f64 = number.trim().replace(',', "").parse().ok()?;
+    Some((number, unit.trim()))
 }
 
 /// One metric.
@@ -129,19 +161,19 @@ pub const METRICS: &[Metric] = &[
     metric(
         "cost",
         "Cost",
-        (Unit::Usd, Stage::Plan, false),
+        (Unit::Money, Stage::Plan, false),
         "Every line of the bill. Plans with a part that has no price are left out.",
     ),
     metric(
         "network_cost",
         "Network cost",
-        (Unit::Usd, Stage::Plan, false),
+        (Unit::Money, Stage::Plan, false),
         "Switches, NICs, cables and transceivers.",
     ),
     metric(
         "cost_per_server",
         "Cost per server",
-        (Unit::Usd, Stage::Plan, false),
+        (Unit::Money, Stage::Plan, false),
         "Cost over servers.",
     ),
     metric(
@@ -271,7 +303,7 @@ pub fn metrics_json() -> Value {
             Stage::Degraded => "degraded",
         };
         json!({
-            "name": metric.name, "title": metric.title, "unit": units[0], "units": units, "stage": stage,
+            "name": metric.name, "title": metric.title, "unit": metric.unit.base(), "units": units, "stage": stage,
             "more": metric.more, "doc": metric.doc,
         })
     });
@@ -315,11 +347,16 @@ mod tests {
 
     #[test]
     fn values_are_read_in_any_unit_of_their_kind() {
-        let cases: [(Unit, &str, Option<f64>); 10] = [
+        let cases: [(Unit, &str, Option<f64>); 15] = [
             (Unit::Gbps, "1 Tb/s", Some(1000.0)),
             (Unit::Gbps, "1e3", Some(1000.0)),
             (Unit::Watts, "300kW", Some(3e5)),
-            (Unit::Usd, "1,500 USD", Some(1500.0)),
+            (Unit::Money, "1,500 USD", Some(1500.0)),
+            (Unit::Money, "1.5 MEUR", Some(1.5e6)),
+            (Unit::Money, "1.5e3 EUR", Some(1500.0)),
+            (Unit::Money, "2 MGA", Some(2.0)),
+            (Unit::Money, "2 EURO", None),
+            (Unit::Watts, "2 EUR", None),
             (Unit::Share, "90 %", Some(0.9)),
             (Unit::Count, " 1500 ", Some(1500.0)),
             (Unit::Watts, "1 Tb/s", None),

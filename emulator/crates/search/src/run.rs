@@ -40,6 +40,7 @@ pub fn search(
     frames: &mut dyn FnMut(Value),
 ) -> Result<Value, PredictError> {
     let asked = SearchSpec::from_json(question)?;
+    asked.check_currency(&book.currency)?;
     let goes_on = || !progress.cancelled.load(Ordering::Relaxed);
     let space = asked.spec.space.candidates(asked.servers, &goes_on);
     check(progress)?;
@@ -407,7 +408,7 @@ impl<'a> Search<'a> {
         json!({
             "question": self.asked.spec,
             "engine_version": ENGINE_VERSION,
-            "book": {"book": self.book.book, "version": self.book.version},
+            "book": {"book": self.book.book, "version": self.book.version, "currency": self.book.currency},
             "servers": {"least": self.asked.servers.0, "most": self.asked.servers.1},
             "combinations": self.space.combinations,
             "candidates": self.space.candidates.len(),

@@ -145,6 +145,44 @@ pub struct Asked {
     pub stage: Stage,
 }
 
+impl Asked {
+    /// # Errors
+    /// Findings for amounts in another currency than the price book's: nothing says what they are worth in it.
+    pub fn check_currency(&self, own: &str) -> Result<(), Vec<Finding>> {
+        let mut findings = Vec::new();
+        for (i, (constraint, limit)) in self.spec.constraints.iter().zip(&self.limits).enumerate() {
+            for (end, value) in [
+                ("at_least", &constraint.at_least),
+                ("at_most", &constraint.at_most),
+            ] {
+                let Some(Value::String(text)) = value else {
+                    continue;
+                };
+                let Some(code) = METRICS[limit.metric].unit.currency(text) else {
+                    continue;
+                };
+                if code != own {
+                    findings.push(
+                        Finding::error(
+                            "search-currency",
+                            format!("constraints[{i}].{end}"),
+                            format!("{text} is in {code}, and the price book in {own}."),
+                            format!("Give the amount in {own}, or choose a price book in {code}."),
+                        )
+                        .with_value(text.as_str())
+                        .with_limit(own),
+                    );
+                }
+            }
+        }
+        if findings.is_empty() {
+            Ok(())
+        } else {
+            Err(findings)
+        }
+    }
+}
+
 impl SearchSpec {
     /// Reads a question.
     ///

@@ -252,3 +252,23 @@ fn bad_input_is_named_by_field() {
         assert_eq!(findings[0].field, field, "{}", findings[0].message);
     }
 }
+
+#[test]
+fn amounts_are_in_the_price_books_currency() {
+    let euros = Book {
+        currency: "EUR".to_owned(),
+        ..book()
+    };
+    let asked = |most: &str| {
+        let mut question = question();
+        question["constraints"] =
+            json!([{"metric": "servers", "at_least": 12}, {"metric": "cost", "at_most": most}]);
+        search(&question.to_string(), &euros, &Progress::default(), &mut |_| {})
+    };
+    assert_eq!(asked("1 MEUR").expect("an answer")["book"]["currency"], "EUR");
+    let Err(PredictError::Findings(findings)) = asked("1 MUSD") else {
+        panic!("dollars are no euros");
+    };
+    assert_eq!(findings[0].code, "search-currency");
+    assert_eq!(findings[0].field, "constraints[1].at_most");
+}

@@ -67,6 +67,7 @@ export function BookList({
       {current && (
         <>
           <CopyBook
+            key={current.book}
             from={current}
             version={version!}
             onMade={(made) => onChoose({ book: made, version: undefined, part: undefined })}

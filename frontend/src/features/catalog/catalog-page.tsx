@@ -61,7 +61,12 @@ export default function CatalogPage() {
       ) : (
         <div className={styles.page}>
           <BookList books={books.data?.items} current={book} version={number} onChoose={set} />
-          <PartsTable parts={version.data?.parts} search={search} onSearch={set} />
+          <PartsTable
+            parts={version.data?.parts}
+            currency={version.data?.currency ?? ""}
+            search={search}
+            onSearch={set}
+          />
           <aside className={styles.side} aria-label="Part">
             {chosen && version.data ? (
               <PartDetail

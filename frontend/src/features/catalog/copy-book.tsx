@@ -21,7 +21,10 @@ export function CopyBook({
   const client = useQueryClient();
   const [open, setOpen] = useState(false);
   const [title, setTitle] = useState("");
+  const [currency, setCurrency] = useState(from.currency);
+  const [rate, setRate] = useState("");
   const [error, setError] = useState<string | null>(null);
+  const converts = currency !== from.currency;
   const id = title
     .toLowerCase()
     .normalize("NFKD")
@@ -41,7 +44,14 @@ export function CopyBook({
             try {
               await take(
                 api.POST("/api/v1/catalog/books", {
-                  body: { book: id, title: title.trim(), copy_of: from.book, version, note: "" },
+                  body: {
+                    book: id,
+                    title: title.trim(),
+                    copy_of: from.book,
+                    version,
+                    note: "",
+                    ...(converts && { currency, rate: Number(rate) }),
+                  },
                 }),
               );
               await client.invalidateQueries({ queryKey: ["books"] });
@@ -65,6 +75,13 @@ export function CopyBook({
               />
             )}
           </Stacked>
+          <CurrencyFields
+            from={from.currency}
+            currency={currency}
+            rate={rate}
+            onCurrency={setCurrency}
+            onRate={setRate}
+          />
           <p className={styles.muted}>Id in plans: “{id || "…"}”.</p>
           {error && (
             <p className={styles.wrong} role="alert">
@@ -72,7 +89,11 @@ export function CopyBook({
             </p>
           )}
           <div className={styles.editActions}>
-            <Button type="submit" look="primary" disabled={!id}>
+            <Button
+              type="submit"
+              look="primary"
+              disabled={!id || (converts && !(currency.length === 3 && Number(rate) > 0))}
+            >
               Copy
             </Button>
             <Button look="quiet" onClick={() => setOpen(false)}>
@@ -81,6 +102,50 @@ export function CopyBook({
           </div>
         </form>
       </ModalDialog>
+    </>
+  );
+}
+
+/** What the copy is in; in another currency than the book's also at which rate its amounts are converted. */
+function CurrencyFields({
+  from,
+  currency,
+  rate,
+  onCurrency,
+  onRate,
+}: {
+  from: string;
+  currency: string;
+  rate: string;
+  onCurrency: (currency: string) => void;
+  onRate: (rate: string) => void;
+}) {
+  return (
+    <>
+      <Stacked label="Currency (ISO 4217)">
+        {(field) => (
+          <TextInput
+            id={field}
+            value={currency}
+            maxLength={3}
+            onChange={(event) => onCurrency(event.target.value.toUpperCase())}
+          />
+        )}
+      </Stacked>
+      {currency !== from && (
+        <Stacked label={`1 ${from} in ${currency || "…"}`}>
+          {(field) => (
+            <TextInput
+              id={field}
+              inputMode="decimal"
+              value={rate}
+              placeholder="0.92"
+              maxLength={20}
+              onChange={(event) => onRate(event.target.value)}
+            />
+          )}
+        </Stacked>
+      )}
     </>
   );
 }

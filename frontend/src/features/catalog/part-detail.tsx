@@ -44,7 +44,7 @@ export function PartDetail({
         />
       ) : (
         <dl className={styles.values}>
-          {valueRows(part).map((row) => (
+          {valueRows(part, version.currency).map((row) => (
             <div key={row.field} className={styles.value}>
               <dt>{row.title}</dt>
               <dd>{row.text}</dd>

@@ -25,7 +25,7 @@ export function PartForm({
   onCancel: () => void;
   onSave: (part: Part, note: string) => Promise<void>;
 }) {
-  const rows = valueRows(part).filter(
+  const rows = valueRows(part, version.currency).filter(
     (row) => typeof row.value !== "object" || row.value === null || Array.isArray(row.value),
   );
   const [texts, setTexts] = useState<Record<string, string>>({});

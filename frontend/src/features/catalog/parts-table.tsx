@@ -44,17 +44,20 @@ const NO_PARTS: Part[] = [];
 /** The parts of a book's version, by kind and words. */
 export function PartsTable({
   parts: known,
+  currency,
   search,
   onSearch,
 }: {
   /** Absent while they are asked for. */
   parts: Part[] | undefined;
+  /** Of the book, as an ISO 4217 code. */
+  currency: string;
   search: CatalogSearch;
   onSearch: (change: CatalogSearch) => void;
 }) {
   const [sort, setSort] = useState<SortBy | null>(null);
   const parts = known ?? NO_PARTS;
-  const columns = useMemo(() => columnsOf(parts), [parts]);
+  const columns = useMemo(() => columnsOf(parts, currency), [parts, currency]);
   const rows = useMemo(() => {
     const words = (search.q ?? "").toLowerCase().split(/\s+/).filter(Boolean);
     return parts.flatMap((part, at) => {
@@ -109,7 +112,7 @@ export function PartsTable({
   );
 }
 
-function columnsOf(parts: Part[]): Column[] {
+function columnsOf(parts: Part[], currency: string): Column[] {
   const part = (row: number) => parts[row]!;
   const basis = (row: number) =>
     part(row).price_usd === null ? "" : (sourceOf(part(row), "price_usd")?.basis ?? "");
@@ -122,7 +125,7 @@ function columnsOf(parts: Part[]): Column[] {
       title: "Price",
       width: 90,
       align: "end",
-      text: (row) => priceText(part(row)),
+      text: (row) => priceText(part(row), currency),
       sort: (row) => part(row).price_usd ?? null,
     },
     {

@@ -27,7 +27,7 @@ const part: Part = {
 };
 
 test("each value has its own source, or the part's; an unknown value has none", () => {
-  const rows = new Map(valueRows(part).map((row) => [row.field, row]));
+  const rows = new Map(valueRows(part, "USD").map((row) => [row.field, row]));
   expect(rows.get("price_usd")?.source?.basis).toBe("published");
   expect(rows.get("ports")?.source?.basis).toBe("assumed");
   expect(rows.get("power_watts")).toMatchObject({ text: "unknown", source: null });
@@ -45,7 +45,7 @@ test("what cannot be read is refused, not guessed", () => {
 });
 
 test("edits are the fields whose text says something else than before", () => {
-  const rows = valueRows(part);
+  const rows = valueRows(part, "USD");
   expect(editsOf(rows, {})).toEqual({ edits: {}, wrong: [] });
   const unchanged = Object.fromEntries(rows.map(({ field, value }) => [field, editText(value)]));
   expect(editsOf(rows, unchanged)).toEqual({ edits: {}, wrong: [] });
@@ -65,9 +65,11 @@ test("an edit names its own source and leaves the others and the original alone"
 });
 
 test("a price that stands elsewhere is not called missing; light parts are weighed in grams", () => {
-  expect(priceText(part)).toBe("$40.00");
-  expect(priceText({ ...part, price_usd: null })).toBe("no price");
-  expect(priceText({ ...part, price_usd: null, attributes: { length_prices_usd: [1] } })).toBe("by length");
+  expect(priceText(part, "USD")).toBe("$40.00");
+  expect(priceText({ ...part, price_usd: null }, "USD")).toBe("no price");
+  expect(priceText({ ...part, price_usd: null, attributes: { length_prices_usd: [1] } }, "USD")).toBe(
+    "by length",
+  );
   expect(weightText(0.01)).toBe("10\u00a0g");
   expect(weightText(7.5)).toBe("7.5\u00a0kg");
 });
@@ -82,7 +84,7 @@ test("a list of prices may lack some, and is edited as it is shown", () => {
   expect(editText([1.5, null, 3])).toBe("1.5, none, 3");
   expect(parseValue("1.5, none, 4", [1.5, null, 3])).toEqual([1.5, null, 4]);
   expect(parseValue("1.5, what, 4", [1.5, null, 3])).toBeUndefined();
-  const row = valueRows({ ...part, attributes: { length_prices_usd: [2, null] } }).find(
+  const row = valueRows({ ...part, attributes: { length_prices_usd: [2, null] } }, "USD").find(
     ({ field }) => field === "length_prices_usd",
   );
   expect(row?.text).toBe("2 · none");

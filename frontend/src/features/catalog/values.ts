@@ -1,6 +1,6 @@
 /** A part's values as rows, each with where it comes from. */
 import type { Part } from "@/api/types";
-import { formatKilograms, formatShort, formatUsd, formatWatts } from "@/units";
+import { formatKilograms, formatMoney, formatShort, formatWatts } from "@/units";
 
 export interface ValueRow {
   /** As in the part: `price_usd`, or the attribute's name. */
@@ -13,11 +13,14 @@ export interface ValueRow {
   source: { source: string; date?: string | null; basis: string } | null;
 }
 
+/** Stands for the book's currency in a unit. */
+const MONEY = "\u00a4";
+
 const UNITS: [suffix: string, unit: string][] = [
-  ["_usd_per_metre", "USD/m"],
-  ["_usd_per_hour", "USD/h"],
+  ["_usd_per_metre", `${MONEY}/m`],
+  ["_usd_per_hour", `${MONEY}/h`],
   ["kg_per_metre", "kg/m"],
-  ["_usd", "USD"],
+  ["_usd", MONEY],
   ["_watts", "W"],
   ["_kg", "kg"],
   ["_gbps", "Gb/s"],
@@ -29,8 +32,9 @@ const UNITS: [suffix: string, unit: string][] = [
 /** A length without a price, in a list of prices. */
 const NONE = "none";
 
-export function unitOf(field: string): string {
-  return UNITS.find(([suffix]) => field.endsWith(suffix))?.[1] ?? "";
+export function unitOf(field: string, currency: string): string {
+  const unit = UNITS.find(([suffix]) => field.endsWith(suffix))?.[1] ?? "";
+  return unit.replace(MONEY, currency);
 }
 
 /** `length_prices_usd` is "Length prices". */
@@ -40,7 +44,7 @@ export function titleOf(field: string): string {
   return words[0]!.toUpperCase() + words.slice(1);
 }
 
-function textOf(field: string, value: unknown): string {
+function textOf(field: string, value: unknown, currency: string): string {
   if (value === null || value === undefined) return "unknown";
   if (Array.isArray(value))
     return value.map((v) => (typeof v === "number" ? formatShort(v, 2) : String(v ?? NONE))).join(" · ");
@@ -48,7 +52,7 @@ function textOf(field: string, value: unknown): string {
   if (typeof value !== "number") return typeof value === "object" ? JSON.stringify(value) : String(value);
   if (field === "power_watts") return formatWatts(value);
   if (field === "weight_kg") return weightText(value);
-  const unit = unitOf(field);
+  const unit = unitOf(field, currency);
   return `${formatShort(value, 3)}${unit ? `\u00a0${unit}` : ""}`;
 }
 
@@ -60,8 +64,8 @@ export function weightText(kg: number | null | undefined): string {
 }
 
 /** Cables are priced by length, labour by the hour: the one price is then elsewhere. */
-export function priceText(part: Part): string {
-  if (part.price_usd !== null && part.price_usd !== undefined) return formatUsd(part.price_usd);
+export function priceText(part: Part, currency: string): string {
+  if (part.price_usd !== null && part.price_usd !== undefined) return formatMoney(part.price_usd, currency);
   const attributes = part.attributes ?? {};
   if (Array.isArray(attributes.length_prices_usd)) return "by length";
   if (Object.keys(attributes).some((name) => name.includes("usd_per"))) return "by rate";
@@ -73,19 +77,19 @@ export function sourceOf(part: Part, field: string): ValueRow["source"] {
   return part.sources?.[field] ?? part.sources?.["*"] ?? null;
 }
 
-export function valueRows(part: Part): ValueRow[] {
+export function valueRows(part: Part, currency: string): ValueRow[] {
   const row = (field: string, value: unknown, attribute: boolean): ValueRow => ({
     field,
     attribute,
     title: titleOf(field),
     value,
-    text: textOf(field, value),
-    unit: unitOf(field),
+    text: textOf(field, value, currency),
+    unit: unitOf(field, currency),
     source: value === null || value === undefined ? null : sourceOf(part, field),
   });
   const price = row("price_usd", part.price_usd, false);
   return [
-    { ...price, text: priceText(part) },
+    { ...price, text: priceText(part, currency) },
     row("power_watts", part.power_watts, false),
     row("weight_kg", part.weight_kg, false),
     ...Object.entries(part.attributes ?? {}).map(([field, value]) => row(field, value, true)),

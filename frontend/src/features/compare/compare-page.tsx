@@ -16,6 +16,7 @@ import styles from "./compare-page.module.css";
 import { CompareTable } from "./compare-table";
 import { compareCsv } from "./comparison-csv";
 import { sweepOf } from "./degradation";
+import { Rates } from "./rates";
 import { bodyOf, useComparison } from "./use-comparison";
 
 const CompareCharts = lazy(() => import("./compare-charts"));
@@ -24,9 +25,9 @@ const WorkOrderDialog = lazy(() => import("./work-order"));
 
 export default function ComparePage() {
   const chosen = useChosen();
-  const { refs, base, go } = chosen;
+  const { refs, base, rates, go } = chosen;
   const [orderOf, setOrderOf] = useState<number | null>(null);
-  const comparison = useComparison(refs, base);
+  const comparison = useComparison(refs, base, rates);
   const { resolved, query, data, add } = comparison;
   useEffect(() => {
     document.title = "Compare · Cubeyard";
@@ -62,6 +63,7 @@ export default function ComparePage() {
     >
       <div className={styles.page}>
         <CompareHead chosen={chosen} add={add} />
+        {data && <Rates plans={data.plans} base={base} rates={rates} onRates={chosen.setRates} />}
         <Compared chosen={chosen} comparison={comparison} onWorkOrder={setOrderOf} />
       </div>
       <Suspense>
@@ -86,26 +88,44 @@ export default function ComparePage() {
 
 /** The plans that the address names, which of them is the base, and going to others. */
 function useChosen() {
-  const search = useSearch({ strict: false }) as { plans?: string; base?: number; as?: "charts" };
+  const search = useSearch({ strict: false }) as {
+    plans?: string;
+    base?: number;
+    as?: "charts";
+    rates?: string;
+  };
   const navigate = useNavigate();
   const refs = useMemo(() => {
     const read = readRefs(search.plans);
     return search.plans === undefined ? DEFAULT_REFS : read;
   }, [search.plans]);
   const base = Math.min(search.base ?? 0, Math.max(0, refs.length - 1));
+  const rates = useMemo(() => (search.rates ?? "").split(",").filter(Boolean), [search.rates]);
   const go = (next: string[], nextBase: number) =>
     void navigate({
       to: "/compare",
-      search: { plans: next.join(","), base: nextBase || undefined, as: search.as },
+      search: {
+        plans: next.join(","),
+        base: nextBase || undefined,
+        as: search.as,
+        // Rates are to the base's currency: another base has others.
+        rates: next[nextBase] === refs[base] ? search.rates : undefined,
+      },
     });
-  return { search, refs, base, go };
+  const setRates = (next: string[]) =>
+    void navigate({
+      to: "/compare",
+      search: { ...search, rates: next.join(",") || undefined },
+      replace: true,
+    });
+  return { search, refs, base, rates, go, setRates };
 }
 
 type Chosen = ReturnType<typeof useChosen>;
 type Comparison = ReturnType<typeof useComparison>;
 
 /** The comparison as REST calls, and its commands in the palette. */
-function useCompareScreen({ refs, base }: Chosen, { resolved, add }: Comparison): void {
+function useCompareScreen({ refs, base, rates, search }: Chosen, { resolved, add }: Comparison): void {
   const navigate = useNavigate();
   const requests = useMemo<ScreenRequest[]>(
     () =>
@@ -121,11 +141,11 @@ function useCompareScreen({ refs, base }: Chosen, { resolved, add }: Comparison)
               title: "This comparison",
               method: "POST",
               path: "/api/v1/compare",
-              body: { plans: resolved.data.map(bodyOf), base } as unknown as Json,
+              body: { plans: resolved.data.map(bodyOf), base, rates } as unknown as Json,
             },
           ]
         : [],
-    [resolved.data, refs.length, base],
+    [resolved.data, refs.length, base, rates],
   );
   useScreen(requests);
 
@@ -142,11 +162,11 @@ function useCompareScreen({ refs, base }: Chosen, { resolved, add }: Comparison)
               run: () =>
                 void navigate({
                   to: "/compare",
-                  search: { plans: [...refs, entry.id].join(","), base: base || undefined },
+                  search: { ...search, plans: [...refs, entry.id].join(",") },
                 }),
             })),
           ),
-    [add, refs, base, navigate],
+    [add, refs, search, navigate],
   );
   useCommands("compare", commands);
 }

@@ -8,7 +8,7 @@ import { plural } from "@/units";
 import type { ComparedRef } from "../shared/refs";
 import { encodeSpec } from "../shared/share";
 import styles from "./compare-page.module.css";
-import { differenceText, formatterOf } from "./format";
+import { differenceText, formatterOf, isMoney } from "./format";
 
 /** `lower` and `higher` of the API in the page's words. */
 const BETTER = { lower: "less", higher: "more", neither: "neither" } as const;
@@ -119,11 +119,15 @@ function MetricRow({ row, base, atLeast }: { row: CompareRow; base: number; atLe
           <td key={at} className={at === base ? styles.base : undefined}>
             <div className={styles.cell}>
               <span className={best ? styles.best : undefined}>
-                {row.unit === "USD" && atLeast[at] && (
+                {isMoney(row.unit) && atLeast[at] && value !== null && (
                   <abbr title="lower bound: some parts have no price">≥</abbr>
                 )}
                 {format(value)}
-                <Exactness exact={row.exact[at] ?? null} note={row.notes[at] ?? ""} />
+                {isMoney(row.unit) ? (
+                  <Converted rated={value !== null} note={row.notes[at] ?? ""} />
+                ) : (
+                  <Exactness exact={row.exact[at] ?? null} note={row.notes[at] ?? ""} />
+                )}
                 {best && (
                   <span className={styles.bestMark} title="Best value">
                     <Icon name="check" size={12} />
@@ -149,6 +153,17 @@ function MetricRow({ row, base, atLeast }: { row: CompareRow; base: number; atLe
         );
       })}
     </tr>
+  );
+}
+
+/** Of an amount in another currency than the base's: whether it was converted, and how. */
+function Converted({ rated, note }: { rated: boolean; note: string }) {
+  if (note === "") return null;
+  return (
+    <span className={styles.exactness} title={note}>
+      {rated ? "converted" : "no rate"}
+      <span className="visually-hidden">: {note}</span>
+    </span>
   );
 }
 

@@ -9,11 +9,11 @@ import {
   formatPercent,
   formatPoints,
   formatShort,
-  formatUsd,
   formatWatts,
   gbpsLike,
   kilogramsLike,
   type Maybe,
+  moneyIn,
 } from "@/units";
 
 /** Whether the number is a share of something, shown in per cent. */
@@ -37,10 +37,12 @@ export function differenceText(metric: string, unit: string, value: Maybe, base:
   return `${own} (${formatDelta(value / base - 1, (share) => formatPercent(share))})`;
 }
 
+/** Whether a unit is a currency: the code of ISO 4217 that the base's amounts are in. */
+export const isMoney = (unit: string): boolean => /^[A-Z]{3}$/.test(unit);
+
 export function formatterOf(metric: string, unit: string): (value: Maybe) => string {
+  if (isMoney(unit)) return moneyIn(unit);
   switch (unit) {
-    case "USD":
-      return formatUsd;
     case "W":
       return formatWatts;
     case "kg":

@@ -19,7 +19,7 @@ export interface PlanGroup {
   entries: { id: string; label: string; hint: string }[];
 }
 
-export function useComparison(refs: string[], base: number) {
+export function useComparison(refs: string[], base: number, rates: string[]) {
   const resolved = useQuery({
     queryKey: ["compare-refs", refs],
     queryFn: () => Promise.all(refs.map(resolveRef)),
@@ -27,12 +27,12 @@ export function useComparison(refs: string[], base: number) {
     retry: false,
   });
   const query = useQuery<CompareResponse>({
-    queryKey: ["compare", refs, base],
+    queryKey: ["compare", refs, base, rates],
     enabled: resolved.data !== undefined && refs.length >= 2,
     placeholderData: (old, oldQuery) =>
       (oldQuery?.queryKey[1] as string[] | undefined)?.length === refs.length ? old : undefined,
     queryFn: ({ signal }) =>
-      take(api.POST("/api/v1/compare", { body: { plans: resolved.data!.map(bodyOf), base }, signal })),
+      take(api.POST("/api/v1/compare", { body: { plans: resolved.data!.map(bodyOf), base, rates }, signal })),
   });
   const recent = useQuery({
     queryKey: ["plans", 12],

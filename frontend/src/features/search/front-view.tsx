@@ -50,33 +50,44 @@ export function FrontView({ search, asked, metrics }: Props) {
           theme={theme}
           provenance={provenance}
           points={points}
-          xLabel={withUnit(x)}
-          yLabel={withUnit(y)}
+          xLabel={withUnit(x, document?.book.currency)}
+          yLabel={withUnit(y, document?.book.currency)}
           xFormat={(value) => formatShort(value, 2)}
           yFormat={(value) => formatShort(value, 2)}
           onOpen={(id) => void open(front.find((one) => String(one.number) === id)!)}
         />
       )}
       {front.length > 0 && (
-        <FrontTable front={front} asked={asked} metrics={metrics} onOpen={(point) => void open(point)} />
+        <FrontTable
+          front={front}
+          asked={asked}
+          metrics={metrics}
+          currency={document?.book.currency}
+          onOpen={(point) => void open(point)}
+        />
       )}
       {document && <Tally document={document} metrics={metrics} />}
     </>
   );
 }
 
-const withUnit = (metric: SearchMetric) =>
-  metric.unit === "" ? metric.title : `${metric.title} (${metric.unit})`;
+/** Amounts are in the price book's currency, which the end of the search tells. */
+const withUnit = (metric: SearchMetric, currency = "") => {
+  const unit = metric.unit === "money" ? currency : metric.unit;
+  return unit === "" ? metric.title : `${metric.title} (${unit})`;
+};
 
 function FrontTable({
   front,
   asked,
   metrics,
+  currency,
   onOpen,
 }: {
   front: readonly FoundPoint[];
   asked: Values;
   metrics: readonly SearchMetric[];
+  currency: string | undefined;
   onOpen: (point: FoundPoint) => void;
 }) {
   const named = new Set([
@@ -95,7 +106,7 @@ function FrontTable({
             <th scope="col">Plan</th>
             {shown.map((metric) => (
               <th key={metric.name} scope="col">
-                {withUnit(metric)}
+                {withUnit(metric, currency)}
               </th>
             ))}
           </tr>

@@ -24,7 +24,7 @@ export interface SearchDocument {
   no_price: number;
   complete: boolean;
   engine_version: string;
-  book: { book: string; version: number };
+  book: { book: string; version: number; currency: string };
   servers: { least: number; most: number };
   constraints: { metric: string; left_out: number; nearest: number | null }[];
   front: FoundPoint[];

@@ -4,7 +4,7 @@ import { Button } from "@/ui/button";
 import { TextInput } from "@/ui/form";
 import { Icon } from "@/ui/icon";
 import { DialogTrigger, PopoverPanel, TriggerButton } from "@/ui/overlay";
-import { formatCount, formatUsd } from "@/units";
+import { formatCount, formatMoney } from "@/units";
 import { EXAMPLES } from "../../shared/examples";
 import { chooseFile, useImport } from "../import/use-import";
 import { useOpenSpec, useRecentPlans } from "../state/use-plans";
@@ -142,7 +142,7 @@ function PlanList({ onChoose }: { onChoose: () => void }) {
             <Link to="/plans/$id" params={{ id: plan.id }} className={common.entry} onClick={onChoose}>
               <span>{plan.name}</span>
               <span>
-                {formatCount(plan.counts.servers)} servers · {formatUsd(plan.cost_usd_total)}
+                {formatCount(plan.counts.servers)} servers · {formatMoney(plan.cost_usd_total, plan.currency)}
               </span>
             </Link>
           </li>

@@ -1,6 +1,6 @@
 import { CopyButton } from "@/ui/clipboard";
 import { Swatch } from "@/ui/marks";
-import { formatMillimetres, formatUsd, levelShortLabel } from "@/units";
+import { formatMillimetres, formatMoney, levelShortLabel } from "@/units";
 import { cableLabel, placeName, portName } from "../../shared/names";
 import { priceFinder } from "../tables/cable-table";
 import common from "./common.module.css";
@@ -33,7 +33,7 @@ export function CableView({ model, bom, cable, select }: InspectorProps & { cabl
           ["Order length", formatMillimetres(cables.stockMm[cable])],
           ["Part", document ? (model.scene.parts[document.columns.part[cable]!]?.sku ?? "–") : "–"],
           ["Colour", document?.colours[document.columns.colour[cable]!] ?? "–"],
-          ["Unit price", formatUsd(priceFinder(model, bom)(cable))],
+          ["Unit price", formatMoney(priceFinder(model, bom)(cable), bom.currency)],
         ]}
       />
       <p className={common.muted}>Labels, near end and far end</p>

@@ -1,7 +1,7 @@
 import { type RefObject, useEffect, useState } from "react";
 import { flushSync } from "react-dom";
 import type { PlanCanvasHandle } from "@/render/plan-canvas";
-import { formatMetres, formatShort, formatUsd } from "@/units";
+import { formatMetres, formatMoney, formatShort } from "@/units";
 import { formatDate } from "../../shared/dates";
 import type { Computed } from "../state/preview";
 import { totalsOf } from "../totals/totals";
@@ -102,8 +102,10 @@ export function PrintSheet({ computed }: { computed: Computed }) {
               <td>{line.colour}</td>
               <td>{formatShort(line.quantity, 1)}</td>
               <td>{line.spares ? formatShort(line.spares, 1) : ""}</td>
-              <td>{line.unit_price_usd === null ? "no price" : formatUsd(line.unit_price_usd)}</td>
-              <td>{formatUsd(line.total_usd)}</td>
+              <td>
+                {line.unit_price_usd === null ? "no price" : formatMoney(line.unit_price_usd, bom.currency)}
+              </td>
+              <td>{formatMoney(line.total_usd, bom.currency)}</td>
             </tr>
           ))}
         </tbody>

@@ -2,7 +2,7 @@
 import type { Bom } from "@/api/types";
 import { csrSlice, type PlanModel } from "@/scene/model";
 import type { Column } from "@/ui/data-table";
-import { cableName, formatMillimetres, formatUsd, levelShortLabel } from "@/units";
+import { cableName, formatMillimetres, formatMoney, levelShortLabel } from "@/units";
 import { cableLabel, placeName, portName } from "../../shared/names";
 
 /** Price each, by part, length and colour, as the bill of materials has it. */
@@ -74,7 +74,7 @@ export function cableColumns(model: PlanModel, bom: Bom): Column[] {
       title: "Unit price",
       width: 80,
       align: "end",
-      text: (row) => formatUsd(price(row)),
+      text: (row) => formatMoney(price(row), bom.currency),
       sort: price,
     },
     { id: "label", title: "Label", width: 220, mono: true, text: (row) => cableLabel(model, row) },

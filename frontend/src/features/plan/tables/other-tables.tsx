@@ -6,10 +6,10 @@ import {
   formatCount,
   formatKilograms,
   formatMetres,
+  formatMoney,
   formatNumber,
   formatPercent,
   formatShort,
-  formatUsd,
   formatWatts,
   plural,
 } from "@/units";
@@ -88,7 +88,8 @@ export function bomColumns(bom: Bom, use: Map<number, number> | null): Column[] 
       title: "Unit price",
       width: 80,
       align: "end",
-      text: (row) => (line(row).unit_price_usd === null ? "no price" : formatUsd(line(row).unit_price_usd)),
+      text: (row) =>
+        line(row).unit_price_usd === null ? "no price" : formatMoney(line(row).unit_price_usd, bom.currency),
       sort: (row) => line(row).unit_price_usd ?? null,
     },
     {
@@ -96,7 +97,7 @@ export function bomColumns(bom: Bom, use: Map<number, number> | null): Column[] 
       title: "Total",
       width: 88,
       align: "end",
-      text: (row) => formatUsd(line(row).total_usd),
+      text: (row) => formatMoney(line(row).total_usd, bom.currency),
       sort: (row) => line(row).total_usd ?? null,
     },
     {

@@ -1,9 +1,16 @@
 import type { Bom, Summary } from "@/api/types";
 import { Section, Select } from "@/ui/form";
 import { BasisBadge, Delta } from "@/ui/marks";
-import { formatDelta, formatKilograms, formatPercent, formatPoints, formatUsd, kilogramsLike } from "@/units";
+import {
+  formatDelta,
+  formatKilograms,
+  formatMoney,
+  formatPercent,
+  formatPoints,
+  kilogramsLike,
+} from "@/units";
 import rows from "../rows.module.css";
-import { assumedShare, costParts, type TotalRow, totalsOf } from "./totals";
+import { assumedShare, costParts, earlierValue, type TotalRow, totalsOf } from "./totals";
 import styles from "./totals-section.module.css";
 
 /** Of shares in percentage points, of other numbers in their own unit. */
@@ -53,7 +60,7 @@ export function TotalsSection({
     >
       <dl className={rows.rows}>
         {totalsOf(summary).map((row) => {
-          const old = before?.get(row.id)?.value;
+          const old = earlierValue(row, before?.get(row.id));
           const change = row.value !== null && old !== null && old !== undefined ? row.value - old : 0;
           // A change too small to be seen in the row's own format is no news.
           const visible = old !== undefined && row.format(row.value) !== row.format(old);
@@ -91,7 +98,7 @@ export function TotalsSection({
 /** Cost by kind, dearest first. */
 export function MoneySection({ summary, bom }: { summary: Summary; bom: Bom }) {
   const parts = costParts(summary);
-  const dearest = parts[0]?.usd ?? 1;
+  const dearest = parts[0]?.amount ?? 1;
   const assumed = assumedShare(bom);
   if (parts.length === 0) return null;
   return (
@@ -101,10 +108,10 @@ export function MoneySection({ summary, bom }: { summary: Summary; bom: Bom }) {
           <li key={part.title}>
             <span>{part.title}</span>
             <span className={styles.track} aria-hidden="true">
-              <span style={{ width: `${(100 * part.usd) / dearest}%` }} />
+              <span style={{ width: `${(100 * part.amount) / dearest}%` }} />
             </span>
-            <span className={styles.end} title={formatPercent(part.usd / summary.cost_usd.total, 1)}>
-              {formatUsd(part.usd)}
+            <span className={styles.end} title={formatPercent(part.amount / summary.cost_usd.total, 1)}>
+              {formatMoney(part.amount, summary.currency)}
             </span>
           </li>
         ))}

@@ -10,9 +10,9 @@ import {
   formatMetres,
   formatMinutes,
   formatPercent,
-  formatUsd,
   formatWatts,
   type Maybe,
+  moneyIn,
 } from "@/units";
 
 export interface TotalRow {
@@ -23,6 +23,8 @@ export interface TotalRow {
   better: Better;
   /** Parts of it have no price or weight. */
   atLeast?: boolean;
+  /** Of money: amounts in different currencies have no difference. */
+  currency?: string;
 }
 
 /** Hours alone once there are many: minutes then only fill the column. */
@@ -48,7 +50,17 @@ export function totalsOf(summary: Summary): TotalRow[] {
     row("cable-length", "Total cable length", summary.cable_metres, formatMetres, "less"),
     row("longest", "Longest routed length", summary.longest_route_metres, formatMetres, "less"),
     row("longest-order", "Longest order length", summary.longest_cable_metres, formatMetres, "less"),
-    row("cost", "Cost", summary.cost_usd.total, formatUsd, "less", summary.cost_usd.at_least),
+    {
+      ...row(
+        "cost",
+        "Cost",
+        summary.cost_usd.total,
+        moneyIn(summary.currency),
+        "less",
+        summary.cost_usd.at_least,
+      ),
+      currency: summary.currency,
+    },
     row("power", "Power", summary.power_watts.total, formatWatts, "less"),
     row("weight", "Weight", summary.weight_kg.total, formatKilograms, "less", summary.weight_kg.at_least),
     row("tray", "Peak tray fill", summary.tray.peak_fill, formatPercent, "less"),
@@ -56,6 +68,10 @@ export function totalsOf(summary: Summary): TotalRow[] {
     row("bisection", "Bisection", summary.bisection_gbps, formatGbps, "more"),
   ];
 }
+
+/** The value of a row before, if the two can be compared; amounts in different currencies cannot. */
+export const earlierValue = (row: TotalRow, was: TotalRow | undefined): number | null | undefined =>
+  was?.currency === row.currency ? was?.value : undefined;
 
 /** The cable with the longest route, the first of several; -1 in a plan without cables. */
 export function longestCable({ cables }: PlanModel): number {
@@ -66,24 +82,24 @@ export function longestCable({ cables }: PlanModel): number {
 }
 
 /** Cost by kind, dearest first, only what costs anything. */
-export function costParts(summary: Summary): { title: string; usd: number }[] {
+export function costParts(summary: Summary): { title: string; amount: number }[] {
   const { servers, switches, nics, cables, transceivers, racks, trays, labour, ...more } = summary.cost_usd;
   return [
-    { title: "Servers", usd: servers },
-    { title: "Switches", usd: switches },
-    { title: "NICs", usd: nics },
-    { title: "Cables", usd: cables },
-    { title: "Transceivers", usd: transceivers },
-    { title: "Racks", usd: racks },
-    { title: "Trays", usd: trays },
-    { title: "Labour", usd: labour },
+    { title: "Servers", amount: servers },
+    { title: "Switches", amount: switches },
+    { title: "NICs", amount: nics },
+    { title: "Cables", amount: cables },
+    { title: "Transceivers", amount: transceivers },
+    { title: "Racks", amount: racks },
+    { title: "Trays", amount: trays },
+    { title: "Labour", amount: labour },
     // Sums of the parts above are no parts of their own.
     ...Object.entries(more)
-      .filter(([name, usd]) => typeof usd === "number" && name !== "network" && name !== "total")
-      .map(([name, usd]) => ({ title: name[0]!.toUpperCase() + name.slice(1), usd: usd as number })),
+      .filter(([name, amount]) => typeof amount === "number" && name !== "network" && name !== "total")
+      .map(([name, amount]) => ({ title: name[0]!.toUpperCase() + name.slice(1), amount: amount as number })),
   ]
-    .filter((part) => part.usd > 0)
-    .sort((a, b) => b.usd - a.usd);
+    .filter((part) => part.amount > 0)
+    .sort((a, b) => b.amount - a.amount);
 }
 
 /** Share of the priced lines' money that rests on prices nobody published, 0..1. */
