@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from cubeyard.experiments.emulation import Emulation
 from cubeyard.experiments.engines import EngineName
 from cubeyard.experiments.faults import Fault
+from cubeyard.experiments.hypotheses import Hypotheses
 from cubeyard.experiments.question import Axes, Workload
 from cubeyard.experiments.results import FailedCounts
 from cubeyard.plans.schemas import EXAMPLE_ID
@@ -93,6 +94,7 @@ class Experiment(BaseModel):
     engine: EngineName
     emulation: Emulation | None = Field(default=None, exclude_if=_is_none)
     packet: dict[str, Any] | None = Field(default=None, exclude_if=_is_none)
+    hypotheses: Hypotheses = Field(default=[])
     link_gbps: float | None
     max_min: bool | None
     flow_gigabits: float | None

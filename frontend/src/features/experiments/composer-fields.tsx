@@ -6,8 +6,10 @@ import { engineOf } from "./engine";
 import { EngineSection } from "./engine-section";
 import styles from "./experiments.module.css";
 import { FaultsSection } from "./faults-section";
+import { HypothesisSection } from "./hypothesis-section";
 import { messageAt } from "./messages";
 import { PlansSection } from "./plans-section";
+import { ScenarioFile } from "./scenario-file";
 import { SweepSection } from "./sweep-section";
 import { TrafficSection } from "./traffic-section";
 import type { ComposerState } from "./use-composer";
@@ -26,6 +28,7 @@ export function ComposerFields({
   return (
     <div className={styles.fields}>
       <h1 className={styles.title}>New experiment</h1>
+      <ScenarioFile draft={draft} onOpen={change} />
       <EngineSection draft={draft} onChange={change} />
       <PlansSection
         plans={plansOf(draft)}
@@ -51,6 +54,7 @@ export function ComposerFields({
         messages={messages}
         onChange={(faults) => change(withFaults(draft, faults))}
       />
+      <HypothesisSection draft={draft} messages={messages} onChange={change} />
       {!realPackets && <SweepSection draft={draft} messages={messages} onChange={change} />}
       <Section title="Name">
         <TextInput

@@ -19,6 +19,7 @@ const SHOWN = [
   "workload",
   "routing",
   "faults",
+  "hypotheses",
   "link_gbps",
   "flow_gigabits",
   "seeds",

@@ -57,6 +57,7 @@ export function draftOf(experiment: Experiment): Draft {
     faults: experiment.faults.length > 0 ? experiment.faults : null,
     ...(experiment.engine === "emulation" && { engine: "emulation", emulation: experiment.emulation }),
     ...(experiment.engine === "packet" && { engine: "packet", packet: experiment.packet ?? {} }),
+    hypotheses: experiment.hypotheses && experiment.hypotheses.length > 0 ? experiment.hypotheses : null,
     link_gbps: experiment.link_gbps,
     max_min: experiment.max_min,
     flow_gigabits: experiment.flow_gigabits,

@@ -8,7 +8,6 @@ import { isObject, type Json, type JsonObject } from "../shared/spec";
 import type { Draft } from "./draft";
 import styles from "./emulation-section.module.css";
 import { DEFAULT_LINK_GBPS, emulationOf, withEmulation } from "./engine";
-import { HypothesisSection } from "./hypothesis-section";
 import { MachineBanner } from "./machine-banner";
 import { type Messages, messageAt } from "./messages";
 import { SliceFields } from "./slice-fields";
@@ -170,7 +169,6 @@ export function EmulationSection({
           ))}
         </details>
       </Section>
-      <HypothesisSection draft={draft} messages={messages} onChange={onChange} />
     </>
   );
 }

@@ -3,6 +3,7 @@ import { Segmented } from "@/ui/tabs";
 import type { Draft } from "./draft";
 import { type Engine, engineOf, withEngine } from "./engine";
 import styles from "./experiments.module.css";
+import { answeredHypotheses, hypothesesOf, withHypotheses } from "./hypotheses";
 
 const TEXTS: Record<Engine, string> = {
   flow: "Modelled. Any size, seconds to minutes.",
@@ -18,7 +19,9 @@ export function EngineSection({ draft, onChange }: { draft: Draft; onChange: (dr
       <Segmented
         label="Method"
         value={engine}
-        onChange={(next) => onChange(withEngine(draft, next))}
+        onChange={(next) =>
+          onChange(answeredHypotheses(withEngine(withHypotheses(draft, hypothesesOf(draft)), next)))
+        }
         items={[
           { id: "flow", label: "Prediction" },
           { id: "packet", label: "Simulation" },
