@@ -112,6 +112,7 @@ def check(file: File) -> None:
             engine = Engine(settings_of())
             flows = sum(one["flows"] for one in _outlines(engine, document))
         count = len(source.request.hypotheses)
+    _print_drawn(Console(soft_wrap=True), document["faults"][len(source.request.faults) :])
     Console().print(
         f"{source.scenario.name}: valid; engine {source.request.engine}, {flows:,} flows, {count} hypotheses.",
         highlight=False,
@@ -231,15 +232,19 @@ def _with_left_out(found: RunVerdict, left_out: list[HypothesisVerdict]) -> RunV
 
 def _document(source: Read) -> Json:
     """What the engines take of a scenario."""
+    from cubeyard.experiments.fault_schedules import drawn
     from cubeyard.experiments.points import QUESTION_FIELDS
 
     body = source.request.model_dump(mode="json")
-    return {
+    document = {
         "plan": {"id": None, "revision": None, "spec": body["plan"]},
         **{field: body[field] for field in QUESTION_FIELDS if field in body},
         "seeds": body["seeds"],
         "axes": body["axes"],
     }
+    with source.by_line():
+        faults = drawn(Engine(settings_of()), body["plan"], document)
+    return {**document, "faults": [*document["faults"], *faults]}
 
 
 def _outlines(engine: Engine, document: Json) -> list[Json]:
@@ -267,8 +272,9 @@ def _answered(chosen: Read, source: Read) -> tuple[RunVerdict, Json]:
     with source.by_line():
         engine = Engine(settings_of())
         _outlines(engine, document)
+    _print_drawn(errors, document["faults"][len(chosen.request.faults) :])
     if document["engine"] == "emulation":
-        return _emulated(chosen)
+        return _emulated(chosen, document["faults"])
     with progress(f"Running {chosen.scenario.name}") as bar:
         return _computed(engine, chosen, document, bar)
 
@@ -301,13 +307,15 @@ def _computed(engine: Engine, chosen: Read, document: Json, bar: OnProgress | No
     return verdicts.whole(found), {"engine_version": engine.version, "points": results}
 
 
-def _emulated(chosen: Read) -> tuple[RunVerdict, Json]:
+def _emulated(chosen: Read, faults: list[Json]) -> tuple[RunVerdict, Json]:
     """With real packets, and everything removed at the end."""
     from cubeyard.cli.emulate import StoppedError, run_session
     from cubeyard.cli.place import stoppable
     from cubeyard.experiments.scenario import verdict as verdicts
 
-    body: Any = chosen.request.model_dump(mode="json")
+    # The command's own run has no schedules: they are drawn already.
+    body: Any = {**chosen.request.model_dump(mode="json"), "faults": faults}
+    body.pop("fault_schedules", None)
     with chosen.by_line(), stoppable() as interrupted:
         try:
             report = run_session(body, interrupted, [])
@@ -328,6 +336,18 @@ def _print(console: Console, name: str, engine: str, found: RunVerdict) -> None:
         console.print(f"  [{style}]{title}[/]: {escape(one.title)}. {escape(one.sentence)}", highlight=False)
     if not found.hypotheses:
         console.print("  It has no hypotheses.", style="dim")
+
+
+def _print_drawn(console: Console, faults: list[Json]) -> None:
+    """What the schedules have drawn, before anything runs."""
+    from cubeyard.experiments.fault_kinds import KINDS
+
+    for one in faults:
+        until = "permanently" if one["until_secs"] is None else f"until {one['until_secs']:g} s"
+        names = ", ".join(one["target"]["names"])
+        console.print(
+            f"  {one['at_secs']:g} s, {until}: {KINDS[one['kind']].title}, {names}", highlight=False, markup=False
+        )
 
 
 def _put(output: str, data: bytes) -> None:

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from cubeyard.experiments.emulation import Emulation
 from cubeyard.experiments.engines import DEFAULT, EMULATION, ENGINES, EngineName
+from cubeyard.experiments.fault_schedules import FaultSchedules
 from cubeyard.experiments.faults import FailureKind, FaultRequest, Ratio
 from cubeyard.experiments.hypotheses import METRICS, Hypotheses
 from cubeyard.kit.ids import PATTERN
@@ -170,6 +171,26 @@ class ExperimentCreate(Question):
     seeds: Annotated[list[Seed], AfterValidator(distinct)] = Field(default=[7], min_length=1, max_length=1000)
     axes: Axes | None = Field(default=None, description="Makes it a sweep.")
     hypotheses: Hypotheses = Field(default=[])
+    fault_schedules: FaultSchedules = Field(default=[])
+
+    @model_validator(mode="after")
+    def _drawable(self) -> ExperimentCreate:
+        if not self.fault_schedules:
+            return self
+        engine = ENGINES[self.engine]
+        if engine.computed and engine.settings is None:
+            raise ValueError(
+                f'fault_schedules: engine "{engine.name}" computes one state; leave them out, or list faults'
+            )
+        if self.axes is not None and self.axes.topologies is not None:
+            raise ValueError("fault_schedules: their devices are of one topology; leave axes.topologies out")
+        for index, schedule in enumerate(self.fault_schedules):
+            for place, kind in enumerate(schedule.kinds):
+                if kind not in engine.faults:
+                    raise ValueError(
+                        f'fault_schedules.{index}.kinds.{place}: engine "{engine.name}" knows {", ".join(engine.faults)}'
+                    )
+        return self
 
     @model_validator(mode="after")
     def _answered(self) -> ExperimentCreate:

@@ -12,6 +12,8 @@ from sqlalchemy.orm import Session
 from cubeyard.engine import Engine, content_hash
 from cubeyard.experiments import checks, estimate, schemas
 from cubeyard.experiments.engines import ENGINES
+from cubeyard.experiments.fault_schedules import drawn
+from cubeyard.experiments.faults import Fault
 from cubeyard.experiments.models import ExperimentRow
 from cubeyard.experiments.points import ENGINE_FIELDS, QUESTION_FIELDS, Json, count, plain_faults
 from cubeyard.experiments.question import ExperimentCreate, PlanReference, PredictRequest, SimulateRequest, Workload
@@ -83,6 +85,7 @@ class ExperimentService:
             basis="measured" if found.whole else "extrapolated",
             measured_secs=_rounded(found.measured_secs),
             simulation=_packets([one["simulation"] for one in outlines if "simulation" in one], each),
+            drawn_faults=[Fault.model_validate(one) for one in document["faults"][len(request.faults) :]],
             content_hash=content_hash(document),
         )
 
@@ -210,6 +213,9 @@ class ExperimentService:
             "seeds": request.seeds,
             "axes": axes,
         }
+        if faults := drawn(self._engine, plan["spec"], document):
+            document["faults"] = [*document["faults"], *faults]
+            document["drawn_faults"] = len(faults)
         points = count(document)
         if points > schemas.MAX_POINTS:
             raise field_error(
@@ -268,7 +274,9 @@ def _rounded(secs: float) -> float:
 def as_experiment(row: ExperimentRow) -> schemas.Experiment:
     """What was kept, whichever version kept it: a field that is no longer known must not hide the experiment."""
     fields: dict[str, Any] = {key: row.document.get(key) for key in (*QUESTION_FIELDS, "plan", "seeds", "axes")}
-    fields["hypotheses"] = fields["hypotheses"] or []
+    for added in ("hypotheses", "fault_schedules"):
+        fields[added] = fields[added] or []
+    fields["drawn_faults"] = row.document.get("drawn_faults", 0)
     # What each kind of workload has beside its kind is kept whatever it is.
     fields["workload"] = Workload.model_validate(row.document["workload"])
     columns = {

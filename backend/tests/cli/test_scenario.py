@@ -52,9 +52,18 @@ def test_one_that_breaks_and_one_that_cannot_be_judged(tmp_path: Path) -> None:
     assert RUNNER.invoke(scenario_app, ["check", real]).exit_code == 0
 
 
-def test_the_packet_engine_answers_its_example() -> None:
-    done = RUNNER.invoke(scenario_app, ["run", str(EXAMPLES / "incast.yaml")])
+@pytest.mark.parametrize("name", ["incast", "background-faults"])
+def test_the_packet_engine_answers_its_examples(name: str) -> None:
+    done = RUNNER.invoke(scenario_app, ["run", str(EXAMPLES / f"{name}.yaml")])
     assert done.exit_code == 0, done.output
+
+
+def test_random_faults_are_listed_before_they_are_injected(tmp_path: Path) -> None:
+    file, results = str(EXAMPLES / "background-faults.yaml"), tmp_path / "results.json"
+    listed = RUNNER.invoke(scenario_app, ["check", file]).stdout.splitlines()[:-1]
+    assert len(listed) == 6
+    again = RUNNER.invoke(scenario_app, ["run", file, "--json", str(results)])
+    assert [line for line in again.stderr.splitlines() if " s, " in line] == listed
 
 
 @pytest.mark.parametrize(

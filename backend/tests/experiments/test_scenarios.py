@@ -219,7 +219,7 @@ def test_the_api_reads_writes_and_saves_scenarios(client: TestClient) -> None:
     assert file.headers["content-type"].startswith("application/yaml")
     assert file.headers["content-disposition"].startswith('attachment; filename="a-tenth-of-the-switches-fails.yaml"')
     assert reading.read(file.text).scenario == reading.read(text).scenario
-    written = client.post(f"{API}/scenarios/write", json=body)
+    written = client.post(f"{API}/scenarios/write", json={"experiment": body})
     assert written.text == file.text
     again = client.post(f"{API}/experiments", json=body).json()
     assert again["content_hash"] == made.json()["content_hash"]
@@ -227,9 +227,11 @@ def test_the_api_reads_writes_and_saves_scenarios(client: TestClient) -> None:
     assert client.get(f"{API}/scenarios/schema").json()["title"] == "Scenario"
     saved = client.post(f"{API}/plans", json={"name": "Yard", "spec": SMALL}).json()
     named = client.post(
-        f"{API}/scenarios/write", json={"plan": {"id": saved["id"]}, "workload": {"kind": "all-to-all"}}
+        f"{API}/scenarios/write", json={"experiment": {"plan": {"id": saved["id"]}, "workload": {"kind": "all-to-all"}}}
     )
     assert reading.read(named.text).scenario.plan == {"topology": SMALL}, "a saved plan is written out"
+    refused = client.post(f"{API}/scenarios/write", json={"experiment": {"plan": SMALL}})
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "body.experiment.workload")
 
 
 def test_the_api_tells_path_and_line_of_what_the_engine_refuses(client: TestClient) -> None:

@@ -2857,6 +2857,18 @@ export interface components {
              * @default []
              */
             hypotheses: components["schemas"]["StatedHypothesis"][];
+            /**
+             * Fault Schedules
+             * @description Random faults beside those that are listed; an estimate lists what they draw.
+             * @default []
+             */
+            fault_schedules: components["schemas"]["FaultSchedule"][];
+            /**
+             * Drawn Faults
+             * @description So many of `faults`, the last ones, are drawn by the schedules.
+             * @default 0
+             */
+            drawn_faults: number;
             /** Link Gbps */
             link_gbps: number | null;
             /** Max Min */
@@ -2883,6 +2895,31 @@ export interface components {
              * Format: date-time
              */
             created_at: string;
+        };
+        /**
+         * ExperimentBody
+         * @description An experiment to be written as a file.
+         */
+        ExperimentBody: {
+            /**
+             * Experiment
+             * @description The body of `POST /experiments`.
+             * @example {
+             *       "plan": {
+             *         "topology": {
+             *           "family": "bcube",
+             *           "k": 1,
+             *           "n": 4
+             *         }
+             *       },
+             *       "workload": {
+             *         "kind": "all-to-all"
+             *       }
+             *     }
+             */
+            experiment: {
+                [key: string]: unknown;
+            };
         };
         /** ExperimentCreate */
         ExperimentCreate: {
@@ -2963,6 +3000,12 @@ export interface components {
              * @default []
              */
             hypotheses: components["schemas"]["StatedHypothesis"][];
+            /**
+             * Fault Schedules
+             * @description Random faults beside those that are listed; an estimate lists what they draw.
+             * @default []
+             */
+            fault_schedules: components["schemas"]["FaultSchedule"][];
         };
         /**
          * ExperimentEstimate
@@ -2992,6 +3035,12 @@ export interface components {
             measured_secs: number;
             /** @description With engine `packet`: of all points together. */
             simulation?: components["schemas"]["EstimatedPackets"] | null;
+            /**
+             * Drawn Faults
+             * @description What the fault schedules draw, as a run will inject it.
+             * @default []
+             */
+            drawn_faults: components["schemas"]["Fault"][];
             /**
              * Content Hash
              * @description The question's: equal questions have been asked if an experiment has it.
@@ -3301,6 +3350,53 @@ export interface components {
              * @description On and off, for this long each, until `until_secs`.
              */
             flap_secs?: number | null;
+        };
+        /**
+         * FaultSchedule
+         * @description Random faults: one of `kinds` on a device or link that is not broken yet, at random times, each repaired on its own.
+         */
+        FaultSchedule: {
+            /**
+             * Kinds
+             * @description Each fault is one of these, with the default of its parameter.
+             * @example [
+             *       "cable-pulled",
+             *       "switch-off"
+             *     ]
+             */
+            kinds: ("down" | "cable-pulled" | "cable-cut-silent" | "port-down" | "link-rate" | "link-loss" | "link-delay" | "server-killed" | "server-frozen" | "server-silent" | "server-off" | "switch-silent" | "switch-off")[];
+            /**
+             * Mean Interval Secs
+             * @description Between two faults.
+             */
+            mean_interval_secs: number;
+            /**
+             * Mean Repair Secs
+             * @description From a fault to its end; null: permanently.
+             */
+            mean_repair_secs?: number | null;
+            /**
+             * Count
+             * @description Most faults.
+             */
+            count: number;
+            /**
+             * From Secs
+             * @description No fault is earlier.
+             * @default 0
+             */
+            from_secs: number;
+            /**
+             * Until Secs
+             * @description No fault is later; null: all of `count`.
+             */
+            until_secs?: number | null;
+            /**
+             * Seed
+             * @description The same seed draws the same faults.
+             * @default 7
+             */
+            seed: number;
         };
         /**
          * FaultState
@@ -9907,7 +10003,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ExperimentCreate"];
+                "application/json": components["schemas"]["ExperimentBody"];
             };
         };
         responses: {

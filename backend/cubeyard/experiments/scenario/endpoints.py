@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Response
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from cubeyard.experiments import schemas
 from cubeyard.experiments.endpoints import Service
 from cubeyard.experiments.question import ExperimentCreate
 from cubeyard.experiments.scenario import document, model, reading
 from cubeyard.experiments.scenario.model import EXAMPLE, Scenario
-from cubeyard.kit.errors import responses
+from cubeyard.kit.errors import ProblemError, of_validation, responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import disposition
 from cubeyard.plans.schemas import Request
@@ -31,6 +31,15 @@ class ScenarioText(Request):
     """A scenario's file. Its plan has to be in it: what `plan.file` names is read by the command line only."""
 
     text: str = Field(max_length=document.MAX_BYTES, examples=[document.write(EXAMPLE)])
+
+
+class ExperimentBody(Request):
+    """An experiment to be written as a file."""
+
+    experiment: dict[str, Any] = Field(
+        description="The body of `POST /experiments`.",
+        examples=[{"plan": EXAMPLE["plan"], "workload": EXAMPLE["workload"]}],
+    )
 
 
 def file_of(scenario: Scenario) -> Response:
@@ -81,8 +90,13 @@ def read_scenario(request: ScenarioText) -> dict[str, Any]:
     response_class=YamlResponse,
     responses={**FILE, **responses(404)},
 )
-def write_scenario(service: Service, request: ExperimentCreate) -> Response:
-    return file_of(service.as_scenario(request))
+def write_scenario(service: Service, request: ExperimentBody) -> Response:
+    try:
+        asked = ExperimentCreate.model_validate(request.experiment)
+    except ValidationError as error:
+        errors = [of_validation({**one, "loc": ("body", "experiment", *one["loc"])}) for one in error.errors()]
+        raise ProblemError(422, "invalid", f"{errors[0].field}: {errors[0].message}", errors=errors) from error
+    return file_of(service.as_scenario(asked))
 
 
 @router.get(

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from cubeyard.experiments.emulation import Emulation
 from cubeyard.experiments.engines import EMULATION, ENGINES
+from cubeyard.experiments.fault_schedules import FaultSchedules
 from cubeyard.experiments.faults import FaultRequest
 from cubeyard.experiments.hypotheses import Hypotheses
 from cubeyard.experiments.question import Answering, Axes, PlanReference, Seed, Workload, distinct
@@ -59,6 +60,7 @@ class Scenario(Request):
     workload: Workload
     settings: ScenarioSettings = ScenarioSettings()
     faults: list[FaultRequest] = Field(default=[], max_length=200)
+    fault_schedules: FaultSchedules = Field(default=[])
     hypotheses: Hypotheses = Field(default=[])
     axes: Axes | None = Field(default=None, description="Makes it a sweep: each hypothesis has to hold at every point.")
 
@@ -96,6 +98,7 @@ class Scenario(Request):
             "workload": self.workload.model_dump(mode="json"),
             "settings": {name: value for name, value in settings.items() if value not in (None, False)},
             "faults": [_told(one.model_dump(mode="json")) for one in self.faults],
+            "fault_schedules": [_told(one.model_dump(mode="json")) for one in self.fault_schedules],
             "hypotheses": [self._bound(one.model_dump(mode="json")) for one in self.hypotheses],
             "axes": None if self.axes is None else _told(self.axes.model_dump(mode="json")),
         }
@@ -135,7 +138,8 @@ def of_experiment(name: str, document: Mapping[str, Any]) -> Scenario:
             "plan": plan.get("spec", plan),
             "workload": document["workload"],
             "settings": {**settings, "seeds": document["seeds"]},
-            "faults": document["faults"],
+            "faults": document["faults"][: len(document["faults"]) - (document.get("drawn_faults") or 0)],
+            "fault_schedules": document.get("fault_schedules") or [],
             "hypotheses": hypotheses,
             "axes": document.get("axes"),
         }

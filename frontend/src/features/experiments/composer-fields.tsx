@@ -10,6 +10,7 @@ import { HypothesisSection } from "./hypothesis-section";
 import { messageAt } from "./messages";
 import { PlansSection } from "./plans-section";
 import { ScenarioFile } from "./scenario-file";
+import { ScheduleFields } from "./schedule-fields";
 import { SweepSection } from "./sweep-section";
 import { TrafficSection } from "./traffic-section";
 import type { ComposerState } from "./use-composer";
@@ -53,7 +54,12 @@ export function ComposerFields({
         faults={faultsOf(draft)}
         messages={messages}
         onChange={(faults) => change(withFaults(draft, faults))}
-      />
+      >
+        {/* The flow engine computes one state: it has no use for times. */}
+        {engineOf(draft) !== "flow" && (
+          <ScheduleFields draft={draft} messages={messages} realPackets={realPackets} onChange={change} />
+        )}
+      </FaultsSection>
       <HypothesisSection draft={draft} messages={messages} onChange={change} />
       {!realPackets && <SweepSection draft={draft} messages={messages} onChange={change} />}
       <Section title="Name">

@@ -19,6 +19,7 @@ const SHOWN = [
   "workload",
   "routing",
   "faults",
+  "fault_schedules",
   "hypotheses",
   "link_gbps",
   "flow_gigabits",

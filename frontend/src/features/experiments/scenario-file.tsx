@@ -53,7 +53,7 @@ async function saveScenario(draft: Draft): Promise<void> {
       new Request("/api/v1/scenarios/write", {
         method: "POST",
         headers: { "content-type": "application/json" },
-        body: JSON.stringify(draft),
+        body: JSON.stringify({ experiment: draft }),
       }),
     );
     if (!response.ok) throw errorOf(await response.json().catch(() => null), response);
