@@ -110,7 +110,9 @@ def _drawn(
     schedule: FaultSchedule, names: Mapping[Target, Sequence[str]], busy: dict[str, float], field: str
 ) -> list[Json]:
     """The faults of one schedule. `busy` tells until when each device is broken, and is kept up."""
-    kinds = [(kind, target) for kind in schedule.kinds for target in KINDS[kind].targets if names[target]]
+    kinds: list[tuple[str, Target]] = [
+        (kind, target) for kind in schedule.kinds for target in KINDS[kind].targets if names[target]
+    ]
     if not kinds:
         message = f"There is nothing in this network that {', '.join(schedule.kinds)} could hit."
         raise field_error(f"{field}.kinds", schedule.kinds, message, hint="Choose other kinds.")
