@@ -125,15 +125,7 @@ export function Cockpit({
           flowing={flowing}
           over={over}
         />
-        {session.report && (
-          <ReportPanel report={session.report} scheduled={scheduledFaults(session)}>
-            {session.live.state === "succeeded" && (session.report.verdicts?.length ?? 0) > 1 && (
-              <Suspense fallback={<Skeleton height={64} />}>
-                <VerdictPanel run={run} />
-              </Suspense>
-            )}
-          </ReportPanel>
-        )}
+        <Findings session={session} run={run} />
         <ChartsPanel session={session} run={run} at={following ? null : at} />
       </div>
       <output className="visually-hidden" aria-live="polite">
@@ -201,3 +193,18 @@ function useChoice(network: Network, over: boolean) {
 }
 
 const round = (secs: number) => Math.round(secs * 10) / 10;
+
+/** What the session came to, once there is a report; the verdict of each hypothesis if there are several. */
+function Findings({ session, run }: { session: Session; run: CockpitProps["run"] }) {
+  const { report, live } = session;
+  if (!report) return null;
+  return (
+    <ReportPanel report={report} scheduled={scheduledFaults(session)}>
+      {live.state === "succeeded" && (report.verdicts?.length ?? 0) > 1 && (
+        <Suspense fallback={<Skeleton height={64} />}>
+          <VerdictPanel run={run} />
+        </Suspense>
+      )}
+    </ReportPanel>
+  );
+}
