@@ -24,6 +24,7 @@ from cubeyard.emulation.live.service import Outliner
 from cubeyard.engine import Engine
 from cubeyard.experiments.endpoints import router as experiments_router
 from cubeyard.experiments.engines import EMULATION
+from cubeyard.experiments.scenario.endpoints import router as scenarios_router
 from cubeyard.figures.endpoints import router as figures_router
 from cubeyard.frames.catalog import schemas as frame_schemas
 from cubeyard.jobs.endpoints import router as jobs_router
@@ -146,6 +147,7 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
         search_router,
         work_router,
         jobs_router,
+        scenarios_router,
         experiments_router,
         runs_router,
         reports_router,

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { Locator, Page } from "@playwright/test";
 import { accessible, expect, openPlan, test } from "./page";
 
@@ -142,4 +143,40 @@ test("an experiment is run, found again, asked once more and forgotten", async (
   await row.getByRole("button", { name: "Delete with its runs" }).click();
   await expect(row).toHaveCount(0);
   await expect(page.getByText("No matching experiments")).toBeVisible();
+});
+
+test("a scenario file is dropped on the form, run, judged by its hypotheses and saved again", async ({ page, quiet }) => {
+  quiet.expectErrors();
+  const text = await readFile("../examples/scenarios/switches-fail.yaml", "utf8");
+  const drop = async (name: string, content: string) => {
+    const data = await page.evaluateHandle(
+      ([fileName, inside]) => {
+        const transfer = new DataTransfer();
+        transfer.items.add(new File([inside!], fileName!));
+        return transfer;
+      },
+      [name, content],
+    );
+    for (const event of ["dragenter", "dragover", "drop"])
+      await page.locator("body").dispatchEvent(event, { dataTransfer: data });
+  };
+  await page.goto("/experiments");
+  await expect(form(page).getByRole("button", { name: "Open a scenario…" })).toBeVisible();
+  await drop("wrong.yaml", text.replace("ratio: 0.1", "ratio: 7"));
+  await expect(form(page).getByText("wrong.yaml cannot be opened.")).toContainText("Line 12, faults[0].target.ratio");
+  await drop("switches-fail.yaml", text);
+  await expect(form(page).getByText("Opened switches-fail.yaml.")).toBeVisible();
+  await expect(form(page).getByLabel("Name of the experiment")).toHaveValue("A tenth of the switches fails");
+  await expect(form(page).getByRole("group", { name: "Hypothesis 2" }).getByLabel("Stays at least")).toHaveValue("40");
+  await accessible(page);
+  await form(page).getByRole("button", { name: "Run", exact: true }).click();
+  const verdict = page.getByRole("region", { name: "Hypotheses" });
+  await expect(verdict.getByText("ABT at least 40 % of baseline")).toBeVisible({ timeout: 20_000 });
+  await expect(verdict.getByText("Met", { exact: true })).toHaveCount(3);
+  await accessible(page);
+  await page.getByRole("button", { name: "Download" }).click();
+  const download = page.waitForEvent("download");
+  await page.getByRole("menuitem", { name: /Scenario, YAML/ }).click();
+  const saved = await readFile((await (await download).path())!, "utf8");
+  expect(saved).toContain("metric: abt-share, bound: 0.4");
 });

@@ -55,7 +55,7 @@ test("sixteen servers send real packets: a cable is pulled by a click, flows mov
   // Longer than needed: the hypothesis ends it once it is broken, however slow the machine is.
   await fields.getByLabel("Measure for").fill("100");
   await fields.getByLabel("Settle for").fill("1");
-  await fields.getByLabel("Test a hypothesis").check();
+  await fields.getByRole("button", { name: "Add a hypothesis" }).click();
   await fields.getByLabel("Stays at least").fill("30");
   await fields.getByLabel("Recovers within").fill("1");
   await fields.getByLabel("End the run when the hypothesis is not met").check();

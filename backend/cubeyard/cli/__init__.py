@@ -1,7 +1,7 @@
 """`cubeyard`, the command line.
 
 In: `command.py`, the command and its subcommands; one file for each group of them: `plan.py`, `predict.py`, `figures.py`,
-`emulate.py`, `service.py`, `server.py`, `admin.py`; `common.py`, `faults.py`, `workload.py`, `modules.py` and `place.py`, what they
+`emulate.py`, `scenario.py`, `service.py`, `server.py`, `admin.py`; `common.py`, `faults.py`, `workload.py`, `modules.py` and `place.py`, what they
 share; `service_templates/`, what a service of one's own begins with, and its tutorial.
 
 Not in: any work. A command reads its options, calls the same rooms as the API does, and prints.

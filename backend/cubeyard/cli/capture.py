@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,12 +11,13 @@ from pydantic import ValidationError
 from rich.console import Console
 from sqlalchemy.orm import Session
 
-from cubeyard.cli.common import errors, explained, open_database, refuse, settings_of
+from cubeyard.cli.common import errors, explained, open_database, refuse, settings_of, write
 from cubeyard.cli.place import quiet_logs
 from cubeyard.emulation.live.service import SessionService
 from cubeyard.engine import Engine
 from cubeyard.settings import Settings
 
+PIPE = Path("-")
 Run = Annotated[str, typer.Argument(help="The run's id, as its page and `GET /api/v1/runs` have it.")]
 
 
@@ -23,12 +25,22 @@ def capture(
     run: Run,
     link: Annotated[str | None, typer.Option(help="A link by its two ends, like '00/<0,0>'.")] = None,
     port: Annotated[str | None, typer.Option(help="A server and its port, like 00:1, instead of a link.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Also write the file here.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Also write the file here, or to standard output with -, for `| wireshark -k -i -`."
+        ),
+    ] = None,
     seconds: Annotated[float, typer.Option(help="Most seconds.")] = 10.0,
     max_bytes: Annotated[int, typer.Option(help="Most bytes of the file.")] = 4 * 2**20,
     packet_bytes: Annotated[int, typer.Option(help="Bytes kept of each packet.")] = 65_535,
 ) -> None:
-    """Capture the packets of a link or port of a run to a pcapng file, which is kept with the run."""
+    """Capture the packets of a link or port of a run to a pcapng file, which is kept with the run.
+
+    Wireshark opens it as soon as the capture ends: `cubeyard capture RUN --link A/B --seconds 5 -o - | wireshark -k -i -`.
+    """
+    if output == PIPE and sys.stdout.isatty():
+        refuse("-o - writes a binary file: give it to a program, like `| wireshark -k -i -`, or name a file.")
     from cubeyard.emulation.fabric.hosts import Hosts
     from cubeyard.emulation.fabric.place import Place
     from cubeyard.emulation.live import captures, schemas
@@ -59,12 +71,27 @@ def capture(
             (found,) = (one for one in service.of_run(made.run_id).items if one.id == made.id)
             if found.state == "done" and output is not None:
                 content, _, _ = service.file(made.run_id, made.id)
-                output.write_bytes(b"".join(content))
+                _put(output, b"".join(content))
     if found.state != "done":
         errors.print(f"[bold red]error:[/bold red] {found.reason}", highlight=False)
         raise typer.Exit(1)
-    where = f" to {output}" if output is not None else f", as capture {found.id}"
-    Console().print(f"{found.packets} packets of {found.target}, {found.size_bytes:,} bytes{where}.", highlight=False)
+    to_pipe = output == PIPE
+    where = f", as capture {found.id}" if output is None or to_pipe else f" to {output}"
+    # What is read by another program is the file alone.
+    Console(stderr=to_pipe).print(
+        f"{found.packets} packets of {found.target}, {found.size_bytes:,} bytes{where}.", highlight=False
+    )
+
+
+def _put(output: Path, content: bytes) -> None:
+    """To a file, or to the program behind a pipe. Exits with 2 if the file cannot be written."""
+    if output == PIPE:
+        write(content)
+        return
+    try:
+        output.write_bytes(content)
+    except OSError as error:
+        refuse(f"--output cannot be written: {error.strerror or error}: {output}")
 
 
 def shell(

@@ -32,6 +32,7 @@ SUBCOMMANDS = {
     "figures": "figures:figures",
     "figure": "figures:figure",
     "emulate": "emulate:emulate",
+    "scenario": "scenario:scenario_app",
     "capture": "capture:capture",
     "shell": "capture:shell",
     "service": "service:service_app",

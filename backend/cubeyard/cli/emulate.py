@@ -144,14 +144,14 @@ def emulate(
     }
     with explained(), stoppable() as interrupted:
         try:
-            document = _run(question, interrupted, messages)
+            document = run_session(question, interrupted, messages)
         except StoppedError:
             Console(stderr=True).print("Stopped; everything was removed.")
             raise typer.Exit(EXIT_INTERRUPTED) from None
     if as_json:
         write(orjson.dumps(document) + b"\n")
     else:
-        _print(Console(), document)
+        print_report(Console(), document)
         print_answers(Console(), document["events"])
     if document["verdict"]["outcome"] == "broken":
         raise typer.Exit(1)
@@ -196,7 +196,7 @@ class _Sink:
         _ = order, outcome
 
 
-def _run(question: Json, interrupted: Callable[[], bool], messages: list[tuple[str, str]]) -> Json:
+def run_session(question: Json, interrupted: Callable[[], bool], messages: list[tuple[str, str]]) -> Json:
     """One session from start to end, in a place of this process's own. Raises StoppedError, ProblemError."""
     from cubeyard.emulation.deploy.names import shell_command
     from cubeyard.emulation.deploy.reaper import reap_left_alone
@@ -255,7 +255,7 @@ def _hypothesis(text: str) -> Json:
     }
 
 
-def _print(console: Console, document: Json) -> None:
+def print_report(console: Console, document: Json) -> None:
     fidelity, verdict = document["fidelity"], document["verdict"]
     console.print(
         f"[bold]{_mega(document['aggregate_goodput_bits_per_sec'])}[/bold] goodput of "

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from cubeyard.experiments.hypotheses import Hypothesis
 from cubeyard.kit.text import PlainText
 from cubeyard.plans.schemas import Request
 
@@ -18,7 +19,6 @@ Dataplane = Literal["kernel", "software", "serverswitch", "serverswitch-software
 Delivery = Literal["unicast", "complete-graph", "spanning-trees", "pipeline"]
 Queues = Literal["shared", "fair"]
 Balance = Literal["ecmp", "wcmp", "lb"]
-Metric = Literal["goodput", "goodput-share", "abt", "abt-share", "stalled-flows"]
 Secs = Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)]
 ServerName = Annotated[PlainText, Field(min_length=1, max_length=64)]
 
@@ -61,19 +61,6 @@ class UserService(Request):
         max_length=MAX_MODULE_TEXT,
         description="Its WebAssembly module in base64: the binary format, at most 128 KiB, or the text format.",
     )
-
-
-class Hypothesis(Request):
-    """What is expected to hold. A run that breaks it for that long is aborted, and the verdict says so."""
-
-    metric: Metric = Field(
-        default="goodput-share",
-        description="`goodput` and `abt` in bits/s, `-share` of what they were before the first fault; `stalled-flows` counts "
-        "flows without progress.",
-    )
-    bound: float = Field(ge=0, allow_inf_nan=False, description="At least; of `stalled-flows`: at most.")
-    for_secs: float = Field(default=2.0, ge=0.1, le=600, description="A violation shorter than this is forgiven.")
-    abort: bool = Field(default=True, description="Whether a lasting violation ends the run.")
 
 
 class Emulation(Request):

@@ -26,7 +26,7 @@ ENGINE_FIELDS = (
 )
 
 
-QUESTION_FIELDS = (*ENGINE_FIELDS, "emulation")
+QUESTION_FIELDS = (*ENGINE_FIELDS, "emulation", "hypotheses", "fault_schedules")
 """What a document keeps of a question beside its plan, seeds and axes."""
 FAULT_FIELDS = ("at_secs", "target", "kind", "until_secs", *PARAMETERS)
 """What the flow engine takes of a fault, as far as the fault has it."""

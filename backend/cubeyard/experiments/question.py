@@ -8,7 +8,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from cubeyard.experiments.emulation import Emulation
 from cubeyard.experiments.engines import DEFAULT, EMULATION, ENGINES, EngineName
+from cubeyard.experiments.fault_schedules import FaultSchedules
 from cubeyard.experiments.faults import FailureKind, FaultRequest, Ratio
+from cubeyard.experiments.hypotheses import METRICS, Hypotheses
 from cubeyard.kit.ids import PATTERN
 from cubeyard.kit.text import PlainText, storable_json
 from cubeyard.plans.schemas import EXAMPLE_ID, Name, Request, Revision, Spec
@@ -93,22 +95,19 @@ class Axes(Request):
     )
 
 
-def _distinct(seeds: list[int]) -> list[int]:
+def distinct(seeds: list[int]) -> list[int]:
     if len(set(seeds)) != len(seeds):
         raise ValueError("a seed is given twice")
     return seeds
 
 
-class Question(Request):
-    """What every engine takes: who sends to whom, over which paths, with what broken."""
+class Answering(Request):
+    """Which engine answers, and its settings."""
 
-    plan: Annotated[PlanReference | Spec, Field(union_mode="left_to_right")]
-    workload: Workload
+    engine: EngineName = DEFAULT
     routing: Annotated[PlainText, Field(min_length=1, max_length=64)] | None = Field(
         default=None, description="A routing scheme; the paper's own for the family if left out.", examples=["bsr"]
     )
-    faults: list[FaultRequest] = Field(default=[], max_length=200)
-    engine: EngineName = DEFAULT
     emulation: Emulation | None = Field(
         default=None, exclude_if=_is_none, description='Settings of engine "emulation".'
     )
@@ -139,6 +138,14 @@ class Question(Request):
     )
     link_load: bool = Field(default=False, description="Whether to give the flows on every link, in columns.")
 
+
+class Question(Answering):
+    """What every engine takes: who sends to whom, over which paths, with what broken."""
+
+    plan: Annotated[PlanReference | Spec, Field(union_mode="left_to_right")]
+    workload: Workload
+    faults: list[FaultRequest] = Field(default=[], max_length=200)
+
     @model_validator(mode="after")
     def _by_engine(self) -> Question:
         engine = ENGINES[self.engine]
@@ -161,8 +168,39 @@ class Question(Request):
 
 class ExperimentCreate(Question):
     name: Name | None = Field(default=None, description="Made from the plan and the workload if left out.")
-    seeds: Annotated[list[Seed], AfterValidator(_distinct)] = Field(default=[7], min_length=1, max_length=1000)
+    seeds: Annotated[list[Seed], AfterValidator(distinct)] = Field(default=[7], min_length=1, max_length=1000)
     axes: Axes | None = Field(default=None, description="Makes it a sweep.")
+    hypotheses: Hypotheses = Field(default=[])
+    fault_schedules: FaultSchedules = Field(default=[])
+
+    @model_validator(mode="after")
+    def _drawable(self) -> ExperimentCreate:
+        if not self.fault_schedules:
+            return self
+        engine = ENGINES[self.engine]
+        if engine.computed and engine.settings is None:
+            raise ValueError(
+                f'fault_schedules: engine "{engine.name}" computes one state; leave them out, or list faults'
+            )
+        if self.axes is not None and self.axes.topologies is not None:
+            raise ValueError("fault_schedules: their devices are of one topology; leave axes.topologies out")
+        for index, schedule in enumerate(self.fault_schedules):
+            for place, kind in enumerate(schedule.kinds):
+                if kind not in engine.faults:
+                    raise ValueError(
+                        f'fault_schedules.{index}.kinds.{place}: engine "{engine.name}" knows {", ".join(engine.faults)}'
+                    )
+        return self
+
+    @model_validator(mode="after")
+    def _answered(self) -> ExperimentCreate:
+        for index, one in enumerate(self.hypotheses):
+            if self.engine not in one.kind.engines:
+                known = ", ".join(name for name, metric in METRICS.items() if self.engine in metric.engines)
+                raise ValueError(
+                    f'hypotheses.{index}.metric: engine "{self.engine}" does not answer {one.metric}; it knows {known}'
+                )
+        return self
 
     @model_validator(mode="after")
     def _one_point(self) -> ExperimentCreate:

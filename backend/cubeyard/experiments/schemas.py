@@ -9,13 +9,23 @@ from pydantic import BaseModel, Field
 
 from cubeyard.experiments.emulation import Emulation
 from cubeyard.experiments.engines import EngineName
+from cubeyard.experiments.fault_schedules import FaultSchedules
 from cubeyard.experiments.faults import Fault
+from cubeyard.experiments.hypotheses import Hypotheses
 from cubeyard.experiments.question import Axes, Workload
 from cubeyard.experiments.results import FailedCounts
 from cubeyard.plans.schemas import EXAMPLE_ID
 
 MAX_POINTS = 20_000
 ExperimentKind = Literal["prediction", "sweep", "simulation", "emulation"]
+
+
+def _is_empty(value: list[Any]) -> bool:
+    return not value
+
+
+def _is_zero(value: int) -> bool:
+    return value == 0
 
 
 def _is_none(value: object) -> bool:
@@ -78,6 +88,9 @@ class ExperimentEstimate(BaseModel):
     simulation: EstimatedPackets | None = Field(
         default=None, description="With engine `packet`: of all points together."
     )
+    drawn_faults: list[Fault] = Field(
+        default=[], exclude_if=_is_empty, description="What the fault schedules draw, as a run will inject it."
+    )
     content_hash: str = Field(description="The question's: equal questions have been asked if an experiment has it.")
 
 
@@ -93,6 +106,11 @@ class Experiment(BaseModel):
     engine: EngineName
     emulation: Emulation | None = Field(default=None, exclude_if=_is_none)
     packet: dict[str, Any] | None = Field(default=None, exclude_if=_is_none)
+    hypotheses: Hypotheses = Field(default=[])
+    fault_schedules: FaultSchedules = Field(default=[])
+    drawn_faults: int = Field(
+        default=0, exclude_if=_is_zero, description="So many of `faults`, the last ones, are drawn by the schedules."
+    )
     link_gbps: float | None
     max_min: bool | None
     flow_gigabits: float | None

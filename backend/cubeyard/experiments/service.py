@@ -6,18 +6,23 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from pydantic import ValidationError
 from sqlalchemy.orm import Session
 
 from cubeyard.engine import Engine, content_hash
 from cubeyard.experiments import checks, estimate, schemas
 from cubeyard.experiments.engines import ENGINES
+from cubeyard.experiments.fault_schedules import drawn
+from cubeyard.experiments.faults import Fault
 from cubeyard.experiments.models import ExperimentRow
 from cubeyard.experiments.points import ENGINE_FIELDS, QUESTION_FIELDS, Json, count, plain_faults
 from cubeyard.experiments.question import ExperimentCreate, PlanReference, PredictRequest, SimulateRequest, Workload
 from cubeyard.experiments.reference import fat_tree_for
 from cubeyard.experiments.repository import ExperimentRepository
+from cubeyard.experiments.scenario import reading
+from cubeyard.experiments.scenario.model import Scenario, of_experiment
 from cubeyard.kit.cursors import decode_cursor, encode_cursor
-from cubeyard.kit.errors import ProblemError, field_error, not_found
+from cubeyard.kit.errors import ProblemError, field_error, not_found, of_validation
 from cubeyard.kit.ids import new_id
 from cubeyard.plans.service import PlanService
 from cubeyard.plans.spec import normal_spec
@@ -80,8 +85,29 @@ class ExperimentService:
             basis="measured" if found.whole else "extrapolated",
             measured_secs=_rounded(found.measured_secs),
             simulation=_packets([one["simulation"] for one in outlines if "simulation" in one], each),
+            drawn_faults=[Fault.model_validate(one) for one in document["faults"][len(request.faults) :]],
             content_hash=content_hash(document),
         )
+
+    def create_from_scenario(self, text: str) -> schemas.Experiment:
+        """The experiment of a scenario's file. Raises a 422 that names path and line."""
+        found = reading.read(text)
+        with found.by_line():
+            return self.create(found.request)
+
+    def scenario(self, experiment_id: str) -> Scenario:
+        """A saved experiment as a scenario. Raises a 404, or a 409 if an earlier version kept what is refused today."""
+        row = self.row(experiment_id)
+        try:
+            return of_experiment(row.name, row.document)
+        except ValidationError as error:
+            detail = f"Experiment {experiment_id} is of an earlier version and is no scenario: {of_validation(error.errors()[0]).message}."
+            raise ProblemError(409, "no-scenario", detail) from error
+
+    def as_scenario(self, request: ExperimentCreate) -> Scenario:
+        """What is asked, as a scenario, with the specs of its saved plans. Saves nothing."""
+        document, topologies = self._document(request)
+        return of_experiment(request.name or _name(topologies, request), document)
 
     def predict(self, request: PredictRequest, limit_secs: float, left: Callable[[], bool]) -> bytes:
         """The answer at once, if it is there within the limit. Nothing is saved. Ends soon after `left` tells that nobody waits
@@ -187,6 +213,9 @@ class ExperimentService:
             "seeds": request.seeds,
             "axes": axes,
         }
+        if faults := drawn(self._engine, plan["spec"], document):
+            document["faults"] = [*document["faults"], *faults]
+            document["drawn_faults"] = len(faults)
         points = count(document)
         if points > schemas.MAX_POINTS:
             raise field_error(
@@ -245,6 +274,9 @@ def _rounded(secs: float) -> float:
 def as_experiment(row: ExperimentRow) -> schemas.Experiment:
     """What was kept, whichever version kept it: a field that is no longer known must not hide the experiment."""
     fields: dict[str, Any] = {key: row.document.get(key) for key in (*QUESTION_FIELDS, "plan", "seeds", "axes")}
+    for added in ("hypotheses", "fault_schedules"):
+        fields[added] = fields[added] or []
+    fields["drawn_faults"] = row.document.get("drawn_faults", 0)
     # What each kind of workload has beside its kind is kept whatever it is.
     fields["workload"] = Workload.model_validate(row.document["workload"])
     columns = {

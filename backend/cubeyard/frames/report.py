@@ -169,7 +169,8 @@ class ReportFrame(TypedDict):
 
     point: Annotated[NotRequired[int], Field(description="Always 0: an emulation is one point.")]
     ended: Literal["done", "aborted", "stopped"]
-    verdict: Verdict
+    verdict: Annotated[Verdict, Field(description="Of several hypotheses: of the one that fared worst.")]
+    verdicts: Annotated[NotRequired[list[Verdict]], Field(description="Of every hypothesis, in their order.")]
     aggregate_goodput_bits_per_sec: float
     ideal_bits_per_sec: float
     header_efficiency: float

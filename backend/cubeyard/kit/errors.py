@@ -25,6 +25,9 @@ class FieldError(BaseModel):
     limit: str | None = Field(default=None, description="What the value has to be.")
     message: str
     hint: str | None = Field(default=None, description="What to do about it.")
+    line: int | None = Field(
+        default=None, exclude_if=lambda line: line is None, description="In a text: the line, from 1."
+    )
 
 
 class Acceptance(BaseModel):
@@ -129,6 +132,40 @@ def shown(value: object) -> Any:
     text = value if isinstance(value, str) else repr(value)
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return text if len(text) <= MAX_SHOWN_CHARACTERS else text[: MAX_SHOWN_CHARACTERS - 1] + "…"
+
+
+_LIMITS = {
+    "ge": "at least {}",
+    "gt": "more than {}",
+    "le": "at most {}",
+    "lt": "less than {}",
+    "min_length": "at least {} long",
+    "max_length": "at most {} long",
+    "pattern": "of the form {}",
+    "expected": "one of {}",
+    "expected_schemes": "one of {}",
+}
+
+_HINTS = {
+    "missing": "Add the field.",
+    "extra_forbidden": "Remove the field, or check its spelling.",
+    "json_invalid": "Send one JSON document.",
+    "json_type": "Send JSON text.",
+}
+
+
+def of_validation(error: Mapping[str, Any]) -> FieldError:
+    """One of pydantic's errors as ours."""
+    context = error.get("ctx") or {}
+    limits = [_LIMITS[key].format(context[key]) for key in _LIMITS if key in context]
+    kind = str(error.get("type", ""))
+    return FieldError(
+        field=".".join(str(part) for part in error.get("loc", ())) or "body",
+        value=shown(error.get("input")) if kind != "missing" else None,
+        limit=", ".join(limits) or None,
+        message=str(error.get("msg", "invalid")),
+        hint=_HINTS.get(kind) or (f"Give a value that is {limits[0]}." if limits else None),
+    )
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:

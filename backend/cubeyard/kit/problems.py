@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from cubeyard.kit.errors import MEDIA_TYPE, FieldError, ProblemError, shown
+from cubeyard.kit.errors import MEDIA_TYPE, FieldError, ProblemError, of_validation
 
 
 def problem_response(
@@ -53,39 +53,6 @@ def dumps(body: object) -> bytes:
         return json.dumps(body, default=str).encode("ascii")
 
 
-_LIMITS = {
-    "ge": "at least {}",
-    "gt": "more than {}",
-    "le": "at most {}",
-    "lt": "less than {}",
-    "min_length": "at least {} long",
-    "max_length": "at most {} long",
-    "pattern": "of the form {}",
-    "expected": "one of {}",
-    "expected_schemes": "one of {}",
-}
-
-_HINTS = {
-    "missing": "Add the field.",
-    "extra_forbidden": "Remove the field, or check its spelling.",
-    "json_invalid": "Send one JSON document.",
-    "json_type": "Send JSON text.",
-}
-
-
-def _of_validation(error: Mapping[str, Any]) -> FieldError:
-    context = error.get("ctx") or {}
-    limits = [_LIMITS[key].format(context[key]) for key in _LIMITS if key in context]
-    kind = str(error.get("type", ""))
-    return FieldError(
-        field=".".join(str(part) for part in error.get("loc", ())) or "body",
-        value=shown(error.get("input")) if kind != "missing" else None,
-        limit=", ".join(limits) or None,
-        message=str(error.get("msg", "invalid")),
-        hint=_HINTS.get(kind) or (f"Give a value that is {limits[0]}." if limits else None),
-    )
-
-
 async def _on_problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, ProblemError)
     return problem_response(
@@ -101,7 +68,7 @@ async def _on_problem(request: Request, error: Exception) -> Response:
 
 async def _on_validation(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    errors = [_of_validation(one) for one in error.errors()]
+    errors = [of_validation(one) for one in error.errors()]
     malformed = any(one.get("type") == "json_invalid" for one in error.errors())
     status, code = (400, "malformed") if malformed else (422, "invalid")
     first = errors[0] if errors else None

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from starlette.responses import StreamingResponse
 
+from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.experiments.endpoints import Service as Experiments
+from cubeyard.experiments.scenario import junit
+from cubeyard.experiments.scenario.endpoints import FILE, YamlResponse, file_of
+from cubeyard.experiments.scenario.verdict import RunVerdict
 from cubeyard.kit.db import UnitOfWork
-from cubeyard.kit.errors import responses
+from cubeyard.kit.errors import ProblemError, responses
 from cubeyard.kit.ids import PATTERN, Id
-from cubeyard.kit.responses import download
+from cubeyard.kit.responses import download, json_bytes
 from cubeyard.kit.sse import EventStream
 from cubeyard.kit.text import PlainText
-from cubeyard.runs import results, schemas
+from cubeyard.runs import results, schemas, verdicts
+from cubeyard.runs.models import RunRow
 from cubeyard.runs.repository import FINISHED
 from cubeyard.runs.service import RunService
 
@@ -41,6 +46,11 @@ TABLE = {
             PARQUET: {"schema": {"type": "string", "format": "binary"}},
         },
     }
+}
+
+
+VERDICT: dict[int | str, dict[str, Any]] = {
+    200: {"model": RunVerdict, "content": {junit.MEDIA_TYPE: {"schema": {"type": "string"}}}}
 }
 
 
@@ -169,3 +179,49 @@ def read_results(
     if format == "parquet":
         return download(results.as_parquet(database, run, titles), PARQUET, f"{name}.parquet")
     return download(results.as_csv(database, run, titles), "text/csv; charset=utf-8", f"{name}.csv")
+
+
+@router.get(
+    "/runs/{id}/scenario",
+    operation_id="read_run_scenario",
+    summary="What a run answers, as a scenario file",
+    response_class=YamlResponse,
+    responses={**FILE, **responses(404, 409)},
+)
+def read_run_scenario(service: Service, experiments: Experiments, id: Id) -> Response:
+    return file_of(experiments.scenario(_experiment(service.row(id))))
+
+
+@router.get(
+    "/runs/{id}/verdict",
+    operation_id="read_verdict",
+    summary="Whether the hypotheses of a run held, as JSON or JUnit XML",
+    response_model=RunVerdict,
+    responses={**VERDICT, **responses(404, 409)},
+)
+def read_verdict(
+    request: Request,
+    service: Service,
+    experiments: Experiments,
+    engine: EngineOf,
+    id: Id,
+    format: Annotated[Literal["json", "junit"], Query()] = "json",
+) -> Response:
+    """Inconclusive until the run has succeeded. In JUnit XML each hypothesis is a test case, an inconclusive one is skipped."""
+    run = service.read(id)
+    document = experiments.row(_experiment(service.row(id))).document
+    secs = request.app.state.settings.predict_secs
+    found = verdicts.verdict(request.app.state.database, engine, run, document, secs)
+    if format == "json":
+        return json_bytes(found.model_dump_json().encode())
+    took = (run.finished_at - run.started_at).total_seconds() if run.started_at and run.finished_at else None
+    properties = {"run": run.id, "engine": f"{document['engine']} {run.engine_version}"}
+    text = junit.junit(run.title, found, took, properties)
+    return download(iter([text]), junit.MEDIA_TYPE, f"run-{run.id}.xml")
+
+
+def _experiment(row: RunRow) -> str:
+    """The id of a run's experiment. Raises a 409 for the run of a figure."""
+    if row.experiment_id is None:
+        raise ProblemError(409, "no-experiment", f"Run {row.id} computes figure {row.figure}: it has no experiment.")
+    return row.experiment_id

@@ -6,6 +6,7 @@ import csv
 import io
 import time
 from collections.abc import Iterator
+from xml.etree import ElementTree
 
 import pytest
 from fastapi.testclient import TestClient
@@ -92,3 +93,26 @@ def test_the_estimate_tells_hops_and_memory(client: TestClient) -> None:
     )
     assert refused.status_code == 422
     assert "Estimate" in refused.json()["detail"]
+
+
+def test_a_run_is_judged_by_its_hypotheses(working_client: TestClient) -> None:
+    hypotheses = [
+        {"metric": "stalled-flows", "bound": 0},
+        {"metric": "goodput-share", "bound": 0.999},
+        {"metric": "completion-secs", "bound": 60},
+    ]
+    fault = {"at_secs": 0.001, "until_secs": 0.1, "target": {"selector": "1 level-0 switch"}, "kind": "switch-silent"}
+    run = start(working_client, **QUESTION, faults=[fault], hypotheses=hypotheses)
+    address = f"{API}/runs/{run['id']}"
+    done = wait_for(working_client, run["id"], ended)
+    assert done["state"] == "succeeded", done["reason"]
+    found = working_client.get(f"{address}/verdict").json()
+    assert found["outcome"] == "broken"
+    assert [one["outcome"] for one in found["hypotheses"]] == ["held", "broken", "held"]
+    whole = working_client.post(f"{API}/simulate", json=QUESTION).json()["goodput_gbps"]
+    result = working_client.get(done["results_url"]).json()["points"][0]["result"]
+    assert found["hypotheses"][1]["worst"] == pytest.approx(result["goodput_gbps"] / whole)
+    suite = ElementTree.fromstring(working_client.get(f"{address}/verdict?format=junit").text)
+    assert (suite.get("tests"), suite.get("failures")) == ("3", "1")
+    file = working_client.get(f"{address}/scenario")
+    assert file.text == working_client.get(f"{API}/experiments/{run['experiment_id']}/scenario").text

@@ -518,6 +518,103 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/scenarios/schema": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The JSON schema of scenario files
+         * @description For editors. What the engine checks beside it, it says with path and line when the file is read.
+         */
+        get: operations["read_scenario_schema"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/scenarios": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Save the experiment of a scenario file
+         * @description Start a run of it with `POST /experiments/{id}/runs`.
+         */
+        post: operations["create_experiment_from_scenario"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/scenarios/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A scenario file as the body of an experiment, without saving it
+         * @description Give it to `POST /experiments`. What is refused is told by path and line.
+         */
+        post: operations["read_scenario"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/scenarios/write": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The body of an experiment as a scenario file, without saving it */
+        post: operations["write_scenario"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{id}/scenario": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * An experiment as a scenario file
+         * @description With the specs of its plans, so that it needs nothing of this server.
+         */
+        get: operations["read_experiment_scenario"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/engines": {
         parameters: {
             query?: never;
@@ -786,6 +883,43 @@ export interface paths {
         };
         /** What a run computed so far, as JSON, CSV or Parquet */
         get: operations["read_results"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/scenario": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a run answers, as a scenario file */
+        get: operations["read_run_scenario"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/verdict": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Whether the hypotheses of a run held, as JSON or JUnit XML
+         * @description Inconclusive until the run has succeeded. In JUnit XML each hypothesis is a test case, an inconclusive one is skipped.
+         */
+        get: operations["read_verdict"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2815,6 +2949,24 @@ export interface components {
             packet?: {
                 [key: string]: unknown;
             } | null;
+            /**
+             * Hypotheses
+             * @description What is expected to hold; `GET /runs/{id}/verdict` says whether it did.
+             * @default []
+             */
+            hypotheses: components["schemas"]["StatedHypothesis"][];
+            /**
+             * Fault Schedules
+             * @description Random faults beside those that are listed; an estimate lists what they draw.
+             * @default []
+             */
+            fault_schedules: components["schemas"]["FaultSchedule"][];
+            /**
+             * Drawn Faults
+             * @description So many of `faults`, the last ones, are drawn by the schedules.
+             * @default 0
+             */
+            drawn_faults: number;
             /** Link Gbps */
             link_gbps: number | null;
             /** Max Min */
@@ -2842,30 +2994,45 @@ export interface components {
              */
             created_at: string;
         };
-        /** ExperimentCreate */
-        ExperimentCreate: {
-            /** Plan */
-            plan: components["schemas"]["PlanReference"] | {
+        /**
+         * ExperimentBody
+         * @description An experiment to be written as a file.
+         */
+        ExperimentBody: {
+            /**
+             * Experiment
+             * @description The body of `POST /experiments`.
+             * @example {
+             *       "plan": {
+             *         "topology": {
+             *           "family": "bcube",
+             *           "k": 1,
+             *           "n": 4
+             *         }
+             *       },
+             *       "workload": {
+             *         "kind": "all-to-all"
+             *       }
+             *     }
+             */
+            experiment: {
                 [key: string]: unknown;
             };
-            workload: components["schemas"]["Workload"];
-            /**
-             * Routing
-             * @description A routing scheme; the paper's own for the family if left out.
-             * @example bsr
-             */
-            routing?: string | null;
-            /**
-             * Faults
-             * @default []
-             */
-            faults: components["schemas"]["FaultRequest"][];
+        };
+        /** ExperimentCreate */
+        ExperimentCreate: {
             /**
              * Engine
              * @default flow
              * @enum {string}
              */
             engine: "flow" | "packet" | "emulation";
+            /**
+             * Routing
+             * @description A routing scheme; the paper's own for the family if left out.
+             * @example bsr
+             */
+            routing?: string | null;
             /** @description Settings of engine "emulation". */
             emulation?: components["schemas"]["Emulation"] | null;
             /**
@@ -2901,6 +3068,16 @@ export interface components {
              * @default false
              */
             link_load: boolean;
+            /** Plan */
+            plan: components["schemas"]["PlanReference"] | {
+                [key: string]: unknown;
+            };
+            workload: components["schemas"]["Workload"];
+            /**
+             * Faults
+             * @default []
+             */
+            faults: components["schemas"]["FaultRequest"][];
             /**
              * Name
              * @description Made from the plan and the workload if left out.
@@ -2915,6 +3092,18 @@ export interface components {
             seeds: number[];
             /** @description Makes it a sweep. */
             axes?: components["schemas"]["Axes-Input"] | null;
+            /**
+             * Hypotheses
+             * @description What is expected to hold; `GET /runs/{id}/verdict` says whether it did.
+             * @default []
+             */
+            hypotheses: components["schemas"]["StatedHypothesis"][];
+            /**
+             * Fault Schedules
+             * @description Random faults beside those that are listed; an estimate lists what they draw.
+             * @default []
+             */
+            fault_schedules: components["schemas"]["FaultSchedule"][];
         };
         /**
          * ExperimentEstimate
@@ -2944,6 +3133,12 @@ export interface components {
             measured_secs: number;
             /** @description With engine `packet`: of all points together. */
             simulation?: components["schemas"]["EstimatedPackets"] | null;
+            /**
+             * Drawn Faults
+             * @description What the fault schedules draw, as a run will inject it.
+             * @default []
+             */
+            drawn_faults: components["schemas"]["Fault"][];
             /**
              * Content Hash
              * @description The question's: equal questions have been asked if an experiment has it.
@@ -3255,6 +3450,53 @@ export interface components {
             flap_secs?: number | null;
         };
         /**
+         * FaultSchedule
+         * @description Random faults: one of `kinds` on a device or link that is not broken yet, at random times, each repaired on its own.
+         */
+        FaultSchedule: {
+            /**
+             * Kinds
+             * @description Each fault is one of these, with the default of its parameter.
+             * @example [
+             *       "cable-pulled",
+             *       "switch-off"
+             *     ]
+             */
+            kinds: ("down" | "cable-pulled" | "cable-cut-silent" | "port-down" | "link-rate" | "link-loss" | "link-delay" | "server-killed" | "server-frozen" | "server-silent" | "server-off" | "switch-silent" | "switch-off")[];
+            /**
+             * Mean Interval Secs
+             * @description Between two faults.
+             */
+            mean_interval_secs: number;
+            /**
+             * Mean Repair Secs
+             * @description From a fault to its end; null: permanently.
+             */
+            mean_repair_secs?: number | null;
+            /**
+             * Count
+             * @description Most faults.
+             */
+            count: number;
+            /**
+             * From Secs
+             * @description No fault is earlier.
+             * @default 0
+             */
+            from_secs: number;
+            /**
+             * Until Secs
+             * @description No fault is later; null: all of `count`.
+             */
+            until_secs?: number | null;
+            /**
+             * Seed
+             * @description The same seed draws the same faults.
+             * @default 7
+             */
+            seed: number;
+        };
+        /**
          * FaultState
          * @description A fault of a run, scheduled or asked for.
          */
@@ -3332,6 +3574,11 @@ export interface components {
              * @description What to do about it.
              */
             hint?: string | null;
+            /**
+             * Line
+             * @description In a text: the line, from 1.
+             */
+            line?: number | null;
         };
         /** Figure */
         Figure: {
@@ -3711,29 +3958,65 @@ export interface components {
          */
         Hypothesis: {
             /**
+             * Bound
+             * @description The least value; of `stalled-flows`, times, drops and timeouts: the most.
+             */
+            bound: number;
+            /**
+             * For Secs
+             * @description Of an emulation: a violation shorter than this is forgiven.
+             * @default 2
+             */
+            for_secs: number;
+            /**
+             * Abort
+             * @description Of an emulation: whether a lasting violation ends the run.
+             * @default true
+             */
+            abort: boolean;
+            /**
              * Metric
              * @description `goodput` and `abt` in bits/s, `-share` of what they were before the first fault; `stalled-flows` counts flows without progress.
              * @default goodput-share
              * @enum {string}
              */
             metric: "goodput" | "goodput-share" | "abt" | "abt-share" | "stalled-flows";
+        };
+        /**
+         * HypothesisVerdict
+         * @description Whether one hypothesis held.
+         */
+        HypothesisVerdict: {
             /**
-             * Bound
-             * @description At least; of `stalled-flows`: at most.
+             * Title
+             * @example ABT at least 60 % of baseline
              */
+            title: string;
+            /**
+             * Metric
+             * @enum {string}
+             */
+            metric: "goodput" | "goodput-share" | "abt" | "abt-share" | "stalled-flows" | "completion-secs" | "completion-p99-secs" | "drops" | "timeouts";
+            /** Bound */
             bound: number;
             /**
-             * For Secs
-             * @description A violation shorter than this is forgiven.
-             * @default 2
+             * Unit
+             * @enum {string}
              */
-            for_secs: number;
+            unit: "bit/s" | "of baseline" | "flows" | "s" | "packets" | "timeouts";
             /**
-             * Abort
-             * @description Whether a lasting violation ends the run.
-             * @default true
+             * Outcome
+             * @description `inconclusive`: it could not be judged; the sentence says why.
+             * @enum {string}
              */
-            abort: boolean;
+            outcome: "held" | "broken" | "inconclusive";
+            /**
+             * Worst
+             * @description The value nearest to breaking it, or furthest beyond; null: there is none.
+             */
+            worst: number | null;
+            /** Sentence */
+            sentence: string;
         };
         /**
          * InspectionColumn
@@ -4699,28 +4982,18 @@ export interface components {
         };
         /** PredictRequest */
         PredictRequest: {
-            /** Plan */
-            plan: components["schemas"]["PlanReference"] | {
-                [key: string]: unknown;
-            };
-            workload: components["schemas"]["Workload"];
-            /**
-             * Routing
-             * @description A routing scheme; the paper's own for the family if left out.
-             * @example bsr
-             */
-            routing?: string | null;
-            /**
-             * Faults
-             * @default []
-             */
-            faults: components["schemas"]["FaultRequest"][];
             /**
              * Engine
              * @default flow
              * @enum {string}
              */
             engine: "flow" | "packet" | "emulation";
+            /**
+             * Routing
+             * @description A routing scheme; the paper's own for the family if left out.
+             * @example bsr
+             */
+            routing?: string | null;
             /** @description Settings of engine "emulation". */
             emulation?: components["schemas"]["Emulation"] | null;
             /**
@@ -4756,6 +5029,16 @@ export interface components {
              * @default false
              */
             link_load: boolean;
+            /** Plan */
+            plan: components["schemas"]["PlanReference"] | {
+                [key: string]: unknown;
+            };
+            workload: components["schemas"]["Workload"];
+            /**
+             * Faults
+             * @default []
+             */
+            faults: components["schemas"]["FaultRequest"][];
             /**
              * Seed
              * @default 7
@@ -5422,6 +5705,42 @@ export interface components {
             } | null;
         };
         /**
+         * RunVerdict
+         * @description Whether every hypothesis held.
+         */
+        RunVerdict: {
+            /**
+             * Outcome
+             * @description `broken` if any is broken, else `inconclusive` if any is, else `held`; with no hypothesis `held`.
+             * @enum {string}
+             */
+            outcome: "held" | "broken" | "inconclusive";
+            /** Hypotheses */
+            hypotheses: components["schemas"]["HypothesisVerdict"][];
+        };
+        /**
+         * ScenarioText
+         * @description A scenario's file. Its plan has to be in it: what `plan.file` names is read by the command line only.
+         */
+        ScenarioText: {
+            /**
+             * Text
+             * @example scenario: 1
+             *     name: A tenth of the switches fails
+             *     plan:
+             *       topology: {family: bcube, n: 4, k: 1}
+             *     workload: {kind: all-to-all}
+             *     settings:
+             *       engine: flow
+             *       seeds: [7]
+             *     faults:
+             *     - target: {kind: switch, ratio: 0.1}
+             *     hypotheses:
+             *     - {metric: abt-share, bound: 0.5}
+             */
+            text: string;
+        };
+        /**
          * Scene
          * @description Where everything stands, in metres from a corner of the enclosure.
          */
@@ -5912,28 +6231,18 @@ export interface components {
          * @description What is simulated packet by packet. The workload's `bytes` are what each flow sends.
          */
         SimulateRequest: {
-            /** Plan */
-            plan: components["schemas"]["PlanReference"] | {
-                [key: string]: unknown;
-            };
-            workload: components["schemas"]["Workload"];
-            /**
-             * Routing
-             * @description A routing scheme; the paper's own for the family if left out.
-             * @example bsr
-             */
-            routing?: string | null;
-            /**
-             * Faults
-             * @default []
-             */
-            faults: components["schemas"]["FaultRequest"][];
             /**
              * Engine
              * @default packet
              * @enum {string}
              */
             engine: "flow" | "packet" | "emulation";
+            /**
+             * Routing
+             * @description A routing scheme; the paper's own for the family if left out.
+             * @example bsr
+             */
+            routing?: string | null;
             /** @description Settings of engine "emulation". */
             emulation?: components["schemas"]["Emulation"] | null;
             /**
@@ -5969,6 +6278,16 @@ export interface components {
              * @default false
              */
             link_load: boolean;
+            /** Plan */
+            plan: components["schemas"]["PlanReference"] | {
+                [key: string]: unknown;
+            };
+            workload: components["schemas"]["Workload"];
+            /**
+             * Faults
+             * @default []
+             */
+            faults: components["schemas"]["FaultRequest"][];
             /**
              * Seed
              * @default 7
@@ -6152,6 +6471,35 @@ export interface components {
             basis: "published" | "vendor" | "assumed";
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * StatedHypothesis
+         * @description A hypothesis of an experiment, whichever engine answers it. It has to hold at every point of a sweep.
+         */
+        StatedHypothesis: {
+            /**
+             * Bound
+             * @description The least value; of `stalled-flows`, times, drops and timeouts: the most.
+             */
+            bound: number;
+            /**
+             * For Secs
+             * @description Of an emulation: a violation shorter than this is forgiven.
+             * @default 2
+             */
+            for_secs: number;
+            /**
+             * Abort
+             * @description Of an emulation: whether a lasting violation ends the run.
+             * @default true
+             */
+            abort: boolean;
+            /**
+             * Metric
+             * @description `goodput` and `abt` in bits/s; `-share` of what they are without faults, in an emulation before the first one; `stalled-flows` counts flows without a path or without progress; times in seconds.
+             * @enum {string}
+             */
+            metric: "goodput" | "goodput-share" | "abt" | "abt-share" | "stalled-flows" | "completion-secs" | "completion-p99-secs" | "drops" | "timeouts";
         };
         /**
          * StructureMetrics
@@ -7549,7 +7897,13 @@ export interface components {
              * @enum {string}
              */
             ended: "done" | "aborted" | "stopped";
+            /** @description Of several hypotheses: of the one that fared worst. */
             verdict: components["schemas"]["Verdict"];
+            /**
+             * Verdicts
+             * @description Of every hypothesis, in their order.
+             */
+            verdicts?: components["schemas"]["Verdict"][];
             /** Aggregate Goodput Bits Per Sec */
             aggregate_goodput_bits_per_sec: number;
             /** Ideal Bits Per Sec */
@@ -9580,6 +9934,173 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    read_scenario_schema: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    create_experiment_from_scenario: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScenarioText"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Experiment"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_scenario: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScenarioText"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    write_scenario: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExperimentBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/yaml": Record<string, never>;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_experiment_scenario: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/yaml": Record<string, never>;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     list_engines: {
         parameters: {
             query?: never;
@@ -10173,6 +10694,77 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_run_scenario: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/yaml": Record<string, never>;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_verdict: {
+        parameters: {
+            query?: {
+                format?: "json" | "junit";
+            };
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunVerdict"];
+                    "application/xml": string;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];

@@ -1,12 +1,13 @@
-"""The hypothesis of a session, watched tick by tick from the first fault on."""
+"""The hypotheses of a session, watched tick by tick from the first fault on."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from cubeyard.emulation.judge.fidelity import BUSY_CPU
 from cubeyard.emulation.measure.window import Reading
-from cubeyard.experiments.emulation import Hypothesis
+from cubeyard.experiments.hypotheses import Hypothesis
 
 Json = dict[str, Any]
 
@@ -136,6 +137,38 @@ class Guard:
             f"{told}, but host CPU was at {self.cpu:.0%} in that time: this machine may have been the limit. "
             "Take slower links or fewer flows."
         )
+
+
+RANKS = ("none", "held", "inconclusive", "broken")
+"""Of outcomes: the last is the one to be told first."""
+
+
+class Guards:
+    """Every hypothesis of a session, each watched by a guard of its own."""
+
+    def __init__(self, hypotheses: Sequence[Hypothesis]) -> None:
+        self._each = [Guard(one) for one in hypotheses]
+
+    def before(self, reading: Reading) -> None:
+        """A reading from before the first fault."""
+        for guard in self._each:
+            guard.before(reading)
+
+    def watch(
+        self, at_secs: float, secs: float, reading: Reading, cpu: float = 0.0, expected: Reading | None = None
+    ) -> bool:
+        """Whether any of them ends the run now."""
+        ends = [guard.watch(at_secs, secs, reading, cpu, expected) for guard in self._each]
+        return any(ends)
+
+    def document(self) -> Json:
+        """The verdict of the whole run: that of the hypothesis which fared worst, the first of equals."""
+        worst = max(self._each, key=lambda guard: RANKS.index(guard.outcome), default=Guard(None))
+        return worst.document()
+
+    def documents(self) -> list[Json]:
+        """The verdict on each hypothesis, in their order."""
+        return [guard.document() for guard in self._each]
 
 
 def _bound(hypothesis: Hypothesis) -> str:

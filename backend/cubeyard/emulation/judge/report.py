@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cubeyard.emulation.judge.fidelity import Calibration, Observed, OverPaths, judge
-from cubeyard.emulation.judge.guard import Guard
+from cubeyard.emulation.judge.guard import Guards
 from cubeyard.emulation.judge.meant import Meant, meant_of
 from cubeyard.emulation.measure.events import Events
 from cubeyard.emulation.measure.recorder import Recorder
@@ -28,7 +28,13 @@ QUIET_SECS = 1.0
 
 
 def make(
-    recorder: Recorder, guard: Guard, calibration: Calibration | None, faults: list[Json], *, ended: str, timings: Json
+    recorder: Recorder,
+    guards: Guards,
+    calibration: Calibration | None,
+    faults: list[Json],
+    *,
+    ended: str,
+    timings: Json,
 ) -> Json:
     """The document. `faults` are what was injected, each with its times."""
     question = recorder.question
@@ -56,7 +62,8 @@ def make(
     consequences = Consequences(recorder)
     return {
         "ended": ended,
-        "verdict": guard.document(),
+        "verdict": guards.document(),
+        "verdicts": guards.documents(),
         "aggregate_goodput_bits_per_sec": total["goodput_bits_per_sec"],
         "ideal_bits_per_sec": round(ideal),
         "header_efficiency": round(efficiency, 4),

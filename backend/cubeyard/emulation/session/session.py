@@ -16,7 +16,7 @@ from cubeyard.emulation.deploy.deployment import Deployment
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.judge import report
 from cubeyard.emulation.judge.fidelity import Calibration
-from cubeyard.emulation.judge.guard import Guard
+from cubeyard.emulation.judge.guard import Guards
 from cubeyard.emulation.measure.recorder import Recorder
 from cubeyard.emulation.measure.seconds import Seconds
 from cubeyard.emulation.network.network import OUTSIDE_ADDRESS, outside_namespace
@@ -53,7 +53,7 @@ class Session:
         self._injector = Injector(run_id, self._deployment)
         self._recorder = Recorder(question)
         self._faults = FaultControl(question, self._injector, sink, self._recorder.clock)
-        self._guard = Guard(question.settings.hypothesis)
+        self._guards = Guards(question.hypotheses)
         self._seconds = Seconds()
         self._at_secs = 0.0
 
@@ -80,7 +80,7 @@ class Session:
                 if not timings["kept"]:
                     self._place.forget(self._run)
         document = report.make(
-            self._recorder, self._guard, calibration, self._faults.happened, ended=ended, timings=timings
+            self._recorder, self._guards, calibration, self._faults.happened, ended=ended, timings=timings
         )
         document["predicted_steps"] = self._faults.predicted
         self._sink.progress(1.0)
@@ -162,8 +162,8 @@ class Session:
         if not counted:
             return False
         if part == "before":
-            self._guard.before(reading)
-        return self._faults.tested and self._guard.watch(self._at_secs, secs, reading, tick.cpu, self._faults.expected)
+            self._guards.before(reading)
+        return self._faults.tested and self._guards.watch(self._at_secs, secs, reading, tick.cpu, self._faults.expected)
 
     def _tell_second(self, second: Json | None) -> None:
         if second is not None:

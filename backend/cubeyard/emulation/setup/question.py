@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from cubeyard.emulation.faults.damage import WHOLE, Damage
@@ -16,6 +16,7 @@ from cubeyard.emulation.setup.flows import Flow, flows_of
 from cubeyard.emulation.setup.prediction import Prediction, predict
 from cubeyard.engine import Engine
 from cubeyard.experiments.emulation import DEFAULT_LINK_GBPS, Emulation
+from cubeyard.experiments.hypotheses import Hypothesis, claims_of
 
 Json = dict[str, Any]
 
@@ -37,6 +38,7 @@ class Question:
     """What is expected once something is broken; None for data that is relayed: its edges are fixed."""
     rates_over: Callable[[list[list[int]]], list[float]]
     """Max-min fair rates in bits per second, headers included, of flows over given paths of server ids."""
+    hypotheses: list[Hypothesis] = field(default_factory=list)
 
     @property
     def in_user_space(self) -> bool:
@@ -78,4 +80,5 @@ def read(engine: Engine, document: Json) -> Question:
         expected,
         None if relayed else predicted_with,
         lambda paths: [one * 1e9 for one in engine.rates_over_paths(network.spec, paths, rate / 1e9)],
+        [Hypothesis.model_validate(one.model_dump()) for one in claims_of(document)],
     )

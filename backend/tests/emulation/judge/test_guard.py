@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cubeyard.emulation.judge.fidelity import BUSY_CPU
-from cubeyard.emulation.judge.guard import Guard
+from cubeyard.emulation.judge.guard import Guard, Guards
 from cubeyard.emulation.measure.window import Reading, Window
-from cubeyard.experiments.emulation import Hypothesis, Metric
+from cubeyard.experiments.hypotheses import Hypothesis, Metric
 
 TICK_SECS = 0.125
 """Has no rounding errors."""
@@ -167,3 +167,19 @@ def test_a_violation_at_a_busy_machine_is_inconclusive(cpu: list[float]) -> None
     assert guard.cpu == pytest.approx(busy), "of the violation, up to when it had lasted"
     assert guard.outcome == ("inconclusive" if guard.cpu >= BUSY_CPU else "broken")
     assert ("this machine may have been the limit" in guard.document()["sentence"]) is (guard.outcome == "inconclusive")
+
+
+def test_several_hypotheses_are_watched_and_the_worst_is_told_first() -> None:
+    guards = Guards(
+        [
+            Hypothesis(metric="goodput", bound=10, for_secs=0.25),
+            Hypothesis(metric="stalled-flows", bound=0, for_secs=0.25, abort=False),
+            Hypothesis(metric="abt", bound=50, for_secs=0.25),
+        ]
+    )
+    low = Reading(60.0, 40.0, 0)
+    assert [guards.watch(number * 0.25, 0.25, low) for number in range(2)] == [True, False], "once"
+    assert [one["outcome"] for one in guards.documents()] == ["held", "held", "broken"]
+    assert guards.document() == guards.documents()[2]
+    assert Guards([]).document() == Guard(None).document()
+    assert Guards([]).documents() == []

@@ -19,7 +19,7 @@ from cubeyard.emulation.judge.fidelity import (
     OverPaths,
     judge,
 )
-from cubeyard.emulation.judge.guard import Guard
+from cubeyard.emulation.judge.guard import Guards
 from cubeyard.emulation.judge.report import Consequences, make
 from cubeyard.emulation.measure.recorder import Part, Recorder
 from cubeyard.engine import Engine
@@ -211,7 +211,7 @@ def recorded(
 
 
 def report(recorder: Recorder, faults: list[Json] | None = None) -> Json:
-    return make(recorder, Guard(None), pair(0.98), faults or [], ended="done", timings={})
+    return make(recorder, Guards([]), pair(0.98), faults or [], ended="done", timings={})
 
 
 @pytest.mark.parametrize("mtu", [1280, 1500, 9000])
@@ -283,7 +283,7 @@ def test_the_whole_report(engine: Engine) -> None:
         {"id": "f1", "at_nanos": 4, "injected_at_secs": 0.9, "recovered_at_secs": None},
         {"id": "f2", "at_nanos": 200_000_000, "injected_at_secs": 0.2, "recovered_at_secs": None},
     ]
-    found = make(recorder, Guard(None), pair(0.98), faults, ended="aborted", timings={"up_secs": 0.5})
+    found = make(recorder, Guards([]), pair(0.98), faults, ended="aborted", timings={"up_secs": 0.5})
     rate, slowest = 1e7, 8e6
     goodput = 3 * rate + slowest
     window = {
@@ -296,6 +296,7 @@ def test_the_whole_report(engine: Engine) -> None:
     assert found == {
         "ended": "aborted",
         "verdict": {"outcome": "none", "sentence": "The run had no hypothesis."},
+        "verdicts": [],
         "aggregate_goodput_bits_per_sec": goodput,
         "ideal_bits_per_sec": round(sum(flow.ideal_bits_per_sec for flow in flows)),
         "header_efficiency": round((9000 - 36 - 52) / 9014, 4),

@@ -8,9 +8,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import typer
 from fastapi.testclient import TestClient
 from sqlalchemy import func, select, update
+from typer.testing import CliRunner
 
+from cubeyard.cli import capture as cli
 from cubeyard.emulation.deploy.names import shell_command
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.live import captures
@@ -154,3 +157,18 @@ def test_a_shell_is_opened_by_the_machine_s_own_tools() -> None:
     assert shell_command("0123456789", 5, "11", "namespaces") == "sudo ip netns exec cy-01234567-5 bash"
     command = shell_command("0123456789", 5, "1;2", "containers")
     assert command.endswith("{{.State.Pid}}' cubeyard-01234567-1-2)\" bash")
+
+
+def test_the_command_line_gives_a_capture_to_the_program_behind_a_pipe(
+    client: TestClient, run: str, fabric: Scripted, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli, "settings_of", lambda: settings)
+    app = typer.Typer()
+    app.command()(cli.capture)
+    piped = CliRunner().invoke(app, [run, "--link", "00/<0,0>", "--seconds", "1", "-o", "-"])
+    assert piped.exit_code == 0, piped.output
+    assert piped.stdout_bytes == FILE, "the file alone"
+    assert "3 packets of 00/<0,0>" in piped.stderr
+    refused = CliRunner().invoke(app, [run, "--link", "00/<0,0>", "--seconds", "1", "-o", "/nowhere/x.pcapng"])
+    assert refused.exit_code == 2
+    assert "--output cannot be written" in refused.stderr

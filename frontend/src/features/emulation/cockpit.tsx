@@ -1,7 +1,8 @@
 /** The session at one time: its picture, its charts, its log, and what can be done to it. */
 import { useSearch } from "@tanstack/react-router";
-import { useCallback, useId, useMemo, useRef, useState } from "react";
+import { lazy, Suspense, useCallback, useId, useMemo, useRef, useState } from "react";
 import type { Experiment } from "@/api/types";
+import { Skeleton } from "@/ui/marks";
 import type { RunViewProps } from "../shared/run-frame";
 import type { RunSearch } from "../shared/run-url";
 import { isOver } from "../shared/runs";
@@ -24,6 +25,8 @@ import { tickAt, useWindow } from "./session/use-window";
 import { type Side, SidePanel } from "./side-panel";
 import { Timeline } from "./timeline/timeline";
 import { usePlayback } from "./timeline/use-playback";
+
+const VerdictPanel = lazy(() => import("../shared/verdict-panel"));
 
 export interface CockpitProps {
   run: RunViewProps["run"];
@@ -122,7 +125,7 @@ export function Cockpit({
           flowing={flowing}
           over={over}
         />
-        {session.report && <ReportPanel report={session.report} scheduled={scheduledFaults(session)} />}
+        <Findings session={session} run={run} />
         <ChartsPanel session={session} run={run} at={following ? null : at} />
       </div>
       <output className="visually-hidden" aria-live="polite">
@@ -190,3 +193,18 @@ function useChoice(network: Network, over: boolean) {
 }
 
 const round = (secs: number) => Math.round(secs * 10) / 10;
+
+/** What the session came to, once there is a report; the verdict of each hypothesis if there are several. */
+function Findings({ session, run }: { session: Session; run: CockpitProps["run"] }) {
+  const { report, live } = session;
+  if (!report) return null;
+  return (
+    <ReportPanel report={report} scheduled={scheduledFaults(session)}>
+      {live.state === "succeeded" && (report.verdicts?.length ?? 0) > 1 && (
+        <Suspense fallback={<Skeleton height={64} />}>
+          <VerdictPanel run={run} />
+        </Suspense>
+      )}
+    </ReportPanel>
+  );
+}

@@ -6,8 +6,11 @@ import { engineOf } from "./engine";
 import { EngineSection } from "./engine-section";
 import styles from "./experiments.module.css";
 import { FaultsSection } from "./faults-section";
+import { HypothesisSection } from "./hypothesis-section";
 import { messageAt } from "./messages";
 import { PlansSection } from "./plans-section";
+import { ScenarioFile } from "./scenario-file";
+import { ScheduleFields } from "./schedule-fields";
 import { SweepSection } from "./sweep-section";
 import { TrafficSection } from "./traffic-section";
 import type { ComposerState } from "./use-composer";
@@ -26,6 +29,7 @@ export function ComposerFields({
   return (
     <div className={styles.fields}>
       <h1 className={styles.title}>New experiment</h1>
+      <ScenarioFile draft={draft} onOpen={change} />
       <EngineSection draft={draft} onChange={change} />
       <PlansSection
         plans={plansOf(draft)}
@@ -50,7 +54,13 @@ export function ComposerFields({
         faults={faultsOf(draft)}
         messages={messages}
         onChange={(faults) => change(withFaults(draft, faults))}
-      />
+      >
+        {/* The flow engine computes one state: it has no use for times. */}
+        {engineOf(draft) !== "flow" && (
+          <ScheduleFields draft={draft} messages={messages} realPackets={realPackets} onChange={change} />
+        )}
+      </FaultsSection>
+      <HypothesisSection draft={draft} messages={messages} onChange={change} />
       {!realPackets && <SweepSection draft={draft} messages={messages} onChange={change} />}
       <Section title="Name">
         <TextInput

@@ -19,6 +19,8 @@ const SHOWN = [
   "workload",
   "routing",
   "faults",
+  "fault_schedules",
+  "hypotheses",
   "link_gbps",
   "flow_gigabits",
   "seeds",

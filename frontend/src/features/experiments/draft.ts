@@ -52,11 +52,16 @@ export function draftOf(experiment: Experiment): Draft {
     ...(axes.failure && { failure: axes.failure }),
     ...(axes.seeds && { seeds: axes.seeds }),
   };
+  // The last ones are drawn by the schedules, which draw the same again.
+  const listed = experiment.faults.slice(0, experiment.faults.length - (experiment.drawn_faults ?? 0));
   const body: Record<string, unknown> = {
     routing: experiment.routing,
-    faults: experiment.faults.length > 0 ? experiment.faults : null,
+    faults: listed.length > 0 ? listed : null,
+    fault_schedules:
+      experiment.fault_schedules && experiment.fault_schedules.length > 0 ? experiment.fault_schedules : null,
     ...(experiment.engine === "emulation" && { engine: "emulation", emulation: experiment.emulation }),
     ...(experiment.engine === "packet" && { engine: "packet", packet: experiment.packet ?? {} }),
+    hypotheses: experiment.hypotheses && experiment.hypotheses.length > 0 ? experiment.hypotheses : null,
     link_gbps: experiment.link_gbps,
     max_min: experiment.max_min,
     flow_gigabits: experiment.flow_gigabits,

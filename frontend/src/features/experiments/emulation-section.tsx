@@ -8,7 +8,6 @@ import { isObject, type Json, type JsonObject } from "../shared/spec";
 import type { Draft } from "./draft";
 import styles from "./emulation-section.module.css";
 import { DEFAULT_LINK_GBPS, emulationOf, withEmulation } from "./engine";
-import { HypothesisSection } from "./hypothesis-section";
 import { MachineBanner } from "./machine-banner";
 import { type Messages, messageAt } from "./messages";
 import { SliceFields } from "./slice-fields";
@@ -110,68 +109,65 @@ export function EmulationSection({
   const fields = { settings, messages, change };
   const link = typeof draft.link_gbps === "number" ? Number((draft.link_gbps * 1000).toPrecision(9)) : null;
   return (
-    <>
-      <Section title="Emulation">
-        {machine.data && (
-          <MachineBanner
-            machine={machine.data}
-            mode={String(settings.mode ?? "containers")}
-            onMode={(mode) => change("mode", mode)}
+    <Section title="Emulation">
+      {machine.data && (
+        <MachineBanner
+          machine={machine.data}
+          mode={String(settings.mode ?? "containers")}
+          onMode={(mode) => change("mode", mode)}
+        />
+      )}
+      <Field label="Run servers as" controlWidth={180} message={messageAt(messages, "emulation.mode")}>
+        {({ id, describedBy }) => (
+          <Select
+            id={id}
+            aria-describedby={describedBy}
+            value={String(settings.mode ?? "containers")}
+            options={(["containers", "namespaces"] as const).map((mode) => ({
+              value: mode,
+              label: modes && !modes.includes(mode) ? `${mode} (not here)` : mode,
+            }))}
+            onChange={(mode) => change("mode", mode)}
           />
         )}
-        <Field label="Run servers as" controlWidth={180} message={messageAt(messages, "emulation.mode")}>
-          {({ id, describedBy }) => (
-            <Select
-              id={id}
-              aria-describedby={describedBy}
-              value={String(settings.mode ?? "containers")}
-              options={(["containers", "namespaces"] as const).map((mode) => ({
-                value: mode,
-                label: modes && !modes.includes(mode) ? `${mode} (not here)` : mode,
-              }))}
-              onChange={(mode) => change("mode", mode)}
-            />
-          )}
-        </Field>
-        {forwardings.length > 0 && (
-          <ChoiceField
-            path="dataplane"
-            label="Forwarding"
-            widthPx={270}
-            options={forwardings.map(({ name, title }) => ({ value: name, label: title }))}
-            {...fields}
+      </Field>
+      {forwardings.length > 0 && (
+        <ChoiceField
+          path="dataplane"
+          label="Forwarding"
+          widthPx={270}
+          options={forwardings.map(({ name, title }) => ({ value: name, label: title }))}
+          {...fields}
+        />
+      )}
+      <Field label="Link rate" controlWidth={120} message={messageAt(messages, "link_gbps")}>
+        {({ id, describedBy }) => (
+          <NumberInput
+            id={id}
+            describedBy={describedBy}
+            value={link}
+            onChange={(typed) => set("link_gbps", typed === null ? undefined : typed / 1000)}
+            optional
+            min={0}
+            unit="Mb/s"
+            placeholder={String(DEFAULT_LINK_GBPS * 1000)}
           />
         )}
-        <Field label="Link rate" controlWidth={120} message={messageAt(messages, "link_gbps")}>
-          {({ id, describedBy }) => (
-            <NumberInput
-              id={id}
-              describedBy={describedBy}
-              value={link}
-              onChange={(typed) => set("link_gbps", typed === null ? undefined : typed / 1000)}
-              optional
-              min={0}
-              unit="Mb/s"
-              placeholder={String(DEFAULT_LINK_GBPS * 1000)}
-            />
-          )}
-        </Field>
-        {TIMES.map((field) => (
+      </Field>
+      {TIMES.map((field) => (
+        <SettingField key={field.path} {...field} {...fields} />
+      ))}
+      <SliceFields draft={draft} messages={messages} error={error} onChange={onChange} />
+      <details className={styles.fine}>
+        <summary>Protocol, MTU and timers</summary>
+        {[...CHOICES, ...balancesOf(protocol)].map((choice) => (
+          <ChoiceField key={choice.path} {...choice} {...fields} />
+        ))}
+        {[...FINE, ...fieldsOf(protocol)].map((field) => (
           <SettingField key={field.path} {...field} {...fields} />
         ))}
-        <SliceFields draft={draft} messages={messages} error={error} onChange={onChange} />
-        <details className={styles.fine}>
-          <summary>Protocol, MTU and timers</summary>
-          {[...CHOICES, ...balancesOf(protocol)].map((choice) => (
-            <ChoiceField key={choice.path} {...choice} {...fields} />
-          ))}
-          {[...FINE, ...fieldsOf(protocol)].map((field) => (
-            <SettingField key={field.path} {...field} {...fields} />
-          ))}
-        </details>
-      </Section>
-      <HypothesisSection draft={draft} messages={messages} onChange={onChange} />
-    </>
+      </details>
+    </Section>
   );
 }
 

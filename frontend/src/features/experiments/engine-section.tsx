@@ -1,14 +1,31 @@
 import { Section } from "@/ui/form";
 import { Segmented } from "@/ui/tabs";
+import { kindsOf } from "../shared/fault-kinds";
 import type { Draft } from "./draft";
 import { type Engine, engineOf, withEngine } from "./engine";
 import styles from "./experiments.module.css";
+import { answeredHypotheses, hypothesesOf, withHypotheses } from "./hypotheses";
+import { schedulesOf, withSchedules } from "./schedule-fields";
 
 const TEXTS: Record<Engine, string> = {
   flow: "Modelled. Any size, seconds to minutes.",
   packet: "Modelled, packet by packet: queues, drops, timeouts and completion times. Seconds to hours.",
   emulation: "Measured. Servers run on this machine and send real packets while faults are injected.",
 };
+
+/** Random faults of the kinds that an engine knows; the flow engine computes one state, which has none. */
+function knownSchedules(draft: Draft, engine: Engine): Draft {
+  const kinds = new Set(
+    engine === "flow" ? [] : kindsOf(engine === "emulation").map(({ kind }) => String(kind)),
+  );
+  const known = schedulesOf(draft)
+    .map((one) => ({
+      ...one,
+      kinds: Array.isArray(one.kinds) ? one.kinds.filter((kind) => kinds.has(String(kind))) : [],
+    }))
+    .filter((one) => one.kinds.length > 0);
+  return withSchedules(draft, known);
+}
 
 /** Who answers: the flow engine, simulated packets, or real ones. */
 export function EngineSection({ draft, onChange }: { draft: Draft; onChange: (draft: Draft) => void }) {
@@ -18,7 +35,13 @@ export function EngineSection({ draft, onChange }: { draft: Draft; onChange: (dr
       <Segmented
         label="Method"
         value={engine}
-        onChange={(next) => onChange(withEngine(draft, next))}
+        onChange={(next) =>
+          onChange(
+            answeredHypotheses(
+              knownSchedules(withEngine(withHypotheses(draft, hypothesesOf(draft)), next), next),
+            ),
+          )
+        }
         items={[
           { id: "flow", label: "Prediction" },
           { id: "packet", label: "Simulation" },

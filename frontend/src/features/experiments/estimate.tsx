@@ -1,8 +1,10 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import type { components } from "@/api/schema";
+import type { Fault } from "@/api/types";
 import { BasisBadge } from "@/ui/marks";
 import { formatCount, formatShort, plural } from "@/units";
+import { faultKind } from "../shared/fault-kinds";
 import { FAILURE_WORDS } from "../shared/run-points";
 import { aboutText, durationText } from "../shared/runs";
 import { canonical } from "../shared/spec";
@@ -107,6 +109,7 @@ export function EstimateView({ draft, estimate }: { draft: Draft; estimate: Esti
           ))}
         </tbody>
       </table>
+      <DrawnFaults faults={estimate.drawn_faults ?? []} />
     </section>
   );
 }
@@ -120,4 +123,38 @@ function failedText(failed: Estimate["topologies"][number]["failed"]): string {
     degraded_links > 0 && `${plural(degraded_links, "link")} degraded`,
   ].filter(Boolean);
   return parts.length > 0 ? parts.join(", ") : "none";
+}
+
+/** What random faults will be, before anything runs. */
+function DrawnFaults({ faults }: { faults: readonly Fault[] }) {
+  if (faults.length === 0) return null;
+  return (
+    <table className={styles.topologies}>
+      <caption className={styles.drawn}>Random faults, as they will be injected</caption>
+      <thead>
+        <tr>
+          <th scope="col" className={styles.number}>
+            From
+          </th>
+          <th scope="col" className={styles.number}>
+            Until
+          </th>
+          <th scope="col">Type</th>
+          <th scope="col">Target</th>
+        </tr>
+      </thead>
+      <tbody>
+        {faults.map(({ at_secs, until_secs, kind, target }, at) => (
+          <tr key={at}>
+            <td className={styles.number}>{`${formatShort(at_secs, 2)}\u00a0s`}</td>
+            <td className={styles.number}>
+              {until_secs == null ? "never" : `${formatShort(until_secs, 2)}\u00a0s`}
+            </td>
+            <td>{faultKind(kind).title}</td>
+            <td>{"names" in target ? target.names.join(", ") : ""}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
 }

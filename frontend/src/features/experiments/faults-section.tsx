@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import { Button } from "@/ui/button";
 import { Section } from "@/ui/form";
 import type { JsonObject } from "../shared/spec";
@@ -12,12 +13,15 @@ export function FaultsSection({
   messages,
   realPackets,
   onChange,
+  children,
 }: {
   faults: JsonObject[];
   messages: Messages;
   /** They know more ways to break than the engine. */
   realPackets: boolean;
   onChange: (faults: JsonObject[]) => void;
+  /** Below the listed faults. */
+  children?: ReactNode;
 }) {
   const change = (at: number, fault: JsonObject) =>
     onChange(faults.map((old, place) => (place === at ? fault : old)));
@@ -45,6 +49,7 @@ export function FaultsSection({
       >
         Add a fault
       </Button>
+      {children}
     </Section>
   );
 }

@@ -1,24 +1,23 @@
-/** What the run is to hold: a metric, its bound, and how long it may be out of it. */
-import type { components } from "@/api/schema";
+/** What the run is to hold: metrics, their bounds, and how long an emulation may be out of them. */
+import { Button, IconButton } from "@/ui/button";
 import { Field, NumberInput, Section, Select } from "@/ui/form";
-import { isObject, type Json, type JsonObject } from "../shared/spec";
+import type { Json, JsonObject } from "../shared/spec";
 import type { Draft } from "./draft";
-import styles from "./emulation-section.module.css";
-import { emulationOf, withEmulation } from "./engine";
+import { engineOf } from "./engine";
+import styles from "./experiments.module.css";
+import {
+  hypothesesOf,
+  METRICS,
+  type Metric,
+  metricOf,
+  metricsOf,
+  newHypothesis,
+  withHypotheses,
+} from "./hypotheses";
 import { type Messages, messageAt } from "./messages";
 
-type Metric = components["schemas"]["Hypothesis"]["metric"];
-
-const METRICS: Record<
-  Metric,
-  { label: string; unit: string; factor: number; bound: number; most?: boolean }
-> = {
-  "goodput-share": { label: "Goodput, % of baseline", unit: "%", factor: 0.01, bound: 0.6 },
-  "abt-share": { label: "ABT, % of baseline", unit: "%", factor: 0.01, bound: 0.6 },
-  goodput: { label: "Goodput", unit: "Mb/s", factor: 1e6, bound: 1e9 },
-  abt: { label: "ABT", unit: "Mb/s", factor: 1e6, bound: 1e9 },
-  "stalled-flows": { label: "Stalled flows", unit: "flows", factor: 1, bound: 0, most: true },
-};
+/** The most that the server takes. */
+const MOST = 16;
 
 export function HypothesisSection({
   draft,
@@ -29,70 +28,83 @@ export function HypothesisSection({
   messages: Messages;
   onChange: (draft: Draft) => void;
 }) {
-  const { hypothesis } = emulationOf(draft);
-  const stated = isObject(hypothesis) ? hypothesis : null;
+  const all = hypothesesOf(draft);
+  const set = (next: JsonObject[]) => onChange(withHypotheses(draft, next));
   return (
-    <Section title="Hypothesis">
-      <label className={styles.check}>
-        <input
-          type="checkbox"
-          checked={stated !== null}
-          onChange={(event) =>
-            onChange(
-              withEmulation(
-                draft,
-                "hypothesis",
-                event.target.checked ? { metric: "goodput-share", bound: 0.6, abort: false } : undefined,
-              ),
-            )
-          }
+    <Section title="Hypotheses">
+      {all.length === 0 && <p className={styles.doc}>No hypotheses.</p>}
+      {all.map((stated, at) => (
+        <HypothesisFields
+          key={at}
+          number={at + 1}
+          stated={stated}
+          draft={draft}
+          messages={messages}
+          onChange={(next) => set(all.map((old, place) => (place === at ? next : old)))}
+          onRemove={() => set(all.filter((_, place) => place !== at))}
         />
-        Test a hypothesis
-      </label>
-      {stated && <HypothesisFields stated={stated} draft={draft} messages={messages} onChange={onChange} />}
+      ))}
+      {messages.get("hypotheses") && <p className={styles.message}>{messages.get("hypotheses")}</p>}
+      <Button
+        small
+        look="quiet"
+        icon="plus"
+        disabled={all.length >= MOST}
+        onClick={() => set([...all, newHypothesis(engineOf(draft))])}
+      >
+        Add a hypothesis
+      </Button>
     </Section>
   );
 }
 
-/** The metric, its bound, and how long the run may be out of it. */
+/** The metric, its bound, and how long a run of real packets may be out of it. */
 function HypothesisFields({
+  number,
   stated,
   draft,
   messages,
   onChange,
+  onRemove,
 }: {
+  number: number;
   stated: JsonObject;
   draft: Draft;
   messages: Messages;
-  onChange: (draft: Draft) => void;
+  onChange: (stated: JsonObject) => void;
+  onRemove: () => void;
 }) {
-  const change = (path: string, value: Json | undefined) =>
-    onChange(withEmulation(draft, `hypothesis.${path}`, value));
-  const metric = METRICS[(stated.metric as Metric | undefined) ?? "goodput-share"];
+  const change = (field: string, value: Json | undefined) => {
+    const { [field]: _, ...rest } = stated;
+    onChange(value === undefined ? rest : { ...rest, [field]: value });
+  };
+  const name = metricOf(stated);
+  const metric = METRICS[name];
+  const engine = engineOf(draft);
+  const said = (field: string) =>
+    messageAt(messages, `hypotheses.${number - 1}.${field}`) ??
+    (number === 1 ? messageAt(messages, `emulation.hypothesis.${field}`) : undefined);
+  const known = metricsOf(engine);
   return (
-    <>
-      <Field label="What" controlWidth={180} message={messageAt(messages, "emulation.hypothesis.metric")}>
-        {({ id }) => (
-          <Select
-            id={id}
-            value={String(stated.metric ?? "goodput-share")}
-            options={Object.entries(METRICS).map(([value, { label }]) => ({ value, label }))}
-            onChange={(next) =>
-              onChange(
-                withEmulation(draft, "hypothesis", {
-                  ...stated,
-                  metric: next,
-                  bound: METRICS[next as Metric].bound,
-                }),
-              )
-            }
-          />
-        )}
-      </Field>
+    <fieldset className={styles.fault}>
+      <legend className="visually-hidden">{`Hypothesis ${number}`}</legend>
+      <div className={`${styles.faultRow} ${styles.metric}`}>
+        <Select
+          aria-label={`Hypothesis ${number}, metric`}
+          value={name}
+          options={(known.includes(name) ? known : [...known, name]).map((value) => ({
+            value,
+            label: METRICS[value].label,
+          }))}
+          onChange={(next) => onChange({ ...stated, metric: next, bound: METRICS[next as Metric].bound })}
+        />
+        <IconButton small icon="close" label={`Remove hypothesis ${number}`} onClick={onRemove} />
+      </div>
+      {said("metric") && <p className={styles.message}>{said("metric")}</p>}
       <Field
         label={metric.most ? "Stays at most" : "Stays at least"}
         controlWidth={120}
-        message={messageAt(messages, "emulation.hypothesis.bound")}
+        message={said("bound")}
       >
         {({ id, describedBy }) => (
           <NumberInput
@@ -109,11 +121,26 @@ function HypothesisFields({
           />
         )}
       </Field>
-      <Field
-        label="Recovers within"
-        controlWidth={120}
-        message={messageAt(messages, "emulation.hypothesis.for_secs")}
-      >
+      {engine === "emulation" && (
+        <DurationFields stated={stated} message={said("for_secs")} change={change} />
+      )}
+    </fieldset>
+  );
+}
+
+/** Of a run in progress: how long a violation is forgiven, and whether a longer one ends the run. */
+function DurationFields({
+  stated,
+  message,
+  change,
+}: {
+  stated: JsonObject;
+  message: string | undefined;
+  change: (field: string, value: Json | undefined) => void;
+}) {
+  return (
+    <>
+      <Field label="Recovers within" controlWidth={120} message={message}>
         {({ id, describedBy }) => (
           <NumberInput
             id={id}

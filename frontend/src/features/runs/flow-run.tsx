@@ -8,7 +8,7 @@ import { useRunFeed } from "../shared/run-feed";
 import { RunFrame, type RunViewProps } from "../shared/run-frame";
 import { emptyLog, metricsOf, reduceLog, shownPoint } from "../shared/run-points";
 import type { RunSearch } from "../shared/run-url";
-import { isOver } from "../shared/runs";
+import { hasHypotheses, isOver } from "../shared/runs";
 import { CurvesPanel } from "./curves-panel";
 import { HeatPanel } from "./heat-panel";
 import { NumbersPanel } from "./numbers-panel";
@@ -16,6 +16,7 @@ import { PointsTable } from "./points-table";
 import { provenanceOf, Question } from "./question";
 import styles from "./runs.module.css";
 
+const VerdictPanel = lazy(() => import("../shared/verdict-panel"));
 const MethodsPanel = lazy(() => import("./methods-panel"));
 
 /** A run of the flow engine: curves that grow point by point, one point's numbers, and its links on the plan. */
@@ -59,6 +60,11 @@ export default function FlowRun({ run, experiment }: RunViewProps) {
             )
           ) : (
             <>
+              {live.state === "succeeded" && hasHypotheses(experiment!) && (
+                <Suspense fallback={<Skeleton height={64} />}>
+                  <VerdictPanel run={run} />
+                </Suspense>
+              )}
               {live.points_total > 1 && (
                 <CurvesPanel
                   experiment={experiment!}

@@ -11,7 +11,7 @@ import { Downloads } from "../shared/run-downloads";
 import { useRunFeed } from "../shared/run-feed";
 import { RunFrame, type RunViewProps } from "../shared/run-frame";
 import type { RunSearch } from "../shared/run-url";
-import { isOver } from "../shared/runs";
+import { hasHypotheses, isOver } from "../shared/runs";
 import { useTheme } from "../shared/theme";
 import { pointText } from "./numbers-panel";
 import {
@@ -32,6 +32,7 @@ import { provenanceOf, Question } from "./question";
 import styles from "./runs.module.css";
 import { type Tile, Tiles } from "./tiles";
 
+const VerdictPanel = lazy(() => import("../shared/verdict-panel"));
 const MethodsPanel = lazy(() => import("./methods-panel"));
 
 const secs = (value: number) => `${formatShort(value, 3)}\u00a0s`;
@@ -48,6 +49,11 @@ export default function PacketRun({ run, experiment }: RunViewProps) {
         <div className={styles.main}>
           {shown ? (
             <>
+              {live.state === "succeeded" && hasHypotheses(experiment!) && (
+                <Suspense fallback={<Skeleton height={64} />}>
+                  <VerdictPanel run={run} />
+                </Suspense>
+              )}
               {log.points.length > 1 && <PointChoice log={log} shown={shown} />}
               <Numbers
                 shown={shown}

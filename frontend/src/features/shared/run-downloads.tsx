@@ -51,6 +51,22 @@ export function Downloads({ run }: { run: Run }) {
             ),
           ),
         },
+        ...(run.experiment_id
+          ? [
+              {
+                title: "Setup",
+                entries: [
+                  entry(
+                    "scenario",
+                    "Scenario, YAML",
+                    "To run it again: in CI, or opened in the form",
+                    `/api/v1/runs/${run.id}/scenario`,
+                    `run-${run.id}.yaml`,
+                  ),
+                ],
+              },
+            ]
+          : []),
       ]}
     />
   );

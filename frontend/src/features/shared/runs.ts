@@ -1,8 +1,12 @@
 /** What every page that shows runs says about them. */
-import type { Run } from "@/api/types";
+import type { Experiment, Run } from "@/api/types";
 import { plural } from "@/units";
 
 export type RunState = Run["state"];
+
+/** Whether the experiment of a run expects anything of it. */
+export const hasHypotheses = ({ hypotheses, emulation }: Experiment): boolean =>
+  (hypotheses?.length ?? 0) > 0 || Boolean(emulation?.hypothesis);
 
 export const isOver = (state: RunState): boolean =>
   state === "succeeded" || state === "failed" || state === "cancelled";

@@ -1,4 +1,5 @@
 /** What the session came to: the verdict, before, during and after the faults, and how fast each was noticed and survived. */
+import type { ReactNode } from "react";
 import { Icon } from "@/ui/icon";
 import { formatBitsPerSec, formatCount, formatPercent, formatShort } from "@/units";
 import { faultKind, faultName } from "../../shared/fault-kinds";
@@ -57,15 +58,19 @@ export function Verdict({ report }: { report: Report }) {
 export function ReportPanel({
   report,
   scheduled,
+  children,
 }: {
   report: Report;
   /** Faults that the run had a schedule for. */
   scheduled: number;
+  /** Shown before its tables. */
+  children?: ReactNode;
 }) {
   const { fidelity, windows, faults } = report;
   const shown = WINDOWS.filter((name) => windows[name] !== undefined);
   return (
     <section className={styles.report} aria-label="Report">
+      {children}
       <div className={styles.reportTables}>
         <table className={shared.table}>
           <caption>

@@ -1,0 +1,53 @@
+"""Verdicts as JUnit XML, which CI systems show: one test case a hypothesis; an inconclusive one is skipped with its reason."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+from cubeyard.experiments.scenario.verdict import RunVerdict
+
+MEDIA_TYPE = "application/xml"
+_UNPRINTABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit(name: str, verdict: RunVerdict, secs: float | None = None, properties: dict[str, str] | None = None) -> bytes:
+    """The XML of one suite. A scenario without hypotheses has one case, which passes: that it ran."""
+    cases = verdict.hypotheses
+    counts = {
+        "tests": max(1, len(cases)),
+        "failures": sum(one.outcome == "broken" for one in cases),
+        "skipped": sum(one.outcome == "inconclusive" for one in cases),
+        "errors": 0,
+    }
+    told = {"name": _plain(name), **{key: str(value) for key, value in counts.items()}}
+    if secs is not None:
+        told["time"] = f"{secs:.3f}"
+    root = ElementTree.Element("testsuites", told)
+    suite = ElementTree.SubElement(root, "testsuite", told)
+    if properties:
+        group = ElementTree.SubElement(suite, "properties")
+        for key, value in properties.items():
+            ElementTree.SubElement(group, "property", {"name": key, "value": _plain(value)})
+    for number, one in enumerate(cases, start=1):
+        case = _case(suite, name, f"{number}. {one.title}")
+        sentence = _plain(one.sentence)
+        if one.outcome == "broken":
+            ElementTree.SubElement(case, "failure", {"message": sentence, "type": one.metric}).text = sentence
+        elif one.outcome == "inconclusive":
+            ElementTree.SubElement(case, "skipped", {"message": sentence})
+        else:
+            ElementTree.SubElement(case, "system-out").text = sentence
+    if not cases:
+        _case(suite, name, "It ran; it has no hypotheses")
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
+
+
+def _case(suite: ElementTree.Element, name: str, title: str) -> ElementTree.Element:
+    return ElementTree.SubElement(suite, "testcase", {"classname": _plain(name), "name": _plain(title)})
+
+
+def _plain(text: str) -> str:
+    """Without characters that XML cannot hold."""
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)

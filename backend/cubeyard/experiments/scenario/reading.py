@@ -1,0 +1,140 @@
+"""A scenario's text as an experiment to be created. What is refused is told by the path and the line of the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from cubeyard.experiments.question import ExperimentCreate
+from cubeyard.experiments.scenario import document as documents
+from cubeyard.experiments.scenario.document import Document
+from cubeyard.experiments.scenario.model import PlanFile, Scenario, ScenarioSettings
+from cubeyard.kit.errors import FieldError, ProblemError, of_validation
+
+Json = dict[str, Any]
+ReadFile = Callable[[str], Json]
+Model = TypeVar("Model", bound=BaseModel)
+_NAMED = re.compile(r"(?:Value error, )?(?P<path>[a-z_]+(?:\.[a-z0-9_]+)+|[a-z_]+): (?P<message>.+)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Read:
+    """A scenario that was read, the experiment that it is, and where each of its fields stands."""
+
+    scenario: Scenario
+    request: ExperimentCreate
+    source: Document
+
+    @contextmanager
+    def by_line(self) -> Iterator[None]:
+        """Errors of the request's fields, as errors of the file's."""
+        try:
+            yield
+        except ProblemError as error:
+            if not error.errors:
+                raise
+            raise _problem([_moved(self.source, one) for one in error.errors], error.findings) from error
+
+
+def read(data: bytes | str, read_file: ReadFile | None = None) -> Read:
+    """The scenario of a file's text. `read_file` reads a plan's file by its path; without it such a plan is refused.
+
+    Raises a 422 whose errors name path, line, value, limit and fix.
+    """
+    source = documents.read(data)
+    scenario = checked(source, Scenario, source.value)
+    if isinstance(scenario.plan, PlanFile):
+        scenario = scenario.model_copy(update={"plan": _plan(source, scenario.plan, read_file)})
+    return Read(scenario, checked(source, ExperimentCreate, scenario.body()), source)
+
+
+def _plan(source: Document, plan: PlanFile, read_file: ReadFile | None) -> Json:
+    if read_file is None:
+        message = "A plan's file can be read by the command line only."
+        hint = "Write the plan here: its `topology`, and what else its spec has."
+        raise _problem([_told(source, ("plan", "file"), plan.file, message, hint=hint)])
+    try:
+        found = read_file(plan.file)
+    except (OSError, ValueError) as error:
+        message = f"The plan's file cannot be read: {getattr(error, 'strerror', None) or error}."
+        hint = "Paths count from the scenario's own folder."
+        raise _problem([_told(source, ("plan", "file"), plan.file, message, hint=hint)]) from error
+    spec = found["spec"] if isinstance(found.get("spec"), dict) else found
+    return {"topology": spec} if "family" in spec else spec
+
+
+def checked(source: Document, model: type[Model], value: Any) -> Model:
+    """The value as a model. Raises a 422 whose errors are by path and line."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        each = error.errors(include_url=False)
+        own = [one for one in each if not _other_form(source, one["loc"])] or each
+        raise _problem([_of_pydantic(source, one) for one in own]) from error
+
+
+def _other_form(source: Document, loc: tuple[int | str, ...]) -> bool:
+    """Whether an error is about a form of a fault's target or of a plan that the file does not mean."""
+    marks = {"ShareTarget": "ratio", "NamedTarget": "names", "SelectedTarget": "selector", "PlanFile": "file"}
+    for index, part in enumerate(loc):
+        if part in marks:
+            found: Any = source.value
+            for step in loc[:index]:
+                found = found[step]
+            forms = [form for form, mark in marks.items() if isinstance(found, dict) and mark in found]
+            return bool(forms) and part not in forms
+    return False
+
+
+def _of_pydantic(source: Document, error: Mapping[str, Any]) -> FieldError:
+    found = of_validation(error)
+    path: list[str | int] = list(error["loc"])
+    message, hint = found.message, found.hint
+    value = found.value
+    if error["type"] == "value_error":
+        message = message.removeprefix("Value error, ")
+        if named := _NAMED.fullmatch(message):
+            path += [int(part) if part.isdigit() else part for part in named["path"].split(".")]
+            message, value = named["message"], None
+    if error["type"] == "string_type" and isinstance(value, int | float):
+        hint = f'Put it in quotes: "{value}".'
+    if error["type"] == "literal_error":
+        return _told(source, path, value, f"It is not {found.limit}.")
+    return _told(source, path, value, message, limit=found.limit, hint=hint)
+
+
+def _told(
+    source: Document,
+    path: list[str | int] | tuple[str | int, ...],
+    value: Any,
+    message: str,
+    *,
+    limit: str | None = None,
+    hint: str | None = None,
+) -> FieldError:
+    if path and path[0] in ScenarioSettings.model_fields:
+        path = ["settings", *path]
+    shown, line = source.place(path)
+    return FieldError(field=shown or "scenario", value=value, limit=limit, message=message, hint=hint, line=line)
+
+
+def _moved(source: Document, error: FieldError) -> FieldError:
+    path: list[str | int] = [int(part) if part.isdigit() else part for part in error.field.split(".")]
+    return _told(source, path[1:], error.value, error.message, limit=error.limit, hint=error.hint)
+
+
+def _problem(errors: list[FieldError], findings: Any = ()) -> ProblemError:
+    first = errors[0]
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return ProblemError(
+        422,
+        "invalid-scenario",
+        f"line {first.line}: {first.field}: {first.message}{more}",
+        errors=errors,
+        findings=findings,
+    )

@@ -1,0 +1,148 @@
+"""Hypotheses against what was computed or measured: held, broken, or inconclusive with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from cubeyard.experiments.hypotheses import METRICS, AnyMetric, StatedHypothesis, Unit
+from cubeyard.experiments.points import Point
+
+Json = dict[str, Any]
+Outcome = Literal["held", "broken", "inconclusive"]
+Baseline = Callable[[Point], Mapping[str, Any] | str]
+"""The result of a point without its faults, or why there is none."""
+
+
+class HypothesisVerdict(BaseModel):
+    """Whether one hypothesis held."""
+
+    title: str = Field(examples=["ABT at least 60 % of baseline"])
+    metric: AnyMetric
+    bound: float
+    unit: Unit
+    outcome: Outcome = Field(description="`inconclusive`: it could not be judged; the sentence says why.")
+    worst: float | None = Field(
+        description="The value nearest to breaking it, or furthest beyond; null: there is none."
+    )
+    sentence: str
+
+
+class RunVerdict(BaseModel):
+    """Whether every hypothesis held."""
+
+    outcome: Outcome = Field(
+        description="`broken` if any is broken, else `inconclusive` if any is, else `held`; with no hypothesis `held`."
+    )
+    hypotheses: list[HypothesisVerdict]
+
+
+def whole(each: Sequence[HypothesisVerdict]) -> RunVerdict:
+    """The verdict of all."""
+    outcomes = {one.outcome for one in each}
+    outcome: Outcome = "broken" if "broken" in outcomes else "inconclusive" if "inconclusive" in outcomes else "held"
+    return RunVerdict(outcome=outcome, hypotheses=list(each))
+
+
+def inconclusive(claim: StatedHypothesis, reason: str) -> HypothesisVerdict:
+    """Of a hypothesis that cannot be judged."""
+    return _verdict(claim, "inconclusive", None, reason)
+
+
+def _verdict(claim: StatedHypothesis, outcome: Outcome, worst: float | None, sentence: str) -> HypothesisVerdict:
+    return HypothesisVerdict(
+        title=claim.title,
+        metric=claim.metric,
+        bound=claim.bound,
+        unit=claim.kind.unit,
+        outcome=outcome,
+        worst=worst,
+        sentence=sentence,
+    )
+
+
+def of_points(
+    claims: Sequence[StatedHypothesis], results: Iterable[tuple[Point, Mapping[str, Any]]], baseline: Baseline
+) -> list[HypothesisVerdict]:
+    """Each hypothesis at every point that an engine computed. Keeps of each point only the values that are judged."""
+    values: list[list[tuple[Point, float | str]]] = [[] for _ in claims]
+    for point, result in results:
+        for claim, found in zip(claims, values, strict=True):
+            found.append((point, _value(claim, point, result, baseline)))
+    return [_over_points(claim, found) for claim, found in zip(claims, values, strict=True)]
+
+
+def without_faults(point: Point) -> Point:
+    """The same point before anything breaks."""
+    experiment = {**point.experiment, "faults": [], "link_load": False}
+    return replace(point, failure_kind=None, failure_ratio=None, experiment=experiment)
+
+
+def _over_points(claim: StatedHypothesis, values: list[tuple[Point, float | str]]) -> HypothesisVerdict:
+    kind = claim.kind
+    known = [(point, value) for point, value in values if isinstance(value, float)]
+    missing = [value for _, value in values if isinstance(value, str)]
+    worst = (max if kind.most else min)(known, key=lambda one: one[1], default=None)
+    at = f" at point {worst[0].number}" if worst is not None and len(values) > 1 else ""
+    if worst is not None and kind.misses(worst[1], claim.bound):
+        beyond = "more" if kind.most else "less"
+        sentence = f"{kind.title}: {kind.text(worst[1])}{at}, {beyond} than {kind.text(claim.bound)}."
+        return _verdict(claim, "broken", worst[1], sentence)
+    if missing or worst is None:
+        return _verdict(claim, "inconclusive", None, missing[0] if missing else "There is no result.")
+    least = "" if len(values) == 1 else f" or {'less' if kind.most else 'more'} at all {len(values):,} points"
+    return _verdict(claim, "held", worst[1], f"{kind.title}: {kind.text(worst[1])}{least}.")
+
+
+def _value(claim: StatedHypothesis, point: Point, result: Mapping[str, Any], baseline: Baseline) -> float | str:
+    """The metric at a point, in its unit, or why there is none."""
+    metric = claim.metric
+    if not metric.endswith("-share"):
+        return _plain(metric, result)
+    plain = metric.removesuffix("-share")
+    now = _plain(plain, result)
+    if isinstance(now, str):
+        return now
+    whole = result if not point.experiment["faults"] else baseline(point)
+    before = whole if isinstance(whole, str) else _plain(plain, whole)
+    if isinstance(before, str):
+        return before
+    return now / before if before > 0 else "Nothing is carried without faults either, so there is no share of it."
+
+
+def _plain(metric: str, result: Mapping[str, Any]) -> float | str:
+    times: Mapping[str, Any] = result.get("completion_secs") or {}
+    found: Any = None
+    reason = f"The engine gave no {METRICS[metric].title.lower()}."
+    if metric == "goodput":
+        found = result.get("goodput_gbps", (result.get("maxmin") or {}).get("total_gbps"))
+        reason = "Max-min rates were not computed: set `max_min: true`."
+    elif metric == "abt":
+        found = result.get("abt_gbps")
+    elif metric == "stalled-flows":
+        found = result["dropped_flows"] + (times.get("unfinished") or 0)
+    elif metric == "completion-secs":
+        if result.get("dropped_flows") or times.get("unfinished"):
+            return "Not every flow was complete at the end, so there is no longest completion time."
+        found = times.get("max", (result.get("completion") or {}).get("last_secs"))
+        reason = "Flows without a size are never complete: give `flow_gigabits`, or the workload's `bytes`."
+    elif metric == "completion-p99-secs":
+        found = times.get("p99")
+    else:
+        found = result.get(metric)
+    if found is None:
+        return reason
+    return float(found) * (1e9 if METRICS[metric].unit == "bit/s" else 1.0)
+
+
+def of_report(claims: Sequence[StatedHypothesis], report: Mapping[str, Any]) -> list[HypothesisVerdict]:
+    """Each hypothesis of an emulation, as its report judged it."""
+    told = report.get("verdicts") or [report["verdict"]]
+    found = []
+    for claim, one in zip(claims, told, strict=False):
+        outcome: Outcome = one["outcome"] if one["outcome"] in ("held", "broken") else "inconclusive"
+        found.append(_verdict(claim, outcome, one.get("worst"), one["sentence"]))
+    return found

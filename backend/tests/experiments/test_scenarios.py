@@ -1,0 +1,243 @@
+"""Scenario files: what is written is read again, errors say where, and verdicts follow from results."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+from fastapi.testclient import TestClient
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cubeyard.experiments.fault_kinds import KINDS
+from cubeyard.experiments.hypotheses import METRICS, StatedHypothesis
+from cubeyard.experiments.points import points
+from cubeyard.experiments.scenario import document, model, reading, verdict
+from cubeyard.experiments.scenario.junit import junit
+from cubeyard.experiments.scenario.model import Scenario
+from cubeyard.kit.errors import ProblemError
+from tests.conftest import SMALL
+
+Json = dict[str, Any]
+EXAMPLES = Path(__file__).parents[3] / "examples" / "scenarios"
+API = "/api/v1"
+FLOW = {"scenario": 1, "name": "One switch", "plan": {"topology": SMALL}, "workload": {"kind": "all-to-all"}}
+
+words = st.sampled_from(["00", "1e9", "no", "~", "0x10", "1_000", "<0,0>", "- a", "# b", "é: {", " x ", "'", '"'])
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=12) | words
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**12), 10**12)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | texts
+)
+values = st.recursive(
+    scalars, lambda one: st.lists(one, max_size=3) | st.dictionaries(texts, one, max_size=3), max_leaves=6
+)
+ratios = st.floats(0, 1)
+targets = (
+    st.fixed_dictionaries({"kind": st.sampled_from(["server", "switch", "link", "rack"]), "ratio": ratios})
+    | st.fixed_dictionaries({"names": st.lists(texts, min_size=1, max_size=3)})
+    | st.fixed_dictionaries({"selector": texts})
+)
+
+
+@st.composite
+def faults(draw: Any, engine: str) -> Json:
+    kind = draw(st.sampled_from(["down", "link-rate", "link-loss"] if engine == "flow" else list(KINDS)))
+    at_secs = draw(st.floats(0, 100))
+    fault = {"target": draw(targets), "kind": kind, "at_secs": at_secs}
+    for one in KINDS[kind].parameters:
+        fault[one.name] = draw(st.floats(one.minimum, one.maximum))
+    if draw(st.booleans()):
+        fault["until_secs"] = at_secs + draw(st.floats(0, 100))
+    if engine == "emulation" and draw(st.booleans()):
+        fault["flap_secs"] = draw(st.floats(0.2, 10))
+    return fault
+
+
+@st.composite
+def scenarios(draw: Any) -> Json:
+    engine = draw(st.sampled_from(["flow", "emulation"]))
+    chosen: Json = {"engine": engine, "routing": draw(st.none() | st.just("bsr"))}
+    found: Json = {
+        **FLOW,
+        "name": draw(st.sampled_from(["x", "10", "no: yes", "Größe", "a # b"])),
+        "plan": {"topology": draw(st.dictionaries(texts, values, max_size=4))},
+        "workload": {"kind": "incast", **draw(st.dictionaries(words, values, max_size=2))},
+        "settings": chosen,
+        "faults": draw(st.lists(faults(engine), max_size=3)),
+    }
+    known = [name for name, metric in METRICS.items() if engine in metric.engines]
+    bounds = {"metric": st.sampled_from(known), "bound": st.floats(0, 1e12)}
+    loose = {"for_secs": st.floats(0.1, 600), "abort": st.booleans()}
+    found["hypotheses"] = draw(st.lists(st.fixed_dictionaries(bounds, optional=loose), max_size=3))
+    if engine == "emulation":
+        chosen["emulation"] = {"seconds": draw(st.floats(1, 100)), "mode": "namespaces", "timers": {"hello_secs": 0.5}}
+    else:
+        chosen["seeds"] = draw(st.lists(st.integers(0, 2**53 - 1), min_size=1, max_size=3, unique=True))
+        chosen["link_load"], chosen["max_min"] = draw(st.booleans()), draw(st.none() | st.booleans())
+        failure = [{"kind": "switch", "ratios": draw(st.lists(ratios, min_size=1, max_size=3))}]
+        found["axes"] = draw(st.none() | st.just({"failure": failure, "topologies": [found["plan"]], "seeds": 2}))
+    return found
+
+
+@given(scenarios())
+@settings(max_examples=25)
+def test_scenario_to_experiment_to_scenario_is_the_same(asked: Json) -> None:
+    scenario = Scenario.model_validate(asked)
+    text = document.write(scenario.document())
+    found = reading.read(text)
+    assert found.scenario == scenario
+    body = found.request.model_dump(mode="json")
+    kept = {**body, "plan": {"id": None, "revision": None, "spec": body["plan"]}}
+    again = model.of_experiment(scenario.name, kept)
+    assert again == scenario
+    assert document.write(again.document()) == text
+    # What another reader of YAML takes it for has the same fields.
+    assert set(yaml.safe_load(text)) == set(document.read(text).value)
+
+
+@given(values, texts)
+def test_values_are_read_as_they_were_written(value: Any, key: str) -> None:
+    assert document.read(document.write({key: value})).value == {key: value}
+
+
+@given(st.text(max_size=60) | st.binary(max_size=60) | st.text("[]{}:-,#&*!|>'\"%@ \n\tab01", max_size=60))
+def test_no_text_makes_the_reader_fail_otherwise(text: str | bytes) -> None:
+    with suppress(ProblemError):
+        reading.read(text)
+
+
+WRONG = FLOW | {"faults": [{"target": {"kind": "switch", "ratio": 3}}, {"target": {"names": [12]}}], "extra": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "field", "told"),
+    [
+        ("a: [", 1, "text", "not YAML"),
+        ("- 1", 1, "text", "mapping"),
+        ("a: 1\na: 2", 2, "text", "twice"),
+        ("a: &x 1\nb: *x", 1, "text", "anchor"),
+        ("a: !!python/object/apply:os.system [x]", 1, "text", "tag"),
+        ("a: 1\n---\nb: 2", 2, "text", "second"),
+        ("[" * 5000, 1, "text", "deeply"),
+        ("a: " + "[" * 40 + "]" * 40, 1, "text", "deeply"),
+        ("a: [" + "1," * 150_000 + "1]", 1, "text", "too many"),
+        ("a: " + "x" * 1_000_001, None, "text", "bytes"),
+        (document.write(WRONG), 7, "faults[0].target.ratio", "less than or equal to 1"),
+        (document.write(FLOW | {"faults": [{"target": {"names": [12]}}]}), 8, "faults[0].target.names[0]", '"12"'),
+        (document.write(FLOW | {"faults": [{"target": {"names": ["x"]}, "kind": "link-rate"}]}), 7,
+         "faults[0].rate_bits_per_sec", "needs rate_bits_per_sec"),
+        (document.write(FLOW | {"hypotheses": [{"metric": "drops", "bound": 1}]}), 7, "hypotheses[0].metric", "does not answer"),
+        (document.write(FLOW | {"settings": {"packet": {}}}), 7, "settings.packet", "no such settings"),
+        (document.write(FLOW | {"settings": {"engine": "emulation", "emulation": {"protocol": "udp"}}}), 8,
+         "settings.emulation.flow_bits_per_sec", "UDP sends at a rate"),
+        (document.write(FLOW | {"plan": {"file": "/etc/passwd"}}), 3, "plan.file", "command line only"),
+        (document.write(FLOW | {"axes": {"topologies": [{"id": "0a1b2c3d4e5f6g"}]}}), 8, "axes.topologies[0]", "no saved plan"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_by_path_and_line(text: str, line: int | None, field: str, told: str) -> None:
+    with pytest.raises(ProblemError) as refused:
+        reading.read(text)
+    first = refused.value.errors[0]
+    assert (first.line, first.field) == (line, field)
+    assert told in f"{first.message} {first.hint}"
+
+
+def test_every_example_is_valid_and_fits_the_schema() -> None:
+    found = {one.name: reading.read(one.read_bytes(), lambda _: {"topology": SMALL}) for one in EXAMPLES.glob("*.yaml")}
+    assert {one.request.engine for one in found.values()} == {"flow", "packet", "emulation"}
+    schema = model.schema()
+    for one in found.values():
+        assert one.scenario.document().keys() <= schema["properties"].keys()
+    assert set(schema["required"]) == {"scenario", "name", "plan", "workload"}
+
+
+def judged(claims: list[Json], results: list[Json], healthy: Json | str, faults: list[Json]) -> list[Any]:
+    asked = {"plan": {"spec": {}}, "faults": faults, "seeds": list(range(len(results))), "axes": None}
+    pairs = zip(points(asked), results, strict=True)
+    return verdict.of_points([StatedHypothesis.model_validate(one) for one in claims], pairs, lambda _: healthy)
+
+
+def test_a_hypothesis_holds_at_every_point_or_not() -> None:
+    abt, share = {"metric": "abt", "bound": 3e9}, {"metric": "abt-share", "bound": 0.5}
+    results = [{"abt_gbps": 4.0, "dropped_flows": 0}, {"abt_gbps": 3.0, "dropped_flows": 2}]
+    fault = [{"target": {"names": ["00"]}, "at_secs": 0}]
+    found = judged([abt, share, {"metric": "stalled-flows", "bound": 1}], results, {"abt_gbps": 6.0}, fault)
+    assert [one.outcome for one in found] == ["held", "held", "broken"]
+    assert [one.worst for one in found] == [3e9, 0.5, 2.0]
+    assert "at point 1" in found[2].sentence
+    assert verdict.whole(found).outcome == "broken"
+    assert [one.outcome for one in judged([share], results, {"abt_gbps": 7.0}, fault)] == ["broken"]
+    assert judged([share], results, "unused", [])[0].worst == 1.0, "without faults, the share is of itself"
+    unknown = judged([share, {"metric": "goodput", "bound": 0}], results, "It takes too long.", fault)
+    assert [(one.outcome, one.sentence[:7]) for one in unknown] == [
+        ("inconclusive", "It take"),
+        ("inconclusive", "Max-min"),
+    ]
+    assert verdict.whole(unknown).outcome == "inconclusive"
+    assert verdict.whole([]).outcome == "held"
+
+
+def test_junit_has_a_case_for_each_hypothesis() -> None:
+    claims = [
+        StatedHypothesis(metric="abt-share", bound=0.6),
+        StatedHypothesis(metric="drops", bound=0),
+        StatedHypothesis(metric="goodput", bound=1e9),
+    ]
+    outcomes: Any = ["held", "broken", "inconclusive"]
+    each = [
+        verdict.inconclusive(one, "why \x00 <&>").model_copy(update={"outcome": told})
+        for one, told in zip(claims, outcomes, strict=True)
+    ]
+    suite = ElementTree.fromstring(junit("A & B\x1b", verdict.whole(each), 1.5)).find("testsuite")
+    assert suite is not None
+    assert {key: suite.get(key) for key in ("tests", "failures", "skipped", "errors", "time")} == {
+        "tests": "3", "failures": "1", "skipped": "1", "errors": "0", "time": "1.500",
+    }  # fmt: skip
+    cases = suite.findall("testcase")
+    assert [case.get("name") for case in cases] == [
+        "1. ABT at least 60 % of baseline", "2. Dropped packets at most 0", "3. Goodput at least 1 Gb/s",
+    ]  # fmt: skip
+    assert [[one.tag for one in case] for case in cases] == [["system-out"], ["failure"], ["skipped"]]
+    empty = ElementTree.fromstring(junit("x", verdict.whole([])))
+    assert len(empty.findall(".//testcase")) == 1
+
+
+def test_the_api_reads_writes_and_saves_scenarios(client: TestClient) -> None:
+    text = (EXAMPLES / "switches-fail.yaml").read_text()
+    body = client.post(f"{API}/scenarios/read", json={"text": text}).json()
+    made = client.post(f"{API}/scenarios", json={"text": text})
+    assert made.status_code == 201, made.text
+    file = client.get(f"{API}/experiments/{made.json()['id']}/scenario")
+    assert file.headers["content-type"].startswith("application/yaml")
+    assert file.headers["content-disposition"].startswith('attachment; filename="a-tenth-of-the-switches-fails.yaml"')
+    assert reading.read(file.text).scenario == reading.read(text).scenario
+    written = client.post(f"{API}/scenarios/write", json={"experiment": body})
+    assert written.text == file.text
+    again = client.post(f"{API}/experiments", json=body).json()
+    assert again["content_hash"] == made.json()["content_hash"]
+    assert [one["metric"] for one in again["hypotheses"]] == ["stalled-flows", "abt-share", "goodput-share"]
+    assert client.get(f"{API}/scenarios/schema").json()["title"] == "Scenario"
+    saved = client.post(f"{API}/plans", json={"name": "Yard", "spec": SMALL}).json()
+    named = client.post(
+        f"{API}/scenarios/write", json={"experiment": {"plan": {"id": saved["id"]}, "workload": {"kind": "all-to-all"}}}
+    )
+    assert reading.read(named.text).scenario.plan == {"topology": SMALL}, "a saved plan is written out"
+    refused = client.post(f"{API}/scenarios/write", json={"experiment": {"plan": SMALL}})
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "body.experiment.workload")
+
+
+def test_the_api_tells_path_and_line_of_what_the_engine_refuses(client: TestClient) -> None:
+    wrong = FLOW | {"workload": {"kind": "incast", "destination": "nobody"}}
+    refused = client.post(f"{API}/scenarios", json={"text": document.write(wrong)})
+    assert refused.status_code == 422, refused.text
+    first = refused.json()["errors"][0]
+    assert (first["field"], first["line"]) == ("workload.destination", 5)
+    assert client.get(f"{API}/experiments/00000000000000/scenario").status_code == 404
