@@ -40,6 +40,8 @@ class RunReaper:
                 if row.deaths >= self._attempts:
                     self._fail(repository, row)
                 else:
+                    if row.queue_id is not None:
+                        self._queue.remove(session, row.queue_id)
                     row.queue_id = self._queue.enter(session, row.id, row.lane)
                     enter(repository, row, "queued", "Its worker died; it goes on with another one.")
                 log.warning("run_reaped", run=row.id, state=row.state, deaths=row.deaths)
