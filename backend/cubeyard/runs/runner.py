@@ -31,7 +31,7 @@ from cubeyard.runs.predictor import FigureMaker, Predictor
 from cubeyard.runs.queue import RunQueue
 from cubeyard.runs.repository import RunRepository
 from cubeyard.runs.service import enter
-from cubeyard.runs.sharing import MOST_POINTS, Chunk, Share, take
+from cubeyard.runs.sharing import Chunk, Share, take, take_first
 
 log = structlog.get_logger(__name__)
 
@@ -166,26 +166,19 @@ class RunRunner:
                 chunk = self._join(session, row, holder) if computed else None
                 return None if chunk is None else Begun(row, document, holder, chunk)
             row.attempts += 1
-            row.points_done = repository.count_points(run_id)
+            row.points_done = repository.count_points(run_id) if row.attempts > 1 else 0
             row.progress = row.progress_at_start = row.points_done / row.points_total
             row.work_secs = 0.0
             row.engine_version = self._engine.version
             row.started_at = row.heartbeat_at = repository.now()
             enter(repository, row, "running", "")
-            return Begun(row, document, holder, self._first(session, row, holder) if computed else None)
+            return Begun(row, document, holder, take_first(session, self._queue, row, holder) if computed else None)
 
     def _join(self, session: Session, row: RunRow, holder: str) -> Chunk | None:
         """Points of a run that other workers are at. All of a run's come from one version of the engine."""
         if row.lane != "long" or row.engine_version != self._engine.version:
             return None
         return take(session, self._queue, row, holder)
-
-    def _first(self, session: Session, row: RunRow, holder: str) -> Chunk | None:
-        chunks = RunRepository(session).chunks
-        chunks.free_all(row.id)
-        if row.points_done < row.points_total and not chunks.any_left(row):
-            row.next_point = 0  # points are missing that nobody has left to be taken: look through all
-        return take(session, self._queue, row, holder, MOST_POINTS if row.points_done > row.next_point else 1)
 
     def _alone(self, begun: Begun, frames: Frames) -> None:
         """What one worker does from start to end. What a dead one had measured is measured again."""

@@ -61,11 +61,24 @@ def take(session: Session, queue: RunQueue, run: RunRow, holder: str, wanted: in
         invite(session, queue, run)
         return None
     row = row or chunks.take(run, holder, wanted, others + 1)
-    if row is None:
-        return None
+    return None if row is None else _taken(session, queue, run, row, others + 1)
+
+
+def take_first(session: Session, queue: RunQueue, run: RunRow, holder: str) -> Chunk | None:
+    """The same for the worker that begins the run, which nobody else may be at from now on."""
+    chunks = ChunkRepository(session)
+    if run.attempts > 1:
+        chunks.free_all(run.id)
+        if run.points_done < run.points_total and not chunks.any_left(run):
+            run.next_point = 0  # points are missing that nobody has left to be taken: look through all
+    row = chunks.take(run, holder, MOST_POINTS if run.points_done > run.next_point else 1, 1)
+    return None if row is None else _taken(session, queue, run, row, 1)
+
+
+def _taken(session: Session, queue: RunQueue, run: RunRow, row: RunChunkRow, workers: int) -> Chunk:
     invite(session, queue, run)
-    there = chunks.written(run.id, row.first, row.until)
-    return Chunk(row.first, tuple(point for point in range(row.first, row.until) if point not in there), others + 1)
+    there = ChunkRepository(session).written(run.id, row.first, row.until) if run.points_done > 0 else ()
+    return Chunk(row.first, tuple(point for point in range(row.first, row.until) if point not in there), workers)
 
 
 def invite(session: Session, queue: RunQueue, run: RunRow) -> None:
@@ -195,7 +208,8 @@ class Share:
 
     def _append(self, session: Session, row: RunRow, held: RunChunkRow) -> None:
         runs = RunRepository(session)
-        there = ChunkRepository(session).written(row.id, held.first, held.until)
+        # Only what this worker wrote of it itself, if it did not hear so, can be there.
+        there = ChunkRepository(session).written(row.id, held.first, held.until) if held.written > 0 else ()
         new = [frame for frame in self._batch if frame.point not in there]
         now = runs.now()
         row.points_done += len(new)
@@ -211,8 +225,8 @@ class Share:
         """Whether all points are there; then the run ends."""
         if row.points_done < row.points_total:
             return False
-        if row.queue_id is not None:
-            self._queue.remove(session, row.queue_id)
+        if row.lane == "long" and row.queue_id is not None:
+            self._queue.remove(session, row.queue_id)  # what asks for more workers
         enter(RunRepository(session), row, "succeeded", "")
         self.finished = True
         return True
