@@ -19,6 +19,7 @@ from cubeyard.catalog.endpoints import PRICES_PATH
 from cubeyard.catalog.endpoints import router as catalog_router
 from cubeyard.catalog.service import CatalogService
 from cubeyard.chip.endpoints import router as chip_router
+from cubeyard.emulation.fabric.metrics import FabricCollector
 from cubeyard.emulation.live.endpoints import router as emulation_router
 from cubeyard.emulation.live.service import Outliner
 from cubeyard.engine import Engine
@@ -46,6 +47,7 @@ from cubeyard.plans.endpoints import router as plans_router
 from cubeyard.plans.work.endpoints import router as work_router
 from cubeyard.reports.endpoints import router as reports_router
 from cubeyard.runs.endpoints import router as runs_router
+from cubeyard.runs.metrics import RunCollector
 from cubeyard.runs.queue import RunQueue
 from cubeyard.runs.stream import RunStreams
 from cubeyard.search.endpoints import router as search_router
@@ -110,6 +112,9 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
         app.state.database = opened
         app.state.streams = streams = RunStreams(opened)
         measured.watch_pool(opened.engine)
+        collectors = (RunCollector(opened, settings.job_lease_secs), FabricCollector(settings))
+        for one in collectors:
+            measured.registry.register(one)
         stopping = asyncio.Event()
         working: asyncio.Task[None] | None = None
         try:
@@ -119,6 +124,8 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
             yield
         finally:
             stopping.set()
+            for one in collectors:
+                measured.registry.unregister(one)
             await streams.close()
             if working is not None:
                 await working

@@ -1,7 +1,8 @@
 """The worker: takes exports and runs from their queues, does them, and picks up what dead workers left.
 
-One runs inside `cubeyard run`; `cubeyard worker` runs more, on this machine or on others with the same database. A worker
-says every third of a lease that it lives. A job whose worker was not heard of for a lease goes back to the queue, and after
+One runs inside `cubeyard run`; `cubeyard worker` runs more, on this machine or on others with the same database. It has two
+connections there: one for everything that it reads and writes, one on which it listens. A worker says every third of a lease
+that it lives. A job whose worker was not heard of for a lease goes back to the queue, and after
 too many such deaths it fails: a job is never stuck. [ours]
 """
 
@@ -17,7 +18,7 @@ import structlog
 from procrastinate import App
 from procrastinate.exceptions import ProcrastinateException
 from procrastinate.jobs import Status
-from sqlalchemy.exc import DBAPIError
+from procrastinate.manager import get_channel_for_queues
 from starlette.concurrency import run_in_threadpool
 
 from cubeyard.emulation.runner import EmulationRunner
@@ -29,13 +30,17 @@ from cubeyard.jobs.models import CHUNK_BYTES, JobRow
 from cubeyard.jobs.queue import EXPORTS, Queue
 from cubeyard.jobs.repository import JobRepository
 from cubeyard.jobs.service import FINISHED
-from cubeyard.kit.db import Database
+from cubeyard.kit.connector import PoolConnector
+from cubeyard.kit.db import AWAY, Database
+from cubeyard.kit.ear import Ear
 from cubeyard.kit.errors import ProblemError
 from cubeyard.kit.queue import make_app
 from cubeyard.plans.service import PlanService
 from cubeyard.plans.view import PlanView
+from cubeyard.runs.lease import Watch, beat_secs
 from cubeyard.runs.queue import QUEUES, QUICK_SECS, RUNS
 from cubeyard.runs.reaper import RunReaper
+from cubeyard.runs.repository import OVER_CHANNEL, RunRepository
 from cubeyard.runs.runner import RunRunner
 from cubeyard.settings import Settings
 
@@ -43,6 +48,10 @@ log = structlog.get_logger(__name__)
 
 REPORT_EVERY_SECS = 0.25
 RESTART_AFTER_SECS = 1.0
+POLL_SECS = 5.0
+"""How often a queue is looked into of which nothing is heard."""
+IDLE_LOOK_SECS = 1.0
+IDLE_LOOKS = 2
 
 
 class _OverError(Exception):
@@ -67,7 +76,7 @@ class ExportRunner:
             size_bytes = self._render(job_id, attempt)
         except _OverError:
             bound.info("export_over")
-        except DBAPIError:
+        except AWAY:
             raise  # the queue tries again
         except Exception as error:
             bound.exception("export_failed")
@@ -98,8 +107,9 @@ class ExportRunner:
                 raise _OverError
             options = ExportOptions(**row.options)
             plans = PlanService(session, self._engine)
-            plan, _, built = plans.built(row.plan_id, row.revision, paper=options.paper)
-            wanted, view = row.format, PlanView.of(built, plan.name)
+            plan, _, build = plans.buildable(row.plan_id, row.revision, paper=options.paper)
+            wanted = row.format
+        view = PlanView.of(build(), plan.name)  # may take long: without the connection, which runs and beats need
         report = self._reporter(job_id, attempt)
         position = size_bytes = 0
         waiting = bytearray()
@@ -229,20 +239,31 @@ class Reaper:
             log.info("jobs_forgotten", jobs=forgotten)
 
 
-async def run_worker(settings: Settings, database: Database, engine: Engine, stopping: asyncio.Event) -> None:
-    """Work until told to stop. Raises if the database goes away for good."""
+async def run_worker(
+    settings: Settings, database: Database, engine: Engine, stopping: asyncio.Event, *, until_idle: bool = False
+) -> None:
+    """Work until told to stop, or with `until_idle` until nothing is left to do. Raises if the database goes away for good."""
     concurrency = {
         EXPORTS.queue: settings.worker_concurrency,
         QUEUES["quick"]: settings.quick_run_concurrency,
         QUEUES["long"]: settings.run_concurrency,
     }
-    app = make_app(database.conninfo, EXPORTS, RUNS, workers=sum(concurrency.values()))
+    ear = Ear(database.conninfo, [*get_channel_for_queues(concurrency), OVER_CHANNEL])
+    app = make_app(PoolConnector(database, ear), EXPORTS, RUNS)
     emulations = EmulationRunner(settings, database, engine)
     figures = FigureCatalog(engine, settings, emulations.lab)
     export = ExportRunner(settings, database, engine)
+    watch = Watch()
+
+    async def heard(_: str, run_id: str | None) -> None:
+        watch.look(run_id)
+
+    ear.follow(OVER_CHANNEL, heard)
 
     def run_of(quick_secs: float | None) -> RunRunner:
-        return RunRunner(database, engine, stopping.is_set, {EMULATION.name: emulations}, figures, quick_secs)
+        runners = {EMULATION.name: emulations}
+        every_secs = beat_secs(settings.job_lease_secs)
+        return RunRunner(database, engine, stopping.is_set, runners, figures, quick_secs, every_secs, watch)
 
     def work(queue: str) -> asyncio.Task[None]:
         """A worker for one queue: exports do not wait for a long sweep, nor a table of a second."""
@@ -252,7 +273,7 @@ async def run_worker(settings: Settings, database: Database, engine: Engine, sto
                 queues=[queue],
                 concurrency=concurrency[queue],
                 install_signal_handlers=False,
-                fetch_job_polling_interval=2.0,
+                fetch_job_polling_interval=POLL_SECS,
                 update_heartbeat_interval=settings.job_lease_secs / 3,
                 stalled_worker_timeout=settings.job_lease_secs,
                 shutdown_graceful_timeout=10.0,
@@ -263,8 +284,14 @@ async def run_worker(settings: Settings, database: Database, engine: Engine, sto
 
     async with app.open_async():
         reaper = asyncio.create_task(Reaper(settings, database, app, emulations).run(stopping))
-        stop = asyncio.create_task(stopping.wait())
-        tasks: list[asyncio.Task[Any]] = [*(work(queue) for queue in concurrency), reaper, stop]
+        tasks: list[asyncio.Task[Any]] = [
+            *(work(queue) for queue in concurrency),
+            reaper,
+            asyncio.create_task(ear.listen()),
+            asyncio.create_task(stopping.wait()),
+        ]
+        if until_idle:
+            tasks.append(asyncio.create_task(_idle(database, stopping)))
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -277,11 +304,29 @@ async def run_worker(settings: Settings, database: Database, engine: Engine, sto
                 raise result
 
 
-async def supervise(settings: Settings, database: Database, engine: Engine, stopping: asyncio.Event) -> None:
+async def _idle(database: Database, stopping: asyncio.Event) -> None:
+    """Ends, and tells everybody to stop, when two looks in a row found nothing to do. What another worker is at counts: were
+    that one to die, its work would be there to do."""
+
+    def nothing() -> bool:
+        with database.session() as session:
+            return not (RunRepository(session).any_unfinished() or JobRepository(session).any_unfinished())
+
+    looks = 0
+    while looks < IDLE_LOOKS:
+        await asyncio.sleep(IDLE_LOOK_SECS)
+        looks = looks + 1 if await run_in_threadpool(nothing) else 0
+    log.info("worker_idle")
+    stopping.set()
+
+
+async def supervise(
+    settings: Settings, database: Database, engine: Engine, stopping: asyncio.Event, *, until_idle: bool = False
+) -> None:
     """Keep a worker running; when the database went away, wait for it (an embedded one is started again) and go on."""
     while not stopping.is_set():
         try:
-            await run_worker(settings, database, engine, stopping)
+            await run_worker(settings, database, engine, stopping, until_idle=until_idle)
         except Exception as error:
             log.warning("worker_interrupted", error=f"{type(error).__name__}: {error}")
             if database.embedded is not None:

@@ -34,8 +34,13 @@ def run(
         serve(create_app(settings, worker=worker), settings)
 
 
-def work() -> None:
-    """Do background exports and runs, from the same database as the server's."""
+def work(
+    until_idle: Annotated[
+        bool, typer.Option("--until-idle", help="End once no export and no run is queued or under way anywhere.")
+    ] = False,
+) -> None:
+    """Do background exports and runs, from the same database as the server's. Any number of workers share the points of a
+    sweep."""
     from cubeyard.app import prepare
     from cubeyard.kit.db import Database
     from cubeyard.worker import supervise
@@ -47,10 +52,10 @@ def work() -> None:
         stopping = asyncio.Event()
         for one in ending():
             asyncio.get_running_loop().add_signal_handler(one, stopping.set)
-        await supervise(settings, database, engine, stopping)
+        await supervise(settings, database, engine, stopping, until_idle=until_idle)
 
     with explained():
-        database, engine = Database(settings), Engine(settings)
+        database, engine = Database(settings, connections=1), Engine(settings)
         try:
             prepare(database, engine)
             asyncio.run(until_told())

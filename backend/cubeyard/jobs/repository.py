@@ -70,6 +70,10 @@ class JobRepository(Repository):
         moment = func.clock_timestamp() - age
         return len(self._session.execute(delete(JobRow).where(JobRow.finished_at < moment).returning(JobRow.id)).all())
 
+    def any_unfinished(self) -> bool:
+        query = select(JobRow.id).where(JobRow.state.in_(["queued", "running"])).limit(1)
+        return self._session.scalars(query).first() is not None
+
     def orphans(self, age: timedelta) -> Sequence[JobRow]:
         """Unfinished jobs that the queue does not have: a queue that gave up on them, or was emptied."""
         queue = table("procrastinate_jobs", column("id"), column("status"))

@@ -19,6 +19,7 @@ from psycopg.types.json import set_json_dumps
 from sqlalchemy import MetaData, create_engine, event, func, make_url, select, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnectionError
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 
 from cubeyard.kit.disk import DiskFullError, is_full, scarce
@@ -29,6 +30,10 @@ log = structlog.get_logger(__name__)
 
 MAX_OVERFLOW = 40
 """Every thread that answers requests can have a connection: waiting for the engine must not starve the others."""
+
+
+AWAY = (DBAPIError, NoConnectionError)
+"""What is raised while the database restarts or cannot be reached."""
 
 
 class Base(DeclarativeBase):
@@ -77,7 +82,10 @@ def _compact(value: object) -> str:
 class Database:
     """Where plans are kept: the configured PostgreSQL, or the embedded one, which is started here."""
 
-    def __init__(self, settings: Settings, *, embedded: EmbeddedPostgres | None = None) -> None:
+    def __init__(
+        self, settings: Settings, *, embedded: EmbeddedPostgres | None = None, connections: int | None = None
+    ) -> None:
+        """`connections`: so many at most, for which everybody in this process waits; None for what requests need."""
         self.embedded = embedded
         if settings.database_url is None and embedded is None:
             self.embedded = EmbeddedPostgres(settings.home)
@@ -89,8 +97,8 @@ class Database:
             self.url = psycopg_url(settings.database_url)
         self.engine = create_engine(
             self.url,
-            pool_size=settings.database_pool_size,
-            max_overflow=MAX_OVERFLOW,
+            pool_size=connections or settings.database_pool_size,
+            max_overflow=MAX_OVERFLOW if connections is None else 0,
             pool_pre_ping=True,
             pool_recycle=1800,
             **({"creator": self._connect} if self.embedded is not None else {}),

@@ -8,8 +8,10 @@ from typing import Any
 import procrastinate
 import psycopg
 from procrastinate import JobContext, RetryStrategy
-from sqlalchemy.exc import DBAPIError
+from procrastinate.connector import BaseAsyncConnector
 from sqlalchemy.orm import Session
+
+from cubeyard.kit.db import AWAY
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,7 @@ class Work:
             queue=self.queue,
             pass_context=True,
             # What fails by itself will fail again; a database that went away comes back.
-            retry=RetryStrategy(
-                max_attempts=5, exponential_wait=2, retry_exceptions={DBAPIError, psycopg.OperationalError}
-            ),
+            retry=RetryStrategy(max_attempts=5, exponential_wait=2, retry_exceptions={*AWAY, psycopg.OperationalError}),
         )
         def do(context: JobContext, **arguments: str) -> None:
             context.additional_context[self.done_by](arguments[self.argument])
@@ -44,9 +44,8 @@ class Work:
         return blueprint
 
 
-def make_app(conninfo: str, *kinds: Work, workers: int = 1) -> procrastinate.App:
-    """A procrastinate application on that database for these kinds of work; open it before use."""
-    connector = procrastinate.PsycopgConnector(conninfo=conninfo, min_size=1, max_size=4 + workers, timeout=10)
+def make_app(connector: BaseAsyncConnector, *kinds: Work) -> procrastinate.App:
+    """A procrastinate application over that connector for these kinds of work; open it before use."""
     return _with_tasks(procrastinate.App(connector=connector), *kinds)
 
 
@@ -58,15 +57,19 @@ class WorkQueue:
         # Never opened: every call brings its connection.
         self._app = _with_tasks(procrastinate.App(connector=procrastinate.SyncPsycopgConnector()), work)
 
-    def put(self, session: Session, id: str, queue: str | None = None) -> int:
-        """The queue's number for the work on the row of that id. `queue` is another queue than the kind's own."""
+    def put(self, session: Session, id: str, queue: str | None = None, *, last: bool = False) -> int:
+        """The queue's number for the work on the row of that id. `queue` is another queue than the kind's own; `last`: after
+        everything that is put in without it, whenever that comes."""
         name = f"{self._work.namespace}:{self._work.task}"
-        task = self._app.configure_task(name, queue=queue or self._work.queue, connection=_raw(session))
+        priority = -1 if last else 0
+        task = self._app.configure_task(
+            name, queue=queue or self._work.queue, priority=priority, connection=_raw(session)
+        )
         return task.defer(**{self._work.argument: id})
 
     def remove(self, session: Session, queue_id: int) -> None:
         """Take out what no worker has begun; one that is at it notices its cancelled row."""
-        self._app.job_manager.cancel_job_by_id(queue_id, abort=False, connection=_raw(session))
+        self._app.job_manager.cancel_job_by_id(queue_id, abort=False, delete_job=True, connection=_raw(session))
 
 
 def _with_tasks(app: procrastinate.App, *kinds: Work) -> procrastinate.App:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -48,8 +49,16 @@ class PlanService:
         self, plan_id: str, revision: int | None = None, *, paper: str | None = None
     ) -> tuple[PlanRow, RevisionRow, BuiltPlan]:
         """A saved plan, computed with the price book version that it pins, and for another paper than its own if one is given."""
+        plan, row, build = self.buildable(plan_id, revision, paper=paper)
+        return plan, row, build()
+
+    def buildable(
+        self, plan_id: str, revision: int | None = None, *, paper: str | None = None
+    ) -> tuple[PlanRow, RevisionRow, Callable[[], BuiltPlan]]:
+        """The same, to be computed when the session is over."""
         plan, row = self.read(plan_id, revision)
-        return plan, row, self._build(on_paper(row.spec, paper), self._catalog.pin(row.book, row.book_version))
+        version = self._catalog.pin(row.book, row.book_version)
+        return plan, row, lambda: self._build(on_paper(row.spec, paper), version)
 
     def page(self, *, cursor: str | None, q: str, limit: int) -> schemas.PlanList:
         after = decode_cursor(cursor) if cursor is not None else None

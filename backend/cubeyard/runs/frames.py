@@ -2,75 +2,37 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from typing import TypeVar
 
 import orjson
-import structlog
 from sqlalchemy.exc import DBAPIError
 
 from cubeyard.experiments.points import Json
-from cubeyard.kit.db import Database
+from cubeyard.kit.db import AWAY, Database
+from cubeyard.runs.chunks import ChunkRepository
+from cubeyard.runs.lease import Lease, OverError
 from cubeyard.runs.models import RunRow
 from cubeyard.runs.repository import RunRepository
 
-log = structlog.get_logger(__name__)
-
-BEAT_SECS = 0.25
 WRITE_TRIES = 6
 """A database that restarts is back within the few seconds that these take."""
+Result = TypeVar("Result")
 
 
-class OverError(Exception):
-    """The run was cancelled, or given to another worker, or this worker is to stop."""
-
-
-class Lease:
-    """This worker's hold on a run, renewed by a thread of its own for as long as the run lasts."""
-
-    def __init__(self, database: Database, run_id: str, attempt: int, stopping: Callable[[], bool]) -> None:
-        self.run_id = run_id
-        self.attempt = attempt
-        self.progress = 0.0
-        self._database = database
-        self._stopping = stopping
-        self._lost = threading.Event()
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name=f"lease-{run_id}", daemon=True)
-
-    def held(self) -> bool:
-        return not self._lost.is_set() and not self._stopping()
-
-    def check(self) -> None:
-        if not self.held():
-            raise OverError
-
-    @contextmanager
-    def renewed(self) -> Iterator[None]:
-        self._thread.start()
+def patiently(database: Database, lease: Lease, write: Callable[[], Result]) -> Result:
+    """Write, and write again while a database restarts. What was committed before the answer was lost is for `write` to see."""
+    for left in reversed(range(WRITE_TRIES)):
         try:
-            yield
-        finally:
-            self._done.set()
-            self._thread.join()
-
-    def _beat(self) -> None:
-        told = -1.0
-        while not self._done.wait(BEAT_SECS):
-            progress = self.progress
-            try:
-                with self._database.session() as session:
-                    repository = RunRepository(session)
-                    if not repository.beat(self.run_id, self.attempt, progress):
-                        self._lost.set()
-                        return
-                    if progress != told:
-                        repository.tell(self.run_id)
-                told = progress
-            except DBAPIError as error:
-                log.warning("lease_not_renewed", run=self.run_id, error=str(error.orig))
+            with lease.writing:
+                return write()
+        except AWAY as error:
+            full = isinstance(error, DBAPIError) and database.full(error) is not None
+            if left == 0 or not lease.held() or full:
+                raise
+            time.sleep(0.25 * 2 ** (WRITE_TRIES - 1 - left))
+    raise AssertionError("the last try returns or raises")
 
 
 class Frames:
@@ -83,20 +45,16 @@ class Frames:
     def write(self, kind: str, payload: Json, point: int | None = None) -> None:
         """The run's next frame; one with a point counts as that point's result. Waits for a database that restarts."""
         size_bytes = len(orjson.dumps(payload))
-        for left in reversed(range(WRITE_TRIES)):
-            try:
-                self._append(kind, payload, size_bytes, point)
-                return
-            except DBAPIError as error:
-                if left == 0 or not self.lease.held() or self._database.full(error) is not None:
-                    raise
-                time.sleep(0.25 * 2 ** (WRITE_TRIES - 1 - left))
+        patiently(self._database, self.lease, lambda: self._append(kind, payload, size_bytes, point))
 
     def _append(self, kind: str, payload: Json, size_bytes: int, point: int | None) -> None:
         with self._database.session() as session:
             repository = RunRepository(session)
             row = own(repository, self.lease)
-            if point is not None:
+            if point is None and self.lease.holder is not None:
+                if not ChunkRepository(session).is_first(row.id, self.lease.holder):
+                    return  # of points computed beside each other, one shows what there is so far
+            elif point is not None:
                 if repository.has_point(row.id, point):
                     return  # committed before the connection was lost
                 row.points_done += 1

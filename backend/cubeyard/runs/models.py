@@ -1,4 +1,5 @@
-"""Tables of runs and their frames. A frame never changes and has its number in the run: that is what streams resume by."""
+"""Tables of runs, of the chunks of points that workers hold, and of frames. A frame never changes and has its number in the
+run: that is what streams resume by."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ class RunRow(Base):
     state: Mapped[str] = mapped_column(Text)
     reason: Mapped[str] = mapped_column(Text, server_default="")
     attempts: Mapped[int] = mapped_column(Integer, server_default="0")
-    """How often a worker began it. Also the fence: only the worker of the latest attempt may write."""
+    """How often a worker began it; those who join it are not counted. Also a fence: only the latest attempt may write."""
     deaths: Mapped[int] = mapped_column(Integer, server_default="0")
     """How many workers in a row died at it without getting further."""
     progress: Mapped[float] = mapped_column(Float, server_default="0")
@@ -52,7 +53,12 @@ class RunRow(Base):
     points_total: Mapped[int] = mapped_column(Integer)
     points_done: Mapped[int] = mapped_column(Integer, server_default="0")
     last_seq: Mapped[int] = mapped_column(Integer, server_default="0")
+    next_point: Mapped[int] = mapped_column(Integer, server_default="0")
+    """From this point on none was taken by a worker yet."""
+    work_secs: Mapped[float] = mapped_column(Float, server_default="0")
+    """What workers spent on the points written in the latest attempt, added up over the workers."""
     queue_id: Mapped[int | None] = mapped_column(BigInteger)
+    """Where the queue has it: waiting or, once it runs, asking for more workers."""
     lane: Mapped[Lane] = mapped_column(Text, server_default="long")
     """The queue that it waits in, or was taken from last."""
     expected_secs: Mapped[float | None] = mapped_column(Float)
@@ -63,6 +69,32 @@ class RunRow(Base):
     heartbeat_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
     """When its worker last said that it lives. Too long ago: the lease is over."""
     finished_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
+
+
+class RunChunkRow(Base):
+    """Points of a run that a worker took, or that one left behind. There is no row for what nobody took, nor for what is done.
+
+    Rows change under the lock of their run's row, but for what a beat says.
+    """
+
+    __tablename__ = "run_chunks"
+    __table_args__ = (UniqueConstraint("run_id", "holder", name="uq_run_chunks_run_id_holder"),)
+
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
+    first: Mapped[int] = mapped_column(Integer, primary_key=True)
+    until: Mapped[int] = mapped_column(Integer)
+    """The first point after it. Which of its points are written, the frames say."""
+    holder: Mapped[str | None] = mapped_column(Text)
+    """The fence: a worker that lost it writes nothing. Null: free to be taken."""
+    heartbeat_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
+    since: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
+    """Since when its holder works at what is not written yet."""
+    part: Mapped[float] = mapped_column(Float, server_default="0")
+    """Points computed and not written yet, a part of one included."""
+    written: Mapped[int] = mapped_column(Integer, server_default="0")
+    """Points that the holder wrote."""
+    deaths: Mapped[int] = mapped_column(Integer, server_default="0")
+    """How many workers in a row died at it without writing a point of it."""
 
 
 class FrameRow(Base):

@@ -2,7 +2,8 @@
 
 A run whose duration is not known starts in the quick lane. After `QUICK_SECS` there it goes on in the long lane, with the
 points that it has: nobody has to guess how long it takes. A run that is known to take longer, and one that measures with
-real packets, starts in the long lane. [ours]
+real packets, starts in the long lane. There a sweep asks for one more worker at a time, by an entry behind all others: a
+worker takes it if nothing else waits, and then asks for the next one. [ours]
 """
 
 from __future__ import annotations
@@ -27,3 +28,7 @@ class RunQueue(WorkQueue):
     def enter(self, session: Session, run_id: str, lane: Lane) -> int:
         """The queue's number for a run, last in its lane."""
         return self.put(session, run_id, QUEUES[lane])
+
+    def invite(self, session: Session, run_id: str, lane: Lane) -> int:
+        """The queue's number for one more worker at a run that is under way. Runs that wait to be begun come first."""
+        return self.put(session, run_id, QUEUES[lane], last=True)

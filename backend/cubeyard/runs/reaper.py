@@ -1,7 +1,7 @@
-"""Gives the runs of dead workers to others, or fails them with a reason: no run is ever stuck.
+"""Gives the runs of dead workers, and the points that they held of one, to others, or fails them with a reason: no run is ever stuck.
 
-A run fails when so many workers in a row died at it without getting a point further: it is the run then that kills them. A
-long sweep may outlive any number of workers.
+A run fails when so many workers in a row died at it, or at the same points of it, without getting a point further: it is the
+run then that kills them. A long sweep may outlive any number of workers.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from datetime import timedelta
 import structlog
 
 from cubeyard.kit.db import Database
+from cubeyard.runs.models import RunRow
 from cubeyard.runs.queue import RunQueue
 from cubeyard.runs.repository import RunRepository
 from cubeyard.runs.service import enter
@@ -35,18 +36,32 @@ class RunReaper:
             repository = RunRepository(session)
             for row in repository.abandoned(self._lease):
                 got_on = row.points_done > round(row.progress_at_start * row.points_total)
-                row.deaths = 1 if got_on else row.deaths + 1
+                row.deaths = max(1 if got_on else row.deaths + 1, repository.chunks.bury(row.id, None))
                 if row.deaths >= self._attempts:
-                    enter(repository, row, "failed", f"The worker died {row.deaths} times in a row at this run.")
+                    self._fail(repository, row)
                 else:
+                    if row.queue_id is not None:
+                        self._queue.remove(session, row.queue_id)
                     row.queue_id = self._queue.enter(session, row.id, row.lane)
                     enter(repository, row, "queued", "Its worker died; it goes on with another one.")
                 log.warning("run_reaped", run=row.id, state=row.state, deaths=row.deaths)
+            for row in repository.chunks.runs_with_dead_holders(self._lease):
+                # Others are at it, and go on: only whoever dies at the same points again and again ends it.
+                row.deaths = repository.chunks.bury(row.id, self._lease)
+                if row.deaths >= self._attempts:
+                    self._fail(repository, row)
+                log.warning("chunk_reaped", run=row.id, state=row.state, deaths=row.deaths)
+            for row in repository.chunks.shorthanded_runs():
+                row.queue_id = self._queue.invite(session, row.id, row.lane)
             for row in repository.orphans(self._lease):
                 row.queue_id = self._queue.enter(session, row.id, row.lane)
                 row.heartbeat_at = repository.now()
                 log.warning("run_adopted", run=row.id)
         self._forget_old()
+
+    def _fail(self, repository: RunRepository, row: RunRow) -> None:
+        enter(repository, row, "failed", f"The worker died {row.deaths} times in a row at this run.")
+        repository.tell_over(row.id)
 
     def _forget_old(self) -> None:
         if self._keep is None:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
+    ColumnElement,
     CursorResult,
     Text,
     and_,
@@ -24,14 +25,17 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.dialects.postgresql import distinct_on
-from sqlalchemy.orm import aliased
+from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from cubeyard.experiments.models import ExperimentRow
 from cubeyard.kit.db import Repository
+from cubeyard.runs.chunks import ChunkRepository
 from cubeyard.runs.models import FrameRow, RunRow
 from cubeyard.runs.queue import QUICK_SECS
 
 CHANNEL = "cubeyard_runs"
+OVER_CHANNEL = "cubeyard_runs_over"
+"""For workers: a run is not theirs any more."""
 BATCH_FRAMES = 200
 BATCH_BYTES = 256 * 1024
 TICK, SECOND = "tick", "second"
@@ -49,7 +53,21 @@ class Frame:
     """JSON text, as it was written."""
 
 
+@dataclass(frozen=True)
+class NewFrame:
+    kind: str
+    payload: Any
+    """What becomes JSON."""
+    size_bytes: int
+    point: int | None = None
+
+
 class RunRepository(Repository):
+    @property
+    def chunks(self) -> ChunkRepository:
+        """On the same transaction."""
+        return ChunkRepository(self._session)
+
     def run(self, run_id: str, *, lock: bool = False) -> RunRow | None:
         query = select(RunRow).where(RunRow.id == run_id).execution_options(populate_existing=True)
         return self._session.scalars(query.with_for_update() if lock else query).one_or_none()
@@ -153,9 +171,24 @@ class RunRepository(Repository):
         self, row: RunRow, kind: str, payload: dict[str, Any], size_bytes: int, point: int | None = None
     ) -> None:
         """The run's next frame. The caller holds the lock on the row: numbers have no gap and come out in order."""
-        row.last_seq += 1
-        values = {"run_id": row.id, "seq": row.last_seq, "kind": kind, "point": point}
-        self._session.execute(insert(FrameRow).values(**values, payload=payload, size_bytes=size_bytes))
+        self.append_all(row, [NewFrame(kind, payload, size_bytes, point)])
+
+    def append_all(self, row: RunRow, frames: Sequence[NewFrame]) -> None:
+        """The same for several frames. Without any, the row's changes are told."""
+        rows = [
+            {
+                "run_id": row.id,
+                "seq": row.last_seq + number,
+                "kind": frame.kind,
+                "point": frame.point,
+                "payload": frame.payload,
+                "size_bytes": frame.size_bytes,
+            }
+            for number, frame in enumerate(frames, 1)
+        ]
+        if rows:
+            self._session.execute(insert(FrameRow), rows)
+            row.last_seq += len(rows)
         self._session.flush()
         self.tell(row.id)
 
@@ -163,9 +196,13 @@ class RunRepository(Repository):
         """Wake whoever follows the run, once the transaction is committed."""
         self._session.execute(select(func.pg_notify(CHANNEL, run_id)))
 
-    def points_of(self, run_id: str) -> set[int]:
-        query = select(FrameRow.point).where(FrameRow.run_id == run_id, FrameRow.point.is_not(None))
-        return {point for point in self._session.scalars(query) if point is not None}
+    def tell_over(self, run_id: str) -> None:
+        """Have its workers look at the run, once the transaction is committed."""
+        self._session.execute(select(func.pg_notify(OVER_CHANNEL, run_id)))
+
+    def count_points(self, run_id: str) -> int:
+        query = select(func.count()).where(FrameRow.run_id == run_id, FrameRow.point.is_not(None))
+        return self._session.scalars(query).one()
 
     def has_point(self, run_id: str, point: int) -> bool:
         query = select(FrameRow.seq).where(FrameRow.run_id == run_id, FrameRow.point == point)
@@ -177,26 +214,35 @@ class RunRepository(Repository):
         seconds = select(FrameRow.seq).where(FrameRow.run_id == run_id, FrameRow.kind == SECOND, FrameRow.seq <= last)
         return self._session.scalars(seconds.order_by(FrameRow.seq.desc()).limit(1)).first() or 0
 
-    def frames(self, run_id: str, after: int, *, points_only: bool = False, ticks_after: int = 0) -> list[Frame]:
+    def frames(self, run_id: str, after: int, *, ticks_after: int = 0) -> list[Frame]:
         """The frames after that number, as many as fit a batch, and at least one if there is one.
 
         Ticks up to `ticks_after` are left out.
         """
-        near = select(FrameRow.seq, FrameRow.size_bytes).where(FrameRow.run_id == run_id, FrameRow.seq > after)
-        if points_only:
-            near = near.where(FrameRow.point.is_not(None))
+        wanted = [FrameRow.run_id == run_id, FrameRow.seq > after]
         if ticks_after > after:
-            near = near.where(or_(FrameRow.kind != TICK, FrameRow.seq > ticks_after))
-        some = near.order_by(FrameRow.seq).limit(BATCH_FRAMES).subquery()
-        before = (func.sum(some.c.size_bytes).over(order_by=some.c.seq) - some.c.size_bytes).label("before")
-        fits = select(some.c.seq, before).subquery()
+            wanted.append(or_(FrameRow.kind != TICK, FrameRow.seq > ticks_after))
+        return [frame for _, frame in self._batch(run_id, FrameRow.seq, wanted)]
+
+    def results(self, run_id: str, after: int) -> list[tuple[int, Frame]]:
+        """Points and their frames after that point, in the order of their numbers: the same whichever workers computed them.
+        As many as fit a batch, and at least one if there is one."""
+        return self._batch(run_id, FrameRow.point, [FrameRow.run_id == run_id, FrameRow.point > after])
+
+    def _batch(
+        self, run_id: str, order: InstrumentedAttribute[Any], wanted: Sequence[ColumnElement[bool]]
+    ) -> list[tuple[int, Frame]]:
+        near = select(FrameRow.seq, FrameRow.size_bytes, order.label("place")).where(*wanted)
+        some = near.order_by(order).limit(BATCH_FRAMES).subquery()
+        before = (func.sum(some.c.size_bytes).over(order_by=some.c.place) - some.c.size_bytes).label("before")
+        fits = select(some.c.seq, some.c.place, before).subquery()
         query = (
-            select(FrameRow.seq, FrameRow.kind, type_coerce(cast(FrameRow.payload, Text), Text))
+            select(fits.c.place, FrameRow.seq, FrameRow.kind, type_coerce(cast(FrameRow.payload, Text), Text))
             .join(fits, fits.c.seq == FrameRow.seq)
             .where(FrameRow.run_id == run_id, fits.c.before < BATCH_BYTES)
-            .order_by(FrameRow.seq)
+            .order_by(fits.c.place)
         )
-        return [Frame(seq, kind, payload) for seq, kind, payload in self._session.execute(query)]
+        return [(place, Frame(seq, kind, payload)) for place, seq, kind, payload in self._session.execute(query)]
 
     def last_payload(self, run_id: str, kind: str) -> str | None:
         query = (
@@ -218,6 +264,11 @@ class RunRepository(Repository):
         result = self._session.execute(change)
         assert isinstance(result, CursorResult)
         return result.rowcount == 1
+
+    def any_unfinished(self) -> bool:
+        return (
+            self._session.scalars(select(RunRow.id).where(RunRow.state.not_in(FINISHED)).limit(1)).first() is not None
+        )
 
     def abandoned(self, lease: timedelta) -> Sequence[RunRow]:
         """Runs whose worker was not heard of for a lease; those that another reaper looks at are left to it."""

@@ -42,7 +42,7 @@ COLUMNS: dict[str, dict[str, str]] = {
 
 
 def as_json(database: Database, run: Run) -> Iterator[bytes]:
-    """One object with the run, its points in the order of their numbers in the stream, the figure and the report."""
+    """One object with the run, its points in the order of their numbers, the figure and the report."""
     complete = b"true" if run.state == "succeeded" else b"false"
     yield b'{"run":' + run.model_dump_json().encode() + b',"complete":' + complete + b',"points":['
     alone = {"figure": b"null", "report": b"null"}
@@ -131,12 +131,12 @@ def _lines(rows: list[list[Any]]) -> bytes:
 
 
 def frames_of(database: Database, run_id: str) -> Iterator[Frame]:
-    """Each batch in a transaction of its own: a slow client holds no connection."""
-    after = 0
+    """The frames of points, by their numbers. Each batch in a transaction of its own: a slow client holds no connection."""
+    after = -1
     while True:
         with database.session() as session:
-            frames = RunRepository(session).frames(run_id, after, points_only=True)
-        if not frames:
+            found = RunRepository(session).results(run_id, after)
+        if not found:
             return
-        yield from frames
-        after = frames[-1].seq
+        yield from (frame for _, frame in found)
+        after = found[-1][0]

@@ -1,8 +1,8 @@
-"""Doing a run: the points that are missing, each written as a frame as soon as it is there.
+"""Doing a run, or a share of one: what is missing, each point or frame written as soon as it is there.
 
-A thread beside the engine says four times a second that the worker lives and how far it is, and hears in the answer whether
-the run is still its own. So a cancelled run ends its work within a second, and a killed worker's run is taken up by another
-exactly where it was. [ours]
+A sweep is shared by all workers that come (`sharing.py`); a figure and a measurement are one worker's. A worker says every few
+seconds that it lives, and hears whether the run is still its own (`lease.py`). So a killed worker's points are taken up by
+another exactly where they were. [ours]
 """
 
 from __future__ import annotations
@@ -15,27 +15,29 @@ from typing import Protocol
 import orjson
 import structlog
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import Session
 
 from cubeyard.experiments.engines import ENGINES
-from cubeyard.experiments.points import Json, Point, points
+from cubeyard.experiments.points import Json
 from cubeyard.experiments.repository import ExperimentRepository
-from cubeyard.kit.db import Database
+from cubeyard.kit.db import AWAY, Database
 from cubeyard.kit.errors import ProblemError
-from cubeyard.runs.frames import Frames, Lease, OverError, own
+from cubeyard.kit.ids import new_id
+from cubeyard.runs.frames import Frames, own
+from cubeyard.runs.lease import BEAT_SECS, Lease, OverError, Watch
 from cubeyard.runs.models import RunRow
+from cubeyard.runs.partial import seldom
 from cubeyard.runs.predictor import FigureMaker, Predictor
 from cubeyard.runs.queue import RunQueue
 from cubeyard.runs.repository import RunRepository
 from cubeyard.runs.service import enter
+from cubeyard.runs.sharing import Chunk, Share, take, take_first
 
 log = structlog.get_logger(__name__)
 
 AGAIN_SECS = 1.0
 WORKER_STOPPED = "Its worker was stopped; it goes on with the next one."
 TO_LONG_LANE = "It goes on in the lane for long runs."
-LEAST_BETWEEN_PARTIALS_SECS = 0.25
-SHARE_BETWEEN_PARTIALS = 0.05
-"""Of the time that a figure has taken so far."""
 
 
 class RunsEngine(Protocol):
@@ -48,19 +50,15 @@ class RunsEngine(Protocol):
 
 @dataclass(frozen=True)
 class Begun:
-    """A run that this worker has taken up."""
+    """A run that this worker has taken up, or joined."""
 
     run: RunRow
     document: Json | None
     """Of its experiment; a figure has none."""
-    todo: list[Point]
-    """The points that it lacks."""
-    done: int
-
-    @property
-    def computed(self) -> bool:
-        """Whether the binding computes its points."""
-        return self.document is not None and ENGINES[self.document["engine"]].computed
+    holder: str
+    """Who this worker is at this run."""
+    chunk: Chunk | None
+    """The first points that it does, if the binding computes them and some are left."""
 
 
 class RunRunner:
@@ -74,6 +72,8 @@ class RunRunner:
         runners: Mapping[str, RunsEngine] | None = None,
         figures: FigureMaker | None = None,
         quick_secs: float | None = None,
+        beat_secs: float = BEAT_SECS,
+        watch: Watch | None = None,
     ) -> None:
         """`quick_secs`: after so long a run goes on in the lane for long runs; None in that lane."""
         self._database = database
@@ -84,6 +84,8 @@ class RunRunner:
         self._queue = RunQueue()
         self._stopping = stopping or (lambda: False)
         self._quick_secs = quick_secs
+        self._beat_secs = beat_secs
+        self._watch = watch or Watch()
 
     def __call__(self, run_id: str) -> None:
         begun = self._begin(run_id)
@@ -92,46 +94,58 @@ class RunRunner:
         run = begun.run
         bound = log.bind(run=run_id, attempt=run.attempts)
         started = time.perf_counter()
-        lease = self._lease(run)
+        lease = self._lease(begun)
+        share = self._share(begun, lease)
         try:
-            with lease.renewed():
-                frames = Frames(self._database, lease)
-                if run.figure is not None:
-                    self._figure(run, frames)
-                elif begun.computed:
-                    self._points(begun, frames)
-                else:
-                    self._one_point(begun, frames)
-                lease.check()
+            self._do(begun, lease, share)
         except OverError:
-            bound.info("run_over", given_back=self._give_back(lease))
-        except DBAPIError as error:
-            full = self._database.full(error)
+            bound.info("run_over", given_back=self._give_back(lease, share))
+        except AWAY as error:
+            full = self._database.full(error) if isinstance(error, DBAPIError) else None
             if full is None:
                 raise  # the queue tries again; if the run was begun, the reaper gives it on
             bound.warning("run_failed", error=full.detail)
             self._end(lease, "failed", full.detail)
         except Exception as error:
             if not lease.held():
-                bound.info("run_over", given_back=self._give_back(lease))
+                bound.info("run_over", given_back=self._give_back(lease, share))
                 return
             bound.exception("run_failed")
             said = error.detail if isinstance(error, ProblemError) else f"{type(error).__name__}: {error}"
-            self._end(lease, "failed", said)
+            self._end(lease, "failed", said, share)
         else:
-            self._end(lease, "succeeded", "")
-            bound.info("run_succeeded", seconds=round(time.perf_counter() - started, 2))
+            if share is None:
+                self._end(lease, "succeeded", "")
+            secs = round(time.perf_counter() - started, 2)
+            bound.info("run_left" if share is not None and not share.finished else "run_succeeded", seconds=secs)
 
-    def _lease(self, run: RunRow) -> Lease:
+    def _share(self, begun: Begun, lease: Lease) -> Share | None:
+        if begun.chunk is None:
+            return None
+        assert begun.document is not None
+        return Share(self._database, self._engine, self._queue, lease, begun.document, begun.chunk)
+
+    def _do(self, begun: Begun, lease: Lease, share: Share | None) -> None:
+        with lease.renewed():
+            if share is not None:
+                share.work()
+            else:
+                self._alone(begun, Frames(self._database, lease))
+                lease.check()
+
+    def _lease(self, begun: Begun) -> Lease:
         """Held until the worker is told to stop, and no longer than this lane allows."""
         until = None if self._quick_secs is None else time.monotonic() + self._quick_secs
         lease = Lease(
             self._database,
-            run.id,
-            run.attempts,
+            begun.run.id,
+            begun.run.attempts,
             lambda: self._stopping() or (until is not None and time.monotonic() > until),
+            holder=None if begun.chunk is None else begun.holder,
+            every_secs=self._beat_secs,
+            watch=self._watch,
         )
-        lease.progress = run.progress
+        lease.progress = begun.run.progress
         return lease
 
     def _begin(self, run_id: str) -> Begun | None:
@@ -139,55 +153,52 @@ class RunRunner:
         with self._database.session() as session:
             repository = RunRepository(session)
             row = repository.run(run_id, lock=True)
-            if row is None or row.state != "queued":
+            if row is None or row.state not in {"queued", "running"}:
                 return None
             document: Json | None = None
-            had = repository.points_of(run_id)
             if row.experiment_id is not None:
                 experiment = ExperimentRepository(session).experiment(row.experiment_id)
                 assert experiment is not None, "runs go with their experiment"
                 document = experiment.document
-            todo = [point for point in points(document) if point.number not in had] if document is not None else []
+            computed = document is not None and ENGINES[document["engine"]].computed
+            holder = new_id()
+            if row.state == "running":
+                chunk = self._join(session, row, holder) if computed else None
+                return None if chunk is None else Begun(row, document, holder, chunk)
             row.attempts += 1
-            row.points_done = len(had)
-            row.progress = row.progress_at_start = len(had) / row.points_total
+            row.points_done = repository.count_points(run_id) if row.attempts > 1 else 0
+            row.progress = row.progress_at_start = row.points_done / row.points_total
+            row.work_secs = 0.0
             row.engine_version = self._engine.version
             row.started_at = row.heartbeat_at = repository.now()
             enter(repository, row, "running", "")
-            return Begun(row, document, todo, len(had))
+            return Begun(row, document, holder, take_first(session, self._queue, row, holder) if computed else None)
 
-    def _points(self, begun: Begun, frames: Frames) -> None:
-        assert begun.document is not None
-        lease, done, total = frames.lease, begun.done, begun.run.points_total
-        kind, *so_far = ENGINES[begun.document["engine"]].frames
-        for point in begun.todo:
-            lease.check()
-            told = _reporter(lease, done, total)
-            show = _point_shower(frames, so_far[0], point) if so_far else None
-            result = orjson.loads(self._engine.predict_json(point.spec, point.experiment, told, show))
-            lease.check()
-            frames.write(kind, {**point.described(), "result": result}, point.number)
-            done += 1
-            lease.progress = done / total
+    def _join(self, session: Session, row: RunRow, holder: str) -> Chunk | None:
+        """Points of a run that other workers are at. All of a run's come from one version of the engine."""
+        if row.lane != "long" or row.engine_version != self._engine.version:
+            return None
+        return take(session, self._queue, row, holder)
 
-    def _one_point(self, begun: Begun, frames: Frames) -> None:
-        """What a dead worker had measured of it is measured again."""
-        assert begun.document is not None
-        name = begun.document["engine"]
-        if name not in self._runners:
-            raise ProblemError(503, "no-engine", f'This worker does not run engine "{name}".')
-        if begun.todo:
-            self._runners[name].run(begun.run.id, begun.document, frames)
-
-    def _figure(self, run: RunRow, frames: Frames) -> None:
-        assert run.figure is not None
-        if run.points_done == 0:
-            told = _reporter(frames.lease, 0, 1)
-            result = orjson.loads(self._figures.figure_json(run.figure, run.seeds, told, _shower(frames)))
+    def _alone(self, begun: Begun, frames: Frames) -> None:
+        """What one worker does from start to end. What a dead one had measured is measured again."""
+        run, document = begun.run, begun.document
+        if run.points_done >= run.points_total:
+            return
+        if document is None:
+            assert run.figure is not None
+            told = _reporter(frames.lease)
+            show = seldom(frames, "figure", orjson.loads)
+            result = orjson.loads(self._figures.figure_json(run.figure, run.seeds, told, show))
             frames.lease.check()
             frames.write("figure", result, 0)
+            return
+        name = document["engine"]
+        if name not in self._runners:
+            raise ProblemError(503, "no-engine", f'This worker does not run engine "{name}".')
+        self._runners[name].run(run.id, document, frames)
 
-    def _end(self, lease: Lease, state: str, reason: str) -> None:
+    def _end(self, lease: Lease, state: str, reason: str, share: Share | None = None) -> None:
         """Room for this is kept on the database's disk. Where it is not enough, this takes until there is some, or the worker
         is told to stop."""
         full = False
@@ -195,7 +206,12 @@ class RunRunner:
             try:
                 with self._database.session() as session:
                     repository = RunRepository(session)
-                    enter(repository, own(repository, lease), state, reason)
+                    row = own(repository, lease)
+                    if share is not None:
+                        share.leave(session, row)
+                    if row.state == "running":
+                        enter(repository, row, state, reason)
+                    repository.tell_over(row.id)
             except OverError:
                 log.info("run_over", run=lease.run_id)
             except DBAPIError as error:
@@ -210,9 +226,9 @@ class RunRunner:
                 self._database.keep_reserve()
             return
 
-    def _give_back(self, lease: Lease) -> bool:
-        """A run that takes too long for its lane, or whose worker is told to stop, goes to another worker; one that is lost
-        has nothing to give."""
+    def _give_back(self, lease: Lease, share: Share | None) -> bool:
+        """A run that takes too long for its lane, or whose worker is told to stop, goes to another worker, unless others are at
+        it; one that is lost has nothing to give."""
         try:
             with self._database.session() as session:
                 repository = RunRepository(session)
@@ -220,6 +236,10 @@ class RunRunner:
                 reason = WORKER_STOPPED
                 if self._quick_secs is not None and not self._stopping():
                     row.lane, reason = "long", f"It takes longer than {self._quick_secs:g} s. {TO_LONG_LANE}"
+                if share is not None and not share.leave(session, row):
+                    return True
+                if row.queue_id is not None:
+                    self._queue.remove(session, row.queue_id)
                 row.queue_id = self._queue.enter(session, row.id, row.lane)
                 enter(repository, row, "queued", reason)
         except OverError:
@@ -227,45 +247,12 @@ class RunRunner:
         return True
 
 
-def _shower(frames: Frames) -> Callable[[str], None]:
-    """Writes what there is of a figure so far."""
-    return _seldom(frames, "figure", orjson.loads)
-
-
-def _point_shower(frames: Frames, kind: str, point: Point) -> Callable[[str], None]:
-    """Writes what there is of a point so far."""
-
-    def payload(document: str) -> Json:
-        result = orjson.loads(document)
-        del result["kind"]
-        return {**point.described(), "result": result}
-
-    return _seldom(frames, kind, payload)
-
-
-def _seldom(frames: Frames, kind: str, payload: Callable[[str], Json]) -> Callable[[str], None]:
-    """Writes documents as frames without a point: soon at first, then ever more seldom, so that a long run keeps a hundred of
-    them and not thousands."""
-    began = time.monotonic()
-    wrote: float | None = None
-
-    def show(document: str) -> None:
-        nonlocal wrote
-        now = time.monotonic()
-        if wrote is None or now - wrote >= max(LEAST_BETWEEN_PARTIALS_SECS, SHARE_BETWEEN_PARTIALS * (now - began)):
-            wrote = now
-            frames.lease.check()
-            frames.write(kind, payload(document))
-
-    return show
-
-
-def _reporter(lease: Lease, done: int, total: int) -> Callable[[int, int], bool]:
-    """How far the engine is in this point, as a share of the run."""
+def _reporter(lease: Lease) -> Callable[[int, int], bool]:
+    """How far the engine is, as a share of the run."""
 
     def report(so_far: int, of: int) -> bool:
         part = so_far / of if of > 0 else 0.0
-        lease.progress = min((done + min(max(part, 0.0), 1.0)) / total, 1.0)
+        lease.progress = min(max(part, 0.0), 1.0)
         return lease.held()
 
     return report

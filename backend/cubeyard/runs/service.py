@@ -83,6 +83,7 @@ class RunService:
             if row.queue_id is not None:
                 self._queue.remove(self._session, row.queue_id)
             enter(self._repository, row, "cancelled", "")
+            self._repository.tell_over(row.id)
         return as_run(row, self._repository)
 
     def delete(self, run_id: str) -> None:
@@ -123,6 +124,7 @@ def enter(repository: RunRepository, row: RunRow, state: str, reason: str) -> No
     row.state, row.reason = state, reason[:MAX_REASON_CHARACTERS]
     if state in FINISHED:
         row.finished_at = repository.now()
+        repository.chunks.forget(row.id)
     if state == "succeeded":
         row.progress = 1.0
     payload = {"state": row.state, "attempt": row.attempts, "reason": row.reason}
@@ -155,9 +157,13 @@ def _place(row: RunRow, repository: RunRepository) -> schemas.QueuePlace | None:
 
 
 def _remaining_secs(row: RunRow, repository: RunRepository) -> float | None:
-    """The rest at the pace of the latest attempt."""
+    """The rest at the pace of the latest attempt's workers, by as many as are at it now."""
     gained = row.progress - row.progress_at_start
     if row.state != "running" or row.started_at is None or gained <= 0:
         return None
-    elapsed_secs = (repository.now() - row.started_at).total_seconds()
-    return round(elapsed_secs * (1 - row.progress) / gained, 1)
+    workers, unwritten_secs = repository.chunks.at_work(row.id)
+    if workers > 0:
+        spent_secs = (row.work_secs + unwritten_secs) / workers
+    else:
+        spent_secs = (repository.now() - row.started_at).total_seconds()
+    return round(spent_secs * (1 - row.progress) / gained, 1)

@@ -221,6 +221,21 @@ def test_health_and_metrics_tell_the_truth(
     assert 'cubeyard_engine_seconds_count{operation="plan"} 1.0' in text
     assert 'cubeyard_plan_cache_total{outcome="hit"} 1.0' in text
     assert "cubeyard_database_connections_used" in text
+    made = client.post("/api/v1/experiments", json={"plan": SMALL, "workload": {"kind": "all-to-all"}}).json()
+    client.post(f"/api/v1/experiments/{made['id']}/runs")
+    told = client.get("/metrics").text.splitlines()
+    for line in (
+        "cubeyard_database_up 1.0",
+        'cubeyard_runs{kind="prediction",state="queued"} 1.0',
+        'cubeyard_runs_waiting{lane="quick"} 1.0',
+        'cubeyard_runs_waiting{lane="long"} 0.0',
+        'cubeyard_queue_entries{queue="runs-quick",status="todo"} 1.0',
+        "cubeyard_workers 0.0",
+        "cubeyard_workers_sharing 0.0",
+        "cubeyard_points_written 0.0",
+        'cubeyard_fabric_up{host="this"} 0.0',
+    ):
+        assert line in told
 
     def gone() -> None:
         raise ConnectionError("no database")

@@ -30,12 +30,11 @@ def start_worker(settings: Settings, tmp_path: Path) -> Iterator[Callable[..., s
     """`cubeyard worker` processes; every one is gone at the end."""
     started: list[subprocess.Popen[bytes]] = []
 
-    def begin(**more: str) -> subprocess.Popen[bytes]:
-        here = environment(
-            tmp_path, DATABASE_URL=str(settings.database_url), CUBEYARD_JOB_LEASE_SECS=str(LEASE_SECS), **more
-        )
+    def begin(*arguments: str, **more: str) -> subprocess.Popen[bytes]:
+        given = {"DATABASE_URL": str(settings.database_url), "CUBEYARD_JOB_LEASE_SECS": str(LEASE_SECS), **more}
         with (tmp_path / f"worker{len(started)}.log").open("wb") as log:
-            started.append(subprocess.Popen([*PROGRAM, "worker"], env=here, stderr=log))
+            command = [*PROGRAM, "worker", *arguments]
+            started.append(subprocess.Popen(command, env=environment(tmp_path, **given), stderr=log))
         return started[-1]
 
     yield begin

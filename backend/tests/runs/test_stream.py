@@ -108,6 +108,10 @@ def test_followers_of_a_run_that_waits_hear_of_its_end(client: TestClient, live:
     waiting = start(client, **sweep(1))
     follower = Follower(live.base, waiting["id"])
     (thread,) = _follow([follower])
+    deadline = time.monotonic() + 30
+    while not follower.got:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
     time.sleep(1.0)  # real time is the subject: a stream on which nothing happens
     assert [name for _, name, _ in follower.got] == ["state"]
     client.post(f"{API}/runs/{waiting['id']}/cancel")

@@ -22,7 +22,8 @@ from cubeyard.experiments.fault_kinds import KINDS
 from cubeyard.experiments.question import ExperimentCreate
 from cubeyard.kit.db import Database
 from cubeyard.kit.embedded import EmbeddedPostgres
-from cubeyard.runs.frames import Frames, Lease
+from cubeyard.runs.frames import Frames
+from cubeyard.runs.lease import Lease
 
 Json = dict[str, Any]
 API = "/api/v1"

@@ -15,7 +15,8 @@ from cubeyard.emulation.live.models import OrderRow
 from cubeyard.emulation.live.repository import OrderRepository
 from cubeyard.engine import Engine
 from cubeyard.kit.db import Database
-from cubeyard.runs.frames import Lease, own
+from cubeyard.runs.frames import own
+from cubeyard.runs.lease import Lease
 from cubeyard.runs.models import RunRow
 from cubeyard.runs.repository import RunRepository
 from cubeyard.settings import Settings

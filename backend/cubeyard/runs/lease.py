@@ -1,0 +1,145 @@
+"""A worker's hold on a run: renewed every few seconds by a thread of its own, lost when somebody else has the run or nobody.
+
+A beat says that the worker lives and how far it is, and hears whether the run is still its own. What ends a run also says so
+on a channel, so that a worker looks at once and a cancelled run ends its work within a second. [ours]
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import structlog
+
+from cubeyard.kit.db import AWAY, Database
+from cubeyard.runs.chunks import Beaten, ChunkRepository
+from cubeyard.runs.repository import RunRepository
+
+log = structlog.get_logger(__name__)
+
+BEAT_SECS = 2.0
+BEATS_A_LEASE = 4
+"""So many may be lost before a short lease is over."""
+
+
+def beat_secs(lease_secs: float) -> float:
+    """How often a worker says that it lives."""
+    return min(BEAT_SECS, lease_secs / BEATS_A_LEASE)
+
+
+class OverError(Exception):
+    """The run was cancelled, or given to another worker, or this worker is to stop."""
+
+
+class Watch:
+    """The leases of a process, for whoever hears that a run is over."""
+
+    def __init__(self) -> None:
+        self._leases: set[Lease] = set()
+        self._lock = threading.Lock()
+
+    def add(self, lease: Lease) -> None:
+        with self._lock:
+            self._leases.add(lease)
+
+    def discard(self, lease: Lease) -> None:
+        with self._lock:
+            self._leases.discard(lease)
+
+    def look(self, run_id: str | None) -> None:
+        """Ask the database about that run now, or about all of them. What was heard is not believed, only looked into."""
+        with self._lock:
+            for lease in self._leases:
+                if run_id in {None, lease.run_id}:
+                    lease.look()
+
+
+class Lease:
+    """This worker's hold on a run, or with a `holder` on a chunk of it at a time, for as long as it is renewed."""
+
+    def __init__(
+        self,
+        database: Database,
+        run_id: str,
+        attempt: int,
+        stopping: Callable[[], bool],
+        *,
+        holder: str | None = None,
+        every_secs: float = BEAT_SECS,
+        watch: Watch | None = None,
+    ) -> None:
+        self.run_id = run_id
+        self.attempt = attempt
+        self.holder = holder
+        self.progress = 0.0
+        """Of the whole run, where one worker does all of it."""
+        self.part = 0.0
+        """Points of the chunk that are computed and not written yet, a part of one included."""
+        self.lost_chunk = threading.Event()
+        """Another worker has the chunk by now: this one was silent for too long."""
+        self.writing = threading.Lock()
+        """What is written is no longer `part`: no beat comes in between."""
+        self._database = database
+        self._stopping = stopping
+        self._every_secs = every_secs
+        self._watch = watch or Watch()
+        self._lost = threading.Event()
+        self._done = False
+        self._wake = threading.Event()
+        self._thread = threading.Thread(target=self._beats, name=f"lease-{run_id}", daemon=True)
+
+    def held(self) -> bool:
+        return not self._lost.is_set() and not self._stopping()
+
+    def check(self) -> None:
+        if not self.held():
+            raise OverError
+
+    def look(self) -> None:
+        """Beat now."""
+        self._wake.set()
+
+    @contextmanager
+    def renewed(self) -> Iterator[None]:
+        self._watch.add(self)
+        self._thread.start()
+        try:
+            yield
+        finally:
+            self._watch.discard(self)
+            self._done = True
+            self._wake.set()
+            self._thread.join()
+
+    def _beats(self) -> None:
+        told = -1.0
+        while not self._done:
+            self._wake.wait(self._every_secs)
+            self._wake.clear()
+            if self._done:
+                return
+            try:
+                with self.writing:
+                    at = self.progress if self.holder is None else self.part
+                    found = self._beat(at, tell=at != told)
+            except AWAY as error:
+                log.warning("lease_not_renewed", run=self.run_id, error=str(error))
+                continue
+            told = at
+            if not found.run:
+                self._lost.set()
+                return
+            if not found.chunk:
+                self.lost_chunk.set()
+
+    def _beat(self, at: float, *, tell: bool) -> Beaten:
+        with self._database.session() as session:
+            runs = RunRepository(session)
+            if self.holder is None:
+                found = Beaten(run=runs.beat(self.run_id, self.attempt, at), chunk=True)
+            else:
+                found = ChunkRepository(session).beat(self.run_id, self.attempt, self.holder, at)
+            if found.run and tell:
+                runs.tell(self.run_id)
+            return found

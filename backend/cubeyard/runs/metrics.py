@@ -1,0 +1,100 @@
+"""What `/metrics` tells of runs, queues and workers. All of it is read from the database when it is asked for: one server tells it of
+all workers, wherever they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import structlog
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+from sqlalchemy import Text, cast, column, func, select, table
+
+from cubeyard.kit.db import AWAY, Database, Repository
+from cubeyard.runs.models import RunChunkRow, RunRow
+
+log = structlog.get_logger(__name__)
+
+QUEUES_A_WORKER = 3
+"""A worker registers once for each queue: exports, and the two lanes of runs."""
+
+
+class Counts(Repository):
+    """The SQL."""
+
+    def runs(self) -> Iterable[tuple[str, str, int]]:
+        """Kind, state and number."""
+        query = select(RunRow.kind, RunRow.state, func.count()).group_by(RunRow.kind, RunRow.state)
+        return [(kind, state, count) for kind, state, count in self._session.execute(query)]
+
+    def waiting(self) -> Iterable[tuple[str, int, float]]:
+        """Of each lane the runs that wait for a worker, and for how long the first of them has waited."""
+        age = func.extract("epoch", func.clock_timestamp() - func.min(RunRow.created_at))
+        query = select(RunRow.lane, func.count(), age).where(RunRow.state == "queued").group_by(RunRow.lane)
+        return [(lane, count, max(float(secs), 0.0)) for lane, count, secs in self._session.execute(query)]
+
+    def entries(self) -> Iterable[tuple[str, str, int]]:
+        """Queue, status and number of what is in the queues."""
+        jobs = table("procrastinate_jobs", column("queue_name"), column("status"))
+        status = cast(jobs.c.status, Text)
+        query = select(jobs.c.queue_name, status, func.count()).where(status.in_(["todo", "doing"]))
+        return [
+            (name, at, count) for name, at, count in self._session.execute(query.group_by(jobs.c.queue_name, status))
+        ]
+
+    def workers(self, lease_secs: float) -> float:
+        """Those that were heard of within a lease."""
+        told = table("procrastinate_workers", column("last_heartbeat"))
+        heard = func.extract("epoch", func.clock_timestamp() - told.c.last_heartbeat) < lease_secs
+        return self._session.scalars(select(func.count()).select_from(told).where(heard)).one() / QUEUES_A_WORKER
+
+    def sharing(self) -> int:
+        return self._session.scalars(select(func.count()).where(RunChunkRow.holder.is_not(None))).one()
+
+    def points(self) -> int:
+        return self._session.scalars(select(func.coalesce(func.sum(RunRow.points_done), 0))).one()
+
+
+class RunCollector(Collector):
+    def __init__(self, database: Database, lease_secs: float) -> None:
+        self._database = database
+        self._lease_secs = lease_secs
+
+    def describe(self) -> Iterable[Any]:
+        """Nothing is read before somebody asks."""
+        return ()
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        up = GaugeMetricFamily("cubeyard_database_up", "Whether the database answers.")
+        try:
+            with self._database.session() as session:
+                found = list(self._families(Counts(session)))
+        except AWAY as error:
+            log.warning("metrics_without_database", error=str(error))
+            found = []
+        up.add_metric([], 1.0 if found else 0.0)
+        yield up
+        yield from found
+
+    def _families(self, counts: Counts) -> Iterator[GaugeMetricFamily]:
+        runs = GaugeMetricFamily("cubeyard_runs", "Runs that are kept.", labels=["kind", "state"])
+        for kind, state, count in counts.runs():
+            runs.add_metric([kind, state], count)
+        waiting = GaugeMetricFamily("cubeyard_runs_waiting", "Runs that wait for a worker.", labels=["lane"])
+        oldest = GaugeMetricFamily(
+            "cubeyard_runs_waiting_seconds", "For how long the first has waited.", labels=["lane"]
+        )
+        lanes = {lane: (count, secs) for lane, count, secs in counts.waiting()}
+        for lane in ("quick", "long"):
+            count, secs = lanes.get(lane, (0, 0.0))
+            waiting.add_metric([lane], count)
+            oldest.add_metric([lane], secs)
+        entries = GaugeMetricFamily("cubeyard_queue_entries", "Entries of the queues.", labels=["queue", "status"])
+        for queue, status, count in counts.entries():
+            entries.add_metric([queue, status], count)
+        yield from (runs, waiting, oldest, entries)
+        alive = counts.workers(self._lease_secs)
+        yield GaugeMetricFamily("cubeyard_workers", "Workers that were heard of within a lease.", value=alive)
+        yield GaugeMetricFamily("cubeyard_workers_sharing", "Workers at points of a sweep.", value=counts.sharing())
+        yield GaugeMetricFamily("cubeyard_points_written", "Points of the runs that are kept.", value=counts.points())
