@@ -85,6 +85,8 @@ def _over_points(claim: StatedHypothesis, values: list[tuple[Point, float | str]
     kind = claim.kind
     known = [(point, value) for point, value in values if isinstance(value, float)]
     missing = [value for _, value in values if isinstance(value, str)]
+    # Of several that are equal the first point: points of a sweep come in any order.
+    known.sort(key=lambda one: one[0].number)
     worst = (max if kind.most else min)(known, key=lambda one: one[1], default=None)
     at = f" at point {worst[0].number}" if worst is not None and len(values) > 1 else ""
     if worst is not None and kind.misses(worst[1], claim.bound):
