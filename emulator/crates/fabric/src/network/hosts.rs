@@ -338,6 +338,22 @@ mod tests {
     }
 
     #[test]
+    fn a_forwarding_of_one_host_is_refused_on_several() {
+        let network = |forwarding: &str, hosts: Value| {
+            Network::from_json(
+                json!({"run": "abcdefgh", "spec": {"family": "bcube", "n": 2, "k": 1},
+                "protocol": "bcube", "forwarding": forwarding, "rate_bits_per_sec": 1e8, "mtu": 1500,
+                "servers": [{"id": 0}, {"id": 1}], "links": [{"id": 0, "a": [0, 0], "b": [1, 0]}], "hosts": hosts}),
+            )
+        };
+        let two = json!({"here": 0, "underlays": ["10.0.0.1", "10.0.0.2"], "first_vni": 1});
+        let refused = network("serverswitch", two.clone()).unwrap_err();
+        assert_eq!(refused.field.as_deref(), Some("network.forwarding"));
+        assert!(network("serverswitch-software", two).is_ok());
+        assert!(network("serverswitch", Value::Null).is_ok());
+    }
+
+    #[test]
     fn a_link_between_servers_of_two_hosts_is_on_both() {
         let network = |here: usize| {
             Network::from_json(
