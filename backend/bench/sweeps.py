@@ -171,7 +171,7 @@ def rows() -> list[Row]:
         what = f"a tiny point of a sweep, {count} worker{'s' if count > 1 else ''}"
         rows.append(Row(what, wall["tiny", count], BEFORE_MS, "before sharing", "ms", LEAST_TINY, note))
     a_second = ", ".join(f"{1000 / wall['heavy', count]:,.1f} with {count}" for count in WORKERS)
-    note = f"of BCube(8,2), with a core for each; by the wall clock a second: {a_second}, {load}"
+    note = f"of BCube(8,2), reckoned with a core for each; by the wall clock a second: {a_second}, {load}"
     one, two = (statistics.median(each.alone for each in found["heavy", count]) for count in (1, 2))
     rows.append(Row("a heavy point of a sweep, 2 workers", two, one, "1 worker", "ms", LEAST_SCALING, note))
     return rows

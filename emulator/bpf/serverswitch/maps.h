@@ -7,7 +7,7 @@
 
 #include "chip.h"
 
-/* The generation that packets read. */
+/* Twice the number of commits, and one more while one is written. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);

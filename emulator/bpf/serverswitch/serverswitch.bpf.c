@@ -61,7 +61,7 @@ static __always_inline int through_chip(struct __sk_buff *skb, __u8 in_port, str
 	__u32 *out, port;
 
 	if (look_up(skb, in_port, left)) {
-		*reason = CY_DROP_MALFORMED;
+		*reason = CY_DROP_UNCONFIGURED;
 		return -1;
 	}
 	eth = (void *)(long)skb->data;
@@ -75,12 +75,12 @@ static __always_inline int through_chip(struct __sk_buff *skb, __u8 in_port, str
 		*reason = ip->ttl <= CHIP_TTL_LAST ? CY_DROP_NOT_MINE : CY_DROP_UNKNOWN_NEXT_HOP;
 		return -1;
 	}
-	if (left->interface) {
+	if (left->interface.set) {
 		if (ip->ttl <= 1) {
 			*reason = CY_DROP_TTL_EXPIRED;
 			return -1;
 		}
-		modify(eth, ip, left->interface);
+		modify(eth, ip, &left->interface);
 	}
 	port = left->port;
 	if (port >= CHIP_EXTERNAL_PORTS)

@@ -14,7 +14,7 @@
 /* Where a packet leaves the chip: a port, through an interface or as it is. */
 struct cy_left {
 	__u32 port; /* 4 to 7: to the CPU */
-	struct cy_interface *interface; /* 0: as it is */
+	struct cy_interface interface; /* `set` is 0: as it is */
 	__u32 discarded; /* by an entry */
 	__u32 missed; /* no entry matches */
 };
@@ -90,32 +90,42 @@ static __always_inline struct cy_tcam_entry *tcam_entry(struct cy_chip *program,
 	return best;
 }
 
-/* Where a packet that came in by a port leaves. -1: it cannot be read. */
+/* The generation that a packet began with is written again only by the commit after the next one: that one has begun. */
+#define OUTDATED 3
+
+/* Where a packet that came in by a port leaves. -1: it cannot be read, or two commits have overtaken it. */
 static __always_inline int look_up(struct __sk_buff *skb, __u8 in_port, struct cy_left *left)
 {
-	__u32 first = 0, *current = bpf_map_lookup_elem(&generation, &first), now = current ? *current & 1 : 0, at;
+	__u32 first = 0, begun, now, at;
+	volatile __u32 *current = bpf_map_lookup_elem(&generation, &first);
 	__u32 to_cpu = in_port < CHIP_EXTERNAL_PORTS ? in_port + CHIP_EXTERNAL_PORTS : in_port;
 	struct cy_parsed *found = bpf_map_lookup_elem(&parsed, &first);
-	struct cy_chip *program = bpf_map_lookup_elem(&chip, &now);
+	struct cy_interface *interface;
 	struct cy_tcam_entry *entry;
+	struct cy_chip *program;
 
+	if (!current)
+		return -1;
+	begun = *current & ~1U;
+	now = begun >> 1 & 1;
+	program = bpf_map_lookup_elem(&chip, &now);
 	if (!found || !program || parse_keys(skb, program, found, in_port))
 		return -1;
 	entry = tcam_entry(program, found, now);
 	left->port = to_cpu;
 	if (!entry) {
 		left->missed = !program->miss_to_cpu;
-		return 0;
+		return *current - begun < OUTDATED ? 0 : -1;
 	}
 	__sync_fetch_and_add(&entry->hits, 1);
 	switch (entry->act) {
 	case CHIP_REDIRECT_VIF:
 		at = now * CHIP_INTERFACES + (entry->vif & (CHIP_INTERFACES - 1));
-		left->interface = bpf_map_lookup_elem(&interfaces, &at);
-		if (!left->interface || !left->interface->set)
-			left->missed = 1;
-		else
-			left->port = left->interface->port;
+		interface = bpf_map_lookup_elem(&interfaces, &at);
+		if (interface)
+			left->interface = *interface;
+		left->missed = !left->interface.set;
+		left->port = left->interface.port;
 		break;
 	case CHIP_REDIRECT_PORT:
 		left->port = entry->port;
@@ -124,7 +134,7 @@ static __always_inline int look_up(struct __sk_buff *skb, __u8 in_port, struct c
 		left->discarded = 1;
 		break;
 	}
-	return 0;
+	return *current - begun < OUTDATED ? 0 : -1;
 }
 
 /* The modifiers: TTL down by one, the checksum with it, and the interface's MACs. */

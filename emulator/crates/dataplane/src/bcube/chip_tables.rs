@@ -131,9 +131,10 @@ pub const ACTS: [(&str, u8); 4] = [
 #[derive(Debug, Default)]
 pub struct ChipTables {
     state: State,
-    /// The program that packets go by, and its generation.
+    /// The program that packets go by.
     program: Option<Program>,
-    current: u32,
+    /// Twice the number of commits: what `generation` says between them.
+    version: u32,
     /// By generation: keys of `tcam` in order of index, and numbers of interfaces.
     entries: [Vec<TcamKey>; GENERATIONS],
     interfaces: [Vec<u32>; GENERATIONS],
@@ -172,7 +173,7 @@ impl Translate for ChipTables {
         let Some(program) = &self.program else {
             return Vec::new();
         };
-        let keys = self.entries[self.current as usize].iter();
+        let keys = self.entries[self.current() as usize].iter();
         let entries = keys.filter_map(|key| TcamEntry::read_from_bytes(&read("tcam", key.as_bytes())?).ok());
         let mut hit: Vec<TcamEntry> = entries.filter(|entry| entry.hits > 0).collect();
         hit.sort_by_key(|entry| (Reverse(entry.hits), entry.index));
@@ -227,13 +228,19 @@ impl ChipTables {
             let first = flaws.first().map_or_else(String::new, ToString::to_string);
             TableError::new(NST, first)
         })?;
-        let next = 1 - self.current;
-        let mut updates = self.empty(next);
+        let next = 1 - self.current();
+        let mut updates = vec![array("generation", 0, &self.version.wrapping_add(1))];
+        updates.extend(self.empty(next));
         self.fill(next, &compiled, &mut updates);
-        updates.push(array("generation", 0, &next));
-        self.current = next;
+        self.version = self.version.wrapping_add(2);
+        updates.push(array("generation", 0, &self.version));
         self.program = Some(program.clone());
         Ok(updates)
+    }
+
+    /// The generation that packets go by.
+    fn current(&self) -> u32 {
+        self.version >> 1 & 1
     }
 
     /// Removes the entries of a generation.
