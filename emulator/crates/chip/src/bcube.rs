@@ -22,6 +22,7 @@ use crate::flaw::Flaw;
 use crate::frame::{ETHERNET_BYTES, IPV4, ones_complement_sum};
 use crate::profile::EXTERNAL_PORTS;
 use crate::program::Program;
+use crate::text::Server;
 use crate::udlk::Field;
 
 /// IPv4 protocol number of BCube's header.
@@ -36,6 +37,8 @@ pub const ABQ: u8 = 2;
 pub const MAX_HOPS: usize = 8;
 /// Length of the header, from IPv4's on.
 pub const HEADER_BYTES: usize = 32;
+/// The paper's program as the text that all servers of a run share.
+pub const SHARED: &str = include_str!("../programs/bcube.chip");
 /// Digits that a next hop's six bits name.
 const MAX_RADIX: u32 = 64;
 /// Servers that three bytes of a MAC and of an address name.
@@ -89,6 +92,11 @@ pub fn nha(level: usize, digit: u32) -> u8 {
     (level as u8) << 6 | digit as u8
 }
 
+/// The neighbour that a byte names at a server.
+pub fn neighbour(shape: &Shape, server: NodeId, hop: u8) -> NodeId {
+    shape.with_digit(server, usize::from(hop >> 6), u32::from(hop & 0x3f))
+}
+
 /// A server's address, as in an emulation: `10.0.0.0 + id + 1`.
 pub fn address(server: NodeId) -> Ipv4Addr {
     Ipv4Addr::from_bits((10 << 24) + server + 1)
@@ -115,8 +123,8 @@ pub struct Neighbour {
     pub alive: bool,
 }
 
-/// The program of one server of a whole BCube.
-pub fn program(shape: &Shape, server: NodeId) -> Result<Program, Flaw> {
+/// A server of a whole BCube with its neighbours, all alive. Errors: no such server.
+pub fn server(shape: &Shape, server: NodeId) -> Result<Server, Flaw> {
     if server >= shape.servers() {
         let limit = format!("less than {}", shape.servers());
         return Err(Flaw::new(
@@ -142,7 +150,14 @@ pub fn program(shape: &Shape, server: NodeId) -> Result<Program, Flaw> {
             });
         }
     }
-    program_of(address(server), &neighbours)
+    let address = address(server);
+    Ok(Server { address, neighbours })
+}
+
+/// The program of one server of a whole BCube.
+pub fn program(shape: &Shape, id: NodeId) -> Result<Program, Flaw> {
+    let Server { address, neighbours } = server(shape, id)?;
+    program_of(address, &neighbours)
 }
 
 /// The program of a server with these neighbours, Fig. 6 line by line with `val` and `mask` cleared before each entry.

@@ -42,6 +42,55 @@ fn the_file_typed_by_hand_is_the_program_that_is_generated() {
     assert_eq!(typed.table(Table::Tcam).len(), 6 * 8 + 12);
 }
 
+proptest! {
+    /// One text is the program of every server, whichever of its neighbours are alive.
+    #[test]
+    fn the_shared_text_is_every_servers_program(
+        (n, k) in prop_oneof![Just((4, 1)), Just((2, 3)), Just((3, 2)), Just((16, 1))],
+        server in any::<u32>(),
+        dead in any::<u64>(),
+    ) {
+        let shared = text::Source::parse(bcube::SHARED).unwrap();
+        let (_, shape) = bcube::shape(&spec(n, k)).unwrap();
+        let mut server = bcube::server(&shape, server % shape.servers()).unwrap();
+        for (at, neighbour) in server.neighbours.iter_mut().enumerate() {
+            neighbour.alive = dead >> (at % 64) & 1 == 0;
+        }
+        let generated = bcube::program_of(server.address, &server.neighbours).unwrap();
+        prop_assert_eq!(text::print(&shared.program(Some(&server)).unwrap()), text::print(&generated));
+    }
+}
+
+#[test]
+fn a_program_is_checked_for_every_server_with_its_neighbours_alive_and_dead() {
+    let (_, shape) = bcube::shape(&spec(4, 1)).unwrap();
+    let servers = || (0..16).map(|id| bcube::server(&shape, id).unwrap());
+    let check = |text: &str, in_kernel| text::Source::parse(text).unwrap().check_for(servers(), in_kernel);
+    check(bcube::SHARED, true).unwrap();
+    // Server 00 has no neighbour 0 at level 0; the others have.
+    let flaws = check("SetVIfTable(0, dstmac[0x00], NULL, 0);", false).unwrap_err();
+    assert_eq!(
+        (flaws[0].code, flaws[0].line, flaws[0].column),
+        ("hop-unknown", 1, 16)
+    );
+    assert!(
+        flaws[0].message.contains("10.0.0.1 with its neighbours alive"),
+        "{}",
+        flaws[0].message
+    );
+    let dead = "foreach nha in nhas { if (alive[nha] == 0) { SetVIfTable(nha, NULL, NULL, 9); } }";
+    let flaws = check(dead, false).unwrap_err();
+    assert!(
+        flaws[0].message.contains("neighbours dead"),
+        "{}",
+        flaws[0].message
+    );
+    // The chip in user space has prefixes, the one in the kernel has not.
+    let prefix = "SetLookupTable(LPM_IPV4, 0, 0, 10.0.0.0, 255.0.0.0, {act=DISCARD});";
+    check(prefix, false).unwrap();
+    assert!(check(prefix, true).is_err());
+}
+
 #[test]
 fn messages_of_the_control_plane_go_to_the_cpu_of_their_port_at_every_server() {
     let (_, shape) = bcube::shape(&spec(4, 1)).unwrap();

@@ -179,7 +179,28 @@ const MISTAKES: &[(&str, (u32, u32), &str, &str)] = &[
         "mac-length",
         "dmac",
     ),
-    ("SetVIfTable(1, dstmac, NULL, 0);", (1, 16), "unset", "dstmac"),
+    ("SetVIfTable(1, mac, NULL, 0);", (1, 16), "unset", "mac"),
+    (
+        "SetVIfTable(1, dstmac, NULL, 0);",
+        (1, 16),
+        "server-unset",
+        "dstmac",
+    ),
+    ("foreach nha in nhas { }", (1, 16), "server-unset", "nhas"),
+    ("x = oport[1];", (1, 5), "server-unset", "oport"),
+    ("x = 10.0.0.1; y = x[4];", (1, 19), "index", "x"),
+    ("x = (1, 2); y = x[0];", (1, 17), "type", "x"),
+    ("x = y[0];", (1, 5), "unset", "y"),
+    ("if (1 == 1) { x = y; } else { }", (1, 19), "unset", "y"),
+    ("if (1 == 2) { x = y; } else { x = z; }", (1, 35), "unset", "z"),
+    ("if (1) { }", (1, 6), "syntax", "program"),
+    ("else { }", (1, 6), "syntax", "program"),
+    (
+        "x = (1, 2); for (i = 0; i < 64; i++) { x = (x, x); }",
+        (1, 44),
+        "list-long",
+        "value",
+    ),
     ("SetVIfTable(1, NULL, NULL, 8);", (1, 28), "port-range", "oport"),
     (
         "SetLookupTable(TCAM, 0, 1, \"00\", NULL, {act=DISCARD});",
@@ -365,6 +386,19 @@ fn what_stands_twice_is_refused() {
     let udlk =
         "SetUDLK(1, (B22)); SetLookupTable(TCAM, 0, 1, \"01\", NULL, {act=DISCARD}); SetUDLK(1, (B23));";
     assert_eq!(text::read(udlk).unwrap_err()[0].code, "udlk-used");
+}
+
+#[test]
+fn lists_are_gone_through_in_order_and_arrays_have_bytes() {
+    let program = text::read(
+        "SetUDLK(1, (B0-1)); j = 0; both = (3, (4, 5)); x = 10.0.9.7;\
+         foreach i in both { val[0] = i; val[1] = x[2]; SetLookupTable(TCAM, j++, 1, val, NULL, {act=DISCARD}); }\
+         foreach i in (both, 6) { if (i > 5) { val[0] = i; SetLookupTable(TCAM, j++, 1, val, NULL, {act=TO_CPU}); } }",
+    );
+    let program = program.unwrap();
+    let entries = program.table(Table::Tcam).values();
+    let values: Vec<Vec<u8>> = entries.map(|entry| entry.value.clone()).collect();
+    assert_eq!(values, [[3, 9], [4, 9], [5, 9], [6, 0]]);
 }
 
 #[test]

@@ -26,6 +26,11 @@
 //! | `{act=REDIRECT_VIF, vif=3}` | an action; the fields are in `action.rs` |
 //! | `val[4] = 1;` `val[1:4] = 10.0.0.1;` | bytes of a value or mask, both ends included; bytes that are not set are 0 |
 //! | `for (i = 0; i < 4; i++) {…}`, `foreach x in (…) {…}` | loops |
+//! | `if (alive[nha] == 1) {…} else {…}` | a choice `[ours]` |
+//!
+//! A program that servers of a run share asks each for what differs `[ours]`: `my_bcube_id` is its address, `nhas` a list of the
+//! bytes that name its neighbours as next hops; of each, `dstmac[nha]` and `srcmac[nha]` are the MACs at the other end and at
+//! its own, `oport[nha]` the port, and `alive[nha]` 1 or 0. A run executes the text again whenever one of them changes.
 //!
 //! Where Fig. 6 cannot be meant as printed: it never clears `val` and `mask` between entries; here such arrays are empty again
 //! after each `SetLookupTable`, and a new `action.act` clears the fields of the action before.
@@ -34,38 +39,94 @@ mod calls;
 mod lexer;
 pub mod print;
 mod run;
+mod server;
 mod syntax;
 mod value;
 
+use crate::compile::compile;
 use crate::document;
 use crate::flaw::Flaw;
 use crate::program::Program;
 
 pub use print::print;
+pub use server::Server;
 
 /// Longest text of a program, in bytes.
 pub const MAX_TEXT_BYTES: usize = 8 << 20;
 
-/// Reads a program from text, or from JSON where the text begins with `{`. Errors: what is wrong, with line and column; the
-/// first mistake of the grammar alone, others up to [`document::MAX_FLAWS`].
+/// A program as it was written, read once and executed for every server.
+#[derive(Clone, Debug)]
+pub struct Source(Parsed);
+
+#[derive(Clone, Debug)]
+enum Parsed {
+    Text(Vec<syntax::Statement>),
+    /// JSON, which asks a server for nothing.
+    Document(Box<Program>),
+}
+
+impl Source {
+    /// Reads text, or JSON where the text begins with `{`. O(bytes). Errors: too long a text, or the first mistake of the grammar
+    /// with line and column; of JSON all of them.
+    pub fn parse(text: &str) -> Result<Source, Vec<Flaw>> {
+        if text.len() > MAX_TEXT_BYTES {
+            let limit = format!("at most {MAX_TEXT_BYTES} bytes");
+            let fix = "All tables filled take less than that: shorten it, for example by loops.";
+            let given = format!("{} bytes", text.len());
+            return Err(vec![Flaw::new("program-long", "program", given, limit, fix)]);
+        }
+        if text.trim_start().starts_with('{') {
+            return Ok(Source(Parsed::Document(Box::new(document::read(text)?))));
+        }
+        let tokens = lexer::tokens(text).map_err(|flaw| vec![flaw])?;
+        let statements = syntax::statements(&tokens).map_err(|flaw| vec![flaw])?;
+        Ok(Source(Parsed::Text(statements)))
+    }
+
+    /// The program, for a server if there is one. O(statements executed). Errors: what is wrong, with line and column, up to
+    /// [`document::MAX_FLAWS`]; without a server, that the program asks it for something.
+    pub fn program(&self, server: Option<&Server>) -> Result<Program, Vec<Flaw>> {
+        match &self.0 {
+            Parsed::Text(statements) => run::run(statements, server),
+            Parsed::Document(program) => Ok((**program).clone()),
+        }
+    }
+}
+
+impl Source {
+    /// Whether every server can run the program, with its neighbours alive and dead; in the kernel also, if asked. O(servers x
+    /// statements executed). Errors: what is wrong at the first server where something is, which a message names.
+    pub fn check_for(
+        &self,
+        servers: impl IntoIterator<Item = Server>,
+        in_kernel: bool,
+    ) -> Result<(), Vec<Flaw>> {
+        for server in servers {
+            for alive in [true, false] {
+                let server = server.clone().with_neighbours(alive);
+                let program = self.program(Some(&server));
+                let runs = program.and_then(|program| match in_kernel {
+                    true => compile(&program).map(drop),
+                    false => Ok(()),
+                });
+                runs.map_err(|flaws| {
+                    let which = if alive { "alive" } else { "dead" };
+                    let place = format!("at {} with its neighbours {which}", server.address);
+                    let told = |flaw: Flaw| {
+                        let message = format!("{} ({place})", flaw.message.trim_end_matches('.'));
+                        flaw.saying(message + ".")
+                    };
+                    flaws.into_iter().map(told).collect::<Vec<_>>()
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads a program that is complete without a server. Errors: those of [`Source::parse`] and [`Source::program`].
 pub fn read(text: &str) -> Result<Program, Vec<Flaw>> {
-    if text.len() > MAX_TEXT_BYTES {
-        let limit = format!("at most {MAX_TEXT_BYTES} bytes");
-        let fix = "All tables filled take less than that: shorten it, for example by loops.";
-        return Err(vec![Flaw::new(
-            "program-long",
-            "program",
-            format!("{} bytes", text.len()),
-            limit,
-            fix,
-        )]);
-    }
-    if text.trim_start().starts_with('{') {
-        return document::read(text);
-    }
-    let tokens = lexer::tokens(text).map_err(|flaw| vec![flaw])?;
-    let statements = syntax::statements(&tokens).map_err(|flaw| vec![flaw])?;
-    run::run(&statements)
+    Source::parse(text)?.program(None)
 }
 
 /// Line and column, both from 1.

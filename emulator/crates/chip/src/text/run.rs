@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::At;
+use super::server::{Server, element, is_given, not_given};
 use super::syntax::{Expr, Located, Statement, Target};
 use super::value::{Value, arithmetic, sized, unset};
 use crate::action::{FIELDS, RawAction};
@@ -14,6 +15,10 @@ use crate::udlk::KEY_BYTES;
 
 /// Statements that one reading executes: seven times what fills every table.
 const MAX_STEPS: usize = 400_000;
+/// Statements that one reading executes for a server of a run: what fills the TCAM twice.
+const MAX_SERVER_STEPS: usize = 40_000;
+/// Values in a list.
+const MAX_LIST: usize = 1024;
 /// Most significant bytes of an assignment to a value or mask.
 const MAX_ARRAY: u64 = 32;
 
@@ -24,14 +29,19 @@ pub(super) struct Machine {
     pub places: BTreeMap<Place, At>,
     flaws: Vec<Flaw>,
     steps: usize,
+    most_steps: usize,
 }
 
 /// What ends a run early: too many flaws, or too many steps.
 struct Stop;
 
-/// The program of some statements.
-pub(crate) fn run(statements: &[Statement]) -> Result<Program, Vec<Flaw>> {
-    let mut machine = Machine::default();
+/// The program of some statements, for a server if there is one. O(statements executed).
+pub(crate) fn run(statements: &[Statement], server: Option<&Server>) -> Result<Program, Vec<Flaw>> {
+    let mut machine = Machine {
+        variables: server.map(Server::variables).unwrap_or_default(),
+        most_steps: server.map_or(MAX_STEPS, |_| MAX_SERVER_STEPS),
+        ..Machine::default()
+    };
     let _ = machine.block(statements);
     if machine.flaws.is_empty() {
         let whole = machine.program.check().into_iter();
@@ -68,11 +78,12 @@ impl Machine {
     /// Counts a step. `at` is where the text goes on when there were too many.
     fn step(&mut self, at: At) -> Result<(), Stop> {
         self.steps += 1;
-        if self.steps > MAX_STEPS {
-            let limit = format!("at most {MAX_STEPS}");
+        if self.steps > self.most_steps {
+            let most = self.most_steps;
+            let limit = format!("at most {most}");
             let fix = "Check that the loop ends, and that it sets no more entries than the tables hold.";
             let flaw = Flaw::new("too-long", "program", "longer", limit, fix);
-            let said = format!("The program executes more than {MAX_STEPS} statements.");
+            let said = format!("The program executes more than {most} statements.");
             self.flaws.push(flaw.saying(said).at(at));
             return Err(Stop);
         }
@@ -132,10 +143,25 @@ impl Machine {
                 for item in items {
                     self.step(*at)?;
                     let value = self.value(item);
-                    if let Some(value) = self.keep(item.at, value)? {
+                    let values = match self.keep(item.at, value)? {
+                        Some(Value::List(values)) => values,
+                        Some(value) => vec![value],
+                        None => Vec::new(),
+                    };
+                    for value in values {
+                        self.step(*at)?;
                         self.variables.insert(name.clone(), value);
                         self.block(body)?;
                     }
+                }
+            }
+            Statement::If(condition, then, otherwise, at) => {
+                self.step(*at)?;
+                let holds = self.number("condition", condition);
+                match self.keep(*at, holds)? {
+                    Some(0) => self.block(otherwise)?,
+                    Some(_) => self.block(then)?,
+                    None => {}
                 }
             }
         }
@@ -159,11 +185,16 @@ impl Machine {
             Expr::Address(address) => Value::Bytes(address.octets().to_vec()),
             Expr::Text(text) => Value::Bytes(read_bytes("value", text)?),
             Expr::Null => Value::Null,
-            Expr::Name(name) => self
-                .variables
-                .get(name)
-                .cloned()
-                .unwrap_or_else(|| Value::Word(name.clone())),
+            Expr::Name(name) => match self.variables.get(name) {
+                Some(value) => value.clone(),
+                None if is_given(name) => return Err(not_given(name).at(located.at)),
+                None => Value::Word(name.clone()),
+            },
+            Expr::Index(name, index) => {
+                let at = self.number("index", index)?;
+                let found = self.variables.get(name);
+                element(name, found, at).map_err(|flaw| flaw.at(located.at))?
+            }
             Expr::Increment(name) => Value::Number(self.increment(name)?),
             Expr::Binary(sign, sides) => {
                 let (left, right) = (self.number("value", &sides.0)?, self.number("value", &sides.1)?);
@@ -179,12 +210,7 @@ impl Machine {
                     .at(located.at)
                 })?)
             }
-            Expr::List(items) => Value::List(
-                items
-                    .iter()
-                    .map(|item| self.value(item))
-                    .collect::<Result<_, _>>()?,
-            ),
+            Expr::List(items) => self.list(items).map_err(|flaw| flaw.at(located.at))?,
             Expr::Action(fields) => {
                 let mut action = RawAction::default();
                 for (name, at, value) in fields {
@@ -205,6 +231,23 @@ impl Machine {
             }
         };
         Ok(value)
+    }
+
+    /// A list, in which lists are flattened.
+    fn list(&mut self, items: &[Located]) -> Result<Value, Flaw> {
+        let mut list = Vec::new();
+        for item in items {
+            match self.value(item)? {
+                Value::List(items) => list.extend(items),
+                item => list.push(item),
+            }
+            if list.len() > MAX_LIST {
+                let limit = format!("at most {MAX_LIST} values");
+                let fix = "Go through what it is made of one after the other.";
+                return Err(Flaw::new("list-long", "value", "a longer list", limit, fix));
+            }
+        }
+        Ok(Value::List(list))
     }
 
     pub fn number(&mut self, field: &str, located: &Located) -> Result<u64, Flaw> {

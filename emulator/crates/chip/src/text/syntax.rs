@@ -16,6 +16,8 @@ pub(crate) enum Expr {
     Name(String),
     /// `j++`: its value, then one more.
     Increment(String),
+    /// `oport[nha]`, or a byte of an array.
+    Index(String, Box<Located>),
     Binary(&'static str, Box<(Located, Located)>),
     List(Vec<Located>),
     /// Fields of a key: `INPORT` and `B22-25`.
@@ -46,6 +48,8 @@ pub(crate) enum Statement {
     Increment(String, At),
     For(Box<Statement>, Located, Box<Statement>, Vec<Statement>, At),
     Foreach(String, Vec<Located>, Vec<Statement>, At),
+    /// The statements if the condition holds, and if not.
+    If(Located, Vec<Statement>, Vec<Statement>, At),
 }
 
 /// Blocks and brackets inside each other.
@@ -151,6 +155,7 @@ impl Parser<'_> {
         let statement = match (name.as_str(), self.peek()) {
             ("for", _) => self.deeper(|parser| parser.for_loop(at))?,
             ("foreach", _) => self.deeper(|parser| parser.foreach(at))?,
+            ("if", _) => self.deeper(|parser| parser.choice(at))?,
             (_, Token::Sign("(")) => {
                 self.next += 1;
                 Statement::Call(name, at, self.list(")")?)
@@ -211,9 +216,27 @@ impl Parser<'_> {
             self.next -= 1;
             return self.unexpected("`in`");
         }
-        self.expect("(")?;
-        let items = self.list(")")?;
+        let items = if self.has("(") {
+            self.list(")")?
+        } else {
+            vec![self.expression()?]
+        };
         Ok(Statement::Foreach(name, items, self.block()?, at))
+    }
+
+    fn choice(&mut self, at: At) -> Parsed<Statement> {
+        self.expect("(")?;
+        let condition = self.comparison()?;
+        self.expect(")")?;
+        let then = self.block()?;
+        let is_else = matches!(self.peek(), Token::Word(word) if word == "else");
+        let otherwise = if is_else {
+            self.next += 1;
+            self.block()?
+        } else {
+            Vec::new()
+        };
+        Ok(Statement::If(condition, then, otherwise, at))
     }
 
     fn block(&mut self) -> Parsed<Vec<Statement>> {
@@ -294,6 +317,11 @@ impl Parser<'_> {
             Token::Text(text) => Expr::Text(text),
             Token::Word(word) if word == "NULL" => Expr::Null,
             Token::Word(word) if self.has("++") => Expr::Increment(word),
+            Token::Word(word) if self.has("[") => {
+                let index = self.expression()?;
+                self.expect("]")?;
+                Expr::Index(word, Box::new(index))
+            }
             Token::Word(word) => Expr::Name(word),
             Token::Sign("&") => Expr::Name(self.word("the name of an action")?),
             Token::Sign("(") if self.begins_fields() => self.fields()?,

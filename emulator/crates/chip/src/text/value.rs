@@ -1,5 +1,7 @@
 //! What variables hold.
 
+use std::collections::BTreeMap;
+
 use crate::action::RawAction;
 use crate::flaw::Flaw;
 
@@ -12,6 +14,8 @@ pub(super) enum Value {
     Null,
     Word(String),
     List(Vec<Value>),
+    /// What a server says of each neighbour, by the number that names it.
+    Map(BTreeMap<u64, Value>),
     Action(Box<RawAction>),
 }
 
@@ -24,6 +28,7 @@ impl Value {
             Value::Null => "NULL",
             Value::Word(_) => "a word",
             Value::List(_) => "a list",
+            Value::Map(_) => "values by next hop",
             Value::Action(_) => "an action",
         }
     }
