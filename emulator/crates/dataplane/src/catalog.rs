@@ -3,6 +3,7 @@
 //!
 //! Protocol (who decides) and forwarding (who moves packets) are two axes: an entry lists the forwardings that carry it.
 
+use cubeyard_chip::Flaw;
 use cubeyard_topology::TopologySpec;
 
 use crate::bcube;
@@ -100,7 +101,21 @@ pub struct ForwardingEntry {
     pub rules: MakeRules,
     /// Whether all servers of a run must be on one host.
     pub one_host: bool,
+    /// The program of each server, where users can give another one.
+    pub program: Option<ServerProgram>,
 }
+
+/// A program that decides about packets, the same text for every server.
+#[derive(Clone, Copy)]
+pub struct ServerProgram {
+    /// What runs where a user gives none.
+    pub own: &'static str,
+    /// What is wrong with a user's program for a server.
+    pub check: fn(&Configuration, &str) -> Result<(), Vec<Flaw>>,
+}
+
+/// Longest text of a program that a run takes, in bytes: it goes to each server in one message.
+pub const MAX_PROGRAM_BYTES: usize = 16 * 1024;
 
 /// Where packets are forwarded.
 #[derive(Clone, Copy)]

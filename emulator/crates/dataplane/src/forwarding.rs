@@ -47,6 +47,17 @@ pub trait Forwarding {
     /// Changes a table. Errors: an unknown table, or a key or value of the wrong length.
     fn apply(&mut self, update: &TableUpdate) -> Result<(), TableError>;
 
+    /// Puts a user's program in place of the present one, where the catalogue says that there are such
+    /// ([`crate::catalog::ForwardingEntry::program`]). Errors: no such program, or one that cannot be run here; then nothing
+    /// has changed.
+    fn set_program(&mut self, text: &str) -> Result<(), TableError> {
+        let _ = text;
+        Err(TableError::new(
+            "program",
+            "this forwarding runs no programs of users",
+        ))
+    }
+
     /// What the server has carried so far.
     fn traffic(&self) -> Traffic;
 

@@ -38,6 +38,10 @@ pub trait Translate: Send + std::fmt::Debug {
     /// it. Errors: a change that the object's tables cannot follow.
     fn translate(&mut self, update: &TableUpdate) -> Result<Vec<TableUpdate>, TableError>;
 
+    /// What puts a user's program in place of the present one. Errors: no such program, or one that cannot be run here; then
+    /// nothing has changed.
+    fn set_program(&mut self, text: &str) -> Result<Vec<TableUpdate>, TableError>;
+
     /// What the object's own tables hold now, for people.
     fn inspect(&self, read: &ReadEntry<'_>) -> Vec<Section>;
 }

@@ -207,6 +207,45 @@ fn a_commit_writes_only_what_packets_do_not_read() {
     }
 }
 
+/// Tables that know the neighbours of a server, all of them alive.
+fn tables_of(server: &common::Server) -> ChipTables {
+    let mut tables = ChipTables::default();
+    for update in server.updates() {
+        tables.translate(&update).unwrap();
+    }
+    tables
+}
+
+#[test]
+fn a_users_program_is_committed_and_made_again_of_the_neighbours() {
+    let vectors = Vectors::read();
+    let server = vectors.servers.values().next().unwrap();
+    let (mut own, mut users) = (tables_of(server), tables_of(server));
+    // As many commits of the forwarding's own program as of the user's, which says the same.
+    own.translate(&server.config().update()).unwrap();
+    assert!(users.set_program("SetUDLK(1, (B0)").is_err());
+    assert!(
+        users
+            .set_program("SetVIfTable(0, dstmac[0xff], NULL, 0);")
+            .is_err()
+    );
+    users.set_program(bcube::SHARED).unwrap();
+    for (nha, mut hop) in server.next_hops() {
+        hop.up = 0;
+        let update = hop.update(nha);
+        let expected = own.translate(&update).unwrap();
+        assert!(expected.len() > 40);
+        assert_eq!(users.translate(&update).unwrap(), expected);
+    }
+    let punts = "SetUDLK(1, (B30-33)); SetLookupTable(TCAM, 0, 1, my_bcube_id, NULL, {act=TO_CPU});";
+    let entries = |updates: Vec<TableUpdate>| {
+        let set = updates.into_iter().filter(|update| update.table == "tcam");
+        set.filter(|update| update.value.is_some()).count()
+    };
+    assert_eq!(entries(users.set_program(punts).unwrap()), 1);
+    assert_eq!(entries(users.translate(&server.config().update()).unwrap()), 1);
+}
+
 #[test]
 fn what_the_kernel_has_not_is_refused_by_its_place() {
     let refused = |change: &dyn Fn(&mut Program)| {

@@ -63,6 +63,11 @@ pub enum ToNode {
         /// Whether it is the last one.
         last: bool,
     },
+    /// A program that a user wrote for the server's chip, in place of the present one.
+    Program {
+        /// Its text, at most [`cubeyard_dataplane::catalog::MAX_PROGRAM_BYTES`].
+        text: String,
+    },
     /// A message to one of the server's services.
     Service {
         /// The service's name.

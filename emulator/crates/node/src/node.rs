@@ -159,6 +159,10 @@ impl Node {
                     server.input(Input::FlowEnded(flow));
                 }
             }
+            ToNode::Program { text } => match &mut server.software {
+                Some(software) => software.set_program(&text)?,
+                None => return Err("The server forwards nothing in user space.".to_owned()),
+            },
             ToNode::Service { service, bytes } => {
                 services_of(&mut server.protocol)?.message(now(), &service, &bytes.0)?;
             }

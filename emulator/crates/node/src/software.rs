@@ -107,6 +107,13 @@ impl Software {
         }
     }
 
+    /// Puts a user's program in place of the present one. Errors: a sentence.
+    pub fn set_program(&mut self, text: &str) -> Result<(), String> {
+        self.forwarding
+            .set_program(text)
+            .map_err(|error| error.to_string())
+    }
+
     /// The records for the protocol so far.
     pub fn take_notices(&mut self) -> Vec<Vec<u8>> {
         self.forwarding.take_notices()

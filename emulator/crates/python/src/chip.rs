@@ -64,12 +64,60 @@ fn described(program: &Program) -> Value {
     })
 }
 
-/// A program, from text or JSON: `{profile, udlks: [{i, fields, bytes}], tables: {name: {entries, size}}, vifs, never_matched:
+/// A program, from text or JSON, for a server of a BCube if one is named: `{profile, udlks: [{i, fields, bytes}], tables: {name: {entries, size}}, vifs, never_matched:
 /// [{i, above}], text, document}`. Raises EngineError with findings that have `line` and `column`.
 #[pyfunction]
-pub fn chip_program(py: Python<'_>, program: &str) -> PyResult<String> {
-    let made = py.detach(|| text::read(program).map(|program| described(&program)));
+#[pyo3(signature = (program, spec_json=None, server=None))]
+pub fn chip_program(
+    py: Python<'_>,
+    program: &str,
+    spec_json: Option<&str>,
+    server: Option<&str>,
+) -> PyResult<String> {
+    let made = py.detach(|| read_for(program, spec_json, server).map(|program| described(&program)));
     answered(py, made)
+}
+
+/// A program, for a server of a BCube if there is one: the first if none is named.
+fn read_for(program: &str, spec_json: Option<&str>, server: Option<&str>) -> Made<Program> {
+    let Some(spec_json) = spec_json else {
+        return text::read(program);
+    };
+    let (topology, shape) = bcube_of(spec_json)?;
+    let id = server.map_or(Ok(0), |server| server_of(&topology, "server", server))?;
+    let server = bcube::server(&shape, id).map_err(one)?;
+    text::Source::parse(program)?.program(Some(&server))
+}
+
+/// Whether every server of a BCube, or of some of its servers by id, can run a program that they share. Raises EngineError with
+/// findings that have `line` and `column`.
+#[pyfunction]
+#[pyo3(signature = (spec_json, servers, program, in_kernel))]
+#[allow(clippy::needless_pass_by_value, reason = "Python hands its arguments over")]
+pub fn chip_check_servers(
+    py: Python<'_>,
+    spec_json: &str,
+    servers: Vec<u32>,
+    program: &str,
+    in_kernel: bool,
+) -> PyResult<()> {
+    let made: Made<()> = py.detach(|| {
+        let source = text::Source::parse(program)?;
+        let (_, shape) = bcube_of(spec_json)?;
+        let server = |id: &u32| {
+            let mut server = bcube::server(&shape, *id)?;
+            let there = |one: &bcube::Neighbour| servers.contains(&bcube::neighbour(&shape, *id, one.hop));
+            server.neighbours.retain(there);
+            Ok(server)
+        };
+        let servers: Vec<text::Server> = servers
+            .iter()
+            .map(server)
+            .collect::<Result<_, _>>()
+            .map_err(one)?;
+        source.check_for(servers, in_kernel)
+    });
+    made.map_err(|flaws| refused(py, &flaws))
 }
 
 /// What differs between two programs: `[{what, before?, after?}]`. Raises EngineError.
@@ -82,21 +130,34 @@ pub fn chip_diff(py: Python<'_>, before: &str, after: &str) -> PyResult<String> 
     answered(py, made)
 }
 
-/// Steps of a packet, in hexadecimal digits, through a chip with a program. Raises EngineError.
+/// Steps of a packet, in hexadecimal digits, through a chip with a program, for a server of a BCube if one is named. Raises
+/// EngineError.
 #[pyfunction]
-pub fn chip_trace(py: Python<'_>, program: &str, in_port: u8, packet: &str) -> PyResult<String> {
+#[pyo3(signature = (program, in_port, packet, spec_json=None, server=None))]
+pub fn chip_trace(
+    py: Python<'_>,
+    program: &str,
+    in_port: u8,
+    packet: &str,
+    spec_json: Option<&str>,
+    server: Option<&str>,
+) -> PyResult<String> {
     let made = py.detach(|| {
         let bytes = cubeyard_chip::read_bytes("packet", packet).map_err(one)?;
-        let mut chip = Chip::new(text::read(program)?)?;
+        let mut chip = Chip::new(read_for(program, spec_json, server)?)?;
         Ok(json!(chip.trace(in_port, &bytes).map_err(one)?))
     });
     answered(py, made)
 }
 
-/// The paper's BCube program for one server, as text. Raises EngineError.
+/// The paper's BCube program as text: for one server, or the text that all servers of a run share. Raises EngineError.
 #[pyfunction]
-pub fn chip_bcube(py: Python<'_>, spec_json: &str, server: &str) -> PyResult<String> {
+#[pyo3(signature = (spec_json, server=None))]
+pub fn chip_bcube(py: Python<'_>, spec_json: &str, server: Option<&str>) -> PyResult<String> {
     let made: Made<String> = py.detach(|| {
+        let Some(server) = server else {
+            return Ok(bcube::SHARED.to_owned());
+        };
         let (topology, shape) = bcube_of(spec_json)?;
         let server = server_of(&topology, "server", server)?;
         Ok(text::print(&bcube::program(&shape, server).map_err(one)?))

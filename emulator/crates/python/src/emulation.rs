@@ -114,6 +114,7 @@ fn protocol_document(entry: &ProtocolEntry, spec: &TopologySpec) -> Value {
                 "title": forwarding.title,
                 "in_user_space": matches!(forwarding.kind, ForwardingKind::Software(_)),
                 "one_host": forwarding.one_host,
+                "program": forwarding.program.map(|program| program.own),
             })
         })
         .collect();

@@ -6,9 +6,10 @@
 
 use std::net::Ipv4Addr;
 
-use cubeyard_chip::bcube::{self, Neighbour, PROTOCOL, program_of};
-use cubeyard_chip::{Chip, DiscardReason, EXTERNAL_PORTS, Frame, Mac, Program, Verdict as Left};
+use cubeyard_chip::bcube::{self, PROTOCOL};
+use cubeyard_chip::{Chip, DiscardReason, EXTERNAL_PORTS, Frame, Verdict as Left};
 
+use super::chip_program::{ChipProgram, refused};
 use super::header::{HEADER_BYTES, INNER_LEAST_BYTES};
 use super::nha::Nha;
 use super::state::State;
@@ -32,6 +33,7 @@ const TTL_AT: usize = 8;
 #[derive(Clone, Debug, Default)]
 pub struct ChipForwarding {
     state: State,
+    program: ChipProgram,
     chip: Chip,
     frame: Frame,
 }
@@ -75,6 +77,11 @@ impl Forwarding for ChipForwarding {
         }
     }
 
+    fn set_program(&mut self, text: &str) -> Result<(), TableError> {
+        let before = std::mem::replace(&mut self.program, ChipProgram::of_text(text)?);
+        self.commit().inspect_err(|_| self.program = before)
+    }
+
     fn traffic(&self) -> Traffic {
         self.state.traffic
     }
@@ -95,11 +102,7 @@ impl Forwarding for ChipForwarding {
 impl ChipForwarding {
     /// Puts the program of the present neighbours into the chip. O(neighbours).
     fn commit(&mut self) -> Result<(), TableError> {
-        let committed = self.chip.commit(program(&self.state)?);
-        committed.map_err(|flaws| {
-            let first = flaws.first().map_or_else(String::new, ToString::to_string);
-            TableError::new(NST, first)
-        })
+        self.chip.commit(self.program.of(&self.state)?).map_err(refused)
     }
 
     fn encapsulate(&mut self, buffer: &mut PacketBuffer, now: Time) -> Result<Verdict, DropReason> {
@@ -181,23 +184,6 @@ impl ChipForwarding {
             }),
         }
     }
-}
-
-/// The paper's program with a server's present neighbours. O(neighbours).
-pub(super) fn program(state: &State) -> Result<Program, TableError> {
-    let known = (0..=u8::MAX)
-        .zip(state.nst.iter())
-        .filter(|(_, next)| next.ifindex != 0);
-    let neighbours: Vec<Neighbour> = known
-        .map(|(hop, next)| Neighbour {
-            hop,
-            port: next.port,
-            own_mac: Mac(next.own_mac),
-            next_mac: Mac(next.next_mac),
-            alive: next.up != 0,
-        })
-        .collect();
-    program_of(state.own_ip(), &neighbours).map_err(|flaw| TableError::new(NST, flaw.to_string()))
 }
 
 /// Length of a packet with its header; `None` where the frame does not hold so many bytes, or too few for what is in it.

@@ -7,7 +7,7 @@ use cubeyard_chip::compile::{CARES, Compiled, INTERFACES, KEY_ROOM, TUPLES, comp
 use cubeyard_chip::{EXTERNAL_PORTS, Forward, Program, Table};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::chip::program;
+use super::chip_program::{ChipProgram, refused};
 use super::state::State;
 use super::tables::{CONFIG, NST};
 use crate::inspection::{Cell, ColumnKind, Section};
@@ -131,6 +131,8 @@ pub const ACTS: [(&str, u8); 4] = [
 #[derive(Debug, Default)]
 pub struct ChipTables {
     state: State,
+    /// What programs are made by.
+    source: ChipProgram,
     /// The program that packets go by.
     program: Option<Program>,
     /// Twice the number of commits: what `generation` says between them.
@@ -161,10 +163,17 @@ impl Translate for ChipTables {
             return Ok(vec![update.clone()]);
         }
         self.state.apply(update)?;
-        let program = program(&self.state)?;
+        let program = self.source.of(&self.state)?;
         let mut updates = vec![update.clone()];
         updates.extend(self.ports());
         updates.extend(self.commit(&program)?);
+        Ok(updates)
+    }
+
+    fn set_program(&mut self, text: &str) -> Result<Vec<TableUpdate>, TableError> {
+        let source = ChipProgram::of_text(text)?;
+        let updates = self.commit(&source.of(&self.state)?)?;
+        self.source = source;
         Ok(updates)
     }
 
@@ -224,10 +233,7 @@ impl ChipTables {
     /// The updates that put a program in place of the present one: they write the generation that packets do not go by, and then
     /// name it. O(entries). Errors: a program that is wrong, or that the kernel's chip cannot run; then nothing has changed.
     pub fn commit(&mut self, program: &Program) -> Result<Vec<TableUpdate>, TableError> {
-        let compiled = compile(program).map_err(|flaws| {
-            let first = flaws.first().map_or_else(String::new, ToString::to_string);
-            TableError::new(NST, first)
-        })?;
+        let compiled = compile(program).map_err(refused)?;
         let next = 1 - self.current();
         let mut updates = vec![array("generation", 0, &self.version.wrapping_add(1))];
         updates.extend(self.empty(next));

@@ -12,6 +12,7 @@
 //! | `tables.rs`, `rules.rs` | the forwarding tables, and what a run's may hold |
 //! | `forwarding.rs` | packets in user space; the kernel's programs are in `bpf/bcube/` |
 //! | `chip.rs` | packets by the tables of a switching chip, in user space |
+//! | `chip_program.rs` | what the chip runs: the paper's program, or a user's |
 //! | `chip_tables.rs` | the same tables for the kernel, kept in step with BCube's |
 //! | `state.rs` | what both know and count: tables, flows, notices |
 //! | `failed_links.rs`, `flows.rs`, `keys.rs`, `round.rs`, `selection.rs`, `structure.rs`, `message.rs`, `settings.rs` | plain data |
@@ -20,6 +21,7 @@
 
 mod bsr;
 pub mod chip;
+mod chip_program;
 pub mod chip_tables;
 pub mod failed_links;
 mod flows;
@@ -43,8 +45,11 @@ pub mod tables;
 
 pub use bsr::Bsr;
 
+use cubeyard_chip::bcube::SHARED;
+
 use crate::catalog::{
-    CHIP, CHIP_SOFTWARE, ForwardingEntry, ForwardingKind, KERNEL, ProtocolEntry, SOFTWARE, SwitchKind,
+    CHIP, CHIP_SOFTWARE, ForwardingEntry, ForwardingKind, KERNEL, ProtocolEntry, SOFTWARE, ServerProgram,
+    SwitchKind,
 };
 use crate::configuration::{Configuration, ConfigurationError};
 use crate::object::{KernelObject, OwnTables};
@@ -83,6 +88,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
             own_entries: rules::own_entries,
             rules: rules::rules,
             one_host: false,
+            program: None,
         },
         ForwardingEntry {
             name: SOFTWARE,
@@ -92,6 +98,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
             own_entries: rules::own_entries,
             rules: rules::rules,
             one_host: false,
+            program: None,
         },
         ForwardingEntry {
             name: CHIP,
@@ -110,6 +117,10 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
             rules: rules::rules,
             // VXLAN has super-packets cut by GSO, which knows no protocol 253.
             one_host: true,
+            program: Some(ServerProgram {
+                own: SHARED,
+                check: chip_program::check_in_kernel,
+            }),
         },
         ForwardingEntry {
             name: CHIP_SOFTWARE,
@@ -119,6 +130,10 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
             own_entries: rules::own_entries,
             rules: rules::rules,
             one_host: false,
+            program: Some(ServerProgram {
+                own: SHARED,
+                check: chip_program::check_in_user_space,
+            }),
         },
     ],
     slice_around_max_k: Some(Nha::LEVELS as u32 - 1),

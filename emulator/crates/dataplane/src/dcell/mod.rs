@@ -68,6 +68,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
             own_entries: rules::own_entries,
             rules: rules::rules,
             one_host: false,
+            program: None,
         },
         ForwardingEntry {
             name: SOFTWARE,
@@ -77,6 +78,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
             own_entries: rules::own_entries,
             rules: rules::rules,
             one_host: false,
+            program: None,
         },
     ],
     slice_around_max_k: None,

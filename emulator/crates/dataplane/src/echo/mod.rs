@@ -59,6 +59,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
         own_entries: tables::own_entries,
         rules: tables::rules,
         one_host: false,
+        program: None,
     }],
     slice_around_max_k: None,
 };

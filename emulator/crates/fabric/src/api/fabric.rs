@@ -109,6 +109,13 @@ impl Fabric {
                     },
                 )
             }
+            "program" => {
+                let text = match &params["program"] {
+                    Value::Null => None,
+                    _ => Some(text_of(&params, "program")?),
+                };
+                self.ask(&params, Request::Program(text))
+            }
             "subscribe" => self.ask(&params, Request::Subscribe(caller.frames.clone())),
             "capture" => serde_json::to_value(capture::answer(self, params, caller)?)
                 .during(|| "writing a capture".to_owned()),
@@ -122,7 +129,7 @@ impl Fabric {
             "end" => end_process(),
             other => {
                 let limit = "probe, host, prepare, wire, workload, start, stop, inject, recover, subscribe, inspect, tell, \
-                             capture, destroy, reap, runs or end";
+                             program, capture, destroy, reap, runs or end";
                 Err(FabricError::bad(
                     "method",
                     format!("{other:?}"),

@@ -14,6 +14,7 @@
 //! | `inject`, `recover` | `fault` | puts a fault into effect; ends it, or `"all"` |
 //! | `inspect` | `server` | what a server's node knows, or the routes of a router |
 //! | `tell` | `server`, `service`, `message` | sends a message to a service of a server, which answers by events |
+//! | `program` | `program` | puts a user's program into the chip of every server, while packets flow; without one tells what they run |
 //! | `subscribe` | | sends every frame on this connection from now on |
 //! | `capture` | `target`, `limits` | packets of a link or port, as a pcapng file |
 //! | `destroy` | `strays` | removes the run, and what an engine has left of these containers |

@@ -12,7 +12,7 @@ use cubeyard_dataplane::tables::TableRules;
 use cubeyard_topology::TopologySpec;
 use serde_json::Value;
 
-use super::{Description, Neighbour, PortEnd};
+use super::{Description, Neighbour, PortEnd, program};
 use crate::error::{FabricError, Result};
 use crate::names;
 
@@ -131,6 +131,9 @@ impl Places {
         let run = RunPlan {
             servers: ports.iter().enumerate().map(configuration).collect(),
         };
+        if let Some(text) = &description.program {
+            program::check("network.program", text, behaviour.forwarding, &run)?;
+        }
         let rules = behaviour.forwarding.map(|forwarding| (forwarding.rules)(&run));
         Ok(Places {
             rules: rules.transpose().map_err(refused)?.map(Arc::from),

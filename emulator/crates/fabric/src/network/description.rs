@@ -57,6 +57,9 @@ pub struct Description {
     /// Services that users wrote, which every server hosts beside its protocol's own.
     #[serde(default)]
     pub services: Vec<HostedService>,
+    /// A program that a user wrote for the chip of every server; absent for the forwarding's own.
+    #[serde(default)]
+    pub program: Option<String>,
 }
 
 /// A service that a user wrote.

@@ -12,6 +12,7 @@ pub mod hosts;
 pub mod index;
 pub mod neighbours;
 pub mod placement;
+pub mod program;
 pub mod routing;
 pub mod services;
 pub mod shaping;

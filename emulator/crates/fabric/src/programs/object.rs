@@ -112,6 +112,16 @@ impl Programs {
         }
     }
 
+    /// Puts a user's program in place of the present one, at once. Errors: an object that users cannot program, or a program that
+    /// the server cannot run; then nothing has changed.
+    pub fn set_program(&mut self, text: &str) -> std::result::Result<(), TableError> {
+        let Some(translation) = &mut self.translation else {
+            return Err(TableError::new("program", "users cannot program this forwarding"));
+        };
+        let updates = translation.set_program(text)?;
+        updates.iter().try_for_each(|update| self.write(update))
+    }
+
     fn write(&mut self, update: &TableUpdate) -> std::result::Result<(), TableError> {
         match self.tables.get_mut(&*update.table) {
             Some(table) => table.apply(update),

@@ -73,6 +73,13 @@ pub enum EventKind {
         /// Its length.
         bytes: usize,
     },
+    /// A user's program is in the chips of the servers.
+    ProgramCommitted {
+        /// How many.
+        servers: usize,
+        /// How long it took for all.
+        micros: u64,
+    },
     /// A fault is in effect.
     FaultInjected {
         /// The fault's id.

@@ -18,6 +18,13 @@ pub fn configure(network: &Network, server: usize) -> ToNode {
     }))
 }
 
+/// The program that a user wrote for the servers' chips, where nodes forward packets.
+pub fn program(network: &Network) -> Option<ToNode> {
+    let text = network.description.program.clone();
+    text.filter(|_| network.behaviour.in_user_space())
+        .map(|text| ToNode::Program { text })
+}
+
 /// The services that users wrote, in parts that fit a datagram.
 pub fn service_modules(network: &Network) -> impl Iterator<Item = ToNode> + '_ {
     network.description.services.iter().flat_map(|service| {

@@ -76,6 +76,8 @@ pub enum Request {
         /// The message.
         bytes: Vec<u8>,
     },
+    /// Put a user's program into the chip of every server; only tell which one they run if there is none.
+    Program(Option<String>),
     /// Open an end of a link for a packet capture, and send it there.
     Capture(CaptureTarget, Sender<CaptureSocket>),
     /// Send every frame from now on.

@@ -12,13 +12,13 @@ use serde_json::Value;
 
 use super::events::EventKind;
 use super::frames::Frame;
-use super::messages::{configure, service_modules};
+use super::messages::{configure, program, service_modules};
 use super::node_socket::Received;
 use super::poller::{Poller, Token};
 use super::state::RunState;
 use super::verbs::{
-    answer, capture, describe, destroy, inject, inspect, recover, start, stop, subscribe, tell, wire,
-    workload,
+    answer, capture, describe, destroy, inject, inspect, program as program_verb, recover, start, stop,
+    subscribe, tell, wire, workload,
 };
 use super::{Call, Reply, Request, Setup};
 use crate::error::{FabricError, Result};
@@ -149,6 +149,8 @@ impl RunThread {
                 service,
                 bytes,
             } => tell::tell(run, server, service, bytes).and_then(answer),
+            Request::Program(Some(text)) => program_verb::set_program(run, &text).and_then(answer),
+            Request::Program(None) => answer(program_verb::program(run)),
             Request::Capture(target, sender) => capture::open_capture(run, target).map(|socket| {
                 let interface = socket.interface.clone();
                 // A caller that has gone needs no socket.
@@ -253,6 +255,7 @@ impl RunState {
     pub fn configure_node(&mut self, server: usize) {
         let ports = &self.network.ports[server];
         let mut messages = vec![configure(&self.network, server)];
+        messages.extend(program(&self.network));
         messages.extend(service_modules(&self.network));
         let rates = self.damage.unusual_rates(&self.network, ports);
         messages.extend(

@@ -10,6 +10,7 @@ pub mod describe;
 pub mod destroy;
 pub mod inject;
 pub mod inspect;
+pub mod program;
 pub mod recover;
 pub mod start;
 pub mod stop;

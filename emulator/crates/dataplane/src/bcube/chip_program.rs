@@ -1,0 +1,79 @@
+//! What a server's chip runs: the paper's program, or one that the user of a run gives to all servers. Both are made again of
+//! the server's neighbours whenever one of them changes. `[serverswitch §5.1]`
+
+use cubeyard_chip::bcube::{Neighbour, program_of};
+use cubeyard_chip::text::{Server, Source};
+use cubeyard_chip::{Flaw, Mac, Program};
+
+use super::nha::Nha;
+use super::state::State;
+use super::tables::NST;
+use crate::configuration::Configuration;
+use crate::tables::TableError;
+
+/// A program for any server.
+#[derive(Clone, Debug, Default)]
+pub struct ChipProgram(Option<Source>);
+
+impl ChipProgram {
+    /// The program of a text. Errors: those of its grammar, the first one in words.
+    pub fn of_text(text: &str) -> Result<ChipProgram, TableError> {
+        Source::parse(text)
+            .map(|source| ChipProgram(Some(source)))
+            .map_err(refused)
+    }
+
+    /// The program of a server's present neighbours. O(neighbours), or what the user's program executes.
+    pub(super) fn of(&self, state: &State) -> Result<Program, TableError> {
+        let server = server(state);
+        match &self.0 {
+            None => program_of(server.address, &server.neighbours).map_err(|flaw| refused(vec![flaw])),
+            Some(source) => source.program(Some(&server)).map_err(refused),
+        }
+    }
+}
+
+/// What is wrong with a user's program for a server, in the kernel.
+pub(super) fn check_in_kernel(configuration: &Configuration, text: &str) -> Result<(), Vec<Flaw>> {
+    check(configuration, text, true)
+}
+
+/// What is wrong with a user's program for a server, in user space.
+pub(super) fn check_in_user_space(configuration: &Configuration, text: &str) -> Result<(), Vec<Flaw>> {
+    check(configuration, text, false)
+}
+
+fn check(configuration: &Configuration, text: &str, in_kernel: bool) -> Result<(), Vec<Flaw>> {
+    let state = State::of(configuration).map_err(|error| {
+        let fix = "Take the neighbours from the topology.";
+        vec![Flaw::new("place", error.field, error.value, error.limit, fix)]
+    })?;
+    Source::parse(text)?.check_for([server(&state)], in_kernel)
+}
+
+/// The first flaw in words, with its place.
+pub(super) fn refused(flaws: Vec<Flaw>) -> TableError {
+    let first = flaws.into_iter().next();
+    let said = first.map_or_else(String::new, |flaw| match flaw.line {
+        0 => flaw.to_string(),
+        line => format!("line {line}, column {}: {flaw}", flaw.column),
+    });
+    TableError::new(NST, format!("the chip's program: {said}"))
+}
+
+fn server(state: &State) -> Server {
+    let known = (0..=u8::MAX)
+        .zip(state.nst.iter())
+        .filter(|(_, next)| next.ifindex != 0);
+    let neighbour = |(hop, next): (u8, &super::tables::NextHop)| Neighbour {
+        hop: Nha(hop).0,
+        port: next.port,
+        own_mac: Mac(next.own_mac),
+        next_mac: Mac(next.next_mac),
+        alive: next.up != 0,
+    };
+    Server {
+        address: state.own_ip(),
+        neighbours: known.map(neighbour).collect(),
+    }
+}

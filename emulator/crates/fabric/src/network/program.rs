@@ -1,0 +1,41 @@
+//! A program that a user wrote for the servers' chips: whether every server of the run can run it.
+
+use cubeyard_dataplane::catalog::{ForwardingEntry, MAX_PROGRAM_BYTES};
+use cubeyard_dataplane::configuration::RunPlan;
+
+use crate::error::{FabricError, Result};
+
+/// Checks a program for every server. O(servers x what it executes). Errors name `field`, and the first line that is wrong.
+pub fn check(field: &str, text: &str, forwarding: Option<&ForwardingEntry>, run: &RunPlan) -> Result<()> {
+    let Some(program) = forwarding.and_then(|forwarding| forwarding.program) else {
+        let given = forwarding.map_or("no forwarding", |forwarding| forwarding.name);
+        let limit = "with a forwarding that users can program";
+        let fix = "leave it out, or choose another forwarding";
+        return Err(FabricError::bad(field, format!("given with {given}"), limit, fix));
+    };
+    if text.len() > MAX_PROGRAM_BYTES {
+        let limit = format!("at most {MAX_PROGRAM_BYTES} bytes");
+        let fix = "shorten it, for example by loops";
+        return Err(FabricError::bad(
+            field,
+            format!("{} bytes", text.len()),
+            limit,
+            fix,
+        ));
+    }
+    for server in &run.servers {
+        let Err(flaws) = (program.check)(server, text) else {
+            continue;
+        };
+        let Some(flaw) = flaws.into_iter().next() else {
+            continue;
+        };
+        let place = match flaw.line {
+            0 => field.to_owned(),
+            line => format!("{field}:{line}:{}", flaw.column),
+        };
+        let given = format!("a program whose {} is {}", flaw.field, flaw.value);
+        return Err(FabricError::bad(place, given, flaw.limit, flaw.hint));
+    }
+    Ok(())
+}

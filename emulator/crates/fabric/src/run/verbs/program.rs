@@ -1,0 +1,89 @@
+//! `program`: tells what program the servers' chips run, or puts a user's into each of this host's, while packets flow. Each server's change is at
+//! once; between two servers packets may meet the one program and then the other.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use cubeyard_messages::ToNode;
+use serde::Serialize;
+
+use crate::error::{During, FabricError, Result};
+use crate::host::clock::monotonic_nanos;
+use crate::network::program;
+use crate::run::events::EventKind;
+use crate::run::state::RunState;
+
+/// What was done.
+#[derive(Debug, Serialize)]
+pub struct Committed {
+    /// Servers that have the program now; those without power get it when they start.
+    servers: usize,
+    /// How long it took for all of them.
+    micros: u64,
+    /// When, on the monotonic clock.
+    at_nanos: u64,
+}
+
+/// What chips run.
+#[derive(Debug, Serialize)]
+pub struct Running {
+    /// The text; `null` where users cannot program servers.
+    program: Option<String>,
+}
+
+/// The program that the servers' chips run: a user's, or the forwarding's own.
+pub fn program(run: &RunState) -> Running {
+    let own = run
+        .network
+        .behaviour
+        .forwarding
+        .and_then(|forwarding| forwarding.program);
+    let users = run.network.description.program.clone();
+    Running {
+        program: users.or_else(|| own.map(|program| program.own.to_owned())),
+    }
+}
+
+/// Checks the program for every server, and then commits it. Errors: a program that a server cannot run; then nothing has changed.
+pub fn set_program(run: &mut RunState, text: &str) -> Result<Committed> {
+    let network = &run.network;
+    let places = &network.places_of_servers.run;
+    program::check("program", text, network.behaviour.forwarding, places)?;
+    let started = Instant::now();
+    let in_user_space = network.behaviour.in_user_space();
+    // Servers that start from now on get it too.
+    Arc::make_mut(&mut run.network).description.program = Some(text.to_owned());
+    let mut servers = 0;
+    for server in run.network.servers_here() {
+        if in_user_space {
+            if !run.nodes.is_connected(server) {
+                continue;
+            }
+            if !run.nodes.announce(
+                server,
+                &ToNode::Program {
+                    text: text.to_owned(),
+                },
+            ) {
+                let message = format!("too many messages wait for the node of server {}", run.id(server));
+                return Err(FabricError::state(message, "commit again when it reads them"));
+            }
+        } else {
+            let kernel = run.kernels.servers[server].as_mut();
+            let Some(programs) = kernel.and_then(|kernel| kernel.programs.as_mut()) else {
+                continue;
+            };
+            programs
+                .set_program(text)
+                .during(|| "committing the chip's program".to_owned())?;
+        }
+        servers += 1;
+    }
+    let micros = started.elapsed().as_micros() as u64;
+    run.events.add(EventKind::ProgramCommitted { servers, micros });
+    Ok(Committed {
+        servers,
+        micros,
+        at_nanos: monotonic_nanos(),
+    })
+}
