@@ -7,7 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cubeyard.emulation.deploy.probe import probe
-from cubeyard.emulation.figures import balance, dcell_fig11, dcell_fig12, failover, fig9, fig10, fig11, hot_racks
+from cubeyard.emulation.figures import (
+    balance,
+    chip_bcube,
+    dcell_fig11,
+    dcell_fig12,
+    failover,
+    fig9,
+    fig10,
+    fig11,
+    hot_racks,
+)
 from cubeyard.emulation.figures.lab import Json, Lab
 from cubeyard.emulation.figures.rows import Outcome
 from cubeyard.kit.errors import ProblemError
@@ -56,6 +66,9 @@ FIGURES = (
     ),
     MeasuredFigure(
         "dcell-fig12-measured", "All-to-all in time, measured", "[dcell §7.3, Fig. 12]", dcell_fig12.measure
+    ),
+    MeasuredFigure(
+        "serverswitch-bcube", "BCube by the chip's tables over two relays", "[serverswitch §6.2]", chip_bcube.measure
     ),
     MeasuredFigure("subways-hot-racks", "Two hot racks and the ToR between them", "[subways §5]", hot_racks.measure),
 )

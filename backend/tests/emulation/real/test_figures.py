@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cubeyard.cli.place import own_lab
-from cubeyard.emulation.figures import fig9
+from cubeyard.emulation.figures import chip_bcube, fig9
 from cubeyard.emulation.figures.catalog import FIGURES
 from cubeyard.emulation.figures.fig10 import trials
 from cubeyard.emulation.figures.lab import Lab
@@ -111,3 +111,11 @@ def test_a_measurement_that_nobody_waits_for_ends_and_leaves_nothing(nothing_lef
     with lab(1.0, told) as made, pytest.raises(CancelledError):
         made.measure(trials(1.0)[:1])
     assert nothing_left() == {}
+
+
+def test_two_connections_take_two_relays_by_the_chips_tables(nothing_left: Left) -> None:
+    rows, _ = measured("serverswitch-bcube", 0.3)
+    for kind in (chip_bcube.CHIP, chip_bcube.SOFTWARE):
+        assert rows[f"both connections, {kind}"]["ours"] > 0.1
+        assert rows[f"busier relay over the other, {kind}"]["ours"] < 1.5, "the connections take a path each"
+    assert rows[f"CPU of a relay for 1.7 Gb/s, {chip_bcube.SOFTWARE}"]["ours"] > 1
