@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
@@ -196,6 +196,17 @@ class BuiltPlan:
         return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
+class ChipServer(NamedTuple):
+    """A server of a BCube, for which a chip's program is executed."""
+
+    spec: Mapping[str, Any]
+    server: str | None = None
+    """The first one if none is named."""
+
+    def of_binding(self) -> tuple[str, str | None]:
+        return canonical(self.spec).decode(), self.server
+
+
 class Engine:
     """Turns at the engine, and the plans it computed lately."""
 
@@ -280,27 +291,36 @@ class Engine:
         with self._turn("service_trial"), _findings():
             return orjson.loads(_binding().service_trial(module, canonical(options).decode()))
 
-    def chip_program(self, program: str) -> Json:
-        """A program of the switching chip, from text or JSON: what is in it, and both as canonical text.
+    def chip_program(self, program: str, at: ChipServer | None = None) -> Json:
+        """A program of the switching chip, from text or JSON, for a server of a BCube if one is named: what is in it, and both as
+        canonical text.
 
         `{profile, udlks: [{i, fields, bytes}], tables: {name: {entries, size}}, vifs, never_matched: [{i, above}], text,
         document}`. Raises PlanRejectedError: findings with `line` and `column` in the text, 0 where they have none.
         """
         with self._turn("chip_program"), _findings():
-            return orjson.loads(_binding().chip_program(program))
+            return orjson.loads(_binding().chip_program(program, *(at.of_binding() if at else ())))
+
+    def chip_check_servers(
+        self, spec: Mapping[str, Any], servers: Sequence[int], program: str, *, in_kernel: bool
+    ) -> None:
+        """Whether servers of a BCube, by id, can run a program that they share, with neighbours alive and dead. O(servers x what
+        the program executes). Raises PlanRejectedError: findings with `line` and `column`."""
+        with self._turn("chip_check_servers"), _findings():
+            _binding().chip_check_servers(canonical(spec).decode(), list(servers), program, in_kernel)
 
     def chip_diff(self, before: str, after: str) -> list[Json]:
         """What differs between two programs: `[{what, before?, after?}]`. Raises PlanRejectedError."""
         with self._turn("chip_diff"), _findings():
             return orjson.loads(_binding().chip_diff(before, after))
 
-    def chip_trace(self, program: str, in_port: int, packet: str) -> Json:
+    def chip_trace(self, program: str, in_port: int, packet: str, at: ChipServer | None = None) -> Json:
         """The steps of a packet, in hexadecimal digits, that comes into a chip by a port from 0 to 7. Raises PlanRejectedError."""
         with self._turn("chip_trace"), _findings():
-            return orjson.loads(_binding().chip_trace(program, in_port, packet))
+            return orjson.loads(_binding().chip_trace(program, in_port, packet, *(at.of_binding() if at else ())))
 
-    def chip_bcube(self, spec: Mapping[str, Any], server: str) -> str:
-        """The text of ServerSwitch's BCube program for a server, by its name. Raises PlanRejectedError."""
+    def chip_bcube(self, spec: Mapping[str, Any], server: str | None = None) -> str:
+        """The paper's BCube program as text: for one server, or the text that all servers share. Raises PlanRejectedError."""
         with self._turn("chip_bcube"), _findings():
             return _binding().chip_bcube(canonical(spec).decode(), server)
 

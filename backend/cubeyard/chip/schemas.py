@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -30,12 +30,24 @@ class Request(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+class ServerPlace(Request):
+    """A server of a BCube, whose address and neighbours a program asks for."""
+
+    spec: dict[str, Any] = Field(examples=[{"family": "bcube", "n": 4, "k": 1}])
+    server: Annotated[PlainText, Field(min_length=1, max_length=64)] | None = Field(
+        default=None, description="The first one if left out.", examples=["00"]
+    )
+
+
 class ProgramCheck(Request):
     program: Program
+    at: ServerPlace | None = Field(
+        default=None,
+        description="The server that the program is executed for; none for a program that asks for nothing.",
+    )
 
 
-class PacketTrace(Request):
-    program: Program
+class PacketTrace(ProgramCheck):
     packet: PlainText = Field(
         max_length=MAX_PACKET_CHARS,
         description="The packet from its Ethernet header on, in hexadecimal digits; spaces, colons and hyphens are passed over.",

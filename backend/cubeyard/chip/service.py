@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from cubeyard.chip import schemas
-from cubeyard.engine import Engine, PlanRejectedError
+from cubeyard.engine import ChipServer, Engine, PlanRejectedError
 
 
 class ChipService:
@@ -16,13 +16,17 @@ class ChipService:
     def check(self, request: schemas.ProgramCheck) -> schemas.Checked:
         """What is in a program. Raises PlanRejectedError with the place of each mistake."""
         with _as_program():
-            return schemas.Checked.model_validate(self._engine.chip_program(request.program))
+            return schemas.Checked.model_validate(self._engine.chip_program(request.program, _at(request)))
 
     def trace(self, request: schemas.PacketTrace) -> schemas.ChipTrace:
         """A packet's steps. Raises PlanRejectedError for a program or a packet that cannot be."""
         with _as_program():
-            found = self._engine.chip_trace(request.program, request.in_port, request.packet)
+            found = self._engine.chip_trace(request.program, request.in_port, request.packet, _at(request))
             return schemas.ChipTrace.model_validate(found)
+
+
+def _at(request: schemas.ProgramCheck) -> ChipServer | None:
+    return ChipServer(request.at.spec, request.at.server) if request.at is not None else None
 
 
 @contextmanager

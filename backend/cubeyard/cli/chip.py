@@ -1,9 +1,7 @@
-"""`cubeyard chip`: programs of ServerSwitch's switching chip, checked, compared and stepped through without a run."""
+"""`cubeyard chip`: programs of ServerSwitch's switching chip, checked, compared, stepped through, and put into a run."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import orjson
@@ -12,11 +10,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from cubeyard.cli.common import EXIT_IMPOSSIBLE, errors, refuse, settings_of, write
-from cubeyard.engine import Engine, Json, PlanRejectedError
+from cubeyard.cli.capture import Run
+from cubeyard.cli.common import EXIT_IMPOSSIBLE, errors, explained, open_database, read_text, refuse, settings_of, write
+from cubeyard.cli.place import quiet_logs
+from cubeyard.engine import ChipServer, Engine, Json, PlanRejectedError
 
 chip_app = typer.Typer(
-    help="Programs of the switching chip: check, compare and step through them, without a run.", no_args_is_help=True
+    help="Programs of the switching chip: check, compare and step through them, and put them into runs.",
+    no_args_is_help=True,
 )
 
 File = Annotated[
@@ -26,10 +27,40 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON."
 BYTES_A_LINE = 16
 
 
+Bcube = Annotated[
+    str | None,
+    typer.Option("--bcube", help="n and k of the BCube whose servers share the program, like 4,1."),
+]
+Server = Annotated[
+    str | None,
+    typer.Option("--server", help="With --bcube: the server that it is executed for, like 00; the first if left out."),
+]
+
+
 @chip_app.command("check")
-def chip_check(file: File, as_json: AsJson = False) -> None:
-    """Check a program: its limits, and what of each table it takes. Exits with 2 for one that cannot be."""
-    found = _of(file, "program", lambda engine: engine.chip_program(_read(file)))
+def chip_check(
+    file: File,
+    bcube: Bcube = None,
+    server: Server = None,
+    in_kernel: Annotated[
+        bool, typer.Option("--kernel", help="With --bcube: also whether the chip in the kernel can run it.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check a program: its limits, and what of each table it takes. Exits with 2 for one that cannot be.
+
+    With --bcube it is checked for every server, its neighbours alive and dead.
+    """
+    text = read_text(file)
+    if bcube is not None:
+        spec = _bcube(bcube)
+        servers = _of("bcube", "topology", lambda engine: engine.emulation_network(spec, None)["servers"])
+        ids = [one["id"] for one in servers]
+        _of(file, "program", lambda engine: engine.chip_check_servers(spec, ids, text, in_kernel=in_kernel))
+    elif in_kernel:
+        refuse("--kernel is for a program that servers share: give --bcube too.")
+    at = _at(bcube, server)
+    found = _of(file, "program", lambda engine: engine.chip_program(text, at))
     if as_json:
         write(orjson.dumps(found) + b"\n")
         return
@@ -50,10 +81,13 @@ def chip_check(file: File, as_json: AsJson = False) -> None:
 @chip_app.command("show")
 def chip_show(
     file: File,
+    bcube: Bcube = None,
+    server: Server = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the program as JSON instead of text.")] = False,
 ) -> None:
     """Print a program in its canonical form: loops written out, tables in order."""
-    found = _of(file, "program", lambda engine: engine.chip_program(_read(file)))
+    at = _at(bcube, server)
+    found = _of(file, "program", lambda engine: engine.chip_program(read_text(file), at))
     write((found["document"] + "\n" if as_json else found["text"]).encode())
 
 
@@ -62,7 +96,7 @@ def chip_diff(before: File, after: File, as_json: AsJson = False) -> None:
     """Compare two programs entry by entry. Exits with 1 if they differ."""
     if before == "-" and after == "-":
         refuse("Only one of the two programs can come from standard input.")
-    texts = [_read(before), _read(after)]
+    texts = [read_text(before), read_text(after)]
     for name, text in zip((before, after), texts, strict=True):
         _of(name, "program", lambda engine, text=text: engine.chip_program(text))
     found = _of(before, "program", lambda engine: engine.chip_diff(*texts))
@@ -80,9 +114,11 @@ def chip_diff(before: File, after: File, as_json: AsJson = False) -> None:
 @chip_app.command("bcube")
 def chip_bcube(
     bcube: Annotated[str, typer.Argument(help="n and k, like 4,1.")],
-    server: Annotated[str, typer.Argument(help="The server's name, like 00.")],
+    server: Annotated[
+        str | None, typer.Argument(help="The server's name, like 00; left out for the text that all servers share.")
+    ] = None,
 ) -> None:
-    """Print the paper's BCube program (Fig. 6) for one server."""
+    """Print the paper's BCube program (Fig. 6), for one server or for all."""
     spec = _bcube(bcube)
     write(_of("bcube", "topology", lambda engine: engine.chip_bcube(spec, server)).encode())
 
@@ -108,7 +144,7 @@ def chip_trace(
         return
     if file is None or packet is None:
         refuse("Give a program and --packet, or --bcube with --from and --to.")
-    text, digits = _read(file), _digits(packet)
+    text, digits = read_text(file), _digits(packet)
     found = _of(file, "program", lambda engine: engine.chip_trace(text, port, digits))
     if as_json:
         write(orjson.dumps(found) + b"\n")
@@ -116,6 +152,34 @@ def chip_trace(
         _print_trace(Console(soft_wrap=True), found)
     if found["outcome"] != "sent":
         raise typer.Exit(1)
+
+
+@chip_app.command("commit")
+def chip_commit(run: Run, file: File, as_json: AsJson = False) -> None:
+    """Put a program into the chips of all servers of a run, while packets flow."""
+    from pydantic import ValidationError
+
+    from cubeyard.emulation.fabric.hosts import Hosts
+    from cubeyard.emulation.fabric.place import Place
+    from cubeyard.emulation.live import programs, schemas
+    from cubeyard.emulation.live.service import SessionService
+
+    try:
+        asked = schemas.ChipProgramCommit.model_validate({"program": read_text(file)})
+    except ValidationError as error:
+        refuse(f"program: {error.errors()[0]['msg']}")
+    settings = settings_of()
+    quiet_logs(settings)
+    with explained(), open_database(settings) as database:
+        with database.session() as session:
+            ready = SessionService(session, Engine(settings)).program(run, asked)
+        done = programs.commit(Hosts.of(settings, Place.of(settings)), ready)
+    if as_json:
+        write(orjson.dumps(done.model_dump()) + b"\n")
+    else:
+        Console().print(
+            f"{done.servers} servers run it since {done.micros / 1000:.1f} ms after the order.", highlight=False
+        )
 
 
 def _walk(spec: Json, source: str, destination: str, path: int, as_json: bool) -> None:
@@ -146,6 +210,13 @@ def _print_trace(console: Console, trace: Json) -> None:
         for line in _changes(step):
             console.print(f"{'':>18}{line}", highlight=False)
     console.print(f"[bold]{escape(trace['summary'])}[/bold]", highlight=False)
+
+
+def _at(bcube: str | None, server: str | None) -> ChipServer | None:
+    """The server that a program is executed for. Exits with 2 for a server of no BCube."""
+    if bcube is None and server is not None:
+        refuse("--server is one of a BCube's: give --bcube too.")
+    return None if bcube is None else ChipServer(_bcube(bcube), server)
 
 
 def _changes(step: dict[str, Any]) -> list[str]:
@@ -180,19 +251,8 @@ def _of(file: str, what: str, work: Any) -> Any:
         raise typer.Exit(EXIT_IMPOSSIBLE) from None
 
 
-def _read(file: str) -> str:
-    """A program's text. Exits with 2 where it cannot be read."""
-    try:
-        raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        return raw.decode()
-    except OSError as error:
-        refuse(f"{file} cannot be read: {error.strerror or error}.")
-    except UnicodeDecodeError:
-        refuse(f"{file} is not UTF-8 text.")
-
-
 def _digits(packet: str) -> str:
-    return _read(packet[1:]) if packet.startswith("@") else packet
+    return read_text(packet[1:]) if packet.startswith("@") else packet
 
 
 def _bcube(text: str) -> Json:

@@ -144,3 +144,14 @@ def progress(title: str) -> Iterator[OnProgress | None]:
             bar.update(task, completed=done, total=total or None)
 
         yield told
+
+
+def read_text(file: str) -> str:
+    """A file's text, or standard input's for `-`. Exits with 2 where it cannot be read."""
+    try:
+        raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        return raw.decode()
+    except OSError as error:
+        refuse(f"{file} cannot be read: {error.strerror or error}.")
+    except UnicodeDecodeError:
+        refuse(f"{file} is not UTF-8 text.")

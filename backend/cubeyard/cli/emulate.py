@@ -21,6 +21,7 @@ from cubeyard.cli.common import (
     explained,
     read_json,
     read_spec,
+    read_text,
     refuse,
     settings_of,
     write,
@@ -70,6 +71,12 @@ def emulate(
         str,
         typer.Option(help="kernel (eBPF), software, or a chip's tables: serverswitch (eBPF), serverswitch-software."),
     ] = "kernel",
+    chip_program: Annotated[
+        str | None,
+        typer.Option(
+            help="With a chip's dataplane: a file with the program that every server's chip runs. See `chip bcube`."
+        ),
+    ] = None,
     routing: Annotated[str | None, typer.Option(help="Routing scheme of the prediction.")] = None,
     mtu: Annotated[
         int | None, typer.Option(help="MTU of the servers' ports, in bytes; chosen by the link rate if left out.")
@@ -122,6 +129,8 @@ def emulate(
         "mode": mode, "dataplane": dataplane, "seconds": seconds, "settle_secs": settle, "calibrate_secs": calibrate,
         "mtu": mtu, "connections": connections, "delivery": delivery, "queues": queues, "balance": balance,
     }  # fmt: skip
+    if chip_program is not None:
+        asked["chip_program"] = read_text(chip_program)
     if within is not None:
         asked["slice"] = {"within": within}
     if hypothesis is not None:

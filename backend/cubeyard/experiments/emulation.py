@@ -13,6 +13,8 @@ from cubeyard.plans.schemas import Request
 MAX_MODULE_TEXT = 2_800_000
 """Characters of a module in base64: of the text format, which is longer than the 128 KiB that a binary module may have."""
 MAX_SERVICES = 4
+MAX_CHIP_PROGRAM = 16 * 1024
+"""Characters of a program for the servers' chips: it goes to each server in one message."""
 
 Mode = Literal["containers", "namespaces"]
 Dataplane = Literal["kernel", "software", "serverswitch", "serverswitch-software"]
@@ -20,6 +22,7 @@ Delivery = Literal["unicast", "complete-graph", "spanning-trees", "pipeline"]
 Queues = Literal["shared", "fair"]
 Balance = Literal["ecmp", "wcmp", "lb"]
 Secs = Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)]
+ChipProgram = Annotated[PlainText, Field(min_length=1, max_length=MAX_CHIP_PROGRAM)]
 ServerName = Annotated[PlainText, Field(min_length=1, max_length=64)]
 
 DEFAULT_LINK_GBPS = 0.1
@@ -133,6 +136,14 @@ class Emulation(Request):
         max_length=MAX_SERVICES,
         exclude_if=lambda services: not services,
         description="Services that users wrote, on every server of a torus. `[camcube §5]`",
+    )
+
+    chip_program: ChipProgram | None = Field(
+        default=None,
+        exclude_if=lambda program: program is None,
+        description="What the switching chip of every server runs, with a dataplane that has one: text like the paper's Fig. 6, in "
+        "which `my_bcube_id`, `nhas`, `dstmac[nha]`, `srcmac[nha]`, `oport[nha]` and `alive[nha]` are each server's own. The paper's "
+        "program if left out. `[serverswitch §3.3.2, §5.1]`",
     )
 
     def mtu_at(self, rate_bits_per_sec: float) -> int:

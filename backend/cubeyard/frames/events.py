@@ -137,6 +137,14 @@ class FaultInEffect(_Event):
     what: Annotated[NotRequired[str], Field(description="The kind of the fault.")]
 
 
+class ProgramCommitted(_Event):
+    """A user's program is in the chips of the servers of one host."""
+
+    kind: Literal["program-committed"]
+    servers: int
+    micros: Annotated[int, Field(description="How long it took for all of them.")]
+
+
 class Cell(TypedDict):
     """One value of a protocol's event, with what it is."""
 
@@ -170,6 +178,7 @@ SessionEvent = Annotated[
     | EventsLeftOut
     | FabricFailure
     | FaultInEffect
+    | ProgramCommitted
     | ProtocolEvent,
     Field(discriminator="kind"),
 ]

@@ -90,6 +90,9 @@ class NetworkFrame(TypedDict):
     gateways: Annotated[NotRequired[list[int]], Field(description="Ids of servers.")]
     mode: Literal["containers", "namespaces"]
     dataplane: Literal["kernel", "software", "serverswitch", "serverswitch-software"]
+    programmable: Annotated[
+        NotRequired[bool], Field(description="Whether users can program the servers' chips; false if absent.")
+    ]
     rate_bits_per_sec: Annotated[float, Field(description="Of the slowest link, each way.")]
     mtu: int
     seed: int

@@ -11,7 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from cubeyard.chip import schemas
-from cubeyard.engine import Engine
+from cubeyard.engine import ChipServer, Engine
 
 CHIP = "/api/v1/chip"
 PROGRAMS = Path(__file__).parents[3] / "emulator/crates/chip/programs"
@@ -45,6 +45,25 @@ def test_examples_are_programs_and_their_canonical_forms_say_the_same(client: Te
         assert again == checked
     if name == "bcube-fig6":
         assert checked["tables"]["TCAM"] == {"entries": 60, "size": 2048}
+
+
+def test_a_program_that_servers_share_is_executed_for_one(client: TestClient) -> None:
+    shared = (PROGRAMS / "bcube.chip").read_text()
+    at = {"spec": {"family": "bcube", "n": 4, "k": 1}, "server": "00"}
+    checked = client.post(f"{CHIP}/check", json={"program": shared, "at": at}).json()
+    fig6 = client.post(f"{CHIP}/check", json={"program": (PROGRAMS / "bcube-fig6.chip").read_text()}).json()
+    assert checked == fig6
+    packet = "0000000000000200000000000800450000240000400003fd62d50a0000010a00000803410000000000000002000064617461"
+    trace = client.post(f"{CHIP}/trace", json={"program": shared, "packet": packet, "in_port": 4, "at": at}).json()
+    assert [sent["port"] for sent in trace["sent"]] == [1]
+    for place, where in [
+        (None, "nhas"),
+        ({**at, "server": "44"}, "server"),
+        ({**at, "spec": {"family": "tree"}}, "spec"),
+    ]:
+        answer = client.post(f"{CHIP}/check", json={"program": shared, "at": place})
+        assert answer.status_code == 422, answer.text
+        assert where in answer.text
 
 
 def test_a_mistake_is_a_problem_with_line_and_column(client: TestClient) -> None:
@@ -82,7 +101,9 @@ def test_what_cannot_be_is_refused_by_field(client: TestClient, request_: dict[s
 def test_every_packet_is_sent_or_discarded_with_a_reason(packet: bytes, port: int, program: Path) -> None:
     from cubeyard.settings import Settings
 
-    trace = schemas.ChipTrace.model_validate(Engine(Settings()).chip_trace(program.read_text(), port, packet.hex()))
+    at = ChipServer({"family": "bcube", "n": 4, "k": 1}, "00")
+    found = Engine(Settings()).chip_trace(program.read_text(), port, packet.hex(), at)
+    trace = schemas.ChipTrace.model_validate(found)
     assert (trace.outcome == "discarded") == (trace.reason is not None)
     assert trace.packet == packet.hex()
     assert trace.steps[-1].stage == ("output" if trace.outcome == "sent" else "discard")

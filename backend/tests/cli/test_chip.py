@@ -33,6 +33,23 @@ def test_a_program_is_checked_and_shown_in_its_canonical_form(tmp_path: Path) ->
     assert cubeyard("show", "-", given=shown.stdout).stdout == shown.stdout
 
 
+def test_a_shared_program_is_checked_for_every_server_and_shown_for_one(tmp_path: Path) -> None:
+    shared = tmp_path / "shared.chip"
+    shared.write_text(cubeyard("bcube", "4,1").stdout)
+    assert cubeyard("check", str(shared), "--bcube", "4,1", "--kernel").exit_code == 0
+    shown = cubeyard("show", str(shared), "--bcube", "4,1", "--server", "13")
+    assert shown.stdout == cubeyard("bcube", "4,1", "13").stdout
+    alone = cubeyard("check", str(shared))
+    assert (alone.exit_code, "nhas is not set" in alone.stderr) == (2, True)
+    shared.write_text("SetVIfTable(0, dstmac[0x00], NULL, 0);")
+    for_one = cubeyard("show", str(shared), "--bcube", "4,1", "--server", "01")
+    assert for_one.stdout.startswith("SetVIfTable(0, ")
+    wrong = cubeyard("check", str(shared), "--bcube", "4,1")
+    assert (wrong.exit_code, f"{shared}:1:16: dstmac is asked for 0x00" in wrong.stderr) == (2, True)
+    assert cubeyard("show", FIG6, "--server", "00").exit_code == 2
+    assert cubeyard("check", FIG6, "--kernel").exit_code == 2
+
+
 def test_a_difference_is_printed_and_exits_with_1() -> None:
     changed = Path(ROUTES).read_text() + "SetVIfTable(9, NULL, NULL, 3);\n"
     done = cubeyard("diff", ROUTES, "-", given=changed)

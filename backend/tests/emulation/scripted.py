@@ -32,6 +32,8 @@ class Scripted:
         self.probed: Json = {}
         self.inspected: Json = {}
         self.captured: Json = {"pcapng": "", "interface": "p0", "packets": 0, "missed": 0, "end": "secs"}
+        self.programs: Json = {}
+        """Of a call of `program`."""
         self.deaf: set[int] = set()
         """Servers that no message reaches."""
         self.on_tell: Callable[[Json], None] = lambda _params: None
@@ -59,7 +61,7 @@ class Scripted:
             self.faults[params["fault"]["id"]] = params["fault"]
         if method == "recover" and self.faults.pop(params["fault"], None) is None:
             raise ValueError(f"there is no fault {params['fault']}")
-        scripted = {"probe": self.probed, "inspect": self.inspected, "capture": self.captured}
+        scripted = {"probe": self.probed, "inspect": self.inspected, "capture": self.captured, "program": self.programs}
         if method in scripted:
             return scripted[method]
         if method == "host":

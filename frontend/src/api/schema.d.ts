@@ -1195,6 +1195,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/chip-program": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The program that the switching chips of a run's servers run */
+        get: operations["read_chip_program"];
+        put?: never;
+        /**
+         * Put a program into the switching chips of a run's servers
+         * @description While packets flow: at each server every packet meets wholly the program before or wholly this one.
+         */
+        post: operations["commit_chip_program"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/switches/{name}": {
         parameters: {
             query?: never;
@@ -2068,6 +2089,22 @@ export interface components {
              */
             document: string;
         };
+        /**
+         * ChipCommitted
+         * @description A program that the chips run now.
+         */
+        ChipCommitted: {
+            /**
+             * Servers
+             * @description That have it; servers without power get it when they start.
+             */
+            servers: number;
+            /**
+             * Micros
+             * @description How long it took for all of them, in microseconds; at several hosts, on the slowest.
+             */
+            micros: number;
+        };
         /** ChipHit */
         ChipHit: {
             /** Table */
@@ -2076,6 +2113,28 @@ export interface components {
             i: number;
             /** Packets */
             packets: number;
+        };
+        /**
+         * ChipProgramCommit
+         * @description A program for the chips of all servers.
+         */
+        ChipProgramCommit: {
+            /**
+             * Program
+             * @description As `emulation.chip_program` of an experiment.
+             */
+            program: string;
+        };
+        /**
+         * ChipProgramState
+         * @description What the chips run.
+         */
+        ChipProgramState: {
+            /**
+             * Program
+             * @description Its text; null where users cannot program the servers.
+             */
+            program: string | null;
         };
         /**
          * ChipStep
@@ -2766,6 +2825,11 @@ export interface components {
              * @description Services that users wrote, on every server of a torus. `[camcube §5]`
              */
             services?: components["schemas"]["UserService"][];
+            /**
+             * Chip Program
+             * @description What the switching chip of every server runs, with a dataplane that has one: text like the paper's Fig. 6, in which `my_bcube_id`, `nhas`, `dstmac[nha]`, `srcmac[nha]`, `oport[nha]` and `alive[nha]` are each server's own. The paper's program if left out. `[serverswitch §3.3.2, §5.1]`
+             */
+            chip_program?: string | null;
         };
         /**
          * EmulationProfile
@@ -3896,6 +3960,11 @@ export interface components {
             name: string;
             /** Title */
             title: string;
+            /**
+             * Program
+             * @description What the servers' chips run if an experiment names no program; null where users cannot program them.
+             */
+            program: string | null;
         };
         /** Health */
         Health: {
@@ -4503,6 +4572,8 @@ export interface components {
              *     SetLookupTable(LPM_IPV4, 0, 0, 10.0.0.0, 255.0.0.0, {act=REDIRECT_VIF, vif=0});
              */
             program: string;
+            /** @description The server that the program is executed for; none for a program that asks for nothing. */
+            at?: components["schemas"]["ServerPlace"] | null;
             /**
              * Packet
              * @description The packet from its Ethernet header on, in hexadecimal digits; spaces, colons and hyphens are passed over.
@@ -5288,6 +5359,8 @@ export interface components {
              *     SetLookupTable(LPM_IPV4, 0, 0, 10.0.0.0, 255.0.0.0, {act=REDIRECT_VIF, vif=0});
              */
             program: string;
+            /** @description The server that the program is executed for; none for a program that asks for nothing. */
+            at?: components["schemas"]["ServerPlace"] | null;
         };
         /**
          * ProtocolOption
@@ -6029,6 +6102,29 @@ export interface components {
              * @description The shortest first.
              */
             paths: components["schemas"]["ServerPath"][];
+        };
+        /**
+         * ServerPlace
+         * @description A server of a BCube, whose address and neighbours a program asks for.
+         */
+        ServerPlace: {
+            /**
+             * Spec
+             * @example {
+             *       "family": "bcube",
+             *       "k": 1,
+             *       "n": 4
+             *     }
+             */
+            spec: {
+                [key: string]: unknown;
+            };
+            /**
+             * Server
+             * @description The first one if left out.
+             * @example 00
+             */
+            server?: string | null;
         };
         /**
          * ServerState
@@ -7470,6 +7566,11 @@ export interface components {
              */
             dataplane: "kernel" | "software" | "serverswitch" | "serverswitch-software";
             /**
+             * Programmable
+             * @description Whether users can program the servers' chips; false if absent.
+             */
+            programmable?: boolean;
+            /**
              * Rate Bits Per Sec
              * @description Of the slowest link, each way.
              */
@@ -7822,6 +7923,39 @@ export interface components {
             mean_secs: number;
         };
         /**
+         * ProgramCommitted
+         * @description A user's program is in the chips of the servers of one host.
+         */
+        ProgramCommitted: {
+            /**
+             * Server
+             * @description Id of the server, or of the switch, that reports it.
+             */
+            server?: number | null;
+            /**
+             * At Secs
+             * @description On the session's clock; negative before the measurement.
+             */
+            at_secs: number;
+            /**
+             * At Nanos
+             * @description On the machine's monotonic clock; null: with its tick.
+             */
+            at_nanos: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "program-committed";
+            /** Servers */
+            servers: number;
+            /**
+             * Micros
+             * @description How long it took for all of them.
+             */
+            micros: number;
+        };
+        /**
          * ProgressEvent
          * @description How far the run is. The only event of a stream that is no frame: it is neither kept nor numbered.
          */
@@ -8111,7 +8245,7 @@ export interface components {
                 [key: string]: number;
             };
             /** Events */
-            events?: (components["schemas"]["NeighbourDead"] | components["schemas"]["NeighbourAlive"] | components["schemas"]["PathSwitched"] | components["schemas"]["PathFailed"] | components["schemas"]["NoPath"] | components["schemas"]["FlowDone"] | components["schemas"]["Carrier"] | components["schemas"]["NodeLost"] | components["schemas"]["NodeRefused"] | components["schemas"]["NodeError"] | components["schemas"]["NodeFlooding"] | components["schemas"]["EventsLost"] | components["schemas"]["EventsLeftOut"] | components["schemas"]["FabricFailure"] | components["schemas"]["FaultInEffect"] | components["schemas"]["ProtocolEvent"])[];
+            events?: (components["schemas"]["NeighbourDead"] | components["schemas"]["NeighbourAlive"] | components["schemas"]["PathSwitched"] | components["schemas"]["PathFailed"] | components["schemas"]["NoPath"] | components["schemas"]["FlowDone"] | components["schemas"]["Carrier"] | components["schemas"]["NodeLost"] | components["schemas"]["NodeRefused"] | components["schemas"]["NodeError"] | components["schemas"]["NodeFlooding"] | components["schemas"]["EventsLost"] | components["schemas"]["EventsLeftOut"] | components["schemas"]["FabricFailure"] | components["schemas"]["FaultInEffect"] | components["schemas"]["ProgramCommitted"] | components["schemas"]["ProtocolEvent"])[];
             /**
              * Routes
              * @description Flows that have a new path: [row, ids of its servers].
@@ -8377,7 +8511,7 @@ export interface components {
                 [key: string]: number;
             };
             /** Events */
-            events?: (components["schemas"]["NeighbourDead"] | components["schemas"]["NeighbourAlive"] | components["schemas"]["PathSwitched"] | components["schemas"]["PathFailed"] | components["schemas"]["NoPath"] | components["schemas"]["FlowDone"] | components["schemas"]["Carrier"] | components["schemas"]["NodeLost"] | components["schemas"]["NodeRefused"] | components["schemas"]["NodeError"] | components["schemas"]["NodeFlooding"] | components["schemas"]["EventsLost"] | components["schemas"]["EventsLeftOut"] | components["schemas"]["FabricFailure"] | components["schemas"]["FaultInEffect"] | components["schemas"]["ProtocolEvent"])[];
+            events?: (components["schemas"]["NeighbourDead"] | components["schemas"]["NeighbourAlive"] | components["schemas"]["PathSwitched"] | components["schemas"]["PathFailed"] | components["schemas"]["NoPath"] | components["schemas"]["FlowDone"] | components["schemas"]["Carrier"] | components["schemas"]["NodeLost"] | components["schemas"]["NodeRefused"] | components["schemas"]["NodeError"] | components["schemas"]["NodeFlooding"] | components["schemas"]["EventsLost"] | components["schemas"]["EventsLeftOut"] | components["schemas"]["FabricFailure"] | components["schemas"]["FaultInEffect"] | components["schemas"]["ProgramCommitted"] | components["schemas"]["ProtocolEvent"])[];
             /**
              * Routes
              * @description Flows that have a new path: [row, ids of its servers].
@@ -11317,6 +11451,78 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ServiceExchange"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_chip_program: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChipProgramState"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    commit_chip_program: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChipProgramCommit"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChipCommitted"];
                 };
             };
             400: components["responses"]["Problem400"];

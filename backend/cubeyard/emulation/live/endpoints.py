@@ -13,6 +13,7 @@ from cubeyard.emulation.fabric.hosts import Hosts
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.live import schemas
 from cubeyard.emulation.live.captures import make_in_background
+from cubeyard.emulation.live.programs import commit
 from cubeyard.emulation.live.service import SessionService
 from cubeyard.emulation.live.services import exchange
 from cubeyard.experiments.checks import refused_by_field
@@ -213,6 +214,33 @@ def send_service_message(
     with database.session() as session:
         message = SessionService(session, engine).message(id, service, asked)
     return exchange(database, Hosts.of(settings, Place.of(settings)), message, asked)
+
+
+@router.get(
+    "/runs/{id}/chip-program",
+    operation_id="read_chip_program",
+    summary="The program that the switching chips of a run's servers run",
+    responses=responses(404, 409, 503),
+)
+def read_chip_program(service: Service, request: Request, id: Id) -> schemas.ChipProgramState:
+    settings = request.app.state.settings
+    return service.running_program(id, Hosts.of(settings, Place.of(settings)))
+
+
+@router.post(
+    "/runs/{id}/chip-program",
+    operation_id="commit_chip_program",
+    summary="Put a program into the switching chips of a run's servers",
+    responses=responses(404, 409, 503),
+)
+def commit_chip_program(
+    engine: EngineOf, request: Request, id: Id, asked: schemas.ChipProgramCommit
+) -> schemas.ChipCommitted:
+    """While packets flow: at each server every packet meets wholly the program before or wholly this one."""
+    settings, database = request.app.state.settings, request.app.state.database
+    with database.session() as session:
+        found = SessionService(session, engine).program(id, asked)
+    return commit(Hosts.of(settings, Place.of(settings)), found)
 
 
 @router.get(

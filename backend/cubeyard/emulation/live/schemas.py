@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from cubeyard.experiments.emulation import ChipProgram
 from cubeyard.experiments.faults import FaultRequest
 from cubeyard.frames.events import CellKind
 from cubeyard.kit.text import PlainText
@@ -164,6 +165,27 @@ class ServiceMessage(Request):
     answers: int = Field(default=1, ge=1, le=1024, description="With so many answers the wait is over.")
 
 
+class ChipProgramCommit(Request):
+    """A program for the chips of all servers."""
+
+    program: ChipProgram = Field(description="As `emulation.chip_program` of an experiment.")
+
+
+class ChipProgramState(BaseModel):
+    """What the chips run."""
+
+    program: str | None = Field(description="Its text; null where users cannot program the servers.")
+
+
+class ChipCommitted(BaseModel):
+    """A program that the chips run now."""
+
+    servers: int = Field(description="That have it; servers without power get it when they start.")
+    micros: int = Field(
+        description="How long it took for all of them, in microseconds; at several hosts, on the slowest."
+    )
+
+
 class ServiceAnswer(BaseModel):
     """What an instance of a service said."""
 
@@ -218,6 +240,9 @@ class ForwardingOption(BaseModel):
 
     name: str
     title: str
+    program: str | None = Field(
+        description="What the servers' chips run if an experiment names no program; null where users cannot program them."
+    )
 
 
 class BalanceOption(BaseModel):

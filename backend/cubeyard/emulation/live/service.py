@@ -19,10 +19,12 @@ from cubeyard.emulation.live import schemas
 from cubeyard.emulation.live.captures import CaptureService, Target, target_of
 from cubeyard.emulation.live.inspection import inspect, inspect_switch, server_of
 from cubeyard.emulation.live.models import OrderRow
+from cubeyard.emulation.live.programs import Commit, running
 from cubeyard.emulation.live.repository import CaptureRepository, EventRepository, OrderRepository
 from cubeyard.emulation.live.services import Message, check_message, services_of
 from cubeyard.emulation.network import network as networks
 from cubeyard.emulation.network.network import Network
+from cubeyard.emulation.network.programs import programmed
 from cubeyard.emulation.network.services import with_services
 from cubeyard.emulation.setup.prediction import predict
 from cubeyard.emulation.setup.question import read
@@ -177,6 +179,21 @@ class SessionService:
             raise ProblemError(409, "not-flowing", detail)
         every = asked.server is None
         return Message(row.id, network, service, asked.message, servers, every=every, after=row.last_seq)
+
+    def running_program(self, run_id: str, hosts: Hosts) -> schemas.ChipProgramState:
+        """What the servers' chips run now. Raises a 404, a 409 for a run that is over, a 503 without a fabric."""
+        row, document = self._under_way(run_id)
+        return running(hosts, network_of(self._engine, document), row.id)
+
+    def program(self, run_id: str, asked: schemas.ChipProgramCommit) -> Commit:
+        """A commit that can be done now. Raises a 404, a 409 unless packets flow, a 422 with line and column."""
+        row, document = self._under_way(run_id)
+        network, dataplane = network_of(self._engine, document), document["emulation"]["dataplane"]
+        network = programmed(self._engine, network, dataplane, asked.program, "body.program")
+        if not EventRepository(self._session).flowing(row.id):
+            detail = f"The servers of run {run_id} are not ready: wait until its traffic flows, then commit again."
+            raise ProblemError(409, "not-flowing", detail)
+        return Commit(row.id, network, asked.program)
 
     def switch(self, run_id: str, name: str, hosts: Hosts) -> schemas.SwitchState:
         """The routes of one switch now. Raises a 404, a 409 for a run that is over, a 503 without a fabric."""

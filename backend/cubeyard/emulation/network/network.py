@@ -64,6 +64,8 @@ class Network:
     """What the slowest link has in the plan."""
     user_services: list[Json] = field(default_factory=list)
     """Services that users wrote: `{name, id, module}`, the module in hexadecimal digits."""
+    program: str | None = None
+    """What the servers' chips run, if a user wrote it."""
     picture: str = "tiers"
     """How a diagram arranges nodes by their digits, as the engine names it."""
 
@@ -140,6 +142,7 @@ class Network:
             "settings": settings,
             "gateways": self.gateways,
             "services": self.user_services,
+            "program": self.program,
             "servers": [{"id": one, "name": name, "ip": self.addresses[one]} for one, name in self.servers.items()],
             "switches": [{"id": one, "name": name} for one, name in self.switches.items()],
             "links": [

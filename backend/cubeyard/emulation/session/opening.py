@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from cubeyard.emulation.network.programs import is_programmable
 from cubeyard.emulation.setup.question import Question
 
 Json = dict[str, Any]
@@ -20,6 +21,7 @@ def described(question: Question) -> Json:
         "gateways": network.gateways,
         "mode": question.settings.mode,
         "dataplane": question.settings.dataplane,
+        "programmable": is_programmable(network, question.settings.dataplane),
         "rate_bits_per_sec": network.rate_bits_per_sec,
         "mtu": network.mtu,
         "seed": question.seed,

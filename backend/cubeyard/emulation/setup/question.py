@@ -10,6 +10,7 @@ from cubeyard.emulation.faults.damage import WHOLE, Damage
 from cubeyard.emulation.faults.faults import Schedule
 from cubeyard.emulation.network import network as networks
 from cubeyard.emulation.network.network import Network
+from cubeyard.emulation.network.programs import programmed
 from cubeyard.emulation.network.services import hosted
 from cubeyard.emulation.setup.estimate import Estimate, estimate, refuse_oversize
 from cubeyard.emulation.setup.flows import Flow, flows_of
@@ -56,6 +57,7 @@ def read(engine: Engine, document: Json) -> Question:
     networks.check_dataplane(network, settings.dataplane, engine.hosts)
     networks.check_balance(network, settings.balance)
     network = hosted(engine, network, settings.services)
+    network = programmed(engine, network, settings.dataplane, settings.chip_program, "body.emulation.chip_program")
     refuse_oversize(network, settings.mode, engine.hosts)
     seed = document["seeds"][0]
     schedule = Schedule.read(engine, network, document["faults"], seed)

@@ -2,8 +2,10 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useId, useMemo, useState } from "react";
 import { ApiError, api, take } from "@/api/client";
 import type { ChipTrace } from "@/api/types";
-import { Field, Select, Stacked, TextInput } from "@/ui/form";
+import { Field, NumberInput, Select, Stacked, TextInput } from "@/ui/form";
 import { Skeleton } from "@/ui/marks";
+import { ProgramEditor } from "../shared/chip-program/program-editor";
+import { ProgramFile } from "../shared/chip-program/program-file";
 import { type ScreenRequest, useScreen } from "../shared/curl";
 import { ProblemView } from "../shared/problem";
 import { Shell } from "../shared/shell";
@@ -11,7 +13,6 @@ import { TYPING_MS, useSettled } from "../shared/use-settled";
 import styles from "./chip.module.css";
 import { EXAMPLES } from "./examples";
 import { PipelineView } from "./pipeline-view";
-import { ProgramEditor } from "./program-editor";
 import { Bytes, StepsView } from "./steps-view";
 
 const PORTS = Array.from({ length: 8 }, (_, port) => ({
@@ -24,10 +25,15 @@ export default function ChipPage() {
   useEffect(() => {
     document.title = "Chip · Cubeyard";
   }, []);
-  const [input, setInput] = useState(() => inputOf(EXAMPLES[0]!.id));
+  const [input, setInput] = useState(() => inputOf(EXAMPLES[0]!.id, { server: "00", n: 4, k: 1 }));
   const asked = useSettled(input, TYPING_MS);
   const body = useMemo(
-    () => ({ program: asked.program, packet: asked.packet, in_port: asked.inPort }),
+    () => ({
+      program: asked.program,
+      packet: asked.packet,
+      in_port: asked.inPort,
+      at: { spec: { family: "bcube", n: asked.n, k: asked.k }, server: asked.server },
+    }),
     [asked],
   );
   const trace = useQuery({
@@ -43,7 +49,7 @@ export default function ChipPage() {
           title: "Check the program",
           method: "POST",
           path: "/api/v1/chip/check",
-          body: { program: body.program },
+          body: { program: body.program, at: body.at },
         },
       ],
       [body],
@@ -79,12 +85,19 @@ interface Input {
   program: string;
   packet: string;
   inPort: number;
+  /** The server that the program asks for its address and neighbours: one of a BCube(n, k). */
+  server: string;
+  n: number;
+  k: number;
 }
 
-function inputOf(id: string): Input {
+function inputOf(id: string, place: Pick<Input, "server" | "n" | "k">): Input {
   const { program, packet, inPort } = EXAMPLES.find((one) => one.id === id)!;
-  return { example: id, program, packet, inPort };
+  return { ...place, example: id, program, packet, inPort };
 }
+
+/** Whether a program asks its server for something. */
+const ASKS = /\b(my_bcube_id|nhas|dstmac|srcmac|oport|alive)\b/;
 
 function Inputs({
   input,
@@ -107,7 +120,7 @@ function Inputs({
             id={ids.id}
             value={input.example}
             options={options}
-            onChange={(next) => onInput(inputOf(next))}
+            onChange={(next) => onInput(inputOf(next, input))}
           />
         )}
       </Field>
@@ -118,6 +131,33 @@ function Inputs({
         findings={ofProgram}
         onProgram={(program) => onInput({ ...input, program })}
       />
+      <ProgramFile onProgram={(program) => onInput({ ...input, program })} />
+      {ASKS.test(input.program) && (
+        <div className={styles.place}>
+          <Stacked label="For server">
+            {(serverId) => (
+              <TextInput
+                id={serverId}
+                value={input.server}
+                onChange={(event) => onInput({ ...input, server: event.target.value })}
+              />
+            )}
+          </Stacked>
+          {(["n", "k"] as const).map((name) => (
+            <Stacked key={name} label={`of a BCube, ${name}`}>
+              {(numberId) => (
+                <NumberInput
+                  id={numberId}
+                  value={input[name]}
+                  min={name === "n" ? 2 : 0}
+                  integer
+                  onChange={(value) => onInput({ ...input, [name]: value ?? input[name] })}
+                />
+              )}
+            </Stacked>
+          ))}
+        </div>
+      )}
       <Stacked label="Packet (hexadecimal, from the Ethernet header)">
         {(packetId) => (
           <>

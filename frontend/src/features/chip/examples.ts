@@ -10,8 +10,64 @@ export interface Example {
 
 export const EXAMPLES: readonly Example[] = [
   {
+    id: "bcube",
+    title: "BCube, shared by all servers",
+    inPort: 4,
+    packet:
+      "0000000000000200000000000800450000240000400003fd62d50a0000010a00000803410000000000000002000064617461",
+    program: `// BCube by index-based source routing [serverswitch §5.1, Fig. 6], for every server of a run: each gives its own address
+// (my_bcube_id) and its neighbours (nhas). The text is executed again whenever a neighbour changes.
+
+SetUDLK(1, (B22-25, B34-41));
+SetUDLK(2, (INPORT, B30-33, B42-45));
+
+ND = 1;
+ABQ = 2;
+
+// Set up the forwarding table.
+j = 0;
+foreach nha in nhas
+{
+  SetVIfTable(nha, dstmac[nha], srcmac[nha], oport[nha]);
+  for (index = 0; index < 8; index++)
+  {
+    // val[0] matches B22 (TTL), val[4:11] matches B34-41 (NHAs). A TTL of 2 means NHA1.
+    val[0] = index+2;  mask[0] = 0xff;
+    val[4+index] = nha;  mask[4+index] = 0xff;
+    if (alive[nha] == 1)
+    {
+      action.act = REDIRECT_VIF;  action.vif = nha;
+    }
+    else
+    {
+      // The CPU tells the packet's source, which takes another path.
+      action.act = TO_CPU;
+    }
+    SetLookupTable(TCAM, j++, 1, val, mask, &action);
+  }
+}
+
+// Set up the filter to the server.
+for (i = 0; i < 4; i++)
+{
+  action.act = REDIRECT_PORT;  action.port = 4 + i
+  // Packets to this server: val[0] matches INPORT, val[1:4] match B30-33 (IP destination).
+  val[0] = i;  mask[0] = 0xff
+  val[1:4] = my_bcube_id;  mask[1:4] = 0xffffffff;
+  SetLookupTable(TCAM, j++, 2, val, mask, &action);
+  // Packets of the control plane: val[5] matches B42 (BCube protocol).
+  val[0] = i;  mask[0] = 0xff;
+  val[5] = ND;  mask[5] = 0xff;
+  SetLookupTable(TCAM, j++, 2, val, mask, &action);
+  val[0] = i;  mask[0] = 0xff;
+  val[5] = ABQ;  mask[5] = 0xff;
+  SetLookupTable(TCAM, j++, 2, val, mask, &action);
+}
+`,
+  },
+  {
     id: "bcube-fig6",
-    title: "BCube source routing",
+    title: "BCube, of one server",
     inPort: 4,
     packet:
       "0000000000000200000000000800450000240000400003fd62d50a0000010a00000803410000000000000002000064617461",

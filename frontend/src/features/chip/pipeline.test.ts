@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { ChipStep, ChipTrace } from "@/api/types";
+import { lineRange } from "../shared/chip-program/lines";
 import { EXAMPLES } from "./examples";
-import { lineRange, rowsOf } from "./hex";
+import { rowsOf } from "./hex";
 import { arrowPath, arrowsOf, BOX_HEIGHT, BOX_WIDTH, BOXES, HEIGHT, lightsOf, WIDTH } from "./pipeline";
 
 type Given = Partial<ChipStep> & Pick<ChipStep, "stage">;

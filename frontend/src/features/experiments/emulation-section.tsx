@@ -1,6 +1,6 @@
 /** How real packets are sent: where servers live, at what rate and for how long, what is expected of them. */
 import { useQuery } from "@tanstack/react-query";
-import { useEffect } from "react";
+import { lazy, Suspense, useEffect } from "react";
 import { api, take } from "@/api/client";
 import type { components } from "@/api/schema";
 import { Field, NumberInput, Section, Select } from "@/ui/form";
@@ -12,6 +12,8 @@ import { MachineBanner } from "./machine-banner";
 import { type Messages, messageAt } from "./messages";
 import { SliceFields } from "./slice-fields";
 import { useProfile } from "./use-profile";
+
+const ChipProgramField = lazy(() => import("./chip-program-field"));
 
 type ProtocolOption = components["schemas"]["ProtocolOption"];
 
@@ -131,15 +133,7 @@ export function EmulationSection({
           />
         )}
       </Field>
-      {forwardings.length > 0 && (
-        <ChoiceField
-          path="dataplane"
-          label="Forwarding"
-          widthPx={270}
-          options={forwardings.map(({ name, title }) => ({ value: name, label: title }))}
-          {...fields}
-        />
-      )}
+      <Forwarding draft={draft} options={forwardings} fields={fields} onChange={onChange} />
       <Field label="Link rate" controlWidth={120} message={messageAt(messages, "link_gbps")}>
         {({ id, describedBy }) => (
           <NumberInput
@@ -168,6 +162,51 @@ export function EmulationSection({
         ))}
       </details>
     </Section>
+  );
+}
+
+/** Where packets are forwarded, and by which program where that can be chosen. */
+function Forwarding({
+  draft,
+  options,
+  fields,
+  onChange,
+}: {
+  draft: Draft;
+  options: ProtocolOption["forwardings"];
+  fields: SettingsProps;
+  onChange: (draft: Draft) => void;
+}) {
+  const { settings, messages, change } = fields;
+  const own = options.find(({ name }) => name === settings.dataplane)?.program;
+  if (options.length === 0) return null;
+  return (
+    <>
+      <ChoiceField
+        path="dataplane"
+        label="Forwarding"
+        widthPx={270}
+        options={options.map(({ name, title }) => ({ value: name, label: title }))}
+        {...fields}
+        change={(path, dataplane) => {
+          const chosen = options.find(({ name }) => name === dataplane);
+          const changed = withEmulation(draft, path, dataplane);
+          // A program is for chips alone.
+          onChange(chosen?.program ? changed : withEmulation(changed, "chip_program", undefined));
+        }}
+      />
+      {own && (
+        <Suspense>
+          <ChipProgramField
+            plan={draft.plan}
+            own={own}
+            program={typeof settings.chip_program === "string" ? settings.chip_program : undefined}
+            message={messageAt(messages, "emulation.chip_program")}
+            onProgram={(program) => change("chip_program", program)}
+          />
+        </Suspense>
+      )}
+    </>
   );
 }
 

@@ -12,6 +12,7 @@ import captures from "./captures.module.css";
 import { InspectionSections } from "./inspection-sections";
 import styles from "./server-account.module.css";
 
+const ChipProgram = lazy(() => import("./chip-program"));
 const Services = lazy(() => import("./services"));
 
 const REFETCH_MS = 1000;
@@ -62,6 +63,11 @@ export function ServerAccount({
       {counters && (
         <Suspense fallback={<Skeleton height={160} />}>
           <Services {...{ run, session, network, row, at, counters, onSelect }} />
+        </Suspense>
+      )}
+      {network.frame.programmable && (
+        <Suspense>
+          <ChipProgram run={run} />
         </Suspense>
       )}
       <InspectionSections inspection={{ ...data, sections }} network={network} onSelect={onSelect} />

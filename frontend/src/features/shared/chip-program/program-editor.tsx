@@ -2,8 +2,8 @@ import { useRef } from "react";
 import type { Finding } from "@/api/types";
 import { cx } from "@/ui/cx";
 import { textAreaClass } from "@/ui/form";
-import styles from "./chip.module.css";
-import { lineRange } from "./hex";
+import { lineRange } from "./lines";
+import styles from "./program.module.css";
 
 /** The program's text, its lines numbered, with the mistakes that the server named. */
 export function ProgramEditor({

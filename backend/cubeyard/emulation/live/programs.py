@@ -1,0 +1,51 @@
+"""A program for the chips of a run under way: committed at each server at once, while packets flow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cubeyard.emulation.fabric.client import FabricClient, FabricError
+from cubeyard.emulation.fabric.hosts import Hosts, Spread
+from cubeyard.emulation.live import schemas
+from cubeyard.emulation.network.network import Network
+from cubeyard.kit.errors import ProblemError
+
+READ_SECS = 2.0
+COMMIT_SECS = 30.0
+"""1,024 servers with full tables take a few seconds."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A program that was found to be possible for every server."""
+
+    run_id: str
+    network: Network
+    program: str
+
+
+def running(hosts: Hosts, network: Network, run_id: str) -> schemas.ChipProgramState:
+    """What the chips run. Raises a 409 if the run's network is not there, a 503 without a fabric."""
+    host = Spread.of(network, hosts.every).hosts[0]
+    with FabricClient(host.socket) as fabric:
+        try:
+            found = fabric.call("program", READ_SECS, run=run_id)
+        except FabricError as error:
+            raise ProblemError(409, "not-wired", f"The run has no network now: {host.said(error.detail)}") from None
+    return schemas.ChipProgramState(program=found["program"])
+
+
+def commit(hosts: Hosts, asked: Commit) -> schemas.ChipCommitted:
+    """Commit it on every host. Raises a 409 if the run's network is not there, a 503 without a fabric."""
+    servers, micros = 0, 0
+    for host in Spread.of(asked.network, hosts.every).hosts:
+        with FabricClient(host.socket) as fabric:
+            try:
+                done = fabric.call("program", COMMIT_SECS, run=asked.run_id, program=asked.program)
+            except FabricError as error:
+                raise ProblemError(
+                    409, "not-committed", f"The program was not committed: {host.said(error.detail)}"
+                ) from None
+        servers += done["servers"]
+        micros = max(micros, done["micros"])
+    return schemas.ChipCommitted(servers=servers, micros=micros)

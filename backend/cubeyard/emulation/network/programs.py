@@ -1,0 +1,40 @@
+"""Programs that users wrote for the chips of a network's servers: checked for every server, and as the fabric takes them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cubeyard.emulation.network.network import Network, in_user_space
+from cubeyard.engine import Engine, PlanRejectedError
+from cubeyard.kit.errors import field_error
+
+
+def is_programmable(network: Network, dataplane: str) -> bool:
+    """Whether users can program the servers' chips."""
+    return any(one["name"] == dataplane and one["program"] is not None for one in network.protocol["forwardings"])
+
+
+def programmed(engine: Engine, network: Network, dataplane: str, program: str | None, where: str) -> Network:
+    """The network whose servers' chips run it. Raises a 422 for the field `where`: a forwarding that users cannot program, or
+    the first mistake with its line and column."""
+    if program is None:
+        return network
+    known = network.protocol["forwardings"]
+    if not is_programmable(network, dataplane):
+        names = [one["name"] for one in known if one["program"] is not None]
+        message = f"Servers with the dataplane {dataplane} have no chip to program."
+        hint = (
+            f"Choose the dataplane {' or '.join(names)}."
+            if names
+            else "Leave it out, or plan a family whose servers have one."
+        )
+        raise field_error(where, program, message, hint=hint)
+    in_kernel = not in_user_space(network, dataplane)
+    try:
+        engine.chip_check_servers(network.spec, list(network.servers), program, in_kernel=in_kernel)
+    except PlanRejectedError as error:
+        finding = error.findings[0]
+        line, column = finding.get("line", 0), finding.get("column", 0)
+        place = f"Line {line}, column {column}: " if line else ""
+        raise field_error(where, program, place + finding["message"], hint=finding["hint"]) from error
+    return replace(network, program=program)

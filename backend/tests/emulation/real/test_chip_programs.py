@@ -1,0 +1,58 @@
+"""Programs of users in the chips of a live run: from its beginning, and committed while packets flow. `[serverswitch §3.3.2, §5.1]`"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cubeyard.engine import Engine
+from cubeyard.settings import Settings
+from tests.processes import PROGRAM, environment
+
+from .test_live import API, TINY, Left, Live, home, rows
+
+__all__ = ["home"]
+
+BLACK_HOLE = """
+SetUDLK(1, (B14));
+SetLookupTable(TCAM, 7, 1, val, NULL, {act=DISCARD});
+""".replace("val", '"45"')
+"""Every packet of BCube is discarded."""
+
+
+@pytest.mark.parametrize("dataplane", ["serverswitch", "serverswitch-software"])
+def test_a_program_decides_about_packets_from_its_commit_on(home: Path, nothing_left: Left, dataplane: str) -> None:
+    paper = Engine(Settings()).chip_bcube(TINY)
+    with Live(home) as server:
+        run = server.start(dataplane=dataplane, chip_program=paper)
+        server.flowing(run)
+
+        def delivered() -> bool:
+            """Whether flows have sent anything since the last look."""
+            before = sent[0]
+            sent[0] = server.inspect(run, "00")[1]["counts"]["own-bytes"]
+            return sent[0] > before + 20_000
+
+        sent = [0]
+        server.wait("packets by the paper's program", delivered)
+
+        status, done = server.call("POST", f"{API}/runs/{run}/chip-program", {"program": BLACK_HOLE})
+        assert (status, done["servers"]) == (200, 4), done
+        assert server.call("GET", f"{API}/runs/{run}/chip-program")[1] == {"program": BLACK_HOLE}
+        server.wait("no packet to come through", lambda: not delivered())
+        if dataplane == "serverswitch":
+            hits = rows(server.inspect(run, "00")[1], "chip-tcam")
+            assert [(one["index"], one["action"]) for one in hits] == [(7, "DISCARD")]
+
+        file = home / "paper.chip"
+        file.write_text(paper)
+        words = ("chip", "commit", run, str(file))
+        said = subprocess.run([*PROGRAM, *words], env=environment(home), capture_output=True, text=True, check=False)
+        assert said.returncode == 0, said.stderr
+        assert said.stdout.startswith("4 servers run it")
+        server.wait("packets by the paper's program again", delivered)
+
+        server.call("POST", f"{API}/runs/{run}/cancel")
+        server.ended(run)

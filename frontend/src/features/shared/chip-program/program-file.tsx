@@ -1,0 +1,15 @@
+import styles from "./program.module.css";
+
+/** Takes a program's text from a file. */
+export function ProgramFile({ onProgram }: { onProgram: (program: string) => void }) {
+  return (
+    <label className={styles.file}>
+      Load a program file
+      <input
+        type="file"
+        accept=".chip,.txt,.json,text/plain,application/json"
+        onChange={(event) => void event.target.files?.[0]?.text().then(onProgram)}
+      />
+    </label>
+  );
+}
