@@ -43,6 +43,7 @@ from cubeyard.kit.errors import MEDIA_TYPE
 from cubeyard.kit.metrics import CONTENT_TYPE_LATEST, Metrics
 from cubeyard.kit.pages import Pages
 from cubeyard.kit.schema import upgrade
+from cubeyard.life.endpoints import router as life_router
 from cubeyard.plans.endpoints import router as plans_router
 from cubeyard.plans.work.endpoints import router as work_router
 from cubeyard.reports.endpoints import router as reports_router
@@ -152,6 +153,7 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
     for router in (
         plans_router,
         search_router,
+        life_router,
         work_router,
         jobs_router,
         scenarios_router,

@@ -439,6 +439,38 @@ class Engine:
                 _binding().search(canonical(question).decode(), canonical(book).decode(), on_progress, on_frame)
             )
 
+    def lifecycle(self, plan: BuiltPlan, before: BuiltPlan | None = None) -> Json:
+        """How hard a plan's wiring is to put up, and to get to from another plan: `{deployment, expansion}`, the latter None
+        without another plan."""
+        with self._turn("lifecycle"):
+            return orjson.loads(_binding().lifecycle(plan.raw, before and before.raw))
+
+    @cached_property
+    def failure_rates(self) -> list[Json]:
+        """How often parts fail: `[{part, title, unit, afr, basis, confidence, date, source, note}]`."""
+        return orjson.loads(_binding().failure_rates())
+
+    def check_life(self, question: Mapping[str, Any], book: Mapping[str, Any]) -> None:
+        """Raises PlanRejectedError with what is wrong with a question about a plan's life, or with the plan."""
+        self.refuse_oversize(canonical(question["plan"]))
+        with _findings():
+            _binding().check_life(canonical(question).decode(), canonical(book).decode())
+
+    def life(
+        self,
+        question: Mapping[str, Any],
+        book: Mapping[str, Any],
+        on_frame: OnPartial | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Json:
+        """Years of failures and repairs of a plan on all cores: up to a minute. `on_frame` gets every frame as JSON text, in order;
+        `on_progress` is called all the time, and `False` cancels. Takes a turn among the long ones. Raises PlanRejectedError
+        with findings, CancelledError."""
+        with self._turn("life", self._long_turns), _findings():
+            return orjson.loads(
+                _binding().life(canonical(question).decode(), canonical(book).decode(), on_progress, on_frame)
+            )
+
     def fault_targets(self, spec: Mapping[str, Any], faults: list[Json], seed: int) -> list[Json]:
         """What each fault strikes, drawn as a prediction draws: `{nodes, links}` by id."""
         with _findings():

@@ -27,6 +27,7 @@ SUBCOMMANDS = {
     "openapi": "server:openapi",
     "paths": "paths:paths",
     "search": "search:search",
+    "life": "life:life",
     "predict": "predict:predict",
     "simulate": "simulate:simulate",
     "figures": "figures:figures",

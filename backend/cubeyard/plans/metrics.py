@@ -116,6 +116,75 @@ class Shown(NamedTuple):
     notes: list[str]
 
 
+class LifecycleMetric(NamedTuple):
+    """A metric of Zhang et al. (NSDI 2019), as the engine's `lifecycle` gives it at `part.name`."""
+
+    part: Literal["deployment", "expansion"]
+    name: str
+    title: str
+    note: str
+
+
+LIFECYCLE = (
+    LifecycleMetric(
+        "deployment", "inter_rack_cables", "Cables between racks", "Cables whose ends are in different racks."
+    ),
+    LifecycleMetric(
+        "deployment", "bundles", "Bundles", "Cables between the same two racks over the same trays, pulled together."
+    ),
+    LifecycleMetric(
+        "deployment",
+        "bundle_types",
+        "Bundle types",
+        "Bundles that differ in their number of cables or in their length, to the metre. [nsdi19 §3]",
+    ),
+    LifecycleMetric(
+        "deployment",
+        "patch_panels",
+        "Patch panels (48 ports)",
+        "If every cable between racks ended on a panel in each of its racks; the plan itself has none. [nsdi19 §3]",
+    ),
+    LifecycleMetric(
+        "expansion",
+        "links_rewired",
+        "Links rewired from the base",
+        "Cables of the base plan that the work order moves or removes. [nsdi19 §4]",
+    ),
+    LifecycleMetric("expansion", "links_added", "Links added to the base", "Cables that the work order adds."),
+    LifecycleMetric(
+        "expansion",
+        "steps",
+        "Rewiring steps",
+        "The fewest steps in each of which every device keeps three quarters of its links. [nsdi19 §4, ours by device]",
+    ),
+    LifecycleMetric(
+        "expansion",
+        "rewired_per_rack_and_step",
+        "Ends rewired at a rack and step",
+        "Cable ends at a rack where cables are rewired, in the mean, in one step. [nsdi19 §4: links at a panel's rack]",
+    ),
+    LifecycleMetric("expansion", "trays_touched", "Trays touched", "Trays that hold cables that are rewired."),
+    LifecycleMetric(
+        "expansion",
+        "rewired_per_tray",
+        "Links re-touched in a tray",
+        "Rewired cables in a tray that holds any, in the mean.",
+    ),
+)
+
+
+def lifecycle_rows(lifecycles: Sequence[Json]) -> list[Shown]:
+    """One row a metric; the base has no expansion from itself."""
+    rows: list[Shown] = []
+    for one in LIFECYCLE:
+        metric = SharedMetric(one.name, one.title, "", "Lifecycle of wiring", "lower", ())
+        values = [value_of(lifecycle, (one.part, one.name)) for lifecycle in lifecycles]
+        rows.append(
+            Shown(metric, values, [None if value is None else True for value in values], [one.note] * len(values))
+        )
+    return rows
+
+
 def currency_of(summary: Json) -> str:
     """Summaries from when all books were in dollars do not say it."""
     return str(summary.get("currency", "USD"))
@@ -185,11 +254,15 @@ def deltas(plan: Json, base: Json) -> list[schemas.Delta]:
 
 
 def compare(
-    plans: Sequence[schemas.ComparedPlan], built: Sequence[BuiltPlan], base: int, rates: Rates
+    plans: Sequence[schemas.ComparedPlan],
+    built: Sequence[BuiltPlan],
+    base: int,
+    rates: Rates,
+    lifecycles: Sequence[Json],
 ) -> schemas.CompareResponse:
     summaries = [plan.summary for plan in built]
     rows: list[schemas.CompareRow] = []
-    for metric, values, exact, notes in shared(summaries, base, rates):
+    for metric, values, exact, notes in [*shared(summaries, base, rates), *lifecycle_rows(lifecycles)]:
         reference = values[base]
         rows.append(
             schemas.CompareRow(

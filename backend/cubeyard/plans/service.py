@@ -160,7 +160,11 @@ class PlanService:
                     at_least=one.summary["cost_usd"]["at_least"],
                 )
             )
-        return metrics.compare(described, built, request.base, rates)
+        base = built[request.base]
+        lifecycles = [
+            self._engine.lifecycle(one, None if index == request.base else base) for index, one in enumerate(built)
+        ]
+        return metrics.compare(described, built, request.base, rates, lifecycles)
 
     def history(self, plan_id: str) -> schemas.RevisionList:
         plan, _ = self.read(plan_id)

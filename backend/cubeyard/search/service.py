@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import orjson
@@ -37,9 +37,16 @@ class SearchService:
         return {**question, "plan": {**request.plan, "catalog": book["book"]}}, book
 
 
-async def events(engine: Engine, question: Json, book: Json) -> AsyncGenerator[bytes]:
-    """Each frame as an event of its kind, then `result`; or `problem` where it cannot go on. Closing it ends the search within
-    the time of one candidate's part."""
+def events(engine: Engine, question: Json, book: Json) -> AsyncGenerator[bytes]:
+    """Each frame of a search as an event. Closing it ends the search within the time of one candidate's part."""
+    return streamed(lambda on_frame, on_progress: engine.search(question, book, on_frame, on_progress))
+
+
+async def streamed(
+    compute: Callable[[Callable[[str], None], Callable[[int, int], bool]], Json],
+) -> AsyncGenerator[bytes]:
+    """Each frame that `compute(on_frame, on_progress)` tells as an event of its kind, then `result`; or `problem` where it cannot
+    go on. It runs in a thread of its own; closing the stream cancels it."""
     loop = asyncio.get_running_loop()
     frames: asyncio.Queue[tuple[str, str] | None] = asyncio.Queue()
     gone = threading.Event()
@@ -52,7 +59,7 @@ async def events(engine: Engine, question: Json, book: Json) -> AsyncGenerator[b
 
     def work() -> None:
         try:
-            result = engine.search(question, book, lambda frame: put((orjson.loads(frame)["kind"], frame)), goes_on)
+            result = compute(lambda frame: put((orjson.loads(frame)["kind"], frame)), goes_on)
             put(("result", orjson.dumps(result).decode()))
         except CancelledError:
             pass

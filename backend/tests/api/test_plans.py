@@ -203,6 +203,20 @@ def test_lists_page_softly_while_plans_come_and_go(client: TestClient) -> None:
     assert client.get("/api/v1/plans", params={"cursor": "not a cursor"}).status_code == 422
 
 
+def test_a_comparison_says_what_growing_from_the_base_rewires(client: TestClient) -> None:
+    saved, grown = create(client, "The base"), {"family": "bcube", "n": 4, "k": 2}
+    several_racks = {"family": "bcube", "n": 8, "k": 2}
+    plans = [{"id": saved["id"]}, {"spec": grown}, {"spec": several_racks}]
+    answer = client.post("/api/v1/compare", json={"plans": plans}).json()
+    rows = {row["metric"]: row for row in answer["rows"] if row["group"] == "Lifecycle of wiring"}
+    after = create(client, "Grown", spec=grown)
+    order = client.get(f"/api/v1/plans/{saved['id']}/diff/{after['id']}").json()["counts"]
+    assert rows["links_rewired"]["values"][:2] == [None, order["move"] + order["remove"]]
+    assert rows["links_added"]["values"][:2] == [None, order["add"]]
+    assert rows["bundles"]["values"][2] >= rows["bundle_types"]["values"][2] > 0
+    assert all(all(row["notes"]) for row in rows.values())
+
+
 @pytest.mark.parametrize("name", ["", "   ", "x" * 121, "a\x00b", "tab\x07", "\u202a" * 0 + "\x1b[31m", 7, None])
 def test_bad_names_are_refused_and_named(client: TestClient, name: object) -> None:
     answer = client.post("/api/v1/plans", json={"name": name, "spec": SMALL})

@@ -152,6 +152,22 @@ def search(
     """The Pareto front of a question with a price book, as JSON. `on_frame` gets each frame `{kind, ...}` in order: `space`,
     `progress`, `point`. `False` from `on_progress` cancels. Raises EngineError, EngineCancelled."""
 
+def lifecycle(plan: Plan, before: Plan | None = None) -> str:
+    """`{deployment, expansion}` as JSON: bundles, their types and panels of a plan; links rewired, steps and trays touched to get
+    to it from another one, or null without one."""
+
+def failure_rates() -> str:
+    """How often parts fail, as JSON: `[{part, title, unit, afr, basis, confidence, date, source, note}]`."""
+
+def check_life(question_json: str, book_json: str) -> None:
+    """Raises EngineError with the findings of a question whose lives cannot be simulated, or of its plan."""
+
+def life(
+    question_json: str, book_json: str, on_progress: Progress | None = None, on_frame: Callable[[str], object] | None = None
+) -> str:
+    """The lives of a plan as JSON: curves with bands, times below floors, swaps and costs by policy. `on_frame` gets each frame
+    `{kind, ...}` in order: `plan`, `progress`, `servers`. `False` from `on_progress` cancels. Raises EngineError, EngineCancelled."""
+
 def outline(spec_json: str, experiment_json: str) -> str:
     """`{routing, flows, failed: {servers, switches, links, degraded_links}, keeps_paths}` of an experiment's first seed,
     without computing it; of engine `packet` also `simulation: {bytes, packets, packet_hops, memory_bytes}`. Raises EngineError with the findings that `predict` would give."""

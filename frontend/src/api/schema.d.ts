@@ -330,6 +330,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/life/rates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How often parts fail, with sources */
+        get: operations["list_failure_rates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/life": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Simulate years of failures and repairs of a plan, as a stream of events
+         * @description Parts fail by their rates, visits repair what the kit allows. Servers alive are exact for every seed; throughput is
+         *     computed for some states and interpolated between them, and the result says which and how far off that was.
+         *
+         *     The same question and price book give the same events. Nothing is stored: close the connection to cancel.
+         */
+        post: operations["simulate_life"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/plans/{id}/revisions/{revision}/work": {
         parameters: {
             query?: never;
@@ -3298,6 +3338,58 @@ export interface components {
             ratios: number[];
         };
         /**
+         * FailureRate
+         * @description How often a kind of part fails.
+         */
+        FailureRate: {
+            /**
+             * Part
+             * @example disk
+             */
+            part: string;
+            /** Title */
+            title: string;
+            /**
+             * Unit
+             * @description What it belongs to.
+             * @enum {string}
+             */
+            unit: "server" | "switch" | "port" | "cable" | "pdu";
+            /**
+             * Afr
+             * @description The share of new parts that fail within their first year of use.
+             */
+            afr: number;
+            /**
+             * Basis
+             * @enum {string}
+             */
+            basis: "published" | "assumed";
+            /**
+             * Confidence
+             * @description high: measured on many parts like this; medium: derived from such a measurement; low: our estimate or split.
+             * @enum {string}
+             */
+            confidence: "high" | "medium" | "low";
+            /**
+             * Date
+             * @description When the source said so, ISO.
+             */
+            date: string;
+            /** Source */
+            source: string;
+            /**
+             * Note
+             * @description How the value follows from the source.
+             */
+            note: string;
+        };
+        /** FailureRateList */
+        FailureRateList: {
+            /** Items */
+            items: components["schemas"]["FailureRate"][];
+        };
+        /**
          * FairRates
          * @description Max-min fair rates of the flows that cross a link.
          */
@@ -4251,6 +4343,124 @@ export interface components {
             mean: number;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * LifeQuestion
+         * @description Whose life is simulated. The engine checks what the fields hold: see `GET /life/rates`.
+         * @example {
+         *       "floors": {
+         *         "abt": 0.5,
+         *         "servers": 0.9
+         *       },
+         *       "plan": {
+         *         "topology": {
+         *           "family": "bcube",
+         *           "k": 1,
+         *           "n": 4
+         *         }
+         *       },
+         *       "policies": [
+         *         {},
+         *         {
+         *           "visit_months": 6
+         *         },
+         *         {
+         *           "spares": {
+         *             "server": 2,
+         *             "switch": 1
+         *           },
+         *           "visit_months": 6
+         *         }
+         *       ],
+         *       "seeds": 200,
+         *       "years": 5
+         *     }
+         */
+        LifeQuestion: {
+            /**
+             * Plan
+             * @description A plan spec or a topology spec; or `{id, revision}` of a saved plan.
+             */
+            plan: {
+                [key: string]: unknown;
+            };
+            /**
+             * Years
+             * @description How long, up to 30.
+             * @default 5
+             */
+            years: number;
+            /**
+             * Seeds
+             * @description How many lives, up to 2,000.
+             * @default 200
+             */
+            seeds: number;
+            /**
+             * First Seed
+             * @description The first life's seed; the others follow.
+             * @default 1
+             */
+            first_seed: number;
+            /**
+             * Step Months
+             * @description Between two points of a curve, 1 to 12.
+             * @default 1
+             */
+            step_months: number;
+            /**
+             * Rates
+             * @description Annual failure rates by part that replace the catalogue's: the share that fails in its first year, 0 to below 1.
+             * @default {}
+             */
+            rates: {
+                [key: string]: number;
+            };
+            /**
+             * Rate Factor
+             * @description Multiplies every hazard, 0 to 100: 0.125 for what was seen in a sealed container full of nitrogen.
+             * @default 1
+             */
+            rate_factor: number;
+            /**
+             * Shape
+             * @description Of Weibull lifetimes, 0.2 to 10: 1 is exponential, above 1 parts wear out.
+             * @default 1
+             */
+            shape: number;
+            /**
+             * Policies
+             * @description Who repairs what: `{name, visit_months, visit_below, lead_months, spares}`; `{}` is sealed. `spares` counts servers, switches, cables and PDUs for the whole life. The first is what the others are compared with.
+             * @default [
+             *       {}
+             *     ]
+             */
+            policies: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * Floors
+             * @description `{servers, abt}`: what is too little, as shares of the start; 0.9 and 0.5 by default.
+             * @default {}
+             */
+            floors: {
+                [key: string]: number;
+            };
+            /**
+             * Visit Price
+             * @description What a visit costs beside parts and work, in the price book's currency.
+             */
+            visit_price?: number | null;
+            /**
+             * Routing
+             * @description A routing scheme; the family's own when left out.
+             */
+            routing?: string | null;
+            /**
+             * Exact States
+             * @description States whose throughput is computed, 2 to 20,000; by the plan's size when left out.
+             */
+            exact_states?: number | null;
         };
         /**
          * LinkLoad
@@ -9556,6 +9766,79 @@ export interface operations {
                         /**
                          * Data
                          * @description JSON. `space`: how many candidates; `progress`: how many of them are decided; `point`: a candidate whose objectives are known; `result`: the front, and what each constraint left out; `problem`: why there is none.
+                         */
+                        data: string;
+                    };
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_failure_rates: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FailureRateList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    simulate_life: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LifeQuestion"];
+            };
+        };
+        responses: {
+            /** @description Server-sent events: `plan`, `progress` and `servers` as it goes on, then `result` or `problem`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": {
+                        /**
+                         * Event
+                         * @enum {string}
+                         */
+                        event: "plan" | "progress" | "servers" | "result" | "problem";
+                        /**
+                         * Data
+                         * @description JSON. `plan`: what lives; `progress`: lives or states done; `servers`: the curves of one policy that are exact for every seed; `result`: everything, throughput and costs too; `problem`: why there is none.
                          */
                         data: string;
                     };

@@ -41,3 +41,5 @@ export type ChipTrace = Schemas["ChipTrace"];
 export type ChipStep = Schemas["ChipStep"];
 export type SearchQuestion = Schemas["SearchQuestion"];
 export type SearchMetric = Schemas["SearchMetric"];
+export type LifeQuestion = Schemas["LifeQuestion"];
+export type FailureRate = Schemas["FailureRate"];

@@ -149,6 +149,14 @@ const search = createRoute({
   component: lazyRouteComponent(() => import("@/features/search/search-page")),
 });
 
+const life = createRoute({
+  getParentRoute: () => root,
+  path: "/life",
+  validateSearch: ({ plan }: Record<string, unknown>): { plan?: string } =>
+    typeof plan === "string" && plan !== "" && plan.length < 65_000 ? { plan } : {},
+  component: lazyRouteComponent(() => import("@/features/life/life-page")),
+});
+
 const chip = createRoute({
   getParentRoute: () => root,
   path: "/chip",
@@ -173,6 +181,7 @@ export const router = createRouter({
     figures,
     figure,
     search,
+    life,
     chip,
     reference,
     settings,

@@ -2,7 +2,7 @@
 //!
 //! Inside: the spec with its checks (`spec`, `schema`), parts and their choice (`book`, `books/*.json`, `choice`, `selection`), where
 //! devices stand (`layout/`), cables, trays and bundles (`wiring/`), what to buy (`bom`, `cut_list`, `cost`, `power`), what
-//! the enclosure takes (`enclosure`), the work order between two plans (`diff/`), and the documents (`summary`, `scene`, `sheets`). `plan` runs them in order.
+//! the enclosure takes (`enclosure`), the work order between two plans (`diff/`), how hard wiring is to put up and to grow (`lifecycle`), and the documents (`summary`, `scene`, `sheets`). `plan` runs them in order.
 //!
 //! Everything is columnar (one vector a field) and indices are stable: a device's index is its `NodeId`, a cable's its
 //! link index. Nothing here reads a clock, a file or a hash table's order.
@@ -23,6 +23,7 @@ pub mod enclosure;
 pub mod geometry;
 pub mod hash;
 pub mod layout;
+pub mod lifecycle;
 pub mod plan;
 pub mod power;
 pub mod scene;

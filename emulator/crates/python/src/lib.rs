@@ -1,6 +1,6 @@
 //! The Python module `cubeyard_engine`: few, coarse calls; JSON documents and NumPy columns out.
 //!
-//! Inside: topologies (`topology`), plans (`plan`), paths by name (`paths`), predictions and figures (`predict`), searches (`search`), and what an emulation needs to know
+//! Inside: topologies (`topology`), plans (`plan`), paths by name (`paths`), predictions and figures (`predict`), searches (`search`), lives of containers (`life`), and what an emulation needs to know
 //! before it runs (`emulation`), services that users write (`services`), and programs of the switching chip (`chip`). Every call that computes releases the GIL. Whatever is wrong with an input arrives as one
 //! exception, `EngineError`, whose `findings_json` says what to change.
 //!
@@ -8,6 +8,7 @@
 
 mod chip;
 mod emulation;
+mod life;
 mod paths;
 mod plan;
 mod predict;
@@ -88,9 +89,11 @@ mod cubeyard_engine {
     #[pymodule_export]
     use super::fault_kinds;
     #[pymodule_export]
+    use super::life::{check_life, failure_rates, life};
+    #[pymodule_export]
     use super::paths::paths_between;
     #[pymodule_export]
-    use super::plan::{Plan, build_plan, check_book, diff_plans, estimate_json};
+    use super::plan::{Plan, build_plan, check_book, diff_plans, estimate_json, lifecycle};
     #[pymodule_export]
     use super::plan_schema_json;
     #[pymodule_export]

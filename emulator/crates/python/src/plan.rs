@@ -43,6 +43,18 @@ pub fn diff_plans(py: Python<'_>, before: &Plan, after: &Plan) -> String {
     py.detach(|| diff::diff_json(&before.0, &after.0))
 }
 
+/// How hard a plan's wiring is to put up, and to get to from another plan, as JSON: `{"deployment", "expansion"}`; see
+/// `cubeyard_plan::lifecycle`. `expansion` is `null` without another plan.
+#[pyfunction]
+#[pyo3(signature = (plan, before=None))]
+pub fn lifecycle(py: Python<'_>, plan: &Plan, before: Option<&Plan>) -> String {
+    py.detach(|| {
+        let grown = before
+            .map(|before| cubeyard_plan::lifecycle::expansion(&before.0, &diff::diff(&before.0, &plan.0)));
+        json!({"deployment": cubeyard_plan::lifecycle::deployment(&plan.0), "expansion": grown}).to_string()
+    })
+}
+
 /// Sizes a spec would have, without building it: `{"servers", "switches", "nodes", "links"}`.
 #[pyfunction]
 pub fn estimate_json(py: Python<'_>, spec_json: &str) -> PyResult<String> {

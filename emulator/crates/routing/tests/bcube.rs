@@ -274,3 +274,33 @@ proptest! {
         }
     }
 }
+
+/// A pocket of 64 servers whose switches to the rest are off, as after a rack has lost its power: nothing leads out of it, and
+/// every path within it is found. Deepening alone would try millions of walks for each pair.
+#[test]
+fn no_path_leaves_a_pocket_of_many_servers() {
+    let topology = bcube(8, 3, 8);
+    let shape = Shape::new(&topology).unwrap();
+    let mut failures = Failures::none(&topology);
+    for server in 0..64 {
+        for level in [2, 3] {
+            failures.fail_node(shape.switch(server, level));
+        }
+    }
+    let live = Live::new(&shape, &failures);
+    let mut hops = Hops::new();
+    for draw in 0..400u64 {
+        let inside = (mix(draw) % 64) as NodeId;
+        let outside = 64 + (mix(!draw) % (4096 - 64)) as NodeId;
+        let found = |from, to, hops: &mut Hops| {
+            find_substitute(&shape, from, to, &Taken::default(), &live, draw, hops)
+        };
+        assert!(!found(inside, outside, &mut hops));
+        assert!(!found(outside, inside, &mut hops));
+        assert!(found(
+            inside,
+            (inside + 1 + (draw % 63) as NodeId) % 64,
+            &mut hops
+        ));
+    }
+}

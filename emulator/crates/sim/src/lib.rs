@@ -38,5 +38,5 @@ pub use count::{Cancelled, Progress};
 pub use engine::{ENGINES, Engine, EngineKind, Frame, PredictError, engines_json};
 pub use experiment::Experiment;
 pub use flow::outline::outline;
-pub use flow::{Throughput, predict, throughput};
+pub use flow::{Throughput, predict, throughput, throughput_after};
 pub use network::Network;

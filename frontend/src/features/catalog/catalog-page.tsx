@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useEffect, useMemo } from "react";
+import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { Button } from "@/ui/button";
 import { saveFile } from "@/ui/clipboard";
 import { Empty } from "@/ui/marks";
@@ -14,7 +14,10 @@ import { PartsTable } from "./parts-table";
 import type { CatalogSearch } from "./search";
 import { useBook, useSaveVersion } from "./use-book";
 
+const FailureRates = lazy(() => import("./failure-rates"));
+
 export default function CatalogPage() {
+  const [showRates, setShowRates] = useState(false);
   const search = useSearch({ strict: false }) as CatalogSearch;
   const navigate = useNavigate();
   const set = (change: CatalogSearch) =>
@@ -33,19 +36,23 @@ export default function CatalogPage() {
   return (
     <Shell
       actions={
-        version.data && (
-          <Button
-            icon="export"
-            onClick={() =>
-              saveFile(
-                new Blob([JSON.stringify(version.data, null, 2)], { type: "application/json" }),
-                `${version.data.book}-v${version.data.version}.json`,
-              )
-            }
-          >
-            JSON
-          </Button>
-        )
+        <>
+          <Button onClick={() => setShowRates(true)}>Failure rates</Button>
+          {version.data && (
+            <Button
+              icon="export"
+              onClick={() =>
+                saveFile(
+                  new Blob([JSON.stringify(version.data, null, 2)], { type: "application/json" }),
+                  `${version.data.book}-v${version.data.version}.json`,
+                )
+              }
+            >
+              JSON
+            </Button>
+          )}
+          <Suspense>{showRates && <FailureRates onClose={() => setShowRates(false)} />}</Suspense>
+        </>
       }
       status={
         version.data && (

@@ -10,6 +10,10 @@ export const GLOSSARY: readonly Term[] = [
     meaning: "Aggregate bottleneck throughput: the number of flows times the rate of the slowest flow.",
   },
   {
+    term: "AFR",
+    meaning: "Annual failure rate: the share of new parts that fail within their first year.",
+  },
+  {
     term: "Baseline",
     meaning: "The mean before the first fault of a run. Later values are given in per cent of it.",
   },

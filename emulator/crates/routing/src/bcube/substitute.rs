@@ -152,12 +152,17 @@ impl<'a, P: Fn(NodeId) -> u32> Search<'a, P> {
         }
         let wrong = self.wrong_levels(self.source);
         let least = self.least_hops(wrong);
-        for bound in least.max(at_least)..=least + DEEPENING_SLACK {
+        let first = least.max(at_least);
+        for bound in first..=least + DEEPENING_SLACK {
             if self.extend(self.source, exits, wrong, bound) {
                 return true;
             }
             // All that failed so far may lie in one end's neighbours: seen here, it saves a search of the whole network.
             if self.is_cut_off(self.source) || self.is_cut_off(self.destination) {
+                return false;
+            }
+            // A rack without power leaves pockets of several servers, which no deepening gets out of.
+            if bound == first + 1 && self.are_apart() {
                 return false;
             }
         }
@@ -178,6 +183,40 @@ impl<'a, P: Fn(NodeId) -> u32> Search<'a, P> {
                 .any(|other| (self.usable)(other) >> level & 1 == 1)
         };
         !(0..shape.levels).any(|level| ports >> level & 1 == 1 && near(level))
+    }
+
+    /// Whether no path is left between the ends: floods from both in turn until one has nowhere to go or they meet. The cost is
+    /// that of the smaller side, so that a pocket is found in a few dozen steps.
+    fn are_apart(&self) -> bool {
+        let shape = self.shape;
+        let ends = [self.source, self.destination];
+        let mut seen = ends.map(|end| {
+            let mut seen = BitSet::new(shape.servers() as usize);
+            seen.insert(end);
+            seen
+        });
+        let mut found = ends.map(|end| vec![end]);
+        let mut next = [0, 0];
+        loop {
+            let side = usize::from(found[1].len() < found[0].len());
+            let Some(&at) = found[side].get(next[side]) else {
+                return true;
+            };
+            next[side] += 1;
+            let ports = (self.usable)(at);
+            for level in (0..shape.levels).filter(|level| ports >> level & 1 == 1) {
+                for digit in 0..shape.radix[level] {
+                    let other = shape.with_digit(at, level, digit);
+                    if (self.usable)(other) >> level & 1 == 0 || !seen[side].insert(other) {
+                        continue;
+                    }
+                    if seen[1 - side].contains(other) {
+                        return false;
+                    }
+                    found[side].push(other);
+                }
+            }
+        }
     }
 
     /// The levels at which a server's digits are not the destination's, a bit each.

@@ -121,7 +121,22 @@ pub fn throughput(
     goes_on: &dyn Fn(f64) -> bool,
     progress: &Progress,
 ) -> Result<Option<Throughput>, PredictError> {
-    let Damage { failures, degraded } = faults::apply(&experiment.faults, network, seed)?;
+    let damage = faults::apply(&experiment.faults, network, seed)?;
+    throughput_after(network, experiment, damage, seed, goes_on, progress)
+}
+
+/// The same after damage that is known, instead of the experiment's faults.
+///
+/// # Errors
+/// As of [`Engine::run`].
+pub fn throughput_after(
+    network: &Network,
+    experiment: &Experiment,
+    Damage { failures, degraded }: Damage,
+    seed: u64,
+    goes_on: &dyn Fn(f64) -> bool,
+    progress: &Progress,
+) -> Result<Option<Throughput>, PredictError> {
     let demand = experiment.workload.workload.demand(network, seed)?;
     let capacity = degraded.capacity(network.capacity_gbps(experiment.link_gbps));
     let routing = experiment.routing.as_deref();

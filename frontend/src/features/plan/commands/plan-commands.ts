@@ -14,6 +14,7 @@ import { viewCommands } from "./view-commands";
 const PAGES = [
   { id: "catalog", to: "/catalog", title: "Go to the catalog" },
   { id: "search", to: "/search", title: "Search for plans" },
+  { id: "life", to: "/life", title: "Simulate a container's life" },
   { id: "experiments", to: "/experiments", title: "Go to the experiments" },
   { id: "runs", to: "/runs", title: "Go to the runs" },
   { id: "figures", to: "/figures", title: "Go to the figures" },

@@ -1,10 +1,13 @@
 /** What the plan carries when a part of it fails, beside a fat-tree of as many servers. */
+import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import type { PlanModel } from "@/scene/model";
+import { Button } from "@/ui/button";
 import { Section, Select } from "@/ui/form";
 import { BasisBadge, Skeleton } from "@/ui/marks";
 import { formatCount, formatGbps, formatPercent, plural } from "@/units";
 import { ProblemView } from "../../shared/problem";
+import { encodeSpec } from "../../shared/share";
 import { useSettled } from "../../shared/use-settled";
 import type { Computed } from "../state/preview";
 import { Curve } from "./curve";
@@ -56,8 +59,22 @@ export function FailuresSection({ computed, model }: { computed: Computed; model
         ) : (
           <Share computed={settled} kind={chosen} />
         )}
+        <ToLife spec={settled.spec} />
       </div>
     </Section>
+  );
+}
+
+/** To what years of failures leave of this plan. */
+function ToLife({ spec }: { spec: Computed["spec"] }) {
+  const navigate = useNavigate();
+  const go = async () => {
+    await navigate({ to: "/life", search: { plan: `z.${await encodeSpec(spec)}` } });
+  };
+  return (
+    <Button small onClick={() => void go()}>
+      Failures over five years
+    </Button>
   );
 }
 

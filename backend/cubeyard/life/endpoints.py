@@ -1,0 +1,62 @@
+"""`/api/v1/life`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from cubeyard.catalog.endpoints import EngineOf
+from cubeyard.kit.db import UnitOfWork
+from cubeyard.kit.errors import responses
+from cubeyard.kit.sse import EventStream
+from cubeyard.life import schemas
+from cubeyard.life.service import LifeService
+from cubeyard.search.service import streamed
+
+router = APIRouter(prefix="/life", tags=["life"])
+
+EVENTS = {
+    200: {
+        "description": "Server-sent events: `plan`, `progress` and `servers` as it goes on, then `result` or `problem`.",
+        "content": {"text/event-stream": {"schema": schemas.LifeEvent.model_json_schema()}},
+    },
+}
+
+
+def get_service(session: UnitOfWork, engine: EngineOf) -> LifeService:
+    return LifeService(session, engine)
+
+
+Service = Annotated[LifeService, Depends(get_service)]
+
+
+class StreamResponse(Response):
+    """For the API's description only: a body that is not JSON."""
+
+    media_type = None
+
+
+@router.get(
+    "/rates", operation_id="list_failure_rates", summary="How often parts fail, with sources", responses=responses()
+)
+def list_failure_rates(service: Service) -> schemas.FailureRateList:
+    return service.rates()
+
+
+@router.post(
+    "",
+    operation_id="simulate_life",
+    summary="Simulate years of failures and repairs of a plan, as a stream of events",
+    response_class=StreamResponse,
+    responses={**EVENTS, **responses()},
+)
+def simulate_life(request: Request, service: Service, question: schemas.LifeQuestion) -> Response:
+    """Parts fail by their rates, visits repair what the kit allows. Servers alive are exact for every seed; throughput is
+    computed for some states and interpolated between them, and the result says which and how far off that was.
+
+    The same question and price book give the same events. Nothing is stored: close the connection to cancel.
+    """
+    asked, book = service.prepared(question)
+    engine = request.app.state.engine
+    return EventStream(streamed(lambda on_frame, on_progress: engine.life(asked, book, on_frame, on_progress)))

@@ -1,0 +1,85 @@
+"""What a question about a plan's life takes, and the events that answer it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+EXAMPLE = {
+    "plan": {"topology": {"family": "bcube", "n": 4, "k": 1}},
+    "years": 5,
+    "seeds": 200,
+    "policies": [{}, {"visit_months": 6}, {"visit_months": 6, "spares": {"server": 2, "switch": 1}}],
+    "floors": {"servers": 0.9, "abt": 0.5},
+}
+
+
+class LifeQuestion(BaseModel):
+    """Whose life is simulated. The engine checks what the fields hold: see `GET /life/rates`."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE]})
+
+    plan: dict[str, Any] = Field(description="A plan spec or a topology spec; or `{id, revision}` of a saved plan.")
+    years: float = Field(default=5, description="How long, up to 30.")
+    seeds: int = Field(default=200, description="How many lives, up to 2,000.")
+    first_seed: int = Field(default=1, ge=0, le=2**63 - 1, description="The first life's seed; the others follow.")
+    step_months: int = Field(default=1, description="Between two points of a curve, 1 to 12.")
+    rates: dict[str, float] = Field(
+        default={},
+        max_length=32,
+        description="Annual failure rates by part that replace the catalogue's: the share that fails in its first year, 0 to below 1.",
+    )
+    rate_factor: float = Field(
+        default=1,
+        description="Multiplies every hazard, 0 to 100: 0.125 for what was seen in a sealed container full of nitrogen.",
+    )
+    shape: float = Field(
+        default=1, description="Of Weibull lifetimes, 0.2 to 10: 1 is exponential, above 1 parts wear out."
+    )
+    policies: list[dict[str, Any]] = Field(
+        default=[{}],
+        max_length=6,
+        description="Who repairs what: `{name, visit_months, visit_below, lead_months, spares}`; `{}` is sealed. `spares` counts "
+        "servers, switches, cables and PDUs for the whole life. The first is what the others are compared with.",
+    )
+    floors: dict[str, float] = Field(
+        default={}, description="`{servers, abt}`: what is too little, as shares of the start; 0.9 and 0.5 by default."
+    )
+    visit_price: float | None = Field(
+        default=None, description="What a visit costs beside parts and work, in the price book's currency."
+    )
+    routing: str | None = Field(default=None, description="A routing scheme; the family's own when left out.")
+    exact_states: int | None = Field(
+        default=None, description="States whose throughput is computed, 2 to 20,000; by the plan's size when left out."
+    )
+
+
+class LifeEvent(BaseModel):
+    """One server-sent event."""
+
+    event: Literal["plan", "progress", "servers", "result", "problem"]
+    data: str = Field(
+        description="JSON. `plan`: what lives; `progress`: lives or states done; `servers`: the curves of one policy that are exact "
+        "for every seed; `result`: everything, throughput and costs too; `problem`: why there is none."
+    )
+
+
+class FailureRate(BaseModel):
+    """How often a kind of part fails."""
+
+    part: str = Field(examples=["disk"])
+    title: str
+    unit: Literal["server", "switch", "port", "cable", "pdu"] = Field(description="What it belongs to.")
+    afr: float = Field(description="The share of new parts that fail within their first year of use.")
+    basis: Literal["published", "assumed"]
+    confidence: Literal["high", "medium", "low"] = Field(
+        description="high: measured on many parts like this; medium: derived from such a measurement; low: our estimate or split."
+    )
+    date: str = Field(description="When the source said so, ISO.")
+    source: str
+    note: str = Field(description="How the value follows from the source.")
+
+
+class FailureRateList(BaseModel):
+    items: list[FailureRate]

@@ -1,0 +1,156 @@
+import { useQuery } from "@tanstack/react-query";
+import { useSearch } from "@tanstack/react-router";
+import { useEffect, useMemo, useState } from "react";
+import { api, take } from "@/api/client";
+import type { LifeQuestion } from "@/api/types";
+import { Button } from "@/ui/button";
+import { Empty, Skeleton } from "@/ui/marks";
+import { UnreadableInputs } from "@/ui/unreadable";
+import { formatNumber } from "@/units";
+import { type ScreenRequest, useScreen } from "../shared/curl";
+import { ProblemView } from "../shared/problem";
+import { type ComparedRef, resolveRef } from "../shared/refs";
+import { Shell } from "../shared/shell";
+import styles from "./life.module.css";
+import { LifeCharts } from "./life-charts";
+import { LifeForm } from "./life-form";
+import { LifeTables } from "./life-tables";
+import { initial, questionOf } from "./question";
+import { type LifeState, useLife } from "./use-life";
+
+const DEFAULT_PLAN = "ex.bcube";
+
+/** A plan as the API is asked for it. */
+const planOf = ({ id, revision, spec }: ComparedRef): LifeQuestion["plan"] =>
+  id ? { id, ...(revision && { revision }) } : { ...spec };
+
+/** `/life?plan=…`: years, visits, spares and rates on the left, what is left of the plan on the right. */
+export default function LifePage() {
+  useEffect(() => {
+    document.title = "Life · Cubeyard";
+  }, []);
+  const { plan: ref = DEFAULT_PLAN } = useSearch({ strict: false }) as { plan?: string };
+  const plan = useQuery({
+    queryKey: ["life-plan", ref],
+    queryFn: () => resolveRef(ref),
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false,
+  });
+  const rates = useQuery({
+    queryKey: ["failure-rates"],
+    queryFn: () => take(api.GET("/api/v1/life/rates")),
+  });
+  const [values, setValues] = useState(initial);
+  const [unreadable, setUnreadable] = useState(0);
+  const life = useLife();
+  const question = useMemo(
+    () => (plan.data ? questionOf(values, planOf(plan.data)) : null),
+    [values, plan.data],
+  );
+  useScreen(
+    useMemo<ScreenRequest[]>(
+      () => [
+        ...(question
+          ? [
+              {
+                title: "Simulate this plan's life",
+                method: "POST" as const,
+                path: "/api/v1/life",
+                body: question as ScreenRequest["body"],
+              },
+            ]
+          : []),
+        { title: "Failure rates", method: "GET", path: "/api/v1/life/rates" },
+      ],
+      [question],
+    ),
+  );
+  const running = life.state === "running";
+  const problem = plan.error ?? rates.error;
+  return (
+    <Shell>
+      <div className={styles.page}>
+        <h1>Life{plan.data?.name ? ` of ${plan.data.name}` : ""}</h1>
+        <p className={styles.lead}>
+          Parts fail over the years by published and assumed rates; visits swap what is broken, as far as the
+          spares last. Modelled: servers are exact for every seed, throughput is ABT of all-to-all traffic on
+          the plan’s own routing.
+        </p>
+        {problem ? (
+          <ProblemView error={problem} onRetry={() => void Promise.all([plan.refetch(), rates.refetch()])} />
+        ) : !rates.data || !question ? (
+          <Skeleton height={320} />
+        ) : (
+          <div className={styles.columns}>
+            <form
+              className={styles.form}
+              aria-label="Question"
+              onSubmit={(event) => {
+                event.preventDefault();
+                void life.start(question);
+              }}
+            >
+              <UnreadableInputs onCount={setUnreadable}>
+                <LifeForm
+                  values={values}
+                  onValues={setValues}
+                  rates={rates.data.items}
+                  findings={life.findings}
+                />
+              </UnreadableInputs>
+              <p className={styles.actions}>
+                <Button look="primary" type="submit" disabled={running || unreadable > 0}>
+                  Simulate
+                </Button>
+                {running && (
+                  <Button type="button" onClick={life.cancel}>
+                    Cancel
+                  </Button>
+                )}
+              </p>
+            </form>
+            <section className={styles.result} aria-label="Result" aria-busy={running}>
+              <Status life={life} />
+              <LifeCharts life={life} seeds={values.seeds} />
+              {life.document && <LifeTables document={life.document} />}
+            </section>
+          </div>
+        )}
+      </div>
+    </Shell>
+  );
+}
+
+function Status({ life }: { life: LifeState }) {
+  const { state, progress, plan, document } = life;
+  const n = (value: number) => formatNumber(value);
+  if (state === "idle")
+    return <Empty title="No simulation yet">Set years, visits and rates, and press Simulate.</Empty>;
+  if (state === "failed" && life.findings.length === 0) return <ProblemView error={life.error} />;
+  const words = {
+    idle: "",
+    failed: "Correct the question to simulate.",
+    cancelled: "Cancelled.",
+    done: document ? `${document.title}: ${n(document.seeds)} lives of ${n(document.servers)} servers.` : "",
+    running: !progress
+      ? `Planning${plan ? ` ${plan.title}` : ""}…`
+      : progress.stage === "lives"
+        ? `Lives: ${n(progress.done)} of ${n(progress.of)}`
+        : `Throughput: ${n(progress.done)} of ${n(progress.of)} states`,
+  }[state];
+  return (
+    <>
+      <p role="status" className={styles.status}>
+        {words}
+      </p>
+      {state === "running" && (
+        <progress
+          className={styles.progress}
+          aria-label="Progress"
+          max={progress?.of ?? 1}
+          value={progress?.done ?? 0}
+        />
+      )}
+    </>
+  );
+}
