@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -39,6 +39,8 @@ CABLE_COLUMNS = (
 )
 
 Json = dict[str, Any]
+ChipServer = tuple[Mapping[str, Any], str | None]
+"""A BCube and one of its servers, the first if none is named: a chip's program is executed for it."""
 OnProgress = Callable[[int, int], object]
 """Called with units of work done and in all (0: not yet known); `False` cancels."""
 OnPartial = Callable[[str], object]
@@ -196,17 +198,6 @@ class BuiltPlan:
         return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
-class ChipServer(NamedTuple):
-    """A server of a BCube, for which a chip's program is executed."""
-
-    spec: Mapping[str, Any]
-    server: str | None = None
-    """The first one if none is named."""
-
-    def of_binding(self) -> tuple[str, str | None]:
-        return canonical(self.spec).decode(), self.server
-
-
 class Engine:
     """Turns at the engine, and the plans it computed lately."""
 
@@ -252,7 +243,6 @@ class Engine:
 
     def emulation_network(self, spec: Mapping[str, Any], slice: Mapping[str, Any] | None = None) -> Json:
         """The network that is emulated: the plan's topology, or the slice `{servers: [names]}` or `{within: name, k}` of it.
-
         `{servers: [{id, name, address, digits}], switches: [{id, name, level, digits}], links: [{id, a: [node, port],
         b: [node, port], level, rate_ratio}], outside: [names], whole, picture, slowest_bits_per_sec}`; ids are the whole plan's, `picture` says how a
         diagram arranges nodes by their digits, `rate_ratio` how many times faster than the slowest link one is. Raises
@@ -292,22 +282,17 @@ class Engine:
             return orjson.loads(_binding().service_trial(module, canonical(options).decode()))
 
     def chip_program(self, program: str, at: ChipServer | None = None) -> Json:
-        """A program of the switching chip, from text or JSON, for a server of a BCube if one is named: what is in it, and both as
-        canonical text.
-
-        `{profile, udlks: [{i, fields, bytes}], tables: {name: {entries, size}}, vifs, never_matched: [{i, above}], text,
-        document}`. Raises PlanRejectedError: findings with `line` and `column` in the text, 0 where they have none.
-        """
+        """A program of the switching chip, from text or JSON, for a server if one is named: `{profile, udlks: [{i, fields, bytes}],
+        tables: {name: {entries, size}}, vifs, never_matched: [{i, above}], text, document}`, the last two canonical. Raises
+        PlanRejectedError: findings with `line` and `column` in the text, 0 where they have none."""
         with self._turn("chip_program"), _findings():
-            return orjson.loads(_binding().chip_program(program, *(at.of_binding() if at else ())))
+            return orjson.loads(_binding().chip_program(program, *_server(at)))
 
-    def chip_check_servers(
-        self, spec: Mapping[str, Any], servers: Sequence[int], program: str, *, in_kernel: bool
-    ) -> None:
+    def chip_check_servers(self, spec: Mapping[str, Any], ids: Sequence[int], program: str, *, in_kernel: bool) -> None:
         """Whether servers of a BCube, by id, can run a program that they share, with neighbours alive and dead. O(servers x what
         the program executes). Raises PlanRejectedError: findings with `line` and `column`."""
         with self._turn("chip_check_servers"), _findings():
-            _binding().chip_check_servers(canonical(spec).decode(), list(servers), program, in_kernel)
+            _binding().chip_check_servers(canonical(spec).decode(), list(ids), program, in_kernel)
 
     def chip_diff(self, before: str, after: str) -> list[Json]:
         """What differs between two programs: `[{what, before?, after?}]`. Raises PlanRejectedError."""
@@ -317,7 +302,7 @@ class Engine:
     def chip_trace(self, program: str, in_port: int, packet: str, at: ChipServer | None = None) -> Json:
         """The steps of a packet, in hexadecimal digits, that comes into a chip by a port from 0 to 7. Raises PlanRejectedError."""
         with self._turn("chip_trace"), _findings():
-            return orjson.loads(_binding().chip_trace(program, in_port, packet, *(at.of_binding() if at else ())))
+            return orjson.loads(_binding().chip_trace(program, in_port, packet, *_server(at)))
 
     def chip_bcube(self, spec: Mapping[str, Any], server: str | None = None) -> str:
         """The paper's BCube program as text: for one server, or the text that all servers share. Raises PlanRejectedError."""
@@ -440,8 +425,7 @@ class Engine:
             )
 
     def lifecycle(self, plan: BuiltPlan, before: BuiltPlan | None = None) -> Json:
-        """How hard a plan's wiring is to put up, and to get to from another plan: `{deployment, expansion}`, the latter None
-        without another plan."""
+        """How hard a plan's wiring is to put up, and to reach from another one: `{deployment, expansion}`, the latter may be None."""
         with self._turn("lifecycle"):
             return orjson.loads(_binding().lifecycle(plan.raw, before and before.raw))
 
@@ -464,12 +448,10 @@ class Engine:
         on_progress: OnProgress | None = None,
     ) -> Json:
         """Years of failures and repairs of a plan on all cores: up to a minute. `on_frame` gets every frame as JSON text, in order;
-        `on_progress` is called all the time, and `False` cancels. Takes a turn among the long ones. Raises PlanRejectedError
-        with findings, CancelledError."""
+        `on_progress`'s `False` cancels. Takes a turn among the long ones. Raises PlanRejectedError, CancelledError."""
         with self._turn("life", self._long_turns), _findings():
-            return orjson.loads(
-                _binding().life(canonical(question).decode(), canonical(book).decode(), on_progress, on_frame)
-            )
+            asked = canonical(question).decode(), canonical(book).decode()
+            return orjson.loads(_binding().life(*asked, on_progress, on_frame))
 
     def fault_targets(self, spec: Mapping[str, Any], faults: list[Json], seed: int) -> list[Json]:
         """What each fault strikes, drawn as a prediction draws: `{nodes, links}` by id."""
@@ -481,7 +463,6 @@ class Engine:
     ) -> Json:
         """The most paths of two servers, by name, that share no device, and of these the shortest in all: `{source,
         destination, without, reason, paths: [{links, devices}]}`. `links` are numbers of cables, `devices` names with both ends.
-
         `without` names servers, switches, racks and links (`a/b`) to take away first; `reason` is `source-failed`,
         `destination-failed` or `no-path` where nothing is left, else None. Raises PlanRejectedError for a name that is not there.
         """
@@ -609,6 +590,10 @@ def _findings() -> Iterator[None]:
         raise PlanRejectedError(orjson.loads(error.findings_json)) from error
     except _binding().EngineCancelled as error:
         raise CancelledError from error
+
+
+def _server(at: ChipServer | None) -> tuple[str | None, ...]:
+    return (canonical(at[0]).decode(), at[1]) if at else ()
 
 
 def _bytes(text: str | bytes) -> bytes:

@@ -26,7 +26,7 @@ class ChipService:
 
 
 def _at(request: schemas.ProgramCheck) -> ChipServer | None:
-    return ChipServer(request.at.spec, request.at.server) if request.at is not None else None
+    return (request.at.spec, request.at.server) if request.at is not None else None
 
 
 @contextmanager

@@ -216,7 +216,7 @@ def _at(bcube: str | None, server: str | None) -> ChipServer | None:
     """The server that a program is executed for. Exits with 2 for a server of no BCube."""
     if bcube is None and server is not None:
         refuse("--server is one of a BCube's: give --bcube too.")
-    return None if bcube is None else ChipServer(_bcube(bcube), server)
+    return None if bcube is None else (_bcube(bcube), server)
 
 
 def _changes(step: dict[str, Any]) -> list[str]:

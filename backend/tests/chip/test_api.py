@@ -11,7 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from cubeyard.chip import schemas
-from cubeyard.engine import ChipServer, Engine
+from cubeyard.engine import Engine
 
 CHIP = "/api/v1/chip"
 PROGRAMS = Path(__file__).parents[3] / "emulator/crates/chip/programs"
@@ -101,7 +101,7 @@ def test_what_cannot_be_is_refused_by_field(client: TestClient, request_: dict[s
 def test_every_packet_is_sent_or_discarded_with_a_reason(packet: bytes, port: int, program: Path) -> None:
     from cubeyard.settings import Settings
 
-    at = ChipServer({"family": "bcube", "n": 4, "k": 1}, "00")
+    at = ({"family": "bcube", "n": 4, "k": 1}, "00")
     found = Engine(Settings()).chip_trace(program.read_text(), port, packet.hex(), at)
     trace = schemas.ChipTrace.model_validate(found)
     assert (trace.outcome == "discarded") == (trace.reason is not None)
