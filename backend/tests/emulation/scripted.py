@@ -32,7 +32,7 @@ class Scripted:
         self.probed: Json = {}
         self.inspected: Json = {}
         self.captured: Json = {"pcapng": "", "interface": "p0", "packets": 0, "missed": 0, "end": "secs"}
-        self.programs: Json = {}
+        self.programs: Json = {"program": None, "servers": 0, "micros": 0}
         """Of a call of `program`."""
         self.deaf: set[int] = set()
         """Servers that no message reaches."""
