@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 CUBEYARD_PORT ?= 8080
 
-.PHONY: help setup setup-test setup-bench run test lint fmt bench audit clean distclean
+.PHONY: help setup setup-test setup-bench run test lint fmt docs wheels bench audit clean distclean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,12 @@ lint: setup-test ## check formats, lints, types and the import directions betwee
 fmt: setup-test ## format every file
 	@bin/fmt
 
+wheels: setup ## put the wheels for notebooks, cubeyard and cubeyard-engine, into dist/
+	@bin/wheels
+
+docs: setup-test ## write the documentation of the Python API and the command line into dist/docs
+	@bin/docs
+
 bench: setup-bench ## measure the promised speeds, as ratios to other programs on this machine
 	@bin/bench
 
@@ -39,7 +45,7 @@ audit: setup-test ## check the packages we use for known vulnerabilities and for
 	@bin/audit
 
 clean: ## remove what builds and tests wrote
-	rm -rf emulator/target frontend/dist frontend/coverage e2e/test-results e2e/playwright-report
+	rm -rf dist emulator/target frontend/dist frontend/coverage e2e/test-results e2e/playwright-report
 	rm -f .setup/engine .setup/page
 
 distclean: clean ## the same, and what setup installed inside this folder

@@ -38,6 +38,7 @@ LEFT_OUT = (
         "./usr/lib/postgresql/*/lib/bitcode",
     ),
 )
+WHEELS = Path(__file__).resolve().parents[3] / ".setup" / "wheels"
 BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 # A machine behind a proxy or with mirrors of its own says so in these; the images' package clients are told the same.
 PASSED_ON = (
@@ -54,7 +55,10 @@ class Images:
     rust: str
     node: str
     postgres: str
-    programs: str
+    built: str
+    """What `make setup` built of Rust's: the engine's wheel and the emulator's programs."""
+    engine: str
+    """`built`, or the word for building the wheel in the image."""
 
     def arguments(self) -> dict[str, str]:
         """Values for the variables of `docker-compose.yml`."""
@@ -64,19 +68,23 @@ class Images:
             "PYTHON_IMAGE": self.base,
             "RUNTIME_IMAGE": self.base,
             "POSTGRES_IMAGE": self.postgres,
-            "PROGRAMS_IMAGE": self.programs,
+            "ENGINE_IMAGE": self.engine,
+            "PROGRAMS_IMAGE": self.built,
         }
 
     def names(self) -> tuple[str, ...]:
-        return (self.programs, self.postgres, self.node, self.rust, self.base)
+        return (self.built, self.postgres, self.node, self.rust, self.base)
 
 
 def make_images(docker: Docker, folder: Path, tag: str) -> Images:
     """Imports the base tree and adds to it the machine's Rust, its Node.js, and an entry point for PostgreSQL.
 
-    The emulator's programs are those of this checkout, which `make setup` built by the words that the Dockerfile has.
+    The emulator's programs are those of this checkout, which `make setup` built by the words that the Dockerfile has; with
+    `CUBEYARD_TEST_BUILT_ENGINE`, so is the engine's wheel, and the image spends no minutes on it.
     """
-    images = Images(*(f"cubeyard-test-{name}:{tag}" for name in ("base", "rust", "node", "postgres", "programs")))
+    names = [f"cubeyard-test-{name}:{tag}" for name in ("base", "rust", "node", "postgres", "built")]
+    with_wheel = bool(os.environ.get("CUBEYARD_TEST_BUILT_ENGINE"))
+    images = Images(*names, engine=names[-1] if with_wheel else "engine")
     changes = {f"ENV {name}={BUNDLE}" for name in ("PIP_CERT", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE")}
     changes |= {f'ENV {name}="{os.environ[name]}"' for name in PASSED_ON if os.environ.get(name)}
     flags = [flag for change in sorted(changes) for flag in ("--change", change)]
@@ -89,9 +97,9 @@ def make_images(docker: Docker, folder: Path, tag: str) -> Images:
     (certificates / "Dockerfile").write_text(f"FROM {images.base}\nCOPY {BUNDLE.name} {BUNDLE}\n")
     docker.run("build", "--quiet", "--tag", images.base, str(certificates))
 
-    _derive(docker, folder / "rust", images.base, images.rust, _pack_rust)
+    _derive(docker, folder / "rust", images.base, images.rust, _pack_no_rust if with_wheel else _pack_rust)
     _derive(docker, folder / "node", images.base, images.node, _pack_node)
-    _derive(docker, folder / "programs", "scratch", images.programs, _pack_programs)
+    _derive(docker, folder / "built", "scratch", images.built, _pack_built)
     postgres = Path(__file__).with_name("postgres")
     docker.run("build", "--quiet", "--build-arg", f"BASE_IMAGE={images.base}", "--tag", images.postgres, str(postgres))
     return images
@@ -167,6 +175,14 @@ def _pack_rust(files: tarfile.TarFile) -> None:
         files.addfile(link)
 
 
+def _pack_no_rust(files: tarfile.TarFile) -> None:
+    """The folders that the Dockerfile copies, with nothing in them: nothing is compiled."""
+    for name in ("rustup", "cargo"):
+        folder = tarfile.TarInfo(f"usr/local/{name}")
+        folder.type, folder.mode = tarfile.DIRTYPE, 0o755
+        files.addfile(folder)
+
+
 def _pack_node(files: tarfile.TarFile) -> None:
     """The machine's Node.js and npm under `/usr/local`, with the libraries a distribution's own Node.js needs."""
     node = Path(_output("node", "--print", "process.execPath"))
@@ -193,13 +209,15 @@ def _pack_node(files: tarfile.TarFile) -> None:
             files.add(Path(library).resolve(), f"usr/local/lib/{Path(library).name}", filter=_owned_by_root)
 
 
-def _pack_programs(files: tarfile.TarFile) -> None:
-    """Static, so that they need no base."""
+def _pack_built(files: tarfile.TarFile) -> None:
+    """The programs are static, so that they need no base."""
     for name in (FABRIC, NODE):
         found = program(Settings(), name)
         if found is None:
             raise AssertionError(f"{name} is not built: make setup")
         files.add(found, f"programs/{name}", filter=_owned_by_root)
+    for wheel in WHEELS.glob("*.whl"):
+        files.add(wheel, f"wheels/{wheel.name}", filter=_owned_by_root)
 
 
 def _owned_by_root(member: tarfile.TarInfo) -> tarfile.TarInfo:
