@@ -243,7 +243,7 @@ class Engine:
 
     def emulation_network(self, spec: Mapping[str, Any], slice: Mapping[str, Any] | None = None) -> Json:
         """The network that is emulated: the plan's topology, or the slice `{servers: [names]}` or `{within: name, k}` of it.
-        `{servers: [{id, name, address, digits}], switches: [{id, name, level, digits}], links: [{id, a: [node, port],
+        `{servers: [{id, name, host, address, digits}], switches: [{id, name, host, level, digits}], links: [{id, a: [node, port],
         b: [node, port], level, rate_ratio}], outside: [names], whole, picture, slowest_bits_per_sec}`; ids are the whole plan's, `picture` says how a
         diagram arranges nodes by their digits, `rate_ratio` how many times faster than the slowest link one is. Raises
         PlanRejectedError: findings with `where` (`slice.servers.0`, `slice.within`, `slice`, or a field of the plan), `value`, `limit`, `message` and `hint`.
@@ -404,10 +404,10 @@ class Engine:
         """What plans can be judged by: `[{name, title, unit, units, stage, more, doc}]`."""
         return orjson.loads(_binding().search_metrics())
 
-    def check_search(self, question: Mapping[str, Any]) -> None:
-        """Raises PlanRejectedError with what is wrong with a question."""
+    def check_search(self, question: Mapping[str, Any], book: Mapping[str, Any]) -> None:
+        """Raises PlanRejectedError with what is wrong with a question about plans of a price book."""
         with _findings():
-            _binding().check_search(canonical(question).decode())
+            _binding().check_search(canonical(question).decode(), canonical(book).decode())
 
     def search(
         self,

@@ -1,24 +1,6 @@
 import AxeBuilder from "@axe-core/playwright";
-import type { Locator, Page } from "@playwright/test";
+import { guide, pointsAt } from "./guide";
 import { drawn, expect, openPlan, test } from "./page";
-
-const guide = (page: Page): Locator => page.getByRole("region", { name: "First minute" });
-
-/** The frame of the guide stands around this control. */
-async function pointsAt(page: Page, control: Locator): Promise<void> {
-  await expect
-    .poll(async () => {
-      const [frame, box] = [await page.getByTestId("guide-frame").boundingBox(), await control.boundingBox()];
-      if (!frame || !box) return "nowhere";
-      const inside =
-        frame.x <= box.x &&
-        frame.y <= box.y &&
-        frame.x + frame.width >= box.x + box.width - 1 &&
-        frame.y + frame.height >= box.y + box.height - 1;
-      return inside && frame.width < box.width + 20 ? "there" : "elsewhere";
-    })
-    .toBe("there");
-}
 
 test("the first minute leads to the real controls, by keyboard too, and is remembered", async ({ page }) => {
   await openPlan(page, '/plans/new?topology={"family":"bcube","n":4,"k":1}');

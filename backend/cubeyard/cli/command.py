@@ -7,7 +7,11 @@ server, the database and the emulator.
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
+from functools import wraps
 from importlib import import_module
+from importlib.util import find_spec
+from math import isfinite
 from typing import Annotated, Any
 
 import typer
@@ -46,6 +50,44 @@ SUBCOMMANDS = {
 """Module and function (or group of further subcommands) of each, in the order of the help."""
 
 
+def _only_finite(command: Any) -> None:
+    """Has a command and its subcommands refuse nan and inf: JSON has neither, so that they would count as left out."""
+    work = command.callback
+
+    def checked(**options: Any) -> Any:
+        for name, value in options.items():
+            values = value if isinstance(value, list) else [value]
+            if odd := [one for one in values if isinstance(one, float) and not isfinite(one)]:
+                print(f"error: --{name.replace('_', '-')} is {odd[0]}. Give a finite number.", file=sys.stderr)
+                raise typer.Exit(2)
+        return work(**options)
+
+    if work is not None:
+        command.callback = wraps(work)(checked)
+    for one in getattr(command, "commands", {}).values():
+        _only_finite(one)
+
+
+def _installed(name: str) -> bool:
+    """Whether the packages of a subcommand are here: those of the server are not where Cubeyard was installed for notebooks."""
+    with suppress(ModuleNotFoundError):
+        if find_spec("uvicorn") is not None:
+            return True  # the server's packages come together; to import every command would take a second
+    try:
+        import_module(f"cubeyard.cli.{SUBCOMMANDS[name].split(':')[0]}")
+    except ModuleNotFoundError as error:
+        if _missing_package(error) is None:
+            raise
+        return False
+    return True
+
+
+def _missing_package(error: ModuleNotFoundError) -> str | None:
+    """The package that is not installed; None for a module of our own."""
+    package = (error.name or "cubeyard").partition(".")[0]
+    return None if package == "cubeyard" else package
+
+
 class Subcommands(TyperGroup):
     """Imports a subcommand's module when the subcommand is needed."""
 
@@ -54,7 +96,7 @@ class Subcommands(TyperGroup):
         self.suggest_commands = False  # it would look among the commands that are loaded
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click calls it with its context
-        return list(SUBCOMMANDS)
+        return [name for name in SUBCOMMANDS if _installed(name)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
         if cmd_name not in SUBCOMMANDS:
@@ -67,6 +109,7 @@ class Subcommands(TyperGroup):
             found = one
         command = typer.main.get_command(found)
         command.name = cmd_name
+        _only_finite(command)
         return command
 
 
@@ -84,6 +127,16 @@ def run() -> None:
     """Read the arguments and do the subcommand. Exits with its code."""
     try:
         app()
+    except ModuleNotFoundError as error:
+        package = _missing_package(error)
+        if package is None:
+            raise
+        print(
+            f"error: This command needs the package {package}, which is not installed. "
+            "Run: pip install 'cubeyard[server]'",
+            file=sys.stderr,
+        )
+        raise SystemExit(1) from None
     except BrokenPipeError:
         # The reader has closed (`| head`). Python would complain once more at exit.
         sys.stderr.close()

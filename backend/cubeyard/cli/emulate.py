@@ -26,10 +26,11 @@ from cubeyard.cli.common import (
     settings_of,
     write,
 )
-from cubeyard.cli.faults import NUMBER, read_amount, read_fault
+from cubeyard.cli.faults import read_fault
 from cubeyard.cli.modules import print_answers, read_messages, read_services, send_messages
 from cubeyard.cli.place import command_place, quiet_logs, stoppable
 from cubeyard.engine import Engine, Json
+from cubeyard.experiments.fault_text import NUMBER, read_amount
 
 HYPOTHESIS = re.compile(
     rf"^(?P<metric>[a-z-]+)\s*(?:>=|<=)\s*(?P<bound>{NUMBER})(?:\s+for\s+(?P<secs>{NUMBER})\s*s?)?$"
@@ -97,7 +98,7 @@ def emulate(
         str,
         typer.Option(
             help="Where switches are routers: ecmp; wcmp to spread flows in proportion to link rates; lb, with Subways of types "
-            "1 and 2, by the load that controllers see."
+            "1 and 2, by the load that controllers see; detour, the same and around hot racks by the ToRs of others."
         ),
     ] = "ecmp",
     within: Annotated[

@@ -13,8 +13,8 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from cubeyard.cli.common import errors, explained, progress, read_spec, refuse, settings_of, write
-from cubeyard.cli.plan import book_named
 from cubeyard.engine import Engine, Json
+from cubeyard.plans.building import book_named
 from cubeyard.plans.spec import book_of, normal_spec
 
 NAMED_NUMBER = re.compile(r"\s*([a-z_]+)\s*=\s*([0-9.eE+-]+)\s*")

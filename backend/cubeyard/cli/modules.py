@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from cubeyard.cli.common import refuse
+from cubeyard.cli.common import EXIT_INTERRUPTED, errors, explained, refuse
+from cubeyard.cli.place import stoppable
 from cubeyard.emulation.network.network import Network
 
 Json = dict[str, Any]
@@ -25,6 +27,8 @@ FIRST_ID = 256
 KEY = "{key}"
 """In a message: a key coordinate drawn for each server."""
 SHOWN_ANSWERS = 20
+SETTLE_SECS = 2.0
+"""By then the servers know the torus, so that messages reach the servers of their keys."""
 
 
 def read_module(path: str) -> bytes:
@@ -142,6 +146,29 @@ def size_of(servers: int) -> list[int]:
     if best is None or servers < 2:
         refuse(f"There is no torus of {servers} servers with sides of at most 256: take 27, 64, 125, 1000 or 8000.")
     return best[::-1]
+
+
+def on_packets(service: Json, size: list[int], message: str, seconds: float, mode: str, seed: int) -> Json:
+    """What comes of a service on a torus with real packets, as `emulate` prints it. Exits where it is stopped or refused."""
+    from cubeyard.cli.emulate import StoppedError, run_session
+
+    question: Json = {
+        "plan": {"family": "torus3d", **dict(zip("xyz", size, strict=True))},
+        # The least that a session sends beside it.
+        "workload": {"kind": "one-to-one"},
+        "engine": "emulation",
+        "emulation": {
+            "mode": mode, "seconds": seconds, "settle_secs": SETTLE_SECS, "calibrate_secs": 0, "services": [service],
+        },
+        "link_gbps": 0.1,
+        "seeds": [seed],
+    }  # fmt: skip
+    with explained(), stoppable() as interrupted:
+        try:
+            return run_session(question, interrupted, [(service["name"], message)])
+        except StoppedError:
+            errors.print("Stopped; everything was removed.")
+            raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
 def print_trial(console: Console, report: Json, took_secs: float) -> None:

@@ -1,15 +1,23 @@
-"""`cubeyard netbox sync`: a plan made in a NetBox over its REST API. Computed here, without a server or a database of ours."""
+"""`cubeyard netbox`: a plan made in a NetBox over its REST API, or as files for its import pages. Computed here, without a server
+or a database of ours."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
-from cubeyard.cli.common import SpecOption, errors, explained
+from cubeyard.cli.common import SpecOption, errors, explained, refuse
 from cubeyard.cli.plan import CatalogOption, built_plan
+
+if TYPE_CHECKING:
+    from cubeyard.exports.netbox.sync import ModelChange
 
 netbox_app = typer.Typer(
     help="Documents a plan in a NetBox.", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
@@ -21,56 +29,131 @@ def _group() -> None:
     """Documents a plan in a NetBox."""
 
 
+UrlOption = Annotated[
+    str, typer.Option(help="The NetBox's address, like https://netbox.example.org.", envvar="NETBOX_URL")
+]
+SiteOption = Annotated[str | None, typer.Option(help="The NetBox site of the plan. Default: the plan's title.")]
+PrefixOption = Annotated[
+    str | None, typer.Option(help="What every host name begins with, as site.host_prefix in the spec.")
+]
+TimeoutOption = Annotated[float, typer.Option(min=1, help="Seconds to wait for the answer to a request.")]
+_LINE_SECS = 30.0
+"""How often progress is a line of its own where it cannot be written over."""
+
+
+def told(terminal: bool, say: Callable[..., None], clock: Callable[[], float] = time.monotonic) -> Callable[..., None]:
+    """Says how far each model is and how long it still takes: on one line of a terminal, else a line now and then."""
+    begun: dict[str, tuple[float, int]] = {}
+    last = clock()
+
+    def tell(model: str, done: int, total: int) -> None:
+        nonlocal last
+        now = clock()
+        start, first = begun.setdefault(model, (now, done))
+        words = f"{model}: {done:,} of {total:,}"
+        if done > first and now > start:
+            left_secs = (total - done) * (now - start) / (done - first)
+            words += f", about {left_secs / 60:,.0f} min left" if left_secs >= 90 else f", {left_secs:.0f} s left"
+        if terminal:
+            say(f"{words:<60}", end="\r")
+        elif now - last >= _LINE_SECS:
+            say(words)
+            last = now
+
+    return tell
+
+
+def _show(console: Console, change: ModelChange) -> None:
+    counts = (("create", change.created), ("change", change.changed), ("delete", change.deleted))
+    words = [f"{verb} {count:,}" for verb, count in counts if count] or ["no change"]
+    words.append(f"{change.unchanged:,} as wanted")
+    if change.extra:
+        words.append(f"{change.extra:,} others at the site, left alone")
+    console.print(f"{change.model}: {', '.join(words)}")
+    for example in change.examples if change.changed or change.deleted else ():
+        if not example.startswith("create "):
+            console.print(f"    {escape(example)}")
+
+
+@contextmanager
+def _refusals(resumable: bool) -> Iterator[None]:
+    """Ends the command with what NetBox said."""
+    from cubeyard.exports.netbox.sync import NetboxBusyError, NetboxError
+
+    try:
+        yield
+    except NetboxError as error:
+        errors.print(f"[bold red]error:[/bold red] {escape(str(error))}", highlight=False)
+        if isinstance(error, NetboxBusyError):
+            errors.print("A slow NetBox needs a longer --timeout, and its proxy and gunicorn the same.")
+        if resumable:
+            errors.print("What was done stays; the same command goes on from there.")
+        raise typer.Exit(1) from None
+
+
 @netbox_app.command("sync")
 def sync(
     spec: SpecOption,
-    url: Annotated[
-        str, typer.Option(help="The NetBox's address, like https://netbox.example.org.", envvar="NETBOX_URL")
-    ],
+    url: UrlOption,
     token: Annotated[str, typer.Option(help="An API token that may write.", envvar="NETBOX_TOKEN")],
     catalog: CatalogOption = None,
-    site: Annotated[str | None, typer.Option(help="The NetBox site of the plan. Default: the plan's title.")] = None,
-    prefix: Annotated[
-        str | None, typer.Option(help="What every host name begins with, as site.host_prefix in the spec.")
-    ] = None,
+    site: SiteOption = None,
+    prefix: PrefixOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
-    piece: Annotated[int, typer.Option(min=1, max=1000, help="Most objects in a request.")] = 100,
+    piece: Annotated[
+        int, typer.Option(min=1, max=1000, help="Most objects in a request; fewer where one takes over 10 seconds.")
+    ] = 100,
+    timeout: TimeoutOption = 120,
 ) -> None:
     """Create what is missing of a plan in a NetBox, change what differs, and leave everything else alone.
 
     Can be repeated: a second sync changes nothing, and one that was interrupted goes on where it stopped.
     """
     from cubeyard.exports.netbox.records import NetboxRecords
-    from cubeyard.exports.netbox.sync import NetboxClient, NetboxError
+    from cubeyard.exports.netbox.sync import NetboxClient
     from cubeyard.exports.netbox.sync import sync as synchronise
     from cubeyard.plans.view import PlanView
 
     console = Console(highlight=False, soft_wrap=True)
-    with explained():
+    with explained(), _refusals(resumable=not dry_run):
         records = NetboxRecords(PlanView.of(built_plan(spec, catalog, prefix), site))
         console.print(f"Site {escape(records.site)}{', nothing is written' if dry_run else ''}")
-        tell = (
-            (lambda model, done, total: errors.print(f"{model}: {done:,} of {total:,}", end="\r"))
-            if errors.is_terminal
-            else None
-        )
+        tell = told(errors.is_terminal, errors.print)
         written = 0
-        try:
-            with NetboxClient(url, token) as client:
-                for change in synchronise(records, client, dry_run=dry_run, piece=piece, progress=tell):
-                    written += change.created + change.changed + change.deleted
-                    counts = (("create", change.created), ("change", change.changed), ("delete", change.deleted))
-                    words = [f"{verb} {count:,}" for verb, count in counts if count] or ["no change"]
-                    words.append(f"{change.unchanged:,} as wanted")
-                    if change.extra:
-                        words.append(f"{change.extra:,} others at the site, left alone")
-                    console.print(f"{change.model}: {', '.join(words)}")
-                    for example in change.examples if change.changed or change.deleted else ():
-                        if not example.startswith("create "):
-                            console.print(f"    {escape(example)}")
-        except NetboxError as error:
-            errors.print(f"[bold red]error:[/bold red] {escape(str(error))}", highlight=False)
-            errors.print("What was done stays; the same command goes on from there.")
-            raise typer.Exit(1) from None
+        with NetboxClient(url, token, timeout) as client:
+            for change in synchronise(records, client, dry_run=dry_run, piece=piece, progress=tell):
+                written += change.written
+                _show(console, change)
         verb = "would be " if dry_run else ""
         console.print(f"{written:,} objects {verb}created, changed or deleted.")
+
+
+@netbox_app.command("export")
+def export(
+    spec: SpecOption,
+    url: UrlOption,
+    token: Annotated[str, typer.Option(help="An API token; it need not write.", envvar="NETBOX_TOKEN")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The zip to write.")],
+    catalog: CatalogOption = None,
+    site: SiteOption = None,
+    prefix: PrefixOption = None,
+    timeout: TimeoutOption = 120,
+) -> None:
+    """Write what `sync` would do as files for NetBox's import pages: what is missing, and by id what differs. Only reads."""
+    from cubeyard.exports.netbox.changes import changes_archive
+    from cubeyard.exports.netbox.records import NetboxRecords
+    from cubeyard.exports.netbox.sync import NetboxClient
+    from cubeyard.exports.netbox.sync import sync as synchronise
+    from cubeyard.plans.view import PlanView
+
+    with explained(), _refusals(resumable=False):
+        records = NetboxRecords(PlanView.of(built_plan(spec, catalog, prefix), site))
+        with NetboxClient(url, token, timeout) as client:
+            changes = list(synchronise(records, client, dry_run=True))
+        data = b"".join(changes_archive(records, changes))
+    try:
+        output.write_bytes(data)
+    except OSError as error:
+        refuse(f"--output: {error.strerror or error}: {output}")
+    new, different = (sum(getattr(change, kind) for change in changes) for kind in ("created", "changed"))
+    errors.print(f"Wrote {output}: {new:,} objects to create, {different:,} to change.")

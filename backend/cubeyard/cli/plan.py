@@ -24,8 +24,8 @@ from cubeyard.cli.common import (
 )
 from cubeyard.engine import BuiltPlan, Engine, Json
 from cubeyard.kit.money import money
+from cubeyard.plans.building import build
 from cubeyard.plans.site_limits import limit_words
-from cubeyard.plans.spec import DEFAULT_BOOK, book_of, normal_spec, on_paper
 
 EDGES_A_WRITE = 200_000
 
@@ -72,7 +72,7 @@ def export(
     ] = None,
 ) -> None:
     """Write a plan as a file: a workbook, a PDF, NetBox tables and more."""
-    from cubeyard.exports import FORMATS, ExportOptionError, check_for, render
+    from cubeyard.exports import FORMATS, ExportOptionError, check_for, render, write_file
     from cubeyard.exports.options import check
     from cubeyard.plans.view import PlanView
 
@@ -91,21 +91,14 @@ def export(
                 write(piece)
             return
         target = Path(output)
-        # Beside its place first: a failure leaves no half a file.
-        partial = target.with_name(f".{target.name}.partial")
-        try:
-            with progress(FORMATS[format].title) as told, partial.open("wb") as file:
+        with progress(FORMATS[format].title) as told:
 
-                def follow(fraction: float, doing: str) -> None:
-                    _ = doing
-                    if told is not None:
-                        told(round(fraction * 1000), 1000)
+            def follow(fraction: float, doing: str) -> None:
+                _ = doing
+                if told is not None:
+                    told(round(fraction * 1000), 1000)
 
-                for piece in render(format, view, follow, options):
-                    file.write(piece)
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
+            write_file(format, view, target, follow, options)
     errors.print(f"Wrote {output}, {target.stat().st_size:,} bytes.")
 
 
@@ -155,31 +148,7 @@ def built_plan(
     spec_text: str, catalog: str | None, host_prefix: str | None = None, paper: str | None = None
 ) -> BuiltPlan:
     """The plan of the options `--spec` and `--catalog`."""
-    spec = on_paper(normal_spec(read_spec(spec_text)), paper)
-    if host_prefix is not None:
-        spec = {**spec, "site": {**(spec.get("site") or {}), "host_prefix": host_prefix}}
-    engine = Engine(settings_of())
-    book = book_named(engine, catalog or (book_of(spec) if "catalog" in spec else DEFAULT_BOOK))
-    return engine.plan({**spec, "catalog": book["book"]}, book)
-
-
-def book_named(engine: Engine, name: str) -> Json:
-    """A builtin price book, or the one in a JSON file. Exits with 2 for neither, and for a book that cannot be planned with."""
-    books = {book["book"]: book for book in engine.builtin_books}
-    if name in books:
-        return books[name]
-    try:
-        book = orjson.loads(Path(name).read_bytes())
-    except (OSError, orjson.JSONDecodeError) as error:
-        refuse(
-            f"There is no builtin price book {name}, and it is no JSON file that can be read ({error}). "
-            f"There are: {', '.join(books)}."
-        )
-    if isinstance(book, dict):
-        # A book that the page saved also says when its version was made.
-        book = {key: book[key] for key in ("book", "version", "title", "currency", "notes", "parts") if key in book}
-    engine.check_book(book)
-    return book
+    return build(Engine(settings_of()), read_spec(spec_text), catalog, host_prefix, paper)
 
 
 def _print_summary(summary: Json) -> None:

@@ -14,8 +14,7 @@ from cubeyard.cli.common import SpecOption, explained, progress, read_spec, refu
 from cubeyard.cli.faults import read_fault
 from cubeyard.cli.workload import WORKLOADS, read_workload
 from cubeyard.engine import Engine, Json
-
-FAULT_KINDS = {"servers": "server", "switches": "switch", "links": "link", "racks": "rack"}
+from cubeyard.experiments.short import FAILURE_KINDS, failure_kind, selector_fault, share_fault
 
 
 def predict(
@@ -72,18 +71,17 @@ def predict(
 
 def _fault(text: str) -> Json:
     """One `--fail` option."""
-    kind, equals, share = text.partition("=")
+    word, equals, share = text.partition("=")
     if not equals:
-        return {"target": {"selector": text}}
-    plural = kind.strip().lower()
-    plural = next((name for name, one in FAULT_KINDS.items() if plural in (name, one)), plural)
+        return selector_fault(text)
+    kind = failure_kind(word)
     try:
         ratio = float(share.strip().removesuffix("%")) / (100 if share.strip().endswith("%") else 1)
     except ValueError:
         ratio = -1.0
-    if plural not in FAULT_KINDS or not 0 <= ratio <= 1:
-        refuse(f"--fail {text} is not valid. Give {', '.join(FAULT_KINDS)} = a share from 0 to 1, like switches=0.1.")
-    return {"target": {"kind": FAULT_KINDS[plural], "ratio": ratio}}
+    if kind is None or not 0 <= ratio <= 1:
+        refuse(f"--fail {text} is not valid. Give {', '.join(FAILURE_KINDS)} = a share from 0 to 1, like switches=0.1.")
+    return share_fault(kind, ratio)
 
 
 def _print_prediction(console: Console, document: Json) -> None:

@@ -13,8 +13,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from cubeyard.cli.common import errors, explained, refuse, settings_of
-from cubeyard.cli.plan import book_named
 from cubeyard.engine import Engine
+from cubeyard.plans.building import book_named
 from cubeyard.plans.spec import DEFAULT_BOOK
 
 SHOWN_CHANGES = 60

@@ -12,8 +12,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from cubeyard.cli.common import errors, explained, progress, read_spec, refuse, settings_of, write
-from cubeyard.cli.plan import book_named
 from cubeyard.engine import Engine, Json
+from cubeyard.plans.building import book_named
 from cubeyard.plans.spec import DEFAULT_BOOK, book_of
 
 CONSTRAINT = re.compile(r"\s*([a-z_]+)\s*(>=|<=|=)\s*(.+?)\s*")

@@ -17,7 +17,17 @@ from rich.table import Table
 
 from cubeyard.cli.capture import Run
 from cubeyard.cli.common import errors, explained, open_database, refuse, settings_of, write
-from cubeyard.cli.modules import begin, print_trial, read_module, size_of
+from cubeyard.cli.modules import (
+    Json,
+    answers,
+    begin,
+    on_packets,
+    print_answers,
+    print_trial,
+    read_module,
+    read_services,
+    size_of,
+)
 from cubeyard.cli.place import quiet_logs
 from cubeyard.emulation.live.service import SessionService
 from cubeyard.engine import Engine
@@ -120,29 +130,75 @@ def service_new(
         Console().print(f"  {escape(step)}", highlight=False, soft_wrap=True)
 
 
+Module = Annotated[str, typer.Argument(help="The WebAssembly module, or its text format.")]
+Said = Annotated[
+    str, typer.Option(help="What each server's instance gets once; {key} is another key coordinate for each.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
+
+
+def _trial(module: bytes, size: list[int], message: str, seconds: float, seed: int) -> tuple[Json, float]:
+    """A trial's report, and the seconds that it took. Exits with 2 for what is no service."""
+    options = {"size": size, "secs": seconds, "message": message, "rate_bits_per_sec": 1e8, "seed": seed}
+    began = time.monotonic()
+    with explained():
+        report = Engine(settings_of()).service_trial(module, options)
+    return report, time.monotonic() - began
+
+
 @service_app.command("test")
 def service_test(
-    file: Annotated[str, typer.Argument(help="The WebAssembly module, or its text format.")],
+    file: Module,
     servers: Annotated[int, typer.Option(help="Servers of the torus, like 27 or 8000.")] = 27,
-    message: Annotated[
-        str, typer.Option(help="What each server's instance gets once; {key} is another key coordinate for each.")
-    ] = "{key} hello",
+    message: Said = "{key} hello",
     seconds: Annotated[float, typer.Option(help="Virtual time.")] = 10.0,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 7,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    seed: Seed = 7,
+    as_json: AsJson = False,
 ) -> None:
     """Try a service on every server of a torus in virtual time, before it runs on packets.
 
     Exits with 1 if nothing was delivered or anything was lost.
     """
-    module = read_module(file)
-    options = {"size": size_of(servers), "secs": seconds, "message": message, "rate_bits_per_sec": 1e8, "seed": seed}
-    began = time.monotonic()
-    with explained():
-        report = Engine(settings_of()).service_trial(module, options)
+    report, took_secs = _trial(read_module(file), size_of(servers), message, seconds, seed)
     if as_json:
         write(orjson.dumps(report) + b"\n")
     else:
-        print_trial(Console(), report, time.monotonic() - began)
+        print_trial(Console(), report, took_secs)
     if not report["delivered"] or report["lost"]:
+        raise typer.Exit(1)
+
+
+@service_app.command("run")
+def service_run(
+    file: Module,
+    servers: Annotated[int, typer.Option(help="Servers of the torus, like 27: as many as this machine runs.")] = 27,
+    message: Said = "{key} hello",
+    seconds: Annotated[float, typer.Option(help="How long packets flow.")] = 5.0,
+    mode: Annotated[
+        str, typer.Option(help="containers, or namespaces where there is no Docker engine.")
+    ] = "containers",
+    seed: Seed = 7,
+    as_json: AsJson = False,
+) -> None:
+    """Try a service in virtual time; if it delivers and loses nothing, run it on servers with real packets.
+
+    Exits with 1 if it fails in virtual time, or answers there and not with real packets.
+    """
+    (hosted,) = read_services([file])
+    size = size_of(servers)
+    report, took_secs = _trial(read_module(file), size, message, seconds, seed)
+    if not as_json:
+        print_trial(Console(), report, took_secs)
+    if not report["delivered"] or report["lost"]:
+        errors.print("It fails in virtual time, so no server was started. Correct what was lost, and run it again.")
+        raise typer.Exit(1)
+    run = on_packets(hosted, size, message, seconds, mode, seed)
+    said = len(list(answers(run["events"])))
+    if as_json:
+        write(orjson.dumps({"trial": report, "run": run}) + b"\n")
+    else:
+        Console().print(f"[bold]With real packets, {servers} servers as {escape(mode)}[/bold]", highlight=False)
+        print_answers(Console(), run["events"])
+        Console().print(f"{said:,} answers; {report['answers']:,} in virtual time.", highlight=False)
+    if report["answers"] and not said:
         raise typer.Exit(1)

@@ -18,18 +18,7 @@ from cubeyard.cli.common import SpecOption, explained, progress, read_spec, refu
 from cubeyard.cli.faults import read_fault
 from cubeyard.cli.workload import WORKLOADS, read_workload
 from cubeyard.engine import Engine, Json
-
-FLOW_COLUMNS = (
-    "flow",
-    "source",
-    "destination",
-    "bytes",
-    "start_secs",
-    "completion_secs",
-    "drops",
-    "retransmits",
-    "timeouts",
-)
+from cubeyard.experiments.rows import FLOW_COLUMNS
 
 
 def simulate(
@@ -59,7 +48,7 @@ def simulate(
         typer.Option(
             "--set",
             help="A setting, like rto_min_secs=0.001, recovery=sack, congestion=cubic, subflows=8, coupling=lia, "
-            "transport=udp, mtu_bytes=9000 or queue_bytes=37500. Can be repeated.",
+            "transport=udp, mtu_bytes=9000, queue_bytes=37500, congestion_notices=qcn or path_hash=addresses. Can be repeated.",
         ),
     ] = None,
     flows_csv: Annotated[
@@ -175,6 +164,8 @@ def _print_simulation(console: Console, document: Json) -> None:
     table.add_row("Bytes sent", f"{sizes['sent']:,}", f"{sizes['received']:,} received, {sizes['dropped']:,} dropped")
     table.add_row("Packets dropped", f"{document['drops']:,}", f"{document['retransmits']:,} sent again")
     table.add_row("Timeouts", f"{document['timeouts']:,}", "")
+    if "notices" in document:
+        table.add_row("Congestion notices", f"{document['notices']:,}", "")
     table.add_row("Packet-hops", f"{document['packet_hops']:,}", f"{document['simulated_secs']:.6g} s simulated")
     if "packet_hops_per_cpu_sec" in document:
         table.add_row("  per CPU second", f"{document['packet_hops_per_cpu_sec']:,}", "")

@@ -21,8 +21,10 @@ def read_workload(text: str) -> Json | str:
         try:
             content = Path(text).read_text(encoding="utf-8-sig")
             return flows_of(content) if _has_flows(content) else matrix_of(content)
-        except (OSError, UnicodeDecodeError, ValueError) as error:
-            refuse(f"--workload cannot be read as flows or as a matrix: {error}: {text}")
+        except OSError as error:
+            refuse(f"--workload: {text} cannot be opened: {error.strerror}. Give the path of a CSV file.")
+        except ValueError as error:
+            refuse(f"--workload: {text} cannot be read as flows or as a matrix: {error}")
     return text
 
 

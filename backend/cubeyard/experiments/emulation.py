@@ -20,7 +20,7 @@ Mode = Literal["containers", "namespaces"]
 Dataplane = Literal["kernel", "software", "serverswitch", "serverswitch-software"]
 Delivery = Literal["unicast", "complete-graph", "spanning-trees", "pipeline"]
 Queues = Literal["shared", "fair"]
-Balance = Literal["ecmp", "wcmp", "lb"]
+Balance = Literal["ecmp", "wcmp", "lb", "detour"]
 Secs = Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)]
 ChipProgram = Annotated[PlainText, Field(min_length=1, max_length=MAX_CHIP_PROGRAM)]
 ServerName = Annotated[PlainText, Field(min_length=1, max_length=64)]
@@ -108,7 +108,7 @@ class Emulation(Request):
         default="ecmp",
         description="Where switches are routers: whether flows are spread over next hops equally (`ecmp`), over servers' links "
         "and ways up in proportion to rates (`wcmp`), or, with Subways of types 1 and 2, over ToRs by the load that controllers "
-        "see (`lb`).",
+        "see (`lb`), and with loops of more ToRs than ports of a server by the ToRs of other racks too, relayed by servers (`detour`).",
     )
     delivery: Delivery = Field(
         default="unicast", description="How a one-to-several or one-to-all workload reaches its receivers."

@@ -57,6 +57,19 @@ class LinkLoad(BaseModel):
     b_to_a: list[int]
 
 
+class LevelFlows(BaseModel, extra="allow"):
+    label: str
+    min: float
+    max: float
+    mean: float
+
+
+class PathHops(BaseModel, extra="allow"):
+    mean: float
+    max: float | None
+    unit: str = Field(description="`hops` from server to server, or `links`.")
+
+
 class Prediction(BaseModel, extra="allow"):
     """The engine's answer for one point. More comes with it, by workload and by what was asked for."""
 
@@ -114,6 +127,10 @@ class Series(BaseModel):
     finished: list[int] = Field(description="Complete flows so far.")
     queue_bytes: list[int] | None = Field(default=None, description="What waits at the watched link.")
     window_packets: list[float] | None = Field(default=None, description="Of the watched flow, if there is one.")
+    limit_gbps: list[float | None] | None = Field(
+        default=None,
+        description="With congestion notices: what they limit the watched flow to; null while they do not.",
+    )
 
 
 class LatencySecs(BaseModel):
@@ -146,6 +163,7 @@ class SimulationSoFar(BaseModel, extra="allow"):
     retransmits: int
     timeouts: int
     marks: int = Field(description="ECN marks.")
+    notices: int | None = Field(default=None, description="Congestion notices sent, with QCN.")
     packet_hops: int
     series: Series
 
@@ -180,16 +198,3 @@ class Simulation(SimulationSoFar, extra="allow"):
     failures: FailedCounts
     routing: str
     engine_version: str
-
-
-class LevelFlows(BaseModel, extra="allow"):
-    label: str
-    min: float
-    max: float
-    mean: float
-
-
-class PathHops(BaseModel, extra="allow"):
-    mean: float
-    max: float | None
-    unit: str = Field(description="`hops` from server to server, or `links`.")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from pathlib import Path
 
 from cubeyard.exports.formats import (
     CREW,
@@ -27,7 +28,7 @@ from cubeyard.exports.text import file_title
 from cubeyard.plans.view import PlanView
 
 __all__ = [
-    "FORMATS", "ExportFormat", "ExportOptionError", "ExportOptions", "Progress", "UnknownExportFormatError", "check_for", "file_name", "render",
+    "FORMATS", "ExportFormat", "ExportOptionError", "ExportOptions", "Progress", "UnknownExportFormatError", "check_for", "file_name", "render", "write_file",
 ]  # fmt: skip
 
 Renderer = Callable[..., Iterator[bytes]]
@@ -127,7 +128,7 @@ _ALL = (
     (
         ExportFormat(
             "ansible", "application/yaml", "inventory.yml", "Ansible inventory (YAML)",
-            "Every device by host name with its place and part, in groups by kind, level and rack.",
+            "Every device by host name with its place, part and address, in groups by kind, level and rack.",
             NETWORK,
         ),
         "inventory:ansible_inventory",
@@ -198,7 +199,7 @@ _ALL = (
     (
         ExportFormat(
             "labels-brady", _CSV, "brady.csv", "Labels for Brady Workstation (CSV)",
-            "Three lines and a barcode for each end of each cable.", CREW,
+            "Three lines, a barcode and both host names for each end of each cable.", CREW,
             "Read back as CSV. Not opened in Brady Workstation.",
         ),
         "printers:brady_labels",
@@ -206,7 +207,7 @@ _ALL = (
     (
         ExportFormat(
             "labels-brother", _CSV, "brother.csv", "Flag labels for Brother P-touch Editor (CSV)",
-            "Both halves of a flag label for each end of each cable.", CREW,
+            "Both halves of a flag label and both host names for each end of each cable.", CREW,
             "Read back as CSV. Not opened in P-touch Editor.",
         ),
         "printers:brother_labels",
@@ -214,7 +215,7 @@ _ALL = (
     (
         ExportFormat(
             "labels-dymo", _CSV, "dymo.csv", "Labels for DYMO Connect (CSV)",
-            "Two lines and a barcode for each end of each cable.", CREW,
+            "Two lines, a barcode and both host names for each end of each cable.", CREW,
             "Read back as CSV. Not opened in DYMO Connect.",
         ),
         "printers:dymo_labels",
@@ -320,6 +321,24 @@ def render(
     told = progress or no_progress
     chosen = set(FORMATS[format].options) - {"paper"}
     return renderer(plan, told, options) if chosen else renderer(plan, told)
+
+
+def write_file(
+    format: str,
+    plan: PlanView,
+    target: Path,
+    progress: Progress | None = None,
+    options: ExportOptions = NO_OPTIONS,
+) -> None:
+    """The same as a file. It is written beside its place first: a failure or an interruption leaves no half a file."""
+    partial = target.with_name(f".{target.name}.partial")
+    try:
+        with partial.open("wb") as file:
+            for piece in render(format, plan, progress, options):
+                file.write(piece)
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def check_for(format: str, plan: PlanView, options: ExportOptions) -> None:

@@ -62,9 +62,8 @@ def dnsmasq_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     """dnsmasq's configuration: DNS records of every device, and its lease by the name that it sends."""
     tables = PlanTables(plan)
     head = [f"# {_line(plan.name)}", f"# {_line(provenance(plan))}"]
-    head.append(
-        "# To recognise a machine by its MAC address, write the address in front: dhcp-host=02:00:00:00:00:01,h0000,10.0.0.1"
-    )
+    example = f"dhcp-host=02:00:00:00:00:01,{tables.hosts[0]},{address(tables, 0)}"
+    head.append(f"# To recognise a machine by its MAC address, write the address in front: {example}")
     for kind in (0, 1):
         net = network(tables, kind)
         if net is not None:

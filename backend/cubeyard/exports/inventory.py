@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from cubeyard.exports.clab import address
 from cubeyard.exports.formats import Progress
 from cubeyard.exports.hostlist import hostlist
 from cubeyard.exports.tables import PlanTables, provenance
@@ -26,8 +27,9 @@ def _group(name: str) -> str:
 def ansible_inventory(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     """An Ansible inventory in YAML: groups `servers`, `switches`, one per level of switches and one per rack.
 
-    Each device has its place and its part as variables (`rack`, `unit`, `slot`, `paper_name`, `part`); how to reach it
-    (`ansible_host`) is the site's own.
+    Each device has its place, part and address as variables (`rack`, `unit`, `slot`, `paper_name`, `part`, `address`); the
+    address is that of the hosts file and of the leases. How to reach a device is the site's own: by its name, or by
+    `ansible_host: "{{ address }}"` in the variables of all.
     """
     tables = PlanTables(plan)
     yield f"# {provenance(plan)}\nall:\n  hosts:\n".encode()
@@ -36,7 +38,7 @@ def ansible_inventory(plan: PlanView, progress: Progress) -> Iterator[bytes]:
             f"    {yaml(tables.hosts[i])}:\n"
             f"      rack: {yaml(tables.rack_names[tables.device_rack[i]])}\n      unit: {tables.device_unit[i]}\n"
             f"      slot: {yaml(tables.letters[i])}\n      paper_name: {yaml(tables.device_names[i])}\n"
-            f"      part: {yaml(tables.part_sku(tables.device_part[i]))}\n"
+            f"      part: {yaml(tables.part_sku(tables.device_part[i]))}\n      address: {yaml(str(address(tables, i)))}\n"
             for i in range(start, min(start + _DEVICES_PER_PIECE, len(tables.hosts)))
         ]
         yield "".join(pieces).encode()

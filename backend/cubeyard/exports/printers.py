@@ -27,6 +27,15 @@ class Label(NamedTuple):
     cable: CableRow
     end: str
     device: int
+    far_device: int
+
+
+def _host(tables: PlanTables, label: Label) -> str:
+    return tables.hosts[label.device]
+
+
+def _far_host(tables: PlanTables, label: Label) -> str:
+    return tables.hosts[label.far_device]
 
 
 # Column titles and values of each program's data source.
@@ -38,6 +47,8 @@ BRADY: _Columns = (
     ("Line 3", lambda _, label: f"{label.cable.name} {label.cable.stock_metres:g} m"),
     ("Barcode", lambda _, label: label.cable.name),
     ("Quantity", lambda *_: "1"),
+    ("Device", _host),
+    ("Far device", _far_host),
 )
 BROTHER: _Columns = (
     # A flag label repeats its text on both halves, so that it is read from either side.
@@ -46,13 +57,16 @@ BROTHER: _Columns = (
     ("Cable", lambda _, label: label.cable.name),
     ("Length", lambda _, label: f"{label.cable.stock_metres:g} m"),
     ("Colour", lambda _, label: label.cable.colour),
+    ("Device", _host),
+    ("Far device", _far_host),
 )
 DYMO: _Columns = (
     ("TEXT", lambda _, label: label.here),
     ("TEXT_1", lambda _, label: label.there),
     ("CABLE", lambda _, label: label.cable.name),
-    ("DEVICE", lambda tables, label: tables.hosts[label.device]),
+    ("DEVICE", _host),
     ("BARCODE", lambda _, label: label.cable.name),
+    ("FAR_DEVICE", _far_host),
 )
 
 
@@ -67,9 +81,9 @@ def ascii_text(text: str) -> str:
 def _labels(tables: PlanTables) -> Iterator[Label]:
     for cable in tables.rows():
         here, _, there = cable.near_label.partition("/")
-        yield Label(here, there, cable, "near", cable.a_device)
+        yield Label(here, there, cable, "near", cable.a_device, cable.b_device)
         here, _, there = cable.far_label.partition("/")
-        yield Label(here, there, cable, "far", cable.b_device)
+        yield Label(here, there, cable, "far", cable.b_device, cable.a_device)
 
 
 def _printed(plan: PlanView, progress: Progress, columns: _Columns) -> Iterator[bytes]:

@@ -11,6 +11,10 @@ from cubeyard.frames.faults import Predicted, ScheduledFault
 
 Digits = Annotated[list[list[int]], Field(description="Each one's address in its topology, for pictures.")]
 
+HostNames = Annotated[
+    list[str],
+    Field(description="Each one's host name in the plan's tables, labels and exports; absent in runs from before it."),
+]
 
 Picture = Literal["rows", "rings", "planes", "tiers"]
 
@@ -18,12 +22,14 @@ Picture = Literal["rows", "rings", "planes", "tiers"]
 class FrameServers(TypedDict):
     id: list[int]
     name: list[str]
+    host_name: NotRequired[HostNames]
     digits: NotRequired[Digits]
 
 
 class FrameSwitches(TypedDict):
     id: list[int]
     name: list[str]
+    host_name: NotRequired[HostNames]
     level: NotRequired[list[int]]
     digits: NotRequired[Digits]
 

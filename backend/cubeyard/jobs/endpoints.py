@@ -8,15 +8,16 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 
 from cubeyard.catalog.endpoints import EngineOf
+from cubeyard.exports import FORMATS
 from cubeyard.jobs import schemas
 from cubeyard.jobs.models import CHUNK_BYTES
 from cubeyard.jobs.options import Options, linked
 from cubeyard.jobs.repository import JobRepository
 from cubeyard.jobs.service import JobService, at_once, described, export_tag, formats, known, written
 from cubeyard.kit.db import Database, UnitOfWork
-from cubeyard.kit.errors import ProblemError, responses
+from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
-from cubeyard.kit.responses import byte_range, disposition, download, json_bytes, matches
+from cubeyard.kit.responses import disposition, download, json_bytes, matches, partial, ranged
 from cubeyard.plans.endpoints import AtRevision
 from cubeyard.plans.endpoints import Service as Plans
 from cubeyard.plans.spec import normal_spec, on_paper
@@ -83,7 +84,9 @@ def list_plan_exports(plans: Plans, id: Id) -> schemas.FormatList:
             "description": "A large file: this job makes it. `Location` says where to follow it.",
         },
         303: {"description": "A large file that a job has made: `Location` says where it is."},
+        206: FILE | {"description": "The bytes that `Range` asked for."},
         304: {"description": "The client's copy is still the same."},
+        416: {"description": "The range lies outside the file."},
         **responses(404),
     },
 )
@@ -103,14 +106,15 @@ def export_plan(
 
     A plan with more cables than the format's `cables_at_once` is exported by a job: the answer is 202 with the job, which can
     be followed and cancelled, and 303 to its file once it is done. `Prefer: respond-async` asks for that at any size,
-    `stream=true` for the file in this answer whatever its size.
+    `stream=true` for the file in this answer whatever its size. With `Range: bytes=1000-` a download that broke off goes on
+    where it ended; with `If-Range` and the ETag only if the file is still the same.
     """
     known(format)
     plan, row, built = plans.built(id, revision, paper=options.paper)
     options = linked(options, request, (plan.id, row.revision))
     tag = export_tag(format, built, plan.name, options)
     # A client may keep the file, and asks each time whether it still holds.
-    headers = {"etag": tag, "cache-control": "private, no-cache"}
+    headers = {"etag": tag, "cache-control": "private, no-cache", "accept-ranges": "bytes"}
     if matches(if_none_match, tag):
         return Response(status_code=304, headers=headers)
     if request.method == "HEAD":
@@ -119,7 +123,11 @@ def export_plan(
     background = prefer is not None and "respond-async" in prefer.lower()
     if not stream and (background or not at_once(format, built)):
         return _by_job(service.start_or_join(id, revision, format, options), background)
-    return _download(*written(format, built, plan.name, options), format, headers)
+    chunks, name = written(format, built, plan.name, options)
+    asked = request.headers.get("range")
+    if asked is not None and request.headers.get("if-range", tag) == tag:
+        return partial(chunks, FORMATS[format].media_type, name, asked, headers)
+    return _download(chunks, name, format, headers)
 
 
 def _by_job(job: schemas.Job, preferred: bool) -> Response:
@@ -204,20 +212,11 @@ def cancel_job(service: Service, id: Id) -> schemas.Job:
 def read_job_result(request: Request, service: Service, id: Id) -> Response:
     """With `Range: bytes=1000-` a download that broke off goes on where it ended."""
     row = service.finished(id)
-    size_bytes = row.size_bytes or 0
-    try:
-        part = byte_range(request.headers.get("range"), size_bytes)
-    except ValueError as error:
-        headers = {"content-range": f"bytes */{size_bytes}"}
-        raise ProblemError(416, "range-not-satisfiable", str(error), headers=headers) from error
-    wanted = part or range(size_bytes)
-    headers = {"accept-ranges": "bytes", "content-length": str(len(wanted))}
-    if part is not None:
-        headers["content-range"] = f"bytes {part.start}-{part.stop - 1}/{size_bytes}"
+    wanted, headers, status = ranged(request.headers.get("range"), row.size_bytes or 0)
     if request.method == "HEAD":
         return Response(headers=headers | {"content-disposition": disposition(row.filename)}, media_type=row.media_type)
     chunks = _bytes_of(request.app.state.database, row.id, wanted)
-    return download(chunks, row.media_type, row.filename, headers=headers, status=200 if part is None else 206)
+    return download(chunks, row.media_type, row.filename, headers=headers, status=status)
 
 
 def _bytes_of(database: Database, job_id: str, wanted: range) -> Iterator[bytes]:
@@ -245,6 +244,4 @@ def _chunks(database: Database, job_id: str, position: int) -> Iterator[bytes]:
 def _download(
     chunks: Iterator[bytes], filename: str, format: str, headers: Mapping[str, str] | None = None
 ) -> Response:
-    from cubeyard.exports import FORMATS
-
     return download(chunks, FORMATS[format].media_type, filename, headers=headers)

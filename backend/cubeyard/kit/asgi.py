@@ -103,8 +103,12 @@ def _route(scope: Scope) -> str:
     return prefix + pattern
 
 
+MOST_DISCARDED_BYTES = 16 * 1024 * 1024
+"""A body that is too long is read to its end up to here; the connection of a longer one is closed at once."""
+
+
 class BodyLimits:
-    """Refuses bodies that are too long (413), before reading them where they say so, and bodies that are not JSON (415).
+    """Refuses bodies that are too long (413), before keeping any of them where they say so, and bodies that are not JSON (415).
 
     Paths that match `tables` take workbooks and CSV files instead, of at most `max_table_bytes`.
     """
@@ -124,6 +128,8 @@ class BodyLimits:
         most = self.max_table_bytes if takes_tables else self.max_bytes
         length = headers.get("content-length")
         if length is not None and length.isdigit() and int(length) > most:
+            if int(length) <= MOST_DISCARDED_BYTES:
+                await _discard(receive)
             await self._too_long(scope, most)(scope, receive, send)
             return
         has_body = (length not in (None, "0")) or "transfer-encoding" in headers
@@ -156,6 +162,14 @@ class BodyLimits:
 
     def _too_long(self, scope: Scope, most: int) -> Response:
         return problem_response(scope, 413, "too-large", self._detail(most), headers={"connection": "close"})
+
+
+async def _discard(receive: Receive) -> None:
+    """Reads a body and keeps nothing. A client that still sends when the connection closes never sees the answer."""
+    while True:
+        message = await receive()
+        if message["type"] != "http.request" or not message.get("more_body", False):
+            return
 
 
 def _is_json(media_type: str) -> bool:

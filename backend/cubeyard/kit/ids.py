@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import Annotated
 
-from fastapi import Path
+from pydantic import Field
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 """Crockford's base 32: no letter that looks like another or like a digit."""
@@ -19,5 +19,5 @@ def new_id() -> str:
 
 
 Id = Annotated[
-    str, Path(pattern=PATTERN, description="The identifier that the server gave.", examples=["0a1b2c3d4e5f6g"])
+    str, Field(pattern=PATTERN, description="The identifier that the server gave.", examples=["0a1b2c3d4e5f6g"])
 ]

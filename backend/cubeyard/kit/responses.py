@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from tempfile import SpooledTemporaryFile
 from typing import Any
 from urllib.parse import quote
 
 import orjson
 from starlette.responses import Response, StreamingResponse
 
+from cubeyard.kit.errors import ProblemError
+
+KNOWN_BYTES = 1 << 20
+"""So much of a file is made before its first byte is sent; a file that ends within it is sent with its size. [ours]"""
 _RANGE = re.compile(r"bytes=(?P<first>[0-9]{0,18})-(?P<last>[0-9]{0,18})")
 
 
@@ -63,6 +68,48 @@ def byte_range(header: str | None, size_bytes: int) -> range | None:
     return wanted
 
 
+def ranged(header: str | None, size_bytes: int) -> tuple[range, dict[str, str], int]:
+    """The bytes to send, their headers and the status: all of them, or the part that a `Range` header asks for.
+
+    Raises a 416 for a range that begins behind the end.
+    """
+    try:
+        part = byte_range(header, size_bytes)
+    except ValueError as error:
+        headers = {"content-range": f"bytes */{size_bytes}"}
+        raise ProblemError(416, "range-not-satisfiable", str(error), headers=headers) from error
+    wanted = range(size_bytes) if part is None else part
+    headers = {"accept-ranges": "bytes", "content-length": str(len(wanted))}
+    if part is None:
+        return wanted, headers, 200
+    return wanted, headers | {"content-range": f"bytes {part.start}-{part.stop - 1}/{size_bytes}"}, 206
+
+
+def partial(
+    chunks: Iterator[bytes], media_type: str, filename: str, asked: str, headers: Mapping[str, str]
+) -> StreamingResponse:
+    """The part that the `Range` header `asked` names of a file whose size is known once it is made: it is made whole, and kept
+    on disk past `KNOWN_BYTES`, before anything is sent."""
+    file = SpooledTemporaryFile(max_size=KNOWN_BYTES)  # noqa: SIM115 - closed when it is sent
+    try:
+        for chunk in chunks:
+            file.write(chunk)
+        wanted, of_range, status = ranged(asked, file.tell())
+    except BaseException:
+        file.close()
+        raise
+
+    def pieces() -> Iterator[bytes]:
+        with file:
+            file.seek(wanted.start)
+            left = len(wanted)
+            while left and (piece := file.read(min(left, KNOWN_BYTES))):
+                left -= len(piece)
+                yield piece
+
+    return download(pieces(), media_type, filename, headers={**headers, **of_range}, status=status)
+
+
 def download(
     chunks: Iterator[bytes],
     media_type: str,
@@ -71,12 +118,21 @@ def download(
     headers: Mapping[str, str] | None = None,
     status: int = 200,
 ) -> StreamingResponse:
-    """A file to save. The first chunk is made before the status is sent, so that a failure can still say 4xx or 5xx."""
-    first = next(chunks, b"")
+    """A file to save, with its size if it ends within `KNOWN_BYTES`. So much is made before the status is sent, so that a
+    failure can still say 4xx or 5xx."""
+    begun: list[bytes] = []
+    size_bytes = 0
+    ended = False
+    while size_bytes < KNOWN_BYTES and not ended:
+        chunk = next(chunks, None)
+        ended = chunk is None
+        begun.append(chunk or b"")
+        size_bytes += len(begun[-1])
 
     def every() -> Iterator[bytes]:
-        yield first
+        yield from begun
         yield from chunks
 
-    own = {"content-disposition": disposition(filename), "cache-control": "no-store"} | dict(headers or {})
+    own = {"content-disposition": disposition(filename), "cache-control": "no-store"}
+    own |= ({"content-length": str(size_bytes)} if ended else {}) | dict(headers or {})
     return StreamingResponse(every(), status_code=status, media_type=media_type, headers=own)

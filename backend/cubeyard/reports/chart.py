@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from html import escape
 
-from cubeyard.exports.palette import DASHES, LIGHT, Theme
+from cubeyard.exports.palette import DARK, DASHES, LIGHT, Theme
 from cubeyard.reports.content import Chart, Line, shown
 
 WIDTH, HEIGHT = 720, 320
@@ -49,6 +49,25 @@ def svg(chart: Chart, colours: Colours) -> str:
         parts += _curve(line, index, xs, ys, colours)
         parts += _legend(line.name, index, colours)
     return "".join([*parts, "</svg>"])
+
+
+def standalone(chart: Chart) -> str:
+    """The chart as a document of its own, with its title and its ground, light and dark as the reader's system is. An empty
+    string if there is nothing to draw."""
+    drawn = svg(chart, PAGE)
+    if not drawn:
+        return ""
+    style = f":root{{{variables(LIGHT)}}}@media(prefers-color-scheme:dark){{:root{{{variables(DARK)}}}}}"
+    ground = f'<style>{style}</style><rect width="100%" height="100%" style="fill:var(--paper)"/>'
+    head, body = drawn.split(">", 1)
+    return f"{head}><title>{escape(chart.title)}</title>{ground}{body}"
+
+
+def variables(theme: Theme) -> str:
+    """A theme's colours as the CSS variables that `PAGE` names."""
+    plain = {"ink": theme.ink, "muted": theme.muted, "line": theme.line, "paper": theme.paper, "panel": theme.panel}
+    levels = {f"level-{index}": colour for index, colour in enumerate(theme.levels)}
+    return ";".join(f"--{name}:{value}" for name, value in (plain | levels).items())
 
 
 @dataclass(frozen=True)

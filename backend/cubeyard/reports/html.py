@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from html import escape
 from importlib import resources
 
-from cubeyard.exports.palette import DARK, LIGHT, Theme
-from cubeyard.reports.chart import PAGE, svg
+from cubeyard.exports.palette import DARK, LIGHT
+from cubeyard.reports.chart import PAGE, svg, variables
 from cubeyard.reports.content import Report, Section, Table, shown
 
 
@@ -17,8 +17,8 @@ def html(report: Report) -> Iterator[bytes]:
     yield "".join([
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark">',
-        f"<title>{escape(report.title)}</title><style>:root{{{_variables(LIGHT)}}}",
-        f"@media screen and (prefers-color-scheme:dark){{:root{{{_variables(DARK)}}}}}{style}</style></head><body><main>",
+        f"<title>{escape(report.title)}</title><style>:root{{{variables(LIGHT)}}}",
+        f"@media screen and (prefers-color-scheme:dark){{:root{{{variables(DARK)}}}}}{style}</style></head><body><main>",
         f"<header><p class=kind>{escape(report.kind)}</p><h1>{escape(report.title)}</h1><p>{escape(report.state)}</p></header>",
         _list("Findings", report.findings, "findings"),
         _pairs("What was asked", report.question),
@@ -26,12 +26,6 @@ def html(report: Report) -> Iterator[bytes]:
     for section in report.sections:
         yield _section(section, report.provenance_line).encode()
     yield (_pairs("Where it is from", report.provenance) + "</main></body></html>\n").encode()
-
-
-def _variables(theme: Theme) -> str:
-    plain = {"ink": theme.ink, "muted": theme.muted, "line": theme.line, "paper": theme.paper, "panel": theme.panel}
-    levels = {f"level-{index}": colour for index, colour in enumerate(theme.levels)}
-    return ";".join(f"--{name}:{value}" for name, value in (plain | levels).items())
 
 
 def _section(section: Section, provenance: str) -> str:

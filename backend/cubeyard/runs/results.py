@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from cubeyard.experiments.rows import POINT_COLUMNS, row_of
 from cubeyard.kit.db import Database
 from cubeyard.runs.repository import Frame, RunRepository
 from cubeyard.runs.schemas import Run
@@ -16,19 +17,7 @@ from cubeyard.runs.schemas import Run
 Json = dict[str, Any]
 
 COLUMNS: dict[str, dict[str, str]] = {
-    "points": {
-        "point": "int64", "topology": "int64", "title": "string", "failure_kind": "string", "failure_ratio": "float64",
-        "seed": "int64", "routing": "string", "abt_gbps": "float64", "flows": "int64", "dropped_flows": "int64",
-        "max_link_flows": "int64", "path_hops_mean": "float64", "path_hops_max": "float64", "maxmin_total_gbps": "float64",
-        "maxmin_min_gbps": "float64", "maxmin_median_gbps": "float64", "engine_version": "string",
-    },
-    "simulation": {
-        "point": "int64", "topology": "int64", "title": "string", "failure_kind": "string", "failure_ratio": "float64",
-        "seed": "int64", "routing": "string", "flows": "int64", "dropped_flows": "int64", "unfinished": "int64",
-        "completion_median_secs": "float64", "completion_p99_secs": "float64", "completion_max_secs": "float64",
-        "goodput_gbps": "float64", "drops": "int64", "timeouts": "int64", "retransmits": "int64", "packet_hops": "int64",
-        "engine_version": "string",
-    },
+    **POINT_COLUMNS,
     "emulation": {
         "flow": "int64", "source": "string", "destination": "string", "goodput_bits_per_sec": "float64",
         "ideal_bits_per_sec": "float64", "fidelity_verdict": "string", "fidelity_reason": "string",
@@ -99,22 +88,7 @@ def _tables(database: Database, run: Run, titles: list[str]) -> Iterator[list[Js
                 verdict = {f"fidelity_{name}": payload["fidelity"][name] for name in ("verdict", "reason")}
                 yield [{**row, **verdict} for row in payload["per_flow"]]
             case _:
-                yield [_flat(payload, titles)]
-
-
-def _flat(payload: Json, titles: list[str]) -> Json:
-    result = payload["result"]
-    hops, maxmin = result.get("path_hops") or {}, result.get("maxmin") or {}
-    times = result.get("completion_secs") or {}
-    return {
-        **result,
-        **{key: value for key, value in payload.items() if key != "result"},
-        "title": titles[payload["topology"]],
-        **{f"path_hops_{name}": hops.get(name) for name in ("mean", "max")},
-        **{f"completion_{name}_secs": times.get(name) for name in ("median", "p99", "max")},
-        "unfinished": times.get("unfinished"),
-        **{f"maxmin_{name}": maxmin.get(name) for name in ("total_gbps", "min_gbps", "median_gbps")},
-    }
+                yield [row_of(payload, titles)]
 
 
 def _cell(value: Any) -> Any:

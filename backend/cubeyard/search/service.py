@@ -32,8 +32,8 @@ class SearchService:
         """The question and its price book, both checked. Raises PlanRejectedError with every mistake, by field."""
         question = request.model_dump(mode="json")
         normal_spec(request.plan)
-        self._engine.check_search(question)
         book = self._catalog.pin(book_of(request.plan)).content
+        self._engine.check_search(question, book)
         return {**question, "plan": {**request.plan, "catalog": book["book"]}}, book
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
+import re
 from pathlib import Path
 
 import brotli
@@ -11,8 +13,10 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from starlette.types import Message, Receive, Scope, Send
 
 from cubeyard.app import create_app
+from cubeyard.kit.asgi import BodyLimits
 from cubeyard.kit.auth.guard import host_name
 from cubeyard.kit.db import Database
 from cubeyard.kit.errors import Problem
@@ -106,6 +110,27 @@ def test_host_headers_never_crash_the_door(header: str) -> None:
 @pytest.mark.parametrize(("host", "inside"), [("127.0.0.1", True), ("::1", True), ("[::1]", True), ("::ffff:127.0.0.1", True), ("0.0.0.0", False), ("::", False), ("10.0.0.1", False), ("example", False)])  # fmt: skip
 def test_loopback_is_known_from_the_world(host: str, inside: bool) -> None:
     assert is_loopback(host) is inside
+
+
+def test_a_body_that_is_too_long_is_read_to_its_end_so_that_the_answer_is_seen() -> None:
+    said: list[Message] = []
+    parts = [{"type": "http.request", "body": b"x" * 10, "more_body": more} for more in (True, True, False)]
+
+    async def receive() -> Message:
+        return parts.pop(0)
+
+    async def send(message: Message) -> None:
+        said.append(message)
+
+    headers = [(b"content-length", b"30"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": PLANS, "headers": headers, "query_string": b"", "state": {}}
+    limits = BodyLimits(_unused, max_bytes=20, tables=re.compile("-"), max_table_bytes=20)
+    asyncio.run(limits(scope, receive, send))
+    assert (said[0]["status"], parts) == (413, [])
+
+
+async def _unused(scope: Scope, receive: Receive, send: Send) -> None:
+    raise AssertionError("a refused body reaches no app")
 
 
 def test_bodies_are_limited_and_typed(client: TestClient, settings: Settings) -> None:

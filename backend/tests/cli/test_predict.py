@@ -12,9 +12,10 @@ import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cubeyard.cli.faults import EXAMPLES, read_amount, read_fault
+from cubeyard.cli.faults import read_fault
 from cubeyard.cli.workload import matrix_of
 from cubeyard.experiments.fault_kinds import KINDS
+from cubeyard.experiments.fault_text import EXAMPLES, read_amount
 from cubeyard.reports.session import AMOUNTS
 from tests.conftest import PAPER
 from tests.processes import PROGRAM, environment
@@ -88,7 +89,10 @@ def test_a_matrix_comes_from_a_csv_file(tmp_path: Path) -> None:
         (("--fail", "some of them"), b"selector"),
         (("--fault", "link-rate=00/<0,0>"), b"link-rate:10M=00/<0,0>"),
         (("--fault", "cable-pulled=00/<0,0>"), b"link-loss"),
-        (("--link-gbps", "0"), b"link_gbps"),
+        (("--link-gbps", "0"), b"link_gbps is 0; it must be above 0 and at most 1000000."),
+        (("--link-gbps", "nan"), b"--link-gbps is nan. Give a finite number."),
+        (("--flow-gigabits", "inf"), b"--flow-gigabits is inf."),
+        (("--workload", "none.csv"), b"none.csv cannot be opened: No such file or directory. Give"),
     ],
 )
 def test_what_is_not_possible_says_what_is(tmp_path: Path, arguments: tuple[str, ...], says: bytes) -> None:
@@ -96,6 +100,7 @@ def test_what_is_not_possible_says_what_is(tmp_path: Path, arguments: tuple[str,
     assert done.returncode == 2
     assert says in done.stderr
     assert b"Traceback" not in done.stderr
+    assert b" at line " not in done.stderr
 
 
 def test_a_link_carries_less_as_an_emulation_would_be_told(tmp_path: Path) -> None:

@@ -65,6 +65,17 @@ def test_what_does_not_fit_a_trial_is_refused(tmp_path: Path) -> None:
     assert cubeyard("service", "test", str(tmp_path / "none.wasm")).exit_code == 2
 
 
+def test_what_fails_in_virtual_time_starts_no_server(tmp_path: Path) -> None:
+    done = cubeyard("service", "run", GREETING, "--message", "")
+    assert done.exit_code == 1
+    assert "no server was started" in done.output
+    assert cubeyard("service", "run", GREETING, "--servers", "12001").exit_code == 2
+    assert cubeyard("service", "run", str(tmp_path / "none.wasm")).exit_code == 2
+    refused = cubeyard("service", "run", GREETING, "--mode", "machines")
+    assert refused.exit_code == 2
+    assert "emulation.mode" in refused.output
+
+
 @pytest.mark.parametrize("language", ["rust", "c"])
 def test_a_new_service_has_all_files_with_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, language: str

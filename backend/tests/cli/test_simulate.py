@@ -91,6 +91,26 @@ def test_sack_and_cubic_are_printed_with_what_they_leave_out(tmp_path: Path) -> 
     assert "coupling lia" in " ".join(done.stderr.decode().split())
 
 
+def test_notices_of_congestion_hold_an_incast_back_without_drops(tmp_path: Path) -> None:
+    """Queues of 25 to 200 KB to aim at; what was chosen is printed."""
+    arguments = ("--workload", '{"kind":"incast","bytes":2000000}', "--link-gbps", "1", "--set", "queue_bytes=2000000")
+    settings = ("--set", "congestion_notices=qcn", "--set", "hop_delay_secs=5e-6")
+    told = [
+        simulated(tmp_path, *arguments, *settings, "--set", f"qcn_queue_bytes={queue}") for queue in (25_000, 200_000)
+    ]
+    for document, queue in zip(told, (25_000, 200_000), strict=True):
+        assert (document["drops"], document["choices"]["qcn_queue_bytes"]) == (0, queue)
+        assert document["notices"] > 0
+        assert any("802.1Qau" in one for one in document["choices"]["assumptions"])
+    waits = [max(link["mean_wait_secs"] for link in document["busiest_links"]) for document in told]
+    assert waits[0] < waits[1]
+    printed = cubeyard(tmp_path, "--spec", json.dumps(SMALL), *arguments, *settings)
+    assert b"Congestion notices" in printed.stdout
+    refused = cubeyard(tmp_path, "--spec", json.dumps(SMALL), *settings, "--set", "qcn_queue_bytes=10")
+    assert refused.returncode == 2
+    assert b"packet.qcn_queue_bytes" in refused.stderr
+
+
 def test_requests_are_answered_within_a_bound_that_is_told(tmp_path: Path) -> None:
     workload = {"kind": "requests", "count": 50, "rate_per_sec": 1000, "latency_bound_secs": 0.001}
     told = simulated(tmp_path, "--workload", json.dumps(workload), "--link-gbps", "1")["latency_secs"]

@@ -26,6 +26,10 @@ class Scripted:
         self.dies_at_secs: float | None = None
         self.silent_from: int | None = None
         """The number of the first frame that is not sent."""
+        self.lost: set[int] = set()
+        """Numbers of frames that are counted and not sent."""
+        self.told = 0
+        """The number of the latest frame."""
         self.ahead_nanos = 0
         """How far its clock is ahead of ours."""
         self.runs: list[Json] = []
@@ -106,7 +110,9 @@ class Scripted:
             if self.dies_at_secs is not None and frame["at_secs"] > self.dies_at_secs:
                 return
             if self.silent_from is None or number < self.silent_from:
-                yield frame
+                self.told = number
+                if number not in self.lost:
+                    yield frame
 
 
 @contextmanager

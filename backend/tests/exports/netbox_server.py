@@ -69,7 +69,11 @@ class NetboxServer:
         self.writes = 0
         self.requests = 0
         self.fails: Callable[[int, str], str | None] = lambda number, method: None  # noqa: ARG005
-        """Asked for each request by its number: `refuse` answers 503, `lose` does it and answers nothing."""
+        """Asked for each request by its number: `refuse` answers 503, `lose` does it and answers nothing, `late` answers nothing
+        and does it when the next request that writes comes."""
+        self.largest: dict[str, int] = {}
+        """The most objects that one request has made, by table."""
+        self._late: list[tuple[str, str, Any]] = []
         self._next = 0
         self._lock = threading.Lock()
 
@@ -143,6 +147,14 @@ class NetboxServer:
             return
         parts = urlsplit(request.path)
         table = parts.path.strip("/").split("/")[-1]
+        if request.command != "GET":
+            late, self._late = self._late, []
+            for method, where, content in late:
+                self._act(method, where, {}, content)
+            if failure == "late":
+                self._late.append((request.command, table, body))
+                request.close_connection = True
+                return
         before = copy.deepcopy(self.tables)
         try:
             status, answer = self._act(request.command, table, parse_qs(parts.query), body)
@@ -167,6 +179,7 @@ class NetboxServer:
             return 200, dict.fromkeys(self.tables, "") if table == "dcim" else self._list(table, query)
         self.writes += 1
         if method == "POST":
+            self.largest[table] = max(self.largest.get(table, 0), len(body))
             return 201, [self._shown(table, self._create(table, one)) for one in body]
         for one in body:
             if method == "DELETE":

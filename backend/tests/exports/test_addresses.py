@@ -124,6 +124,12 @@ def test_a_network_that_is_just_full_gets_a_larger_one(engine: Engine) -> None:
         assert networks[0].prefixlen == prefix
 
 
+def test_the_example_is_a_line_of_the_file(rendered: Callable[[str, str], bytes]) -> None:
+    lines = rendered("dnsmasq", "subways").decode().splitlines()
+    example = next(line for line in lines if "by its MAC address" in line).rpartition(" ")[2]
+    assert example.replace("02:00:00:00:00:01,", "") in lines
+
+
 def test_a_hostile_name_stays_in_its_comment(hostile: PlanView) -> None:
     check(hostile)
 

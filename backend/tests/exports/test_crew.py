@@ -100,8 +100,16 @@ def test_printers_get_two_labels_a_cable(
     assert [row["Cable"] for row in brother] == names
     dymo = table(rendered("labels-dymo", name))
     assert [f"{row['TEXT']}/{row['TEXT_1']}" for row in dymo] == ends
-    devices = zip(view.cables["a_device"].tolist(), view.cables["b_device"].tolist(), strict=True)
-    assert [row["DEVICE"] for row in dymo] == [view.host_names[device] for pair in devices for device in pair]
+    devices = list(zip(view.cables["a_device"].tolist(), view.cables["b_device"].tolist(), strict=True))
+    here = [view.host_names[device] for pair in devices for device in pair]
+    there = [view.host_names[device] for a, b in devices for device in (b, a)]
+    for rows, near, far in (
+        (brady, "Device", "Far device"),
+        (brother, "Device", "Far device"),
+        (dymo, "DEVICE", "FAR_DEVICE"),
+    ):
+        assert [row[near] for row in rows] == here
+        assert [row[far] for row in rows] == there
 
 
 @pytest.mark.parametrize("name", ["dcell", "subways", "leaf-spine", "partless"])

@@ -127,6 +127,12 @@ def test_managers_get_every_cable(
     check_nvidia(plan(name), rendered("nvidia-p2p", name))
 
 
+def test_a_topology_file_says_in_ascii_which_plan_it_is_of(rendered: Callable[[str, str], bytes]) -> None:
+    head = rendered("ufm", "dcell").decode("ascii").partition("\n")[0]
+    assert head.startswith("# plan ")
+    assert "?" not in head
+
+
 def test_hostile_parts_stay_words_in_a_topology_file(hostile: PlanView) -> None:
     check_ufm(hostile, b"".join(render("ufm", hostile)))
 

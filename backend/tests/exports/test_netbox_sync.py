@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -13,9 +14,11 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from cubeyard.cli.command import app
+from cubeyard.cli.netbox import told
 from cubeyard.engine import Engine
 from cubeyard.exports.netbox.records import NetboxRecords
-from cubeyard.exports.netbox.sync import ModelChange, NetboxClient, NetboxError, sync
+from cubeyard.exports.netbox.sync import ModelChange, NetboxBusyError, NetboxClient, NetboxError, sync
+from cubeyard.exports.netbox.sync.pace import TARGET_SECS, Pace
 from tests.exports import plans
 from tests.exports.netbox_server import ENDS, TOKEN, NetboxServer, counts
 
@@ -41,7 +44,7 @@ def run(server: NetboxServer, records: NetboxRecords, **options: Any) -> dict[st
 
 
 def written(found: dict[str, ModelChange]) -> int:
-    return sum(change.created + change.changed + change.deleted for change in found.values())
+    return sum(change.written for change in found.values())
 
 
 def check(server: NetboxServer, records: NetboxRecords) -> None:
@@ -120,6 +123,20 @@ def test_an_interrupted_sync_goes_on_where_it_stopped(engine: Engine, data: st.D
         cut.fails = lambda number, method: None  # noqa: ARG005
         run(cut, records)
         assert cut.state() == calm.state()
+
+
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 2**20))
+def test_a_request_that_is_done_late_is_not_done_twice(engine: Engine, seed: int) -> None:
+    """NetBox goes on with a request whose client waits no longer; what it makes appears while the client tries again."""
+    records = records_of(engine, SMALLER)
+    with NetboxServer() as calm, NetboxServer() as slow:
+        run(calm, records)
+        slow.fails = lambda number, method: (
+            "late" if method != "GET" and (number * 2654435761 + seed) % 5 == 0 else None
+        )
+        run(slow, records)
+        assert slow.state() == calm.state()
 
 
 def test_a_dry_run_writes_nothing_and_says_what_a_run_does(engine: Engine, server: NetboxServer) -> None:
@@ -208,6 +225,62 @@ def test_refusals_say_what_was_refused(engine: Engine, server: NetboxServer) -> 
         client.create("/api/dcim/device-roles/", [{"name": "Server", "slug": "other", "color": "123456"}])
         with pytest.raises(NetboxError, match="name"):
             list(sync(records, client))
+
+
+@given(
+    secs_per_object=st.floats(0.001, 30),
+    overhead_secs=st.floats(0, 5),
+    most=st.integers(1, 1000),
+    limit=st.floats(5, 60),
+)
+def test_pieces_take_about_ten_seconds(secs_per_object: float, overhead_secs: float, most: int, limit: float) -> None:
+    """Whatever an object costs, behind a proxy that gives up after `limit` seconds."""
+    pace, lost = Pace(most), 0
+    for _ in range(40):
+        assert 1 <= pace.size <= most
+        secs = overhead_secs + pace.size * secs_per_object
+        if secs > limit:
+            lost += 1
+            pace.lost(limit)
+        else:
+            pace.took(pace.size, secs)
+    assert lost <= 4 or overhead_secs + secs_per_object > limit
+    if most > 1 and overhead_secs + secs_per_object < TARGET_SECS:
+        assert overhead_secs + pace.size * secs_per_object <= max(2 * TARGET_SECS, overhead_secs + 2 * secs_per_object)
+    if secs_per_object * most + overhead_secs < min(TARGET_SECS, limit):
+        assert pace.size == most, "a fast NetBox gets pieces of the full size"
+
+
+def test_a_request_without_an_answer_is_named(engine: Engine, server: NetboxServer) -> None:
+    """The command ends with the request, its objects and how long it waited."""
+    held = threading.Event()
+
+    def hold(number: int, method: str) -> str | None:
+        if method == "POST":
+            held.wait(10)
+        return None
+
+    server.fails = hold
+    with NetboxClient(server.url, TOKEN, timeout_secs=0.05) as client:
+        try:
+            with pytest.raises(
+                NetboxBusyError, match=r"POST .*sites/: no answer to 1 objects from .* within 0.05 seconds"
+            ):
+                client.create("/api/dcim/sites/", [{"name": "a", "slug": "a"}])
+        finally:
+            held.set()
+
+
+@pytest.mark.parametrize(("terminal", "lines"), [(True, 4), (False, 2)])
+def test_progress_says_how_long_it_still_takes(terminal: bool, lines: int) -> None:
+    now = [0.0]
+    said: list[str] = []
+    tell = told(terminal, lambda words, end="\n": said.append(words.strip()), lambda: now[0])  # noqa: ARG005
+    for done, secs in ((10, 5), (20, 25), (60, 20), (100, 20)):
+        now[0] += secs
+        tell("cables", done, 400)
+    assert len(said) == lines
+    assert said[-1] == "cables: 100 of 400, about 4 min left"
 
 
 def test_the_command_tells_what_it_did(server: NetboxServer) -> None:

@@ -121,6 +121,17 @@ def test_long_names_are_printed_whole(engine: Engine) -> None:
     assert all(host in words for host in view.host_names)
 
 
+@pytest.mark.parametrize("paper", ["a4", "letter"])
+def test_a_purchaser_reads_every_parts_name_whole(
+    paper: str, pack: Callable[..., Pack], plan: Callable[[str], PlanView]
+) -> None:
+    # Label sheets are those of the paper.
+    names = {line["name"] for line in plan("dcell").bom["lines"] if line["category"] != "label"}
+    assert max(map(len, names)) > 50
+    bill = "".join(pack("dcell", paper).titled("Bill of materials"))
+    assert [name for name in sorted(names) if name not in bill] == []
+
+
 @given(
     widths=st.lists(st.integers(1, 120), min_size=1, max_size=12),
     strips=st.integers(1, 3),

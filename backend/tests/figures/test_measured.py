@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cubeyard.emulation.figures import fig9, fig10
+from cubeyard.emulation.figures import fig9, fig10, table5
 from cubeyard.emulation.figures.catalog import FIGURES
 from cubeyard.emulation.figures.lab import Measured, Trial
 from cubeyard.emulation.figures.rows import Row, near
@@ -21,6 +21,7 @@ from tests.runs.conftest import API
 MEASURED = {
     "bcube-fig9", "bcube-fig10-measured", "bcube-fig11-measured", "bcube-failover", "bcube-balance",
     "dcell-fig11-measured", "dcell-fig12-measured", "serverswitch-bcube", "subways-hot-racks",
+    "subways-table5-measured",
 }  # fmt: skip
 NUMBERS = st.floats(-1e6, 1e6)
 
@@ -86,3 +87,59 @@ def test_ends_and_curves_follow_from_the_ticks() -> None:
     x, y = measured.curve(0.15)
     assert (x, y) == (pytest.approx([0.1]), pytest.approx([150 * 8 / 0.2]))
     assert Measured(trial, at_secs=[0.1], flows=[[100, 99]]).end_secs is None
+
+
+SECONDS = st.floats(1.0, 1e3)
+
+
+@given(st.lists(SECONDS, min_size=1, max_size=4), st.lists(SECONDS, min_size=1, max_size=4))
+def test_tails_are_means_over_seeds_and_the_ratio_is_theirs(zero: list[float], one: list[float]) -> None:
+    found = {row.name: row for row in table5.rows({0: zero, 1: one}, {0: 100.0, 1: 33.0})}
+    means = [sum(each) / len(each) for each in (zero, one)]
+    for wiring_type, mean in enumerate(means):
+        for paper in ("testbed", "simulator"):
+            row = found[f"Type {wiring_type}, {paper}"]
+            assert row.ours == pytest.approx(mean)
+            assert (row.deviation is None) == (len((zero, one)[wiring_type]) == 1)
+    assert found["Type 0 over type 1, testbed"].ours == pytest.approx(means[0] / means[1])
+
+
+def test_a_tail_of_flows_that_are_not_over_is_not_known() -> None:
+    found = {row.name: row for row in table5.rows({0: [160.0, None], 1: [45.0]}, {0: 100.0, 1: 33.0})}
+    unknown = [found[name] for name in ("Type 0, testbed", "Type 0 over type 1, testbed")]
+    assert [(row.ours, row.deviation, row.verdict) for row in unknown] == [(None, None, "differs")] * 2
+    assert found["Type 1, testbed"].verdict == "within band"
+
+
+@pytest.mark.parametrize(("wiring_type", "racks"), [(0, 3), (1, 1)])
+def test_what_crosses_aggregation_switches_is_what_they_send_down(engine: Engine, wiring_type: int, racks: int) -> None:
+    """Each of the three racks sends as much; in type 1 two of them over ToRs that they share with the fourth."""
+    described = engine.emulation_network(table5.spec(wiring_type))
+    ids = [one["id"] for one in described["servers"]]
+    ends = [(link["a"][0], link["b"][0]) for link in described["links"]]
+    tors = {above for below, above in ends if below in ids[: table5.SERVERS_OF_RACK]}
+    assert len(tors) == wiring_type + 1
+    into_servers = [link for link in ends if link[0] in ids[: table5.SERVERS_OF_RACK]]
+    into_tors = [link for link in ends if link[0] in tors]
+    carried = [
+        {
+            "ba_bits_per_sec": 3.0 / len(into_servers)
+            if one in into_servers
+            else racks / len(into_tors)
+            if one in into_tors
+            else 9.0
+        }
+        for one in ends
+    ]
+    network = {"servers": {"id": ids}, "links": {"a": [one[0] for one in ends], "b": [one[1] for one in ends]}}
+    trial = Trial("x", table5.spec(wiring_type), {}, 1e8, {"flow_bytes": 100, "seconds": 1.0})
+    found = Measured(trial, report={"per_link": carried}, network=network)
+    assert table5.crossing(found) == pytest.approx(100 * racks / 3)
+
+
+def test_the_share_of_flows_that_are_over_rises_to_all_that_are() -> None:
+    trial = Trial("x", {}, {}, 1e8, {"flow_bytes": 100, "seconds": 1.0})
+    measured = Measured(trial, at_secs=[0.1, 0.2, 0.3], flows=[[50, 0, 0], [50, 100, 0], [0, 0, 99]])
+    curve = table5.over("x", measured, brevity=1.0)
+    assert (curve["x"], curve["y"]) == ([2.0, 2.0], pytest.approx([100 / 3, 200 / 3], abs=1e-3))
+    assert table5.tail_secs(measured, 1.0) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
@@ -9,7 +10,7 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cubeyard.kit.responses import byte_range, matches
+from cubeyard.kit.responses import KNOWN_BYTES, byte_range, matches
 from tests.conftest import PAPER, SMALL
 from tests.jobs.test_jobs import plan_of, start, wait_for
 
@@ -92,3 +93,21 @@ def test_a_download_that_broke_off_goes_on_where_it_ended(working_client: TestCl
     beyond = working_client.get(url, headers={"range": f"bytes={size}-"})
     assert (beyond.status_code, beyond.headers["content-range"]) == (416, f"bytes */{size}")
     assert str(size) in beyond.json()["detail"]
+
+
+@pytest.mark.parametrize("spec", [SMALL, PAPER], ids=["in memory", "on disk"])
+def test_parts_of_an_export_are_the_same_bytes(client: TestClient, spec: dict[str, Any]) -> None:
+    path = f"/api/v1/plans/{plan_of(client, spec)}/exports/csv"
+    first = client.get(path, headers=PLAIN)
+    whole, tag = first.content, first.headers["etag"]
+    assert first.headers["accept-ranges"] == "bytes"
+    known = len(whole) <= KNOWN_BYTES
+    assert first.headers.get("content-length") == (str(len(whole)) if known else None)
+    for asked, stop in (("bytes=100-199", 200), ("bytes=100-", len(whole))):
+        part = client.get(path, headers={"range": asked, "if-range": tag})
+        assert (part.status_code, part.content) == (206, whole[100:stop])
+        assert part.headers["content-range"] == f"bytes 100-{stop - 1}/{len(whole)}"
+        assert int(part.headers["content-length"]) == stop - 100
+    assert client.get(path, headers={"range": "bytes=100-199", "if-range": '"another"'}).content == whole
+    beyond = client.get(path, headers={"range": f"bytes={len(whole)}-"})
+    assert (beyond.status_code, beyond.headers["content-range"]) == (416, f"bytes */{len(whole)}")

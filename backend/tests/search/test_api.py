@@ -53,6 +53,7 @@ def test_a_search_streams_its_points_and_ends_with_the_front(client: TestClient)
         ({"objectives": [{"metric": "beauty"}]}, "objectives[0].metric"),
         ({"failures": {"ratio": 2}}, "failures.ratio"),
         ({"space": {"families": ["ring"]}}, "space.families[0]"),
+        ({"constraints": [{"metric": "cost", "at_most": "1 MEUR"}]}, "constraints[0].at_most"),
     ],
 )
 def test_a_question_that_is_not_possible_is_refused_by_field(
@@ -66,7 +67,7 @@ def test_a_question_that_is_not_possible_is_refused_by_field(
 def test_the_metrics_are_those_of_the_engine_and_the_example_is_a_question(client: TestClient, engine: Engine) -> None:
     listed = client.get(f"{SEARCH}/metrics").json()["items"]
     assert listed == engine.search_metrics
-    engine.check_search(schemas.EXAMPLE)
+    engine.check_search(schemas.EXAMPLE, next(iter(engine.builtin_books)))
 
 
 def test_a_search_that_nobody_reads_ends(engine: Engine) -> None:

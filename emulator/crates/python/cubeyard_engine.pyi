@@ -143,8 +143,8 @@ def predict(
 def search_metrics() -> str:
     """What plans can be judged by, as JSON: `[{name, title, unit, units, stage, more, doc}]`."""
 
-def check_search(question_json: str) -> None:
-    """Raises EngineError with the findings of a question that cannot be searched."""
+def check_search(question_json: str, book_json: str) -> None:
+    """Raises EngineError with the findings of a question that cannot be searched among plans of a price book."""
 
 def search(
     question_json: str, book_json: str, on_progress: Progress | None = None, on_frame: Callable[[str], object] | None = None

@@ -455,7 +455,8 @@ export interface paths {
          *
          *     A plan with more cables than the format's `cables_at_once` is exported by a job: the answer is 202 with the job, which can
          *     be followed and cancelled, and 303 to its file once it is done. `Prefer: respond-async` asks for that at any size,
-         *     `stream=true` for the file in this answer whatever its size.
+         *     `stream=true` for the file in this answer whatever its size. With `Range: bytes=1000-` a download that broke off goes on
+         *     where it ended; with `If-Range` and the ETag only if the file is still the same.
          */
         get: operations["export_plan"];
         put?: never;
@@ -2827,11 +2828,11 @@ export interface components {
             queues: "shared" | "fair";
             /**
              * Balance
-             * @description Where switches are routers: whether flows are spread over next hops equally (`ecmp`), over servers' links and ways up in proportion to rates (`wcmp`), or, with Subways of types 1 and 2, over ToRs by the load that controllers see (`lb`).
+             * @description Where switches are routers: whether flows are spread over next hops equally (`ecmp`), over servers' links and ways up in proportion to rates (`wcmp`), or, with Subways of types 1 and 2, over ToRs by the load that controllers see (`lb`), and with loops of more ToRs than ports of a server by the ToRs of other racks too, relayed by servers (`detour`).
              * @default ecmp
              * @enum {string}
              */
-            balance: "ecmp" | "wcmp" | "lb";
+            balance: "ecmp" | "wcmp" | "lb" | "detour";
             /**
              * Delivery
              * @description How a one-to-several or one-to-all workload reaches its receivers.
@@ -6272,6 +6273,11 @@ export interface components {
              * @description Of the watched flow, if there is one.
              */
             window_packets?: number[] | null;
+            /**
+             * Limit Gbps
+             * @description With congestion notices: what they limit the watched flow to; null while they do not.
+             */
+            limit_gbps?: (number | null)[] | null;
         };
         /** ServerPath */
         ServerPath: {
@@ -6640,6 +6646,12 @@ export interface components {
              * @description ECN marks.
              */
             marks: number;
+            /**
+             * Notices
+             * @description Congestion notices sent, with QCN.
+             * @default null
+             */
+            notices: number | null;
             /** Packet Hops */
             packet_hops: number;
             series: components["schemas"]["cubeyard__experiments__results__Series"];
@@ -7597,6 +7609,11 @@ export interface components {
             /** Name */
             name: string[];
             /**
+             * Host Name
+             * @description Each one's host name in the plan's tables, labels and exports; absent in runs from before it.
+             */
+            host_name?: string[];
+            /**
              * Digits
              * @description Each one's address in its topology, for pictures.
              */
@@ -7608,6 +7625,11 @@ export interface components {
             id: number[];
             /** Name */
             name: string[];
+            /**
+             * Host Name
+             * @description Each one's host name in the plan's tables, labels and exports; absent in runs from before it.
+             */
+            host_name?: string[];
             /** Level */
             level?: number[];
             /**
@@ -8604,6 +8626,12 @@ export interface components {
              * @description ECN marks.
              */
             marks: number;
+            /**
+             * Notices
+             * @description Congestion notices sent, with QCN.
+             * @default null
+             */
+            notices: number | null;
             /** Packet Hops */
             packet_hops: number;
             series: components["schemas"]["cubeyard__experiments__results__Series"];
@@ -8864,6 +8892,12 @@ export interface components {
              * @default null
              */
             window_packets: number[] | null;
+            /**
+             * Limit Gbps
+             * @description With congestion notices: what they limit the watched flow to; null while they do not.
+             * @default null
+             */
+            limit_gbps: (number | null)[] | null;
         };
         /**
          * Series
@@ -10082,6 +10116,15 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
+            /** @description The bytes that `Range` asked for. */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": string;
+                };
+            };
             /** @description A large file that a job has made: `Location` says where it is. */
             303: {
                 headers: {
@@ -10102,6 +10145,13 @@ export interface operations {
             404: components["responses"]["Problem404"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
+            /** @description The range lies outside the file. */
+            416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             421: components["responses"]["Problem421"];
             422: components["responses"]["Problem422"];
             500: components["responses"]["Problem500"];

@@ -2,6 +2,10 @@
 
 import type { ScaleLinear } from "d3-scale";
 import type { ThemeTokens } from "@/units";
+import { CHARACTER_PX } from "./plot-scales";
+
+/** Room that every plot leaves beyond its right end, in px. */
+const ROOM_PX = 12;
 
 interface AxisProps {
   scale: ScaleLinear<number, number>;
@@ -14,15 +18,23 @@ interface AxisProps {
 /** Along the bottom; `y` is the axis line. */
 export function AxisBottom({ scale, ticks, format, tokens, label, y }: AxisProps & { y: number }) {
   const [x0, x1] = scale.range() as [number, number];
+  // A text at the end stays within the picture.
+  const shift = (at: number, text: string) =>
+    Math.min(0, x1 + ROOM_PX - (at + (text.length * CHARACTER_PX) / 2));
   return (
     <g fill={tokens.muted} textAnchor="middle">
       <line x1={x0} x2={x1} y1={y} y2={y} stroke={tokens.rule} />
-      {scale.ticks(ticks).map((tick) => (
-        <g key={tick} transform={`translate(${scale(tick)} ${y})`}>
-          <line y2={4} stroke={tokens.rule} />
-          <text y={16}>{format(tick)}</text>
-        </g>
-      ))}
+      {scale
+        .ticks(ticks)
+        .map((tick) => ({ at: scale(tick), text: format(tick) }))
+        .map(({ at, text }) => (
+          <g key={at} transform={`translate(${at} ${y})`}>
+            <line y2={4} stroke={tokens.rule} />
+            <text x={shift(at, text)} y={16}>
+              {text}
+            </text>
+          </g>
+        ))}
       {label && (
         <text x={(x0 + x1) / 2} y={y + 32}>
           {label}

@@ -175,6 +175,34 @@ function unmount(): void {
   vi.unstubAllGlobals();
 }
 
+describe("axes on the page", () => {
+  beforeEach(mount);
+  afterEach(unmount);
+
+  it("keep the last tick's text within the picture", () => {
+    const points = [0, 100].map((x) => ({ x, y: 1 }));
+    const series = [{ id: "a", label: "a", points }];
+    const common = {
+      title: "t",
+      theme: "light" as const,
+      provenance: "",
+      height: 200,
+      xLabel: "x",
+      yLabel: "y",
+    };
+    act(() =>
+      root.render(<LineChart {...common} series={series} xFormat={(x) => `${x} megabits a second`} />),
+    );
+    const texts = [...host.querySelectorAll("text")].filter(({ textContent }) =>
+      textContent?.includes("megabits"),
+    );
+    const shifts = texts.map((text) => Number(text.getAttribute("x")));
+    expect(shifts.length).toBeGreaterThan(2);
+    expect(shifts[0]).toBe(0);
+    expect(shifts.at(-1)).toBeLessThan(-20);
+  });
+});
+
 describe("charts on the page", () => {
   beforeEach(mount);
   afterEach(unmount);

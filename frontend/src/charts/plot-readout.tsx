@@ -1,11 +1,10 @@
 /** What the lines say where the crosshair stands. */
 import type { ThemeTokens } from "@/units";
-import { MARGIN, type PlotScales } from "./plot-scales";
+import { CHARACTER_PX, MARGIN, type PlotScales } from "./plot-scales";
 import { nearestIndex, seriesLook, stepAt } from "./series";
 import type { LineSeries, Point } from "./types";
 
-/** Width of a mean character of the readout, and room for the axis' unit, in px. */
-const CHARACTER_PX = 6.2;
+/** Room for the axis' unit, in px. */
 const UNIT_PX = 90;
 
 export interface Reading {

@@ -5,6 +5,8 @@ import type { LineChartProps } from "./types";
 
 /** Around the plot, in px. */
 export const MARGIN = { top: 26, right: 16, bottom: 40, left: 56 };
+/** Width of a character of a chart's text, in px. */
+export const CHARACTER_PX = 6.2;
 /** A plot is at least so wide, in px. */
 const LEAST_PX = 40;
 

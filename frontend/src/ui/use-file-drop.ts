@@ -1,7 +1,7 @@
 /** Files dropped on an element, or anywhere in the window. */
 import { type RefObject, useEffect, useRef, useState } from "react";
 
-/** Whether files are held over it now. Only files are taken: dragged text goes where it always went. */
+/** Whether files are held over it now. Only files are taken, and by the innermost that wants them; dragged text goes where it always went. */
 export function useFileDrop(
   target: RefObject<HTMLElement | null> | "window",
   onFiles: (files: readonly File[]) => void,
@@ -19,9 +19,10 @@ export function useFileDrop(
     };
     const handlers: Record<string, (event: Event) => void> = {
       dragenter: withFiles((event) => {
+        // An element within that takes files itself has said so before the event came here.
+        setOver(!event.defaultPrevented);
         event.preventDefault();
         inside++;
-        setOver(true);
       }),
       dragover: withFiles((event) => event.preventDefault()),
       dragleave: withFiles(() => {
@@ -29,10 +30,11 @@ export function useFileDrop(
         if (inside === 0) setOver(false);
       }),
       drop: withFiles((event) => {
+        const taken = event.defaultPrevented;
         event.preventDefault();
         inside = 0;
         setOver(false);
-        latest.current([...(event.dataTransfer?.files ?? [])]);
+        if (!taken) latest.current([...(event.dataTransfer?.files ?? [])]);
       }),
     };
     for (const [name, handler] of Object.entries(handlers)) node.addEventListener(name, handler);

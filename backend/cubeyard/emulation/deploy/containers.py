@@ -138,6 +138,7 @@ class Containers:
         image: str,
         mounts: dict[int, str],
         *,
+        host_names: Mapping[int, str],
         raw_sockets: bool,
         check: Callable[[int], None],
     ) -> dict[int, str]:
@@ -148,7 +149,8 @@ class Containers:
         def one(server: int) -> None:
             check(len(made))
             with explained(), _folder_there(mounts[server]):
-                container = self._create(run_id, (server, servers[server]), image, mounts[server], raw_sockets)
+                named = (server, servers[server], host_names[server])
+                container = self._create(run_id, named, image, mounts[server], raw_sockets)
                 self.api.start(container)
             with lock:
                 made[server] = container
@@ -157,8 +159,8 @@ class Containers:
         check(len(made))
         return made
 
-    def _create(self, run_id: str, server: tuple[int, str], image: str, mount: str, raw_sockets: bool) -> str:
-        number, name = server
+    def _create(self, run_id: str, server: tuple[int, str, str], image: str, mount: str, raw_sockets: bool) -> str:
+        number, name, host_name = server
         host = self.api.create_host_config(
             network_mode="none",
             cap_drop=["ALL"],
@@ -175,7 +177,7 @@ class Containers:
         return self.api.create_container(
             image,
             name=container_name(run_id, name),
-            hostname=f"server-{name}",
+            hostname=host_name,
             labels={RUN: run_id, SERVER: str(number), PLACE: self._owner},
             host_config=host,
             stop_signal="SIGKILL",

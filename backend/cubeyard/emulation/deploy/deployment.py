@@ -107,6 +107,7 @@ class Deployment:
                 self.spread.servers(self._question.network, host),
                 self._image(engine),
                 mounts[host],
+                host_names=self._question.network.host_names,
                 raw_sockets=self._question.in_user_space,
                 check=count,
             )

@@ -35,6 +35,11 @@ KERNEL = {
         False,
         "Take a kernel from 6.11 on; without it the paths of flows are not told.",
     ),
+    "detours": (
+        "Detours around hot racks",
+        False,
+        "Take a kernel with IPv6 and CONFIG_IPV6_SEG6_LWTUNNEL; other balances work without.",
+    ),
 }
 
 

@@ -22,6 +22,8 @@ ANSWER_SECS = 5.0
 SILENT = "cubeyard-fabric has sent nothing for {secs:g} s. If the machine is too busy for it, take slower links or fewer servers."
 CLOCK_SECS = 10.0
 """How often the hosts' clocks are compared anew."""
+MOST_TICKS_WAITING = 5
+"""More ticks than these that wait to be read are read as one: whoever is slower than the ticks shows what is now, and less often."""
 
 
 def on_every(hosts: Sequence[Host], work: Callable[[int], T]) -> list[T]:
@@ -120,10 +122,11 @@ class Stream:
         """A tick is out when each host has told its part of it. Meanwhile `heartbeat` is called, which may raise.
 
         A host that is late holds the tick up, and its next one tells of more time; one that is silent for longer than
-        `silent_secs` has gone: raises FabricGoneError with its name.
+        `silent_secs` has gone: raises FabricGoneError with its name. So does a tick after a reader that was late.
         """
         hosts = self._fabrics.hosts
         waiting: list[list[Json]] = [[] for _ in hosts]
+        numbers: list[int | None] = [None] * len(hosts)
         heard = [time.monotonic()] * len(hosts)
         offsets, compared = self._fabrics.offsets_nanos(), time.monotonic()
         with selectors.DefaultSelector() as selector:
@@ -135,6 +138,7 @@ class Stream:
                     host = key.data
                     frames = _named(hosts[host], self._clients[host].arrived)
                     if frames:
+                        numbers[host] = _mark_missed(frames, numbers[host])
                         waiting[host] += frames
                         heard[host] = time.monotonic()
                 now = time.monotonic()
@@ -148,9 +152,19 @@ class Stream:
                     offsets, compared = self._fabrics.offsets_nanos(), now
 
 
+def _mark_missed(frames: list[Json], last: int | None) -> int:
+    """Says in each frame how many before it never came, by their numbers. The last number."""
+    for frame in frames:
+        if last is not None and (missed := frame["tick"] - last - 1) > 0:
+            frame["missed"] = missed
+        last = frame["tick"]
+    assert last is not None
+    return last
+
+
 def _ticks(waiting: list[list[Json]], offsets: list[int]) -> Iterator[Json]:
-    """Of one host every frame is a tick; of several, what came together is one."""
-    if len(waiting) == 1:
+    """Of one host every frame is a tick, unless too many wait; of several, what came together is one."""
+    if len(waiting) == 1 and len(waiting[0]) <= MOST_TICKS_WAITING:
         yield from (merged([[frame]], offsets) for frame in waiting[0])
     else:
         yield merged(waiting, offsets)

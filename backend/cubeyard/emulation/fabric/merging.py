@@ -16,7 +16,7 @@ def merged(by_host: Sequence[Sequence[Json]], offsets_nanos: Sequence[int]) -> J
     """One tick of what each host sent since the last one, at least one frame each.
 
     Counts add up; what is a level (queues, shares of a processor) is the latest. The clock is the furthest host's, the
-    processors' load the busiest host's. `offsets_nanos[host]` is how far that host's monotonic clock is ahead of ours.
+    processors' load the busiest host's. `missed` is how many frames before these never came. `offsets_nanos[host]` is how far that host's monotonic clock is ahead of ours.
     """
     if len(by_host) == 1 and len(by_host[0]) == 1 and not offsets_nanos[0]:
         return by_host[0][0]
@@ -28,6 +28,7 @@ def merged(by_host: Sequence[Sequence[Json]], offsets_nanos: Sequence[int]) -> J
     return {
         "tick": max(frame["tick"] for frame in latest),
         "at_secs": max(frame["at_secs"] for frame in latest),
+        "missed": max(sum(frame.get("missed", 0) for frame in frames) for frames in by_host),
         "links": {
             **_added(every, "links", ("tx", "rx", "packets", "drops")),
             **_added(latest, "links", ("queue",)),

@@ -173,11 +173,14 @@ def by_hand(binary: Path | str, place: Place) -> str:
 
 
 def probe_kernel(settings: Settings) -> dict[str, Any] | None:
-    """What the fabric says of this kernel without serving; None where it cannot say."""
+    """What the fabric says of this kernel without serving; None where it cannot say, or not within START_SECS."""
     binary = program(settings, FABRIC)
     if binary is None or os.geteuid() != 0:
         return None
-    done = subprocess.run([str(binary), "probe", "--json"], capture_output=True, timeout=START_SECS, check=False)
+    try:
+        done = subprocess.run([str(binary), "probe", "--json"], capture_output=True, timeout=START_SECS, check=False)
+    except subprocess.TimeoutExpired:
+        return None
     return orjson.loads(done.stdout) if done.returncode == 0 else None
 
 

@@ -167,6 +167,10 @@ class Due:
     fault: Fault = field(compare=False)
 
 
+NEVER = "The run was over before it."
+"""Why a fault that was ordered did not happen."""
+
+
 class Schedule:
     """When each fault starts and ends. A flapping fault is on and off until its end."""
 

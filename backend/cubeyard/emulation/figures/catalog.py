@@ -17,6 +17,7 @@ from cubeyard.emulation.figures import (
     fig10,
     fig11,
     hot_racks,
+    table5,
 )
 from cubeyard.emulation.figures.lab import Json, Lab
 from cubeyard.emulation.figures.rows import Outcome
@@ -71,6 +72,9 @@ FIGURES = (
         "serverswitch-bcube", "BCube by the chip's tables over two relays", "[serverswitch §6.2]", chip_bcube.measure
     ),
     MeasuredFigure("subways-hot-racks", "Two hot racks and the ToR between them", "[subways §5]", hot_racks.measure),
+    MeasuredFigure(
+        "subways-table5-measured", "Tail completion on the testbed, measured", "[subways §8.2, Table 5]", table5.measure
+    ),
 )
 
 

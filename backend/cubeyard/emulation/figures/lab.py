@@ -46,6 +46,7 @@ class Trial:
     faults: list[Json] = field(default_factory=list)
     expect_secs: float | None = None
     """How long it is likely to take, where that is less than `seconds`."""
+    seed: int = SEED
 
     @property
     def secs(self) -> float:
@@ -61,7 +62,7 @@ class Trial:
             "engine": "emulation",
             "emulation": {"mode": MODE, **self.emulation},
             "link_gbps": self.link_bits_per_sec / 1e9,
-            "seeds": [SEED],
+            "seeds": [self.seed],
         }
         asked = ExperimentCreate.model_validate(question)
         return {**asked.model_dump(mode="json"), "plan": {"spec": normal_spec(self.spec)}}
@@ -193,7 +194,7 @@ class Lab:
             "engine": "emulation",
             "engine_version": self.engine.version,
             "basis": "measured",
-            "seeds": [SEED],
+            "seeds": sorted({part.trial.seed for part in self._parts} or {SEED}),
             "mode": MODE,
             "host": {
                 "cpu": _cpu_model(),

@@ -23,6 +23,8 @@ class Row:
     """The last printed digit's worth."""
     reason: str = ""
     """Why it may differ."""
+    deviation: float | None = None
+    """Of ours over seeds; None if it is of one."""
 
     @property
     def verdict(self) -> str:
@@ -43,6 +45,8 @@ class Row:
             "high": self.high,
             "verdict": self.verdict,
         }
+        if self.deviation is not None:
+            found["deviation"] = self.deviation
         return {**found, "reason": self.reason} if self.reason and self.verdict != "matches" else found
 
 

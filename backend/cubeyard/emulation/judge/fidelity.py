@@ -79,6 +79,8 @@ class Observed:
     over_paths: OverPaths | None = None
     short_flows_share: float = 0.0
     """Of all flows, those that no rate is held to: they are over before TCP has started up."""
+    over_before: bool = False
+    """All flows that a rate is held to had ended before anything was counted."""
 
     @property
     def of_achievable(self) -> float:
@@ -108,10 +110,8 @@ def judge(calibration: Calibration | None, observed: Observed) -> Json:
 
 
 def _verdict(calibration: Calibration | None, seen: Observed) -> tuple[Verdict, Cause, str]:
-    if seen.achieved_over_ideal is None and seen.short_flows_share == 1.0:
-        return "unknown", "unknown", "No flow lasts long enough for its rate to be judged."
     if seen.achieved_over_ideal is None:
-        return "unknown", "unknown", "Nothing was measured before the first fault."
+        return "unknown", "unknown", _why_nothing(seen)
     if seen.cpu is None:
         return "unknown", "unknown", "The CPU is not known."
     told = f"Without faults, {seen.of_achievable:.0%} of achievable goodput was reached at {_cpu(seen)}"
@@ -120,6 +120,14 @@ def _verdict(calibration: Calibration | None, seen: Observed) -> tuple[Verdict, 
     if seen.of_achievable >= GOOD_SHARE:
         return _whole(seen, told)
     return _why_missing(calibration, seen, told)
+
+
+def _why_nothing(seen: Observed) -> str:
+    if seen.short_flows_share == 1.0:
+        return "No flow lasts long enough for its rate to be judged."
+    if seen.over_before:
+        return "Every flow that lasts long enough to be judged ended while the flows settled."
+    return "Nothing was measured before the first fault."
 
 
 def _left_out(seen: Observed) -> str:

@@ -30,6 +30,8 @@ class Meant:
     """Flows held to it that had something left to carry and carried nothing."""
     short_flows_share: float
     """Of all flows, those left out because they are over before TCP has started up."""
+    over_before: bool = False
+    """Every flow held to it had ended before anything was counted."""
 
     @staticmethod
     def nothing() -> Meant:
@@ -58,4 +60,5 @@ def meant_of(recorder: Recorder, quiet: Sums) -> Meant:
         carried / meant if meant > 0 else None,
         int((held & unfinished & (quiet.flows == 0)).sum()),
         1 - float(held.mean()) if held.size else 0.0,
+        bool(held.any()) and not unfinished[held].any(),
     )

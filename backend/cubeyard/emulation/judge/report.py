@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -46,7 +47,7 @@ def make(
     expected_abt = question.prediction.abt_bits_per_sec * efficiency
     # Flows at a pace of their own, or of a size, are not held to the prediction's slowest rate.
     free = question.settings.flow_bits_per_sec is None and question.settings.flow_bytes is None
-    observed = Observed(achieved, None, efficiency, short_flows_share=meant.short_flows_share)
+    observed = Observed(achieved, None, efficiency)
     if quiet is not None:
         observed = Observed(
             achieved,
@@ -56,8 +57,8 @@ def make(
             quiet.abt_bits_per_sec / expected_abt if expected_abt > 0 and free else None,
             None if quiet.own_cpu is None else quiet.own_cpu / quiet.secs,
             _over_paths(recorder, quiet) if free and question.settings.delivery == "unicast" else None,
-            short_flows_share=meant.short_flows_share,
         )
+    observed = replace(observed, short_flows_share=meant.short_flows_share, over_before=meant.over_before)
     total = {**recorder.total.document(), "abt_bits_per_sec": round(_abt_of_all(recorder))}
     consequences = Consequences(recorder)
     return {

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from cubeyard.emulation.deploy.names import shell_command
 from cubeyard.emulation.fabric.hosts import Hosts
 from cubeyard.emulation.faults.damage import Damage
-from cubeyard.emulation.faults.faults import Fault, Schedule, resolve
+from cubeyard.emulation.faults.faults import NEVER, Fault, Schedule, resolve
 from cubeyard.emulation.live import schemas
 from cubeyard.emulation.live.captures import CaptureService, Target, target_of
 from cubeyard.emulation.live.inspection import inspect, inspect_switch, server_of
@@ -65,7 +65,6 @@ def network_of(engine: Engine, document: Json) -> Network:
 
 ROUTES = ("controllers", "tor-uplinks", "tor-weights", "routes", "groups")
 """Sections of a node's inspection that are its routes, and what sets their weights."""
-NEVER = "The run was over before it."
 
 
 class Outliner:

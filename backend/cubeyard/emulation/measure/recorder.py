@@ -52,7 +52,7 @@ class Recorder:
         self.paths_before = PathsTaken(len(self.question.flows))
         """Of the time before the first fault."""
         self._next_second = 0
-        self._last_secs = 0.0
+        self._last_secs, self._last_number = 0.0, 0
         self._cpu = 0.0
         self._cut_off = 0
         self._received = np.zeros(len(self.question.flows), np.int64)
@@ -77,12 +77,14 @@ class Recorder:
         )
 
     def take(self, frame: Json) -> tuple[Tick, float]:
-        """A tick, and how many seconds it stands for."""
+        """A tick, and how many seconds it stands for: of those that were lost, neither time nor bytes count."""
         network = self.question.network
         tick = Tick.of(frame, len(self._servers), len(network.links), len(self.question.flows))
         self.clock.sampled(tick.at_secs)
         secs = tick.at_secs - self._last_secs
-        self._last_secs = tick.at_secs
+        if tick.missed:
+            secs *= 1 - tick.missed / max(tick.number - self._last_number, tick.missed + 1)
+        self._last_secs, self._last_number = tick.at_secs, tick.number
         self._received += tick.flows
         self._window.add(max(secs, 0.0), tick.flows.tolist())
         self.reading = self._window.read(done=self._done)

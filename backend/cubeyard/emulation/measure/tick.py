@@ -36,6 +36,8 @@ class Tick:
     own_cpu: float | None
     """Share of all cores that the run itself used; None from a fabric that does not tell."""
     events: list[Json]
+    missed: int = 0
+    """Ticks before it, since the last one, that were lost: what they counted is nowhere."""
 
     @classmethod
     def of(cls, frame: Json, servers: int, links: int, flows: int) -> Tick:
@@ -57,6 +59,7 @@ class Tick:
             float((frame.get("host") or {}).get("cpu") or 0.0),
             (frame.get("host") or {}).get("own_cpu"),
             list(frame.get("events") or []),
+            int(frame.get("missed", 0)),
         )
 
 

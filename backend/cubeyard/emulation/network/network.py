@@ -57,6 +57,8 @@ class Network:
     """Ids of the servers that join it to an external network."""
     addresses: dict[int, str] = field(default_factory=dict)
     """Of each server, the address that applications use."""
+    host_names: dict[int, str] = field(default_factory=dict)
+    """Of each server and switch, as the plan's tables and exports have them."""
     digits: dict[int, list[int]] = field(default_factory=dict)
     """Of each server and switch, its address in the topology."""
     switch_levels: dict[int, int] = field(default_factory=dict)
@@ -168,7 +170,7 @@ def build(engine: Engine, spec: Mapping[str, Any], rate_bits_per_sec: float, mtu
     """The network of a plan or of a slice of it. Raises a 422 that names what cannot be emulated."""
     inner = topology_of(spec)
     profile = _profile(engine, inner)
-    described = _described(engine, inner, part)
+    described = _described(engine, _with_prefix(inner, spec), part)
     servers, switches = described["servers"], described["switches"]
     return Network(
         inner,
@@ -185,11 +187,19 @@ def build(engine: Engine, spec: Mapping[str, Any], rate_bits_per_sec: float, mtu
         slice_around_max_k=profile["slice"]["around_max_k"],
         outside=described["outside"],
         addresses={one["id"]: one["address"] for one in servers},
+        host_names={one["id"]: one["host"] for one in (*servers, *switches)},
         digits={one["id"]: one["digits"] for one in (*servers, *switches)},
         switch_levels={one["id"]: one["level"] for one in switches},
         planned_bits_per_sec=described["slowest_bits_per_sec"],
         picture=described["picture"],
     )
+
+
+def _with_prefix(topology: Json, spec: Mapping[str, Any]) -> Json:
+    """The topology, with the prefix that the plan's site puts before host names if it has one."""
+    site = spec.get("site")
+    prefix = site.get("host_prefix") if isinstance(site, Mapping) else None
+    return topology if prefix is None else {"topology": topology, "site": {"host_prefix": prefix}}
 
 
 def _described(engine: Engine, spec: Json, part: Json | None) -> Json:
@@ -283,9 +293,13 @@ def check_balance(network: Network, balance: str) -> None:
         raise field_error(
             "body.emulation.balance",
             balance,
-            "Servers of this network have one ToR each, so that controllers have nothing to choose.",
+            "A loop of this network has no ToRs besides a rack's own, so that there is no detour."
+            if "lb" in names
+            else "Servers of this network have one ToR each, so that controllers have nothing to choose.",
             limit=", ".join(names),
-            hint="Choose Subways of type 1 or 2 with several ports a server, or another balance.",
+            hint="Choose Subways of type 1 or 2 with loops of more ToRs than ports of a server, or another balance."
+            if "lb" in names
+            else "Choose Subways of type 1 or 2 with several ports a server, or another balance.",
         )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from cubeyard.emulation.fabric.client import FabricGoneError
 from cubeyard.emulation.faults.damage import WHOLE, Damage
-from cubeyard.emulation.faults.faults import Fault, Schedule
+from cubeyard.emulation.faults.faults import NEVER, Fault, Schedule
 from cubeyard.emulation.measure.clock import Clock
 from cubeyard.emulation.measure.recorder import Part
 from cubeyard.emulation.measure.window import Reading
@@ -32,6 +32,8 @@ class FaultControl:
         self._clock = clock
         self._schedule: Schedule = question.schedule.again()
         self._known: dict[str, Fault] = {fault.id: fault for fault in question.schedule.faults}
+        self._ordered: dict[str, Fault] = {}
+        """Faults that were ordered and have neither happened nor failed."""
         self._damage = WHOLE
         """Of the latest `predicted` frame."""
         self.expected = self._expected_by(question.prediction)
@@ -74,6 +76,7 @@ class FaultControl:
     def stop_all(self, at_secs: float, why: str) -> Json:
         """Cancel scheduled faults, recover active ones, and confirm it with a frame. `{ok, reason}`."""
         self._schedule.cancel()
+        self._ordered.clear()
         failed = [
             outcome
             for fault in list(self._injector.active.values())
@@ -82,6 +85,17 @@ class FaultControl:
         confirmed = not failed and not self._injector.active
         self._sink.frame("stop-all", {"why": why, "recovered": confirmed, "at_secs": round(at_secs, 3)})
         return {"ok": confirmed, **({"reason": failed[0]["reason"]} if failed else {})}
+
+    def end(self, at_secs: float) -> None:
+        """The run is over: refuse the orders that came too late, and write a frame of each fault that was ordered and did not happen."""
+        for order in self._sink.orders():
+            if order.fault is not None:
+                self._ordered[order.fault.id] = order.fault.at(at_secs)
+            self._sink.done(order, {"ok": False, "reason": NEVER})
+        outcome = {"state": "failed", "at_secs": round(at_secs, 3), "ok": False, "reason": NEVER}
+        for fault in self._ordered.values():
+            self._sink.frame("fault", {**fault.described(), **outcome})
+        self._ordered.clear()
 
     def _carry_out(self, order: Order, at_secs: float) -> Json:
         if order.kind == "stop-all":
@@ -94,13 +108,14 @@ class FaultControl:
             return self._do("recover", fault, at_secs)
         assert order.fault is not None
         fault = order.fault.at(at_secs)
-        self._known[fault.id] = fault
+        self._known[fault.id] = self._ordered[fault.id] = fault
         self._schedule.add(fault)
         return {"ok": True}
 
     def _do(self, action: str, fault: Fault, at_secs: float) -> Json:
         """Inject or recover, and write a frame. A failure is the fault's, not the session's: `{ok, reason}`."""
         outcome: Json = {"ok": True}
+        self._ordered.pop(fault.id, None)
         if action == "recover" and fault.id not in self._injector.active:
             return outcome  # a flapping fault may be off at its end; another may never have been injected
         try:

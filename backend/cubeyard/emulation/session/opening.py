@@ -31,11 +31,13 @@ def described(question: Question) -> Json:
         "servers": {
             "id": list(network.servers),
             "name": list(network.servers.values()),
+            "host_name": [network.host_names[one] for one in network.servers],
             "digits": [network.digits[one] for one in network.servers],
         },
         "switches": {
             "id": list(network.switches),
             "name": list(network.switches.values()),
+            "host_name": [network.host_names[one] for one in network.switches],
             "level": [network.switch_levels[one] for one in network.switches],
             "digits": [network.digits[one] for one in network.switches],
         },

@@ -79,6 +79,7 @@ class Session:
                 timings.update(self._deployment.down())
                 if not timings["kept"]:
                     self._place.forget(self._run)
+            self._faults.end(self._at_secs)
         document = report.make(
             self._recorder, self._guards, calibration, self._faults.happened, ended=ended, timings=timings
         )

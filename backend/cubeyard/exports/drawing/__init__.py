@@ -7,6 +7,6 @@ Not in: positions and cable routes, which the engine computes. Plain text, no li
 The same plan is the same bytes.
 """
 
-from cubeyard.exports.drawing.sheet import drawing_file
+from cubeyard.exports.drawing.sheet import drawing_file, floor_file
 
-__all__ = ["drawing_file"]
+__all__ = ["drawing_file", "floor_file"]

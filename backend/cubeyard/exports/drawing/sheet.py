@@ -23,6 +23,15 @@ _SCREEN = ElevationStyle(ELEVATION_SCALE, named=False, titled=True)
 _MARGIN = 80.0
 
 
+def floor_file(plan: PlanView) -> str:
+    """The floor plan alone, as a standalone SVG document at the same scale."""
+    tables = PlanTables(plan)
+    floor = floor_picture(tables, FLOOR_SCALE)
+    where = text(_MARGIN, floor.height + 30, provenance(plan), 25, "muted")
+    picture = Picture(floor.width, floor.height + 60, floor.body + where)
+    return document(picture, f"{plain(plan.name)}: floor plan", f"Floor plan 1 : {FLOOR_SCALE}.")
+
+
 def drawing_file(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     """One SVG file that needs nothing else, has its size in millimetres and follows the reader's light or dark theme."""
     tables = PlanTables(plan)

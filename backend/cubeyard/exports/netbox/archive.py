@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 import yaml
@@ -83,7 +83,8 @@ def _readme(plan: PlanView) -> bytes:
         "Skip 09-device-bays.csv if it holds only a header: nothing shares a unit in this plan.",
         "",
         "Without files: `cubeyard netbox sync --url ... --token ...` makes the same objects over NetBox's REST API, skips what",
-        "exists and can be repeated.",
+        "exists and can be repeated. These files only create. For a NetBox that holds some of the plan,",
+        "`cubeyard netbox export --url ... --token ...` writes files of what is missing and, by id, of what differs.",
         "",
         "device-types/ holds the device types with their interfaces, power ports and bays, as in the community's device type",
         "library (one YAML file each, for the import of device types). Devices of these types have their components at once:",
@@ -97,7 +98,7 @@ def _readme(plan: PlanView) -> bytes:
     return ("\r\n".join(lines) + "\r\n").encode()
 
 
-def _sources(records: NetboxRecords) -> dict[str, Callable[[], Iterable[Row]]]:
+def sources(records: NetboxRecords) -> dict[str, Callable[[], Iterable[Row]]]:
     return {
         "01-sites": records.sites,
         "02-locations": records.locations,
@@ -119,27 +120,25 @@ def _sources(records: NetboxRecords) -> dict[str, Callable[[], Iterable[Row]]]:
     }
 
 
-def _csv(name: str, rows: Iterable[Row]) -> Iterator[bytes]:
-    columns = COLUMNS[name]
-
+def _csv(columns: Sequence[str], rows: Iterable[Row]) -> Iterator[bytes]:
     def text(value: object) -> object:
         return value if isinstance(value, int | float) else cell(value)
 
     yield from encode(columns, ([text(row.get(column)) for column in columns] for row in rows))
 
 
-def _pieces(name: str, rows: Iterable[Row]) -> Iterator[tuple[str, Iterable[bytes]]]:
+def pieces(name: str, columns: Sequence[str], rows: Iterable[Row]) -> Iterator[tuple[str, Iterable[bytes]]]:
     """One file, or several of `PIECE_ROWS` rows."""
     left = iter(rows)
     piece = list(islice(left, PIECE_ROWS))
     following = list(islice(left, PIECE_ROWS))
     if not following:
-        yield f"{name}.csv", _csv(name, piece)
+        yield f"{name}.csv", _csv(columns, piece)
         return
     number = 0
     while piece:
         number += 1
-        yield f"{name}-{number:03d}.csv", _csv(name, piece)
+        yield f"{name}-{number:03d}.csv", _csv(columns, piece)
         piece, following = following, list(islice(left, PIECE_ROWS))
 
 
@@ -162,13 +161,13 @@ def netbox_archive(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     def files() -> Iterator[tuple[str, Iterable[bytes]]]:
         yield "README.txt", [_readme(plan)]
         records = NetboxRecords(plan)
-        sources = _sources(records)
-        for i, (name, rows) in enumerate(sources.items()):
-            progress(i / len(sources), name)
-            yield from _pieces(name, rows())
+        files_of = sources(records)
+        for i, (name, rows) in enumerate(files_of.items()):
+            progress(i / len(files_of), name)
+            yield from pieces(name, COLUMNS[name], rows())
             if name in SHARED:
                 for number, row in enumerate(rows(), 1):
-                    yield f"shared/{name}-{number:03d}.csv", _csv(name, [row])
+                    yield f"shared/{name}-{number:03d}.csv", _csv(COLUMNS[name], [row])
         for row in records.library_types():
             folder = slug(row["manufacturer"])
             yield f"device-types/{folder}/{row['slug']}.yaml", [library_yaml(row)]

@@ -107,6 +107,8 @@ def tray_sheets(tables: PlanTables, paper: Paper, limit: int) -> tuple[Section, 
     return section, len(groups), used_trays
 
 
+LONGEST_NAME_MM = 100.0
+"""A part's name is printed whole up to this width, on a sheet that lies across if it must; a longer one ends in an ellipsis. [ours]"""
 _BOM_FIELDS = (
     Field("Part", 22, bold=True), Field("Name", 60), Field("m", 8, right=True), Field("Colour", 12), Field("Quantity", 12, right=True),
     Field("Spares", 9, right=True), Field("Unit", 8), Field("Unit price", 16, right=True), Field("Total", 20, right=True),
@@ -123,7 +125,7 @@ def materials(tables: PlanTables, paper: Paper) -> Section:
         group = groups.setdefault(category, Group(category_title(category), "", []))
         price, total, length = line.get("unit_price_usd"), line.get("total_usd"), line.get("length_metres")
         group.lines.append((
-            clipped(plain(line.get("sku")), 30, 7.2), clipped(plain(line.get("name")), 62, 7.2), "" if length is None else f"{length:g}",
+            clipped(plain(line.get("sku")), 30, 7.2), clipped(plain(line.get("name")), LONGEST_NAME_MM, 7.2), "" if length is None else f"{length:g}",
             plain(line.get("colour")), _count(line["quantity"]), _count(line["spares"]) if line.get("spares") else "",
             plain(line.get("unit")),
             "no price" if price is None else money(price, currency), "" if total is None else money(total, currency),

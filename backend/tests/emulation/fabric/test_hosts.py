@@ -87,7 +87,10 @@ def test_merged_counts_are_all_counts_and_levels_the_latest(by_host: list[list[l
     cpus = [draws.random() for _ in by_host]
     frames = [
         [
-            frame(i, links=counts, flows=counts, host={"cpu": cpu if i == len(host) else 1.0})
+            {
+                **frame(i, links=counts, flows=counts, host={"cpu": cpu if i == len(host) else 1.0}),
+                "missed": counts[0] % 3,
+            }
             for i, counts in enumerate(host, 1)
         ]
         for host, cpu in zip(by_host, cpus, strict=True)
@@ -102,6 +105,7 @@ def test_merged_counts_are_all_counts_and_levels_the_latest(by_host: list[list[l
     assert tick["links"]["packets"] == tick["links"]["drops"]
     assert tick["links"]["queue"] == [*levels, *levels]
     assert tick["at_secs"] == max(len(host) for host in by_host) / 10
+    assert tick["missed"] == max(sum(counts[0] % 3 for counts in host) for host in by_host)
     assert set(tick) == set(frames[0][0])
 
 
@@ -191,6 +195,25 @@ def test_a_host_that_falls_silent_is_named(tmp_path: Path) -> None:
                 pass
         fabrics.close()
     assert max(later - before for before, later in pairwise(beats)) < 0.6, "it can be stopped meanwhile"
+
+
+def test_a_reader_that_is_late_gets_one_tick_of_all_that_waited(tmp_path: Path) -> None:
+    with scripted(tmp_path / "a.sock") as fabric:
+        fabric.network = {"links": [], "servers": []}
+        fabric.flows = [{}]
+        fabric.lost = {15, 16}
+        fabrics = Fabrics([Host("", tmp_path / "a.sock")])
+        with fabrics.stream(RUN) as stream:
+            ticks = stream.frames(5.0, lambda: None)
+            first = next(ticks)
+            while fabric.told < 20:
+                time.sleep(0.01)
+            behind = next(ticks)
+        fabrics.close()
+    assert first["tick"] == 1
+    assert behind["tick"] >= 19
+    assert behind["missed"] == 2
+    assert behind["flows"]["bytes"][0] == (behind["tick"] - 3) * first["flows"]["bytes"][0]
 
 
 def test_another_hosts_clock_is_measured(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from cubeyard.emulation.deploy.images import _layer
 from cubeyard.emulation.deploy.reaper import reap
+from cubeyard.emulation.fabric import process
 from cubeyard.emulation.fabric.client import FabricClient, FabricGoneError
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.settings import Settings
@@ -124,3 +125,13 @@ def test_the_image_is_the_program_and_a_folder() -> None:
             "run/cubeyard": 0o755,
             "cubeyard-node": 0o755,
         }
+
+
+def test_a_probe_that_takes_too_long_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = tmp_path / "slow"
+    slow.write_text("#!/bin/sh\nexec sleep 30\n")
+    slow.chmod(0o700)
+    monkeypatch.setattr(process, "program", lambda *_: slow)
+    monkeypatch.setattr(process, "START_SECS", 0.05)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert process.probe_kernel(Settings()) is None

@@ -72,3 +72,9 @@ def test_a_flow_that_ended_before_anything_counted_is_not_stalled(engine: Engine
     recorder = recorded(engine, 0.9, settle_ticks=20)
     meant = meant_of(recorder, recorder.parts["before"])
     assert (meant.stalled_flows, meant.achieved) == (0, None)
+
+
+def test_flows_that_end_while_they_settle_are_why_nothing_was_measured(engine: Engine) -> None:
+    found = report(recorded(engine, 2.0, settle_ticks=50))["fidelity"]
+    assert (found["verdict"], found["short_flows_share"]) == ("unknown", 0.0)
+    assert found["reason"] == "Every flow that lasts long enough to be judged ended while the flows settled."

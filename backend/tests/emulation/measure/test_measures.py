@@ -178,6 +178,16 @@ def test_rates_come_from_the_ticks_own_times(engine: Engine) -> None:
     assert recorder.total.goodput_bits_per_sec == pytest.approx(240 * 1e7, rel=1e-6)
 
 
+def test_ticks_that_were_lost_lower_no_rate(engine: Engine) -> None:
+    recorder = Recorder(question(engine))
+    for number in (*range(1, 11), *range(18, 31)):
+        missed = {"missed": 7} if number == 18 else {}
+        tick, secs = recorder.take({**busy_frame(number, 16, 32, 240), **missed})
+        recorder.count(tick, secs, number / 10, "before")
+    assert recorder.total.secs == pytest.approx(2.3)
+    assert recorder.total.goodput_bits_per_sec == pytest.approx(240 * 1e7, rel=1e-6)
+
+
 def test_a_link_s_report_keeps_its_directions_apart(engine: Engine) -> None:
     recorder = Recorder(question(engine))
     links = 32

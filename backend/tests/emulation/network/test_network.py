@@ -18,8 +18,10 @@ from cubeyard.emulation.setup.flows import MAX_FLOWS, Flow, flows_of, for_fabric
 from cubeyard.engine import Engine
 from cubeyard.experiments.emulation import MTUS, PACKET_SECS, Emulation
 from cubeyard.kit.errors import ProblemError
+from cubeyard.plans.view import PlanView
 from cubeyard.settings import EmulationHost, Settings
 from tests.emulation.setup.test_question import LARGE, network, question
+from tests.exports.plans import book
 
 Json = dict[str, Any]
 TINY = {"family": "bcube", "n": 2, "k": 1}
@@ -43,6 +45,19 @@ def test_the_fabric_is_told_the_whole_network(engine: Engine) -> None:
         ],
     }  # fmt: skip
     assert (found.whole, found.outside, outside_namespace("0123456789")) == (True, [], "cy-01234567-out")
+
+
+@pytest.mark.parametrize("part", [None, {"servers": ["00", "01"]}])
+@pytest.mark.parametrize("prefix", [None, "lab"])
+def test_devices_have_the_host_names_of_the_plan_s_tables(
+    engine: Engine, part: Json | None, prefix: str | None
+) -> None:
+    spec = {"topology": TINY, **({} if prefix is None else {"site": {"host_prefix": prefix}})}
+    planned = PlanView.of(engine.plan(spec, book(engine, "paper-2009")), None).host_names
+    found = networks.build(engine, spec, 1e8, 9000, part)
+    assert found.host_names == {one: planned[one] for one in (*found.servers, *found.switches)}
+    assert found.host_names[0] == ("h00" if prefix is None else "lab-h00")
+    assert found.spec == TINY
 
 
 def test_a_tree_s_servers_forward_nothing_and_need_no_header(engine: Engine) -> None:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
 import tarfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.deployment.engine import Docker
 
 
-def image_of(docker: Docker, folder: Path, *programs: str) -> str:
-    """The image's name. Its programs are on PATH, as they are here."""
+def image_of(
+    docker: Docker,
+    folder: Path,
+    *programs: str,
+    name: str = "cubeyard-test-programs",
+    command: Sequence[str] | None = None,
+) -> str:
+    """The image's name. Its programs are on PATH, as they are here; `command` is what a container runs if nothing else is said."""
     files: set[str] = set()
     for program in programs:
         file = shutil.which(program)
@@ -26,6 +34,6 @@ def image_of(docker: Docker, folder: Path, *programs: str) -> str:
         scratch = tarfile.TarInfo("tmp")
         scratch.type, scratch.mode = tarfile.DIRTYPE, 0o1777
         tar.addfile(scratch)
-    name = "cubeyard-test-programs"
-    docker.run("import", str(layer), name)
+    change = ["--change", f"CMD {json.dumps(list(command))}"] if command else []
+    docker.run("import", *change, str(layer), name)
     return name

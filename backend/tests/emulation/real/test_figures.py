@@ -99,6 +99,17 @@ def test_the_tor_between_two_hot_racks_has_twice_the_load_unless_flows_follow_it
     assert [len(one["y"]) for one in document["series"]] == [3, 3]
 
 
+def test_three_racks_reach_the_fourth_sooner_over_shared_tors_than_over_trunks(nothing_left: Left) -> None:
+    rows, document = measured("subways-table5-measured", 0.2)
+    assert rows["Type 0 over type 1, testbed"]["ours"] > 1.5
+    assert rows["Type 0, of the data over aggregation switches"]["ours"] > 90
+    # Flows between servers that share a ToR stay below it.
+    assert rows["Type 1, of the data over aggregation switches"]["verdict"] == "within band"
+    first, second, *others = document["series"]
+    assert [one["y"][-1] for one in (first, second)] == [100.0, 100.0], "every flow is over"
+    assert [one["paper"] for one in others] == [True] * 3
+
+
 def test_a_measurement_that_nobody_waits_for_ends_and_leaves_nothing(nothing_left: Left) -> None:
     calls = 0
 

@@ -85,9 +85,7 @@ def test_all_to_all_over_two_engines_survives_a_cable_between_them(
     cable, server = found["faults"]
     assert cable["detected_secs"] < 0.1, "carrier loss is seen at once"
     assert cable["moves"] > 0
-    assert 6.9 < server["recovered_at_secs"] <= 9, (
-        "started again by the engine over there, however long a container takes"
-    )
+    assert server["recovered_at_secs"] > 6.9, "started again by the engine over there, however long a container takes"
     assert found["verdict"]["outcome"] == "held"
     for one in found["per_link"]:
         assert 0 < one["ab_bits_per_sec"] < 1.05 * 20e6, one

@@ -94,10 +94,10 @@ def test_servers_are_containers_without_rights(emulate: Command, docker: Docker,
     inspected = docker.run(
         "inspect",
         "--format",
-        "{{.HostConfig.CapDrop}} {{.HostConfig.NetworkMode}} {{.HostConfig.Privileged}}",
+        "{{.HostConfig.CapDrop}} {{.HostConfig.NetworkMode}} {{.HostConfig.Privileged}} {{.Config.Hostname}}",
         *servers,
     )
-    assert set(inspected.stdout.splitlines()) == {"[ALL] none false"}
+    assert set(inspected.stdout.splitlines()) == {f"[ALL] none false h{name}" for name in ("00", "01", "10", "11")}
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said

@@ -1,13 +1,19 @@
-"""Services that users wrote, on 27 servers with real packets: the example delivers, beside others that loop, trap and flood."""
+"""Services that users wrote, with real packets: the example delivers beside others that loop, trap and flood, in containers too, and
+a server that was killed and started again hosts it anew."""
 
 from __future__ import annotations
 
 import base64
+import itertools
+import json
+import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from cubeyard.cli.modules import TEMPLATES
+from cubeyard.cli.modules import TEMPLATES, answers
+from tests.deployment.engine import Docker
+from tests.processes import PROGRAM, environment
 
 from .test_live import API, Left, Live, home, rows
 
@@ -16,6 +22,7 @@ __all__ = ["home"]
 Json = dict[str, Any]
 TORUS = {"family": "torus3d", "x": 3, "y": 3, "z": 3}
 NAMES = [f"({x},{y},{z})" for z in range(3) for y in range(3) for x in range(3)]
+PLANE = {"family": "torus3d", "x": 3, "y": 3, "z": 1}
 LOSSES = {"loops": "lost-out-of-fuel", "traps": "lost-trapped", "floods": "packets-without-room"}
 ACTS = {
     "loops": "(loop $l (br $l))",
@@ -61,14 +68,48 @@ def counters(live: Live, run: str) -> dict[str, Counter[str]]:
     return found
 
 
-def greeted(live: Live, run: str) -> None:
+def first(live: Live, run: str, server: str) -> None:
+    """Waits until the instance of a server takes a message and delivers to itself."""
+
+    def delivered() -> bool:
+        message = f"{server.strip('()')} first"
+        code, found = send(live, run, "greeting", server=server, message=message, wait_secs=10)
+        return code == 200 and (server, "first") in [(one["server"], one["answer"]) for one in found["answers"]]
+
+    live.wait(f"the service of {server}", delivered)
+
+
+def arrived(live: Live, run: str, text: str, to: str, senders: int) -> Counter[str]:
+    """Where greetings of that text arrive that every server sends to the key of one."""
+    code, found = send(live, run, "greeting", message=f"{to.strip('()')} {text}", wait_secs=10, answers=senders)
+    assert code == 200, found
+    return Counter(one["server"] for one in found["answers"] if one["answer"] == text)
+
+
+def greeted(live: Live, run: str, *keys: str, servers: int = len(NAMES)) -> None:
     """Greetings from every server to one, for several of them: each arrives once, where its key is."""
-    for to in (NAMES[0], NAMES[13], NAMES[26]):
-        message = f"{to.strip('()')} to {to}"
-        code, found = send(live, run, "greeting", message=message, wait_secs=10, answers=len(NAMES))
-        assert code == 200, found
-        said = Counter((one["server"], one["answer"]) for one in found["answers"])
-        assert said == {(to, f"to {to}"): len(NAMES)}
+    for to in keys:
+        assert arrived(live, run, f"to {to}", to, servers) == {to: servers}
+
+
+def recovers(live: Live, run: str, dead: str, servers: int) -> None:
+    """A server is killed: its neighbour answers for its key. It is started again, and all is as before, with services of its own."""
+    killed = {"kind": "server-killed", "target": {"names": [dead]}}
+    assert live.call("POST", f"{API}/runs/{run}/faults", killed)[0] == 202
+    live.wait(f"{dead} to be silent", lambda: live.inspect(run, dead)[0] == 409)
+    tries = itertools.count()
+
+    def inherited() -> bool:
+        found = arrived(live, run, f"heir {next(tries)}", dead, servers - 1)
+        assert dead not in found
+        return len(found) == 1 and found.total() == servers - 1
+
+    live.wait(f"an heir of {dead}", inherited)
+    assert live.call("POST", f"{API}/runs/{run}/stop-all")[0] == 202
+    first(live, run, dead)
+    live.wait(
+        "everybody to find it", lambda: arrived(live, run, f"back {next(tries)}", dead, servers) == {dead: servers}
+    )
 
 
 def test_the_example_delivers_beside_services_that_loop_trap_and_flood(home: Path, nothing_left: Left) -> None:
@@ -82,16 +123,12 @@ def test_the_example_delivers_beside_services_that_loop_trap_and_flood(home: Pat
         assert code == 200
         assert [one["name"] for one in listed["items"]][-4:] == ["greeting", *ACTS]
 
-        def flows() -> bool:
-            code, found = send(live, run, "greeting", server=NAMES[0], message="0,0,0 first", wait_secs=10)
-            return code == 200 and [one["answer"] for one in found["answers"]] == ["first"]
-
-        live.wait("packets", flows)
-        greeted(live, run)
+        first(live, run, NAMES[0])
+        greeted(live, run, NAMES[0], NAMES[13], NAMES[26])
         for name in ACTS:
             code, found = send(live, run, name, message="begin", wait_secs=0)
             assert code == 200, found
-        greeted(live, run)
+        greeted(live, run, NAMES[0], NAMES[13], NAMES[26])
 
         found = counters(live, run)
         for name, reason in LOSSES.items():
@@ -112,6 +149,36 @@ def test_the_example_delivers_beside_services_that_loop_trap_and_flood(home: Pat
         assert live.ended(run)["state"] == "cancelled"
 
 
+def test_containers_host_services_and_a_server_that_was_killed_hosts_them_again(
+    home: Path, docker: Docker, nothing_left: Left
+) -> None:
+    servers = 9
+    engine = {key: value for key, value in docker.environment.items() if key.startswith("DOCKER_")}
+    greeting = service("greeting", 256, (TEMPLATES / "greeting.wat").read_bytes())
+    with Live(home, **engine) as live:
+        run = live.start(PLANE, {"kind": "permutation"}, mode="containers", services=[greeting])
+        first(live, run, NAMES[0])
+        greeted(live, run, NAMES[0], NAMES[8], servers=servers)
+        recovers(live, run, NAMES[4], servers)
+        live.call("POST", f"{API}/runs/{run}/cancel")
+        assert live.ended(run)["state"] == "cancelled"
+
+
+def test_the_command_line_tries_a_service_and_runs_it(tmp_path: Path, nothing_left: Left) -> None:
+    words = ["service", "run", str(TEMPLATES / "greeting.wat"), "--servers", "9", "--seconds", "2"]
+    done = subprocess.run(
+        [*PROGRAM, *words, "--mode", "namespaces", "--json"],
+        env=environment(tmp_path, CUBEYARD_LOG_LEVEL="warning"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["trial"]["answers"] == 9
+    assert [text for _, _, text in answers(found["run"]["events"])] == ["hello"] * 9
+
+
 def test_modules_are_refused_by_their_field(home: Path) -> None:
     with Live(home) as live:
         asked = {
@@ -128,4 +195,4 @@ def test_modules_are_refused_by_their_field(home: Path) -> None:
         assert "service new" in error["hint"]
         long = service("long", 256, b"a" * 2_100_000)
         code, problem = live.call("POST", f"{API}/experiments", {**asked, "emulation": {"services": [long]}})
-        assert code in (413, 422), problem
+        assert (code, problem["type"]) == (413, "urn:cubeyard:problem:too-large"), problem

@@ -26,6 +26,10 @@ Json = dict[str, Any]
 RUN = "0a1b2c3d4e5f6g"
 
 
+OVER = 1e9
+"""The time of an order that is given when the workload has ended."""
+
+
 class Kept:
     """A sink that keeps everything and passes on what the test wants."""
 
@@ -40,6 +44,8 @@ class Kept:
         self.frames.append((kind, checked(kind, payload)))
         if kind == "tick":
             self._at = payload["at_secs"]
+        if payload.get("phase") == "removing":
+            self._at = OVER
 
     def progress(self, share: float) -> None:
         assert 0 <= share <= 1
@@ -89,6 +95,9 @@ def test_frames_come_in_order_and_everything_is_removed(engine: Engine, place: P
     report = run(place, question(engine), sink)
     kinds = [kind for kind, _ in sink.frames]
     assert kinds[0] == "network"
+    (network,) = sink.of("network")
+    assert network["servers"]["host_name"] == [f"h{name}" for name in network["servers"]["name"]]
+    assert network["switches"]["host_name"][0] == "s0-0"
     assert [frame["phase"] for frame in sink.of("phase")] == [
         "deploying", "up", "calibrating", "calibrated", "settling", "measuring", "removing",
     ]  # fmt: skip
@@ -237,6 +246,19 @@ def test_live_orders_are_obeyed_and_answered(engine: Engine, place: Place, fabri
     run(place, asked, sink)
     assert [(frame["id"], frame["state"]) for frame in sink.of("fault")] == [("l1", "injected"), ("l1", "recovered")]
     assert [sink.outcomes[id_]["ok"] for id_ in (1, 2, 3, 4)] == [True, True, False, True]
+
+
+def test_a_fault_that_is_ordered_too_late_is_told(engine: Engine, place: Place, fabric: Scripted) -> None:
+    sink, asked = Kept(), question(engine, seconds=1)
+    live = {"target": {"names": ["01"]}, "kind": "server-frozen"}
+    fault = resolve_live(engine, asked.network, live, 1, asked.seed)
+    sink.asked = [(OVER, Order(1, "inject", fault=fault))]
+    report = run(place, asked, sink)
+    (frame,) = sink.of("fault")
+    assert (frame["id"], frame["state"], frame["reason"]) == ("l1", "failed", "The run was over before it.")
+    assert sink.outcomes[1] == {"ok": False, "reason": frame["reason"]}
+    assert report["faults"] == []
+    assert not fabric.faults
 
 
 def test_a_flapping_fault_comes_and_goes_and_is_gone_at_its_end(engine: Engine, place: Place, fabric: Scripted) -> None:

@@ -114,7 +114,7 @@ def test_the_flow_engine_sees_rates_and_faults_of_the_emulation_s_scale(engine: 
 def test_flows_are_spread_by_rate_where_switches_are_routers(engine: Engine) -> None:
     here = network(engine, TWO_RATES)
     assert here.for_fabric("r", 7, "kernel", {}, balance="wcmp")["balance"] == "wcmp"
-    assert [one["name"] for one in here.protocol["balances"]] == ["ecmp", "wcmp", "lb"]
+    assert [one["name"] for one in here.protocol["balances"]] == ["ecmp", "wcmp", "lb", "detour"]
     found = predict(engine, here, PERMUTATION, None, 7, Emulation(balance="wcmp", connections=16))
     assert found.routing == "wcmp"
     assert found.paths is not None
@@ -144,6 +144,39 @@ def test_flows_are_spread_by_load_where_servers_have_several_tors(engine: Engine
     least, _, most = loads("lb")
     assert most / least <= 1.2
     networks.check_balance(here, "lb")
+
+
+def test_detours_are_predicted_and_refused_where_a_loop_has_no_further_tor(engine: Engine) -> None:
+    spec = {
+        "family": "subways",
+        "type": 1,
+        "p": 2,
+        "q": 8,
+        "l": 6,
+        "clusters": 1,
+        "loops_per_cluster": 2,
+        "uplink_gbps": 5,
+    }
+    here = network(engine, spec)
+    names = list(here.servers.values())
+    entries = [[names[a], names[b], 1.0] for a in range(8, 12) for b in range(24, 40)]
+
+    def predicted(balance: str) -> tuple[float, int]:
+        settings = Emulation.model_validate({"balance": balance})
+        found = predict(engine, here, {"kind": "matrix", "entries": entries}, None, 7, settings)
+        assert found.routing == balance
+        assert found.paths is not None
+        relays = [sum(node in here.servers for node in path[1:-1]) for path in found.paths]
+        return found.ideal_bits_per_sec, max(relays)
+
+    (by_load, none), (by_detour, most) = predicted("lb"), predicted("detour")
+    assert none == 0
+    assert most == 2, "two servers relay at most"
+    assert by_detour > 1.2 * by_load
+    with pytest.raises(ProblemError) as refused:
+        networks.check_balance(network(engine, spec | {"l": 2}), "detour")
+    assert refused.value.status == 422
+    assert refused.value.errors[0].field == "body.emulation.balance"
 
 
 @pytest.mark.parametrize(

@@ -187,6 +187,8 @@ const MISTAKES: &[(&str, (u32, u32), &str, &str)] = &[
         "dstmac",
     ),
     ("foreach nha in nhas { }", (1, 16), "server-unset", "nhas"),
+    ("foreach i in lsit { }", (1, 14), "unset", "lsit"),
+    ("foreach i in (1, lsit) { }", (1, 18), "unset", "lsit"),
     ("x = oport[1];", (1, 5), "server-unset", "oport"),
     ("x = 10.0.0.1; y = x[4];", (1, 19), "index", "x"),
     ("x = (1, 2); y = x[0];", (1, 17), "type", "x"),

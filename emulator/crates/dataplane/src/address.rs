@@ -3,7 +3,7 @@
 //! A virtual address is `10.0.0.0 + id + 1`: what applications use. A port's address is `100.(64 + port).0.0 + id + 1`:
 //! the control plane's own. No id's address is the first or last of its network.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use cubeyard_topology::NodeId;
 
@@ -77,4 +77,26 @@ pub fn port_mac(server: NodeId, port: u8) -> [u8; 6] {
 /// The hardware address of a server's virtual NIC: that of a port 255.
 pub fn vnic_mac(server: NodeId) -> [u8; 6] {
     port_mac(server, 0xff)
+}
+
+/// Bits of the network that all segments are in.
+const SEGMENT_NETWORK: u128 = 0xfd63_7962 << 96;
+/// Bits of a segment that name the ToR that it is entered from, and those that name its relay too.
+pub const SEGMENT_PREFIX_BITS: [u8; 2] = [64, 96];
+
+/// The address by which a detour names a relay: the ToR that it is entered from, the relay, the ToR that it sends to.
+/// `[subways §6, RFC 8986]`
+pub fn segment(from: NodeId, relay: NodeId, to: NodeId) -> Ipv6Addr {
+    let [from, relay, to] = [from, relay, to].map(u128::from);
+    Ipv6Addr::from_bits(SEGMENT_NETWORK | from << 64 | relay << 32 | to)
+}
+
+/// The address by which a detour names the ToR at which it ends.
+pub fn exit_segment(tor: NodeId) -> Ipv6Addr {
+    segment(tor, NodeId::MAX, NodeId::MAX)
+}
+
+/// The address that a server's detours are sent from.
+pub fn detour_source(server: NodeId) -> Ipv6Addr {
+    segment(NodeId::MAX, NodeId::MAX, server)
 }

@@ -7,6 +7,7 @@ use cubeyard_fabric::balance::agent::{Agent, Periods};
 use cubeyard_fabric::balance::message::{Message, RackWeights, Refusal, Report};
 use cubeyard_fabric::balance::plan::Plan;
 use cubeyard_fabric::netlink::Traffic;
+use cubeyard_routing::subways::RackDetours;
 use cubeyard_topology::{NodeId, Topology, TopologySpec};
 use proptest::prelude::*;
 
@@ -16,10 +17,13 @@ const TWO_CLUSTERS: &str =
     r#"{"family":"subways","type":2,"p":2,"q":4,"l":4,"c":2,"clusters":2,"aggs_per_cluster":2,"cores":2}"#;
 const THREE_PORTS: &str =
     r#"{"family":"subways","type":1,"p":3,"q":6,"l":6,"clusters":1,"aggs_per_cluster":2,"cores":1}"#;
+const LONG_LOOP: &str =
+    r#"{"family":"subways","type":1,"p":2,"q":8,"l":8,"clusters":1,"aggs_per_cluster":2,"uplink_gbps":10}"#;
 const PERIODS: Periods = Periods {
     rebind: 0.5,
     report: 0.1,
     dead: 1.0,
+    hot: None,
 };
 const ROUND_SECS: f64 = 0.05;
 const FRAME_BYTES: usize = 1400;
@@ -39,6 +43,7 @@ struct Nodes {
     topology: Topology,
     plan: Plan,
     agents: BTreeMap<NodeId, Agent>,
+    periods: Periods,
     on_the_way: Vec<(NodeId, NodeId, Vec<u8>)>,
     off: BTreeSet<NodeId>,
     sent: Vec<f64>,
@@ -53,6 +58,7 @@ impl Nodes {
         let agents = (0..topology.node_count()).map(|node| (node, Agent::new(&plan, node)));
         Nodes {
             agents: agents.collect(),
+            periods: PERIODS,
             on_the_way: Vec::new(),
             off: BTreeSet::new(),
             sent: vec![0.0; topology.server_count() as usize],
@@ -73,8 +79,11 @@ impl Nodes {
                 let weight = known.map_or(1.0 / self.plan.racks.ring.ports as f64, |known| {
                     known.links[at][0].into()
                 });
+                let straight = self.agents[&server].detours(rack).map_or(1.0, |told| {
+                    told.ways.straight / (told.ways.straight + capacity_of(&told.ways))
+                });
                 if !self.off.contains(&self.plan.racks.tor_node(tor)) {
-                    by_link.insert(link, weight * self.sent[server as usize]);
+                    by_link.insert(link, weight * straight * self.sent[server as usize]);
                 }
             }
         }
@@ -101,6 +110,7 @@ impl Nodes {
                 self.counted.entry(up).or_default().sent_bytes += bytes(sent / ups.len() as f64);
             }
         }
+        self.send_by_detours();
         for (from, to, frame) in std::mem::take(&mut self.on_the_way) {
             if !self.off.contains(&from) && !self.off.contains(&to) {
                 let agent = self.agents.get_mut(&to).unwrap();
@@ -113,16 +123,17 @@ impl Nodes {
                 agent.stop(&self.plan);
                 continue;
             }
-            if agent.reports_now(PERIODS, self.now_secs) {
+            if agent.reports_now(self.periods, self.now_secs) {
                 let counted = self.counted.clone();
                 agent.count(
                     &self.plan,
+                    self.periods,
                     self.now_secs,
                     |counters| counters.observe(self.now_secs, counted, PERIODS.rebind / 2.0),
                     |_| Some(RATE),
                 );
             }
-            agent.work(&self.plan, PERIODS, self.now_secs, |_| RATE);
+            agent.work(&self.plan, self.periods, self.now_secs, |_| RATE);
             for link in 0..links.len() {
                 let (a, b) = (links.a[link], links.b[link]);
                 for to in [(a, b), (b, a)]
@@ -138,6 +149,48 @@ impl Nodes {
         }
     }
 
+    /// Counts what goes by detours: wrapped from its source to the ToR that sends it up.
+    fn send_by_detours(&mut self) {
+        let racks = self.plan.racks;
+        for server in 0..self.plan.servers() {
+            let rack = racks.rack_of(server);
+            let Some(ways) = self.agents[&server].detours(rack).map(|told| told.ways.clone()) else {
+                continue;
+            };
+            let first = racks.first_of_loop(rack);
+            let total = ways.straight + capacity_of(&ways);
+            for (path, capacity) in ways.detours {
+                let bytes = (self.sent[server as usize] * capacity / total / 8.0 * ROUND_SECS) as u64;
+                let mut from = server;
+                for (at, place) in path.steps.iter().enumerate() {
+                    if at % 2 == 1 {
+                        let relay = racks.servers_of(first + place).start;
+                        let counted = self
+                            .counted
+                            .entry(self.link(relay, first + path.steps[at - 1]))
+                            .or_default();
+                        counted.sent_bytes += bytes;
+                        counted.wrapped_bytes[1] += bytes;
+                        from = relay;
+                    } else {
+                        let counted = self.counted.entry(self.link(from, first + place)).or_default();
+                        counted.received_bytes += bytes;
+                        counted.wrapped_bytes[0] += bytes;
+                    }
+                }
+                let ups = &self.plan.uplinks[first + path.steps.last().unwrap()];
+                for &up in ups {
+                    self.counted.entry(up).or_default().sent_bytes += bytes / ups.len() as u64;
+                }
+            }
+        }
+    }
+
+    fn link(&self, server: NodeId, tor: usize) -> usize {
+        let mut own = self.plan.rack_links[self.plan.racks.rack_of(server)].iter();
+        *own.find(|&&link| self.plan.ends(link) == (server, tor)).unwrap()
+    }
+
     fn run(&mut self, secs: f64) {
         for _ in 0..(secs / ROUND_SECS) as u32 {
             self.round();
@@ -149,6 +202,76 @@ impl Nodes {
         let at_work = self.agents.values().filter(|agent| agent.controller.is_some());
         at_work.map(|agent| agent.tor().unwrap()).collect()
     }
+}
+
+fn capacity_of(ways: &RackDetours) -> f64 {
+    ways.detours.iter().map(|(_, capacity)| capacity).sum()
+}
+
+/// `[subways §6]`
+#[test]
+fn a_hot_rack_gets_detours_until_it_has_cooled_down_and_another_controller_keeps_them() {
+    let mut nodes = Nodes::new(LONG_LOOP);
+    nodes.periods.hot = Some(5.0);
+    let racks = nodes.plan.racks;
+    let hot = 2;
+    let known = |nodes: &Nodes, rack: usize| -> Vec<usize> {
+        let agents = nodes
+            .agents
+            .values()
+            .filter(|agent| nodes.plan.hears_weights(rack, agent.node));
+        agents
+            .filter(|agent| !nodes.off.contains(&agent.node))
+            .map(|agent| agent.detours(rack).map_or(0, |told| told.ways.detours.len()))
+            .collect()
+    };
+    nodes.run(3.0);
+    for server in racks.servers_of(hot) {
+        nodes.sent[server as usize] = 1.6 * RATE;
+    }
+    nodes.run(4.0);
+    // To two ToRs on either side: the nearest by one relay, the other by two.
+    assert!(
+        known(&nodes, hot).iter().all(|ways| *ways == 4),
+        "{:?}",
+        known(&nodes, hot)
+    );
+    let told = nodes.agents[&racks.servers_of(hot).start].detours(hot).unwrap();
+    let exits: BTreeSet<usize> = told
+        .ways
+        .detours
+        .iter()
+        .map(|(path, _)| *path.steps.last().unwrap())
+        .collect();
+    assert_eq!(exits, BTreeSet::from([0, 3, 4, racks.ring.size - 1]));
+    assert!(
+        (0..racks.count)
+            .filter(|rack| *rack != hot)
+            .all(|rack| known(&nodes, rack).iter().all(|ways| *ways == 0))
+    );
+    // The load goes on: so do the detours, though its own ToRs have cooled down, and with another controller.
+    nodes.run(8.0);
+    assert!(known(&nodes, hot).iter().all(|ways| *ways == 4));
+    let told = |nodes: &mut Nodes| -> Vec<usize> {
+        nodes.agents.values_mut().flat_map(Agent::take_planned).collect()
+    };
+    assert_eq!(told(&mut nodes), [hot], "begun");
+    nodes.off.insert(racks.tor_node(0));
+    nodes.run(8.0);
+    assert_eq!(nodes.controllers()[0], 1);
+    assert!(
+        known(&nodes, hot).iter().all(|ways| (1..=3).contains(ways)),
+        "one ToR is off"
+    );
+    nodes.off.clear();
+    nodes.sent.fill(0.0);
+    nodes.run(12.0);
+    assert!(known(&nodes, hot).iter().all(|ways| *ways == 0));
+    assert_eq!(
+        told(&mut nodes),
+        [hot],
+        "ended, and not begun again by the other controller"
+    );
 }
 
 /// The example of §5: two racks side by side send as much as three ToRs can; the one that they share gets twice as much.
@@ -269,6 +392,7 @@ fn report(plan: &Plan, tor: usize) -> Report {
         capacity: 2e8,
         used: [0.5, 0.25],
         carried: vec![[1e6, 2e6]; plan.server_links[tor].len()],
+        detoured: Vec::new(),
     }
 }
 
@@ -444,7 +568,7 @@ proptest! {
                 (seen.used, seen.carried[1]) = ([up, down], [carried, carried]);
                 agent.hear(&plan, plan.racks.tor_node(plan.racks.count), &bytes(&Message::Report(seen)), now_secs);
             }
-            agent.count(&plan, now_secs, |_| {}, |_| Some(RATE));
+            agent.count(&plan, PERIODS, now_secs, |_| {}, |_| Some(RATE));
             agent.work(&plan, PERIODS, now_secs, |_| RATE);
             for rack in plan.members(0) {
                 if let Some(known) = agent.weights(rack) {

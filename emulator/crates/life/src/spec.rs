@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cubeyard_plan::{PlanSpec, read_spec};
-use cubeyard_topology::Finding;
+use cubeyard_topology::{Finding, number_text};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -175,7 +175,10 @@ fn outside(field: impl Into<String>, value: f64, least: f64, most: f64, open: bo
         Finding::error(
             "life-out-of-range",
             field.clone(),
-            format!("{field} is {value}; it must be {from} {least} and at most {most}."),
+            format!(
+                "{field} is {}; it must be {from} {least} and at most {most}.",
+                number_text(value)
+            ),
             format!("Give a number {from} {least} and at most {most}."),
         )
         .with_value(value)
@@ -206,12 +209,7 @@ impl LifeSpec {
                 "." => "life".to_owned(),
                 path => path.to_owned(),
             };
-            vec![Finding::error(
-                "life-unreadable",
-                field.clone(),
-                format!("{field} cannot be read: {}.", error.inner()),
-                "Correct the value, or leave the field out for its default.",
-            )]
+            vec![Finding::unreadable("life-unreadable", field, error.inner())]
         })?;
         let findings = spec.check();
         if findings.is_empty() {
@@ -291,7 +289,10 @@ impl LifeSpec {
                     Finding::error(
                         "life-out-of-range",
                         field.clone(),
-                        format!("{field} is {afr}; it must be at least 0 and below 1."),
+                        format!(
+                            "{field} is {}; it must be at least 0 and below 1.",
+                            number_text(afr)
+                        ),
                         "Give the share that fails in its first year: 0.02 is 2 %.",
                     )
                     .with_value(afr)

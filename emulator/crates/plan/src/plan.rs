@@ -328,13 +328,7 @@ fn section<T: DeserializeOwned + Default>(
                 format!("{name}.{path}")
             };
             let offending = path.split('.').try_fold(&value, |at, key| at.get(key)).cloned();
-            let message = format!("{field} cannot be read: {}.", error.inner());
-            let mut finding = Finding::error(
-                "spec-unreadable",
-                field,
-                message,
-                "Correct the value, or leave the field out for its default.",
-            );
+            let mut finding = Finding::unreadable("spec-unreadable", field, error.inner());
             finding.value = offending;
             findings.push(finding);
             None

@@ -33,7 +33,7 @@ struct RoutedJson {
 /// The path that each flow takes through an emulation's routers, and max-min fair rates over these paths, as JSON:
 /// `{"paths": [[id]], "gbps": [rate]}`. A flow without a path has an empty one and the rate 0.
 ///
-/// `run_json`: `{"slice", "faults", "seed", "balance": "ecmp" | "wcmp" | "lb", "link_gbps", "protocol", "flows": [[number, source,
+/// `run_json`: `{"slice", "faults", "seed", "balance": "ecmp" | "wcmp" | "lb" | "detour", "link_gbps", "protocol", "flows": [[number, source,
 /// destination]]}`; `protocol` is IP's number, `link_gbps` the rate of the slowest link.
 #[pyfunction]
 pub fn routed_flows(py: Python<'_>, spec_json: &str, run_json: &str) -> PyResult<String> {
@@ -60,7 +60,7 @@ fn flows_of(spec_json: &str, run_json: &str) -> Result<Value, PlanError> {
             "not-a-balance",
             "balance",
             message,
-            "Give ecmp, wcmp or lb.",
+            "Give ecmp, wcmp, lb or detour.",
         )])
     })?;
     let network = Network::open(spec_json)?;

@@ -14,11 +14,14 @@ pub fn search_metrics() -> String {
     metrics_json().to_string()
 }
 
-/// Checks a question without searching. Raises `EngineError` with what is wrong.
+/// Checks a question against the price book of its plans without searching. Raises `EngineError` with what is wrong.
 #[pyfunction]
-pub fn check_search(py: Python<'_>, question_json: &str) -> PyResult<()> {
-    let checked = py.detach(|| SearchSpec::from_json(question_json));
-    checked.map(|_| ()).map_err(|findings| {
+pub fn check_search(py: Python<'_>, question_json: &str, book_json: &str) -> PyResult<()> {
+    let checked = py.detach(|| {
+        let asked = SearchSpec::from_json(question_json)?;
+        asked.check_currency(&Book::from_json(book_json)?.currency)
+    });
+    checked.map_err(|findings| {
         let error = cubeyard_plan::PlanError { findings };
         crate::engine_error(py, error.to_string(), &error.findings)
     })

@@ -88,6 +88,11 @@ pub fn path(tables: &Tables, run_seed: u64, ends: [NodeId; 2], flow: &FiveTuple)
         let hop = *member(tables.hops(at, destination), hash)?;
         at = hop.far;
         path.push(hop);
+        for relay in hop.relays.into_iter().flatten() {
+            path.push(Hop::straight(relay.down, relay.server, 1));
+            path.push(Hop::straight(relay.up, relay.tor, 1));
+            at = relay.tor;
+        }
         if path.len() > MAX_LINKS {
             return None;
         }
@@ -175,11 +180,7 @@ mod tests {
     use super::*;
 
     fn hops(weights: &[u32]) -> Vec<Hop> {
-        let hop = |(at, &weight): (usize, &u32)| Hop {
-            directed: at as u32,
-            far: 0,
-            weight,
-        };
+        let hop = |(at, &weight): (usize, &u32)| Hop::straight(at as u32, 0, weight);
         weights.iter().enumerate().map(hop).collect()
     }
 

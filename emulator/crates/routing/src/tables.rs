@@ -8,6 +8,9 @@
 //! the ways down to the destination's links are weighted like those links, so that both ends' links are chosen
 //! independently. `[subways §4.2, §4.3]`
 //!
+//! With detours, servers of hot racks have next hops through relays too, and all nodes the routes by which those go on
+//! (`detoured`). `[subways §6]`
+//!
 //! Not here: how tables get into a kernel (`cubeyard-fabric`), and how a switch chooses within a group.
 
 use std::collections::BTreeMap;
@@ -16,7 +19,12 @@ use cubeyard_topology::{NodeId, Topology, TopologySpec};
 
 use crate::failures::Failures;
 use crate::path::{DirectedLink, a_to_b, b_to_a};
-use crate::subways::LinkWeights;
+use crate::subways::{LinkWeights, RackDetours};
+use detoured::Detours;
+
+mod detoured;
+
+pub use detoured::{MAX_RELAYS, Relay, Relays, Segment};
 
 /// Greatest weight of a next hop, that of Linux's next-hop groups.
 pub const MAX_WEIGHT: u32 = 256;
@@ -33,11 +41,18 @@ pub enum Balance {
     ByRate,
     /// By weights that controllers set as the load asks for: at first each as likely. `[subways §5.2]`
     ByLoad,
+    /// The same, and hot racks' traffic leaves by other racks' ToRs too, relayed by servers. `[subways §6]`
+    ByDetour,
 }
 
 impl Balance {
     /// All, the default first.
-    pub const ALL: [Balance; 3] = [Balance::Equal, Balance::ByRate, Balance::ByLoad];
+    pub const ALL: [Balance; 4] = [
+        Balance::Equal,
+        Balance::ByRate,
+        Balance::ByLoad,
+        Balance::ByDetour,
+    ];
 
     /// Its name on every wire.
     pub fn name(self) -> &'static str {
@@ -45,6 +60,7 @@ impl Balance {
             Balance::Equal => "ecmp",
             Balance::ByRate => "wcmp",
             Balance::ByLoad => "lb",
+            Balance::ByDetour => "detour",
         }
     }
 
@@ -54,15 +70,25 @@ impl Balance {
             Balance::Equal => "Equal (ECMP)",
             Balance::ByRate => "By link rate (WCMP)",
             Balance::ByLoad => "By load (controllers)",
+            Balance::ByDetour => "By load, with detours around hot racks",
         }
     }
 
-    /// Whether a topology's switches can spread flows so: by load only where servers have links to several ToRs.
+    /// Whether controllers set weights.
+    pub fn follows_load(self) -> bool {
+        matches!(self, Balance::ByLoad | Balance::ByDetour)
+    }
+
+    /// Whether a topology's switches can spread flows so: by load only where servers have links to several ToRs, with detours
+    /// only where loops have ToRs besides a rack's own.
     pub fn suits(self, topology: &TopologySpec) -> bool {
         match (self, topology) {
             (Balance::Equal | Balance::ByRate, _) => true,
             (Balance::ByLoad, TopologySpec::Subways(spec)) => spec.wiring_type != 0 && spec.p > 1,
-            (Balance::ByLoad, _) => false,
+            (Balance::ByDetour, TopologySpec::Subways(spec)) => {
+                Balance::ByLoad.suits(topology) && spec.l > spec.p
+            }
+            (Balance::ByLoad | Balance::ByDetour, _) => false,
         }
     }
 
@@ -81,6 +107,20 @@ pub struct Hop {
     pub far: NodeId,
     /// How likely it is, relative to the others of its group: 1 to [`MAX_WEIGHT`].
     pub weight: u32,
+    /// Those that the packets pass beyond it, before they are routed as others; none on the straight way.
+    pub relays: Relays,
+}
+
+impl Hop {
+    /// A next hop without relays.
+    pub fn straight(directed: DirectedLink, far: NodeId, weight: u32) -> Hop {
+        Hop {
+            directed,
+            far,
+            weight,
+            relays: Relays::default(),
+        }
+    }
 }
 
 /// What a route is for.
@@ -99,6 +139,8 @@ pub struct NodeTable {
     pub groups: Vec<Vec<Hop>>,
     /// Prefixes in ascending order, each with the index of its group.
     pub routes: Vec<(Prefix, usize)>,
+    /// Routes by which detours go on; none where there are no detours.
+    pub segments: Vec<Segment>,
 }
 
 impl NodeTable {
@@ -127,11 +169,12 @@ impl Tables {
     /// Computes all tables, in time proportional to servers times links. `None` where servers relay.
     pub fn new(topology: &Topology, failures: &Failures, balance: Balance) -> Option<Tables> {
         let weigh = |link: usize| match balance {
-            Balance::Equal | Balance::ByLoad => [1; 2],
+            Balance::Equal | Balance::ByLoad | Balance::ByDetour => [1; 2],
             // In units of 1 Mb/s, the least difference that rates of ports have.
             Balance::ByRate => [(topology.links().rate_bits_per_sec(link) / 1e6).round().max(1.0) as u64; 2],
         };
-        Tables::with(topology, failures, weigh, balance == Balance::ByLoad)
+        let detours = (balance == Balance::ByDetour).then(|| Detours::none(topology, failures));
+        Tables::with(topology, failures, weigh, balance.follows_load(), detours)
     }
 
     /// The tables of [`Balance::ByLoad`]: servers choose among their links by `weights.source`, switches among ways down
@@ -142,7 +185,24 @@ impl Tables {
             true => [weights.source[link], weights.destination[link]].map(in_steps),
             false => [1; 2],
         };
-        Tables::with(topology, failures, weigh, true)
+        Tables::with(topology, failures, weigh, true, None)
+    }
+
+    /// The tables of [`Balance::ByDetour`]: as [`Tables::by_load`], and servers of racks that have detours share what goes over
+    /// the backbone among their own ToRs, by their weights, and detours, by capacity. A link with the weight 0 is withdrawn
+    /// from while its rack has detours. `detours` are by server. `[subways §6]` `None` for other families than Subways.
+    pub fn with_detours(
+        topology: &Topology,
+        failures: &Failures,
+        weights: &LinkWeights,
+        detours: &[RackDetours],
+    ) -> Option<Tables> {
+        let weigh = |link: usize| match topology.is_server(topology.links().a[link]) {
+            true => [weights.source[link], weights.destination[link]].map(in_steps),
+            false => [1; 2],
+        };
+        let planned = Detours::planned(topology, failures, weights, detours)?;
+        Tables::with(topology, failures, weigh, true, Some(planned))
     }
 
     /// `weigh` gives what a link weighs as a way up and as a server's last link.
@@ -151,6 +211,7 @@ impl Tables {
         failures: &Failures,
         weigh: impl Fn(usize) -> [u64; 2],
         shares_equally: bool,
+        detours: Option<Detours>,
     ) -> Option<Tables> {
         if topology.servers_relay() {
             return None;
@@ -162,14 +223,19 @@ impl Tables {
             ways.find(&network, destination);
             for (node, maker) in (0..).zip(&mut makers) {
                 if node != destination && !failures.node_failed(node) {
-                    let (hops, goes_up) = ways.hops(&network, topology.is_server(node), node);
+                    let detoured = detours.as_ref().and_then(|detours| detours.of(node));
+                    let (hops, goes_up) = ways.hops(&network, topology.is_server(node), node, detoured);
                     maker.add(destination, hops, goes_up);
                 }
             }
         }
-        Some(Tables {
-            nodes: makers.into_iter().map(Maker::finish).collect(),
-        })
+        let mut nodes: Vec<NodeTable> = makers.into_iter().map(Maker::finish).collect();
+        if let Some(detours) = detours {
+            for (table, segments) in nodes.iter_mut().zip(detours.segments) {
+                table.segments = segments;
+            }
+        }
+        Some(Tables { nodes })
     }
 
     /// Tables in which each node has its own from one of several: `of` gives it.
@@ -197,6 +263,7 @@ struct Half {
     far: NodeId,
     /// As a way up, or as the last link of a way down; not reduced yet.
     weight: u64,
+    relays: Relays,
 }
 
 /// Live links by node, upwards and downwards, in the order of links.
@@ -229,12 +296,14 @@ impl LiveLinks {
                 directed: a_to_b(link as u32),
                 far: above,
                 weight: up,
+                relays: Relays::default(),
             });
             last[below as usize].push(down);
             downs[above as usize].push(Half {
                 directed: b_to_a(link as u32),
                 far: below,
                 weight: down,
+                relays: Relays::default(),
             });
         }
         let mut switches: Vec<NodeId> = (topology.server_count()..topology.node_count()).collect();
@@ -311,7 +380,13 @@ impl Ways {
     }
 
     /// The next hops of a node, and whether they go up.
-    fn hops(&self, network: &LiveLinks, is_server: bool, node: NodeId) -> (Vec<Hop>, bool) {
+    fn hops(
+        &self,
+        network: &LiveLinks,
+        is_server: bool,
+        node: NodeId,
+        detoured: Option<&detoured::Shares>,
+    ) -> (Vec<Hop>, bool) {
         let (down, distance) = (self.down[node as usize], self.distance[node as usize]);
         if down != NONE {
             let nearer = network.downs[node as usize]
@@ -339,6 +414,10 @@ impl Ways {
         let shared = |link: &Half| self.down[link.far as usize] == 1;
         let has_shared = is_server && ups.clone().any(shared);
         let chosen = ways.filter(|link| !has_shared || shared(link));
+        if let Some(shares) = detoured.filter(|_| !has_shared) {
+            let leads_there = |node: NodeId| self.distance[node as usize] != NONE;
+            return (reduced(shares.weigh(chosen, leads_there)), true);
+        }
         let alike = has_shared && network.shares_equally;
         let weigh = |link: &Half| (*link, if alike { 1 } else { link.weight });
         (reduced(chosen.map(weigh).collect()), true)
@@ -363,6 +442,7 @@ fn reduced(ways: Vec<(Half, u64)>) -> Vec<Hop> {
             directed: link.directed,
             far: link.far,
             weight: weigh(weight),
+            relays: link.relays,
         })
         .collect()
 }
@@ -407,6 +487,10 @@ impl Maker {
         for (hops, (group, _)) in self.groups {
             groups[group] = hops;
         }
-        NodeTable { groups, routes }
+        NodeTable {
+            groups,
+            routes,
+            segments: Vec::new(),
+        }
     }
 }

@@ -4,9 +4,10 @@
 mod common;
 
 use common::{any_failures, assert_walks, build};
+use cubeyard_routing::hash::{self, FiveTuple};
 use cubeyard_routing::path::{Router, link_of};
-use cubeyard_routing::subways::LinkWeights;
-use cubeyard_routing::tables::{Balance, Hop, MAX_WEIGHT, Prefix, Tables};
+use cubeyard_routing::subways::{HOT, LinkWeights, LoopLoad, RackDetours, Racks, rack_detours};
+use cubeyard_routing::tables::{Balance, Hop, MAX_RELAYS, MAX_WEIGHT, Prefix, Segment, Tables};
 use cubeyard_routing::{Failures, default_for, router};
 use cubeyard_topology::{NodeId, Topology, families};
 use proptest::prelude::*;
@@ -46,7 +47,12 @@ fn every_family_with_routers_is_tried() {
 }
 
 fn any_balance() -> impl Strategy<Value = Balance> {
-    prop_oneof![Just(Balance::Equal), Just(Balance::ByRate), Just(Balance::ByLoad)]
+    prop_oneof![
+        Just(Balance::Equal),
+        Just(Balance::ByRate),
+        Just(Balance::ByLoad),
+        Just(Balance::ByDetour)
+    ]
 }
 
 /// Follows the tables by `pick`, which draws among the next hops. The walk ends after as many links as there are nodes.
@@ -215,5 +221,143 @@ fn weights_by_load_are_those_of_both_ends() {
         of(tables.hops(above, source)),
         [1, 1],
         "of ways up each is as likely"
+    );
+}
+
+const LOOPS: [&str; 3] = [
+    r#"{"family":"subways","type":1,"p":2,"q":4,"l":8,"clusters":1,"aggs_per_cluster":2,"loops_per_cluster":2}"#,
+    r#"{"family":"subways","type":1,"p":3,"q":6,"l":7,"clusters":1,"aggs_per_cluster":2,"loops_per_cluster":2}"#,
+    r#"{"family":"subways","type":2,"p":2,"q":4,"l":6,"c":2,"clusters":2,"aggs_per_cluster":2}"#,
+];
+
+/// The ways by rack of the first loop when its ToRs use so much of uplinks of 10, and the other loop nothing.
+fn planned(racks: &Racks, used: &[f64]) -> (Vec<RackDetours>, Vec<(usize, usize)>) {
+    let ring = racks.ring;
+    let load = LoopLoad {
+        hot: used.iter().map(|used| *used > HOT).collect(),
+        left_over: used.iter().map(|used| 10.0 * (1.0 - used)).collect(),
+        link_capacity: vec![20.0; ring.size],
+        straight: vec![8.0; ring.size],
+    };
+    let (mut ways, withdrawn) = rack_detours(ring, &load);
+    ways.resize(racks.count, RackDetours::default());
+    (ways, withdrawn)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// By detours too every flow arrives, over live links, by two relays at most that are of other racks; and each node on
+    /// the way has the route by which it passes the flow's packets on. Without detours nothing is new but these routes.
+    #[test]
+    fn detours_arrive_and_every_node_knows_how_to_pass_them_on(
+        which in 0..LOOPS.len(), used in proptest::collection::vec(0.0..1.0f64, 8), port: u16, seed: u64,
+        failed in any::<proptest::sample::Index>(),
+    ) {
+        let topology = build(LOOPS[which]);
+        let links = topology.links();
+        let racks = Racks::of(&topology).unwrap();
+        let mut failures = Failures::none(&topology);
+        failures.fail_link(failed.index(links.len()) as u32);
+        let (ways, withdrawn) = planned(&racks, &used[..racks.ring.size]);
+        let mut weights = LinkWeights::equal(&topology);
+        for link in (0..links.len()).filter(|&link| topology.is_server(links.a[link])) {
+            if withdrawn.contains(&(racks.rack_of(links.a[link]), racks.tor_of(links.b[link]))) {
+                weights.source[link] = 0.0;
+            }
+        }
+        let by_server: Vec<RackDetours> =
+            (0..topology.server_count()).map(|server| ways[racks.rack_of(server)].clone()).collect();
+        let tables = Tables::with_detours(&topology, &failures, &weights, &by_server).unwrap();
+        let none = vec![RackDetours::default(); by_server.len()];
+        let without = Tables::with_detours(&topology, &failures, &weights, &none).unwrap();
+        let straight = Tables::by_load(&topology, &failures, &weights).unwrap();
+        let has = |node: NodeId, wanted: Segment| tables.of(node).segments.contains(&wanted);
+        for node in 0..topology.node_count() {
+            prop_assert_eq!(&without.of(node).routes, &straight.of(node).routes);
+            prop_assert_eq!(&without.of(node).groups, &straight.of(node).groups);
+            for hop in tables.of(node).groups.iter().flatten() {
+                let mut from = hop.far;
+                for (at, relay) in hop.relays.iter().flatten().enumerate() {
+                    if at == 0 {
+                        let is_known = has(node, Segment::Toward { tor: from, directed: hop.directed });
+                    prop_assert!(is_known);
+                    }
+                    let is_known = has(from, Segment::Below { server: relay.server, directed: relay.down });
+                    prop_assert!(is_known);
+                    let is_known = has(relay.server, Segment::Relay { from, over: relay.down ^ 1, to: relay.tor });
+                    prop_assert!(is_known);
+                    let is_known = has(relay.server, Segment::Toward { tor: relay.tor, directed: relay.up });
+                    prop_assert!(is_known);
+                    prop_assert!(racks.rack_of(relay.server) != racks.rack_of(node));
+                    from = relay.tor;
+                }
+                let is_exit = |one: &Segment| matches!(one, Segment::Exit { .. });
+                prop_assert!(from == hop.far || tables.of(from).segments.iter().any(is_exit));
+            }
+        }
+        let servers = topology.server_count();
+        for source in 0..servers / 2 {
+            let far = servers / 2 + source;
+            let flow = FiveTuple {
+                addresses: [source, far].map(|server| [10, 0, 0, server as u8 + 1]),
+                protocol: 6,
+                ports: [port, 5201],
+            };
+            let path = hash::path(&tables, seed, [source, far], &flow).unwrap();
+            prop_assert_eq!(path.last().unwrap().far, far);
+            prop_assert!(path.iter().all(|hop| failures.carries(links, link_of(hop.directed) as usize)));
+            let relays = path.iter().filter(|hop| hop.far != far && topology.is_server(hop.far)).count();
+            prop_assert!(relays <= MAX_RELAYS);
+            prop_assert_eq!(path[0].relays.iter().flatten().count(), relays);
+        }
+    }
+}
+
+/// Rack 2 of eight is hot, and has ToRs 1 and 2: its flows leave by ToRs 3, 4, 0 and 7 too, as much by each.
+#[test]
+fn a_hot_racks_next_hops_are_its_tors_and_two_detours_to_either_side() {
+    let topology = build(LOOPS[0]);
+    let racks = Racks::of(&topology).unwrap();
+    let used = [0.1, 0.9, 0.9, 0.1, 0.1, 0.1, 0.1, 0.1];
+    let (ways, withdrawn) = planned(&racks, &used);
+    assert_eq!(withdrawn, [], "it is a group of its own");
+    let by_server: Vec<RackDetours> = (0..topology.server_count())
+        .map(|server| ways[racks.rack_of(server)].clone())
+        .collect();
+    let none = Failures::none(&topology);
+    let tables = Tables::with_detours(&topology, &none, &LinkWeights::equal(&topology), &by_server).unwrap();
+    let source = racks.servers_of(2).start + 1;
+    let far = topology.server_count() - 1;
+    type NextHop = (usize, Vec<(u32, usize)>, u32); // the ToR, each relay with the ToR before it, the weight
+    let mut found: Vec<NextHop> = tables
+        .hops(source, far)
+        .iter()
+        .map(|hop| {
+            let relays = hop
+                .relays
+                .iter()
+                .flatten()
+                .map(|relay| (relay.server, racks.tor_of(relay.tor)));
+            (racks.tor_of(hop.far), relays.collect(), hop.weight)
+        })
+        .collect();
+    found.sort_unstable();
+    // Relays are the second servers of their racks, as the source is of its own. Each ToR has 5.4 for detours, 60 % of what is
+    // left; the last one gets what the rack's links have left of 20. 8 go straight.
+    let expected = vec![
+        (1, vec![], 190),
+        (1, vec![(3, 0)], 256),
+        (1, vec![(3, 0), (1, 7)], 256),
+        (2, vec![], 190),
+        (2, vec![(7, 3)], 256),
+        (2, vec![(7, 3), (9, 4)], 180),
+    ];
+    assert_eq!(found, expected);
+    let shared = racks.servers_of(3).start;
+    assert_eq!(
+        tables.hops(source, shared).len(),
+        1,
+        "a ToR that both have needs no detour"
     );
 }

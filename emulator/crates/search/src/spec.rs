@@ -195,12 +195,7 @@ impl SearchSpec {
                 "." => "search".to_owned(),
                 path => path.to_owned(),
             };
-            vec![Finding::error(
-                "search-unreadable",
-                field.clone(),
-                format!("{field} cannot be read: {}.", error.inner()),
-                "Correct the value, or leave the field out for its default.",
-            )]
+            vec![Finding::unreadable("search-unreadable", field, error.inner())]
         })?;
         spec.check()
     }

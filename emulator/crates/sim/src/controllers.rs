@@ -4,10 +4,11 @@
 //! The rounds stand for the controllers' periods: flows last, and what they settle at is what is predicted. A fixed order
 //! of work and the flows' own draws: the same for any number of threads.
 
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use cubeyard_routing::subways::{
-    BoundLink, DetourLimits, DetourRouting, LinkWeights, RackDetours, Racks, SubwaysRouting, plan_detours,
+    BoundLink, DetourRouting, HOT, LinkWeights, LoopLoad, RackDetours, Racks, SubwaysRouting, rack_detours,
     rebind,
 };
 use cubeyard_routing::{DirectedLink, Failures};
@@ -22,14 +23,6 @@ use crate::paths::Paths;
 const ROUNDS: usize = 32;
 /// Settled when no weight moves by more.
 const SETTLED: f64 = 1e-3;
-/// More of its uplinks makes a ToR hot.
-const HOT: f64 = 0.6;
-/// Two servers relay at most, and detours take 60 % of what is left. `[subways §6, §8.1]`
-const LIMITS: DetourLimits = DetourLimits {
-    relays: 2,
-    usable: 0.6,
-};
-
 /// The controllers of one network with one set of failures.
 #[derive(Debug)]
 pub struct Controllers<'a> {
@@ -97,6 +90,12 @@ impl<'a> Controllers<'a> {
             .by_weights(&weights)
             .and_then(|straight| DetourRouting::new(straight, self.racks, sides));
         Ok(routing)
+    }
+
+    /// The detours of every rack outwards that given flows, all on their paths, call for; takes withdrawn links out of `weights`.
+    pub fn outward(&self, paths: &Paths, weights: &mut LinkWeights) -> Vec<RackDetours> {
+        let rates = max_min_rates(paths, &self.capacity);
+        self.plan(&Seen::of(self, paths, &rates, 0), &mut weights.source)
     }
 
     fn by_weights(&self, weights: &LinkWeights) -> Option<SubwaysRouting> {
@@ -222,54 +221,29 @@ impl<'a> Controllers<'a> {
     /// One direction's detours of every rack; takes withdrawn links out of `weights`.
     fn plan(&self, seen: &Seen, weights: &mut [f64]) -> Vec<RackDetours> {
         let ring = self.racks.ring;
+        let links = self.topology.links();
         let mut all = Vec::with_capacity(self.racks.count);
         for number in 0..self.racks.loops() {
             let first = number * ring.size;
             let here = first..first + ring.size;
-            let plan = plan_detours(
-                ring,
-                &seen.hot[here.clone()],
-                &seen.left_over[here.clone()],
-                &seen.link_capacity[here.clone()],
-                LIMITS,
-            );
-            let links = self.topology.links();
+            let (detours, withdrawn) = rack_detours(ring, &seen.of_loop(here.clone()));
             for link in (0..links.len()).filter(|&link| self.topology.is_server(links.a[link])) {
                 let (rack, tor) = (
                     self.racks.rack_of(links.a[link]),
                     self.racks.tor_of(links.b[link]),
                 );
-                if here.contains(&rack) && plan.withdrawn.contains(&(rack - first, tor - first)) {
+                if here.contains(&rack) && withdrawn.contains(&(rack - first, tor - first)) {
                     weights[link] = 0.0;
                 }
             }
-            all.extend(here.map(|rack| {
-                RackDetours {
-                    straight: seen.straight[rack],
-                    detours: plan
-                        .detours
-                        .iter()
-                        .flat_map(|detour| {
-                            let share = detour.capacity / detour.paths.len() as f64;
-                            detour.paths.iter().map(move |path| (path.clone(), share))
-                        })
-                        .filter(|(path, _)| path.source == rack - first)
-                        .collect(),
-                }
-            }));
+            all.extend(detours);
         }
         all
     }
 }
 
 /// What the schedulers see of one direction, by ToR or rack, in the unit of the capacities.
-struct Seen {
-    hot: Vec<bool>,
-    left_over: Vec<f64>,
-    link_capacity: Vec<f64>,
-    /// What a rack sends over the backbone.
-    straight: Vec<f64>,
-}
+struct Seen(LoopLoad);
 
 impl Seen {
     fn of(controllers: &Controllers<'_>, paths: &Paths, rates: &[f64], side: usize) -> Seen {
@@ -292,7 +266,7 @@ impl Seen {
         for link in (0..links.len()).filter(|&link| controllers.topology.is_server(links.a[link])) {
             link_capacity[racks.rack_of(links.a[link])] += controllers.capacity[2 * link + side];
         }
-        Seen {
+        Seen(LoopLoad {
             // A ToR without a live uplink has nothing to be full of, and nothing left.
             hot: used
                 .iter()
@@ -306,6 +280,16 @@ impl Seen {
                 .collect(),
             link_capacity,
             straight,
+        })
+    }
+
+    /// The part of one loop.
+    fn of_loop(&self, here: Range<usize>) -> LoopLoad {
+        LoopLoad {
+            hot: self.0.hot[here.clone()].to_vec(),
+            left_over: self.0.left_over[here.clone()].to_vec(),
+            link_capacity: self.0.link_capacity[here.clone()].to_vec(),
+            straight: self.0.straight[here].to_vec(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! An experiment: what is sent, how it is routed, what fails. One description for every engine.
 
-use cubeyard_topology::Finding;
+use cubeyard_topology::{Finding, number_text};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -92,13 +92,7 @@ impl Experiment {
                 "." => "experiment".to_owned(),
                 path => path.to_owned(),
             };
-            let message = format!("{field} cannot be read: {}.", error.inner());
-            let mut finding = Finding::error(
-                "experiment-unreadable",
-                field,
-                message,
-                "Correct the value, or leave the field out for its default.",
-            );
+            let mut finding = Finding::unreadable("experiment-unreadable", field, error.inner());
             let whole: Option<Value> = serde_json::from_str(text).ok();
             let pointer = format!("/{}", error.path())
                 .replace(['.', '['], "/")
@@ -131,7 +125,11 @@ impl Experiment {
                     Finding::error(
                         "out-of-range",
                         field,
-                        format!("{field} is {value:e}; it must be above 0 and at most {most:e}."),
+                        format!(
+                            "{field} is {}; it must be above 0 and at most {}.",
+                            number_text(value),
+                            number_text(most)
+                        ),
                         "Give a number in these limits, or leave it out.",
                     )
                     .with_value(value)

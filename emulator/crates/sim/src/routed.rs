@@ -4,6 +4,7 @@
 //! Not here: the tables and the hash (`cubeyard_routing`), and addresses of servers (`cubeyard_dataplane`).
 
 use cubeyard_routing::hash::{self, FiveTuple};
+use cubeyard_routing::subways::Racks;
 use cubeyard_routing::tables::{Balance, Tables};
 use cubeyard_topology::{Finding, NodeId, Part, Topology};
 
@@ -66,8 +67,12 @@ impl RoutedRun<'_> {
             )]
         };
         if !self.balance.suits(topology.spec()) {
-            let message =
-                "Only Subways of types 1 and 2 spread flows by load: their servers choose among ToRs.";
+            let message = match self.balance {
+                Balance::ByDetour => {
+                    "Only Subways of types 1 and 2 with loops of more ToRs than a server has ports have detours."
+                }
+                _ => "Only Subways of types 1 and 2 spread flows by load: their servers choose among ToRs.",
+            };
             return Err(vec![Finding::error(
                 "no-controllers",
                 "balance",
@@ -77,7 +82,7 @@ impl RoutedRun<'_> {
         }
         let capacity = self.damage.degraded.capacity(network.scaled_gbps(self.link_gbps));
         let tables = match self.balance {
-            Balance::ByLoad => self.settled(topology, &capacity.gbps, flows),
+            Balance::ByLoad | Balance::ByDetour => self.settled(topology, &capacity.gbps, flows),
             balance => Tables::new(topology, &self.damage.failures, balance),
         };
         let (found, paths) = self.paths(&tables.ok_or_else(none)?, flows);
@@ -88,7 +93,8 @@ impl RoutedRun<'_> {
     }
 
     /// The tables that the controllers settle at, if flows last: as in the flow engine, but each flow counts on the path
-    /// that it has. `[subways §5.2]` `None` for other families than Subways.
+    /// that it has. With detours outwards, planned for the rates that flows have then, if those are asked for. `[subways §5.2,
+    /// §6]` `None` for other families than Subways.
     fn settled(&self, topology: &Topology, capacity: &[f64], flows: &[RoutedFlow]) -> Option<Tables> {
         let failures = &self.damage.failures;
         let controllers = Controllers::new(topology, failures.clone(), capacity)?;
@@ -101,7 +107,15 @@ impl RoutedRun<'_> {
             }
             Ok::<LinkFlows, ()>(load)
         });
-        Tables::by_load(topology, failures, &weights.ok()?)
+        let mut weights = weights.ok()?;
+        let straight = Tables::by_load(topology, failures, &weights)?;
+        if self.balance != Balance::ByDetour {
+            return Some(straight);
+        }
+        let racks = Racks::of(topology)?;
+        let by_rack = controllers.outward(&self.paths(&straight, flows).0, &mut weights);
+        let by_server = (0..topology.server_count()).map(|server| by_rack[racks.rack_of(server)].clone());
+        Tables::with_detours(topology, failures, &weights, &by_server.collect::<Vec<_>>())
     }
 
     /// The path of each flow by these tables: as links, and as nodes.

@@ -51,6 +51,16 @@ pub struct Finding {
     pub limit: Option<Value>,
 }
 
+/// A number in words: with an exponent only where digits would be many.
+pub fn number_text(value: f64) -> String {
+    let plain = value == 0.0 || (1e-4..1e7).contains(&value.abs());
+    if plain {
+        value.to_string()
+    } else {
+        format!("{value:e}")
+    }
+}
+
 impl Finding {
     /// A finding without value, limit or fix; add them with the `with_` methods.
     pub fn new(
@@ -101,6 +111,18 @@ impl Finding {
         hint: impl Into<String>,
     ) -> Finding {
         Finding::new(Severity::Info, code, field, message, hint)
+    }
+
+    /// An error: a field whose JSON cannot be read, in the reader's words without the place in a text that nobody sees.
+    pub fn unreadable(code: &'static str, field: impl Into<String>, error: &serde_json::Error) -> Finding {
+        let field = field.into();
+        let said = error.to_string();
+        let what = said
+            .rfind(" at line ")
+            .map_or(said.as_str(), |place| &said[..place]);
+        let message = format!("{field} cannot be read: {what}.");
+        let hint = "Correct the value, or leave the field out for its default.";
+        Finding::error(code, field, message, hint)
     }
 
     /// Adds a merge patch on the plan specification.
@@ -178,3 +200,31 @@ impl std::fmt::Display for TopologyError {
 }
 
 impl std::error::Error for TopologyError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_is_said_without_a_place_in_the_text() {
+        let error = serde_json::from_str::<Colour>("\"red\"").unwrap_err();
+        let finding = Finding::unreadable("code", "packet.colour", &error);
+        assert_eq!(
+            finding.message,
+            "packet.colour cannot be read: unknown variant `red`, expected `green` or `blue`."
+        );
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        let texts = [0.0, 1e6, 0.05, 1e308, -2.5, 1e-9].map(number_text);
+        assert_eq!(texts, ["0", "1000000", "0.05", "1e308", "-2.5", "1e-9"]);
+    }
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Colour {
+        Green,
+        Blue,
+    }
+}

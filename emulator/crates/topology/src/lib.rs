@@ -26,7 +26,7 @@ mod topology;
 
 pub use certificate::{Certificate, Check};
 pub use describe::{families, json_schema};
-pub use finding::{Finding, Severity, TopologyError};
+pub use finding::{Finding, Severity, TopologyError, number_text};
 pub use graph::{Csr, Links, NodeId};
 pub use host_name::HOST_NAME_MAX_CHARACTERS;
 pub use metrics::{Metric, PathMeasure, StructureMetrics};

@@ -1,5 +1,5 @@
 /** A run of real packets: live and replay are one screen, which shows the session as it was at one time. */
-import { memo, useEffect, useMemo } from "react";
+import { lazy, memo, Suspense, useEffect, useMemo } from "react";
 import { Empty, Skeleton } from "@/ui/marks";
 import { useGuide } from "../shared/guide/guide-state";
 import { QueuePlace } from "../shared/queue-place";
@@ -14,6 +14,8 @@ import { Phases } from "./report/summary";
 import { CALM_MS, CalmSession, LiveSession, useCalmSession } from "./session/live-session";
 import { emptySession, reduceSession } from "./session/session";
 import { useThrottled } from "./session/use-throttled";
+
+const MethodsPanel = lazy(() => import("../shared/methods/methods-panel"));
 
 export default function EmulationRun({ run, experiment }: RunViewProps) {
   const {
@@ -65,7 +67,14 @@ function Body(props: CockpitProps) {
     <>
       <Phases session={session} />
       {session.network ? (
-        <Cockpit {...props} session={session} network={session.network} />
+        <>
+          <Cockpit {...props} session={session} network={session.network} />
+          {session.live.state === "succeeded" && (
+            <Suspense fallback={<Skeleton height={240} />}>
+              <MethodsPanel run={props.run} experiment={props.experiment} />
+            </Suspense>
+          )}
+        </>
       ) : isOver(session.live.state) ? (
         <Empty title="No measurements">
           <p>{session.live.reason || "The run ended before its network was ready."} Run it again.</p>

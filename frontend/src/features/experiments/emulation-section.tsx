@@ -12,8 +12,10 @@ import { MachineBanner } from "./machine-banner";
 import { type Messages, messageAt } from "./messages";
 import { SliceFields } from "./slice-fields";
 import { useProfile } from "./use-profile";
+import { servicesOf } from "./user-services";
 
 const ChipProgramField = lazy(() => import("./chip-program-field"));
+const ServicesField = lazy(() => import("./services-field"));
 
 type ProtocolOption = components["schemas"]["ProtocolOption"];
 
@@ -152,6 +154,17 @@ export function EmulationSection({
         <SettingField key={field.path} {...field} {...fields} />
       ))}
       <SliceFields draft={draft} messages={messages} error={error} onChange={onChange} />
+      {/* Of a plan whose servers host none, what was chosen before is still there to be removed. */}
+      {(protocol?.services.length || servicesOf(draft).length > 0) && (
+        <Suspense>
+          <ServicesField
+            draft={draft}
+            own={(protocol?.services ?? []).map(({ name }) => name)}
+            messages={messages}
+            onChange={onChange}
+          />
+        </Suspense>
+      )}
       <details className={styles.fine}>
         <summary>Protocol, MTU and timers</summary>
         {[...CHOICES, ...balancesOf(protocol)].map((choice) => (

@@ -143,7 +143,9 @@ function Row({
         </Link>
       </th>
       <td className={styles.kind}>{kind}</td>
-      <td className={styles.number}>{formatCount(points)}</td>
+      <td className={styles.number} data-column="Points">
+        {formatCount(points)}
+      </td>
       <td className={styles.date}>{formatDate(new Date(created_at))}</td>
       <td className={list.actions}>
         {asked ? (

@@ -68,8 +68,10 @@ export function SimulationSection({
       </Field>
     );
   };
+  const notices = getIn(draft, "packet.congestion_notices") === "qcn";
   const first = FIRST.flatMap((name) => form.filter((setting) => setting.name === name));
-  const others = form.filter(({ name }) => !FIRST.includes(name));
+  // What only QCN knows stays out of sight without it.
+  const others = form.filter(({ name }) => !FIRST.includes(name) && (notices || !name.startsWith("qcn_")));
   return (
     <Section title="Packets">
       <p className={styles.doc}>Each flow sends 1 MB, unless a flow size is given.</p>

@@ -5,10 +5,11 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { api, take } from "@/api/client";
 import { resolveRef } from "../shared/refs";
 import type { ExperimentsSearch } from "../shared/run-url";
-import { pack, unpack } from "../shared/share";
+import { fitsLink, pack, unpack } from "../shared/share";
 import { canonical, DEFAULT_SPEC, type JsonObject } from "../shared/spec";
 import { type Draft, draftOf, newDraft, readDraft } from "./draft";
 import { SMALL_PLAN, withEngine } from "./engine";
+import { withoutModules } from "./user-services";
 
 const URL_QUIET_MS = 300;
 
@@ -60,7 +61,8 @@ export function useDraft() {
     if (!draft || !edited) return;
     let stale = false;
     const timer = setTimeout(async () => {
-      const next = await pack(draft);
+      const whole = await pack(draft);
+      const next = fitsLink(whole) ? whole : await pack(withoutModules(draft));
       // Another page may be on its way in while this one still stands.
       if (stale || next === written.current || location.pathname !== "/experiments") return;
       written.current = next;

@@ -10,6 +10,7 @@ import {
   bandText,
   choicesOf,
   linesOf,
+  printedText,
   provenanceText,
   unitText,
   valueText,
@@ -74,8 +75,10 @@ export function ResultView({ figure, result }: { figure: Figure; result: FigureR
             {result.rows.map((row, at) => (
               <tr key={at}>
                 <th scope="row">{row.name}</th>
-                <td className={styles.number}>{valueText(row.paper, 7)}</td>
-                <td className={styles.number}>
+                <td className={styles.number} data-column="Paper">
+                  {printedText(row.paper)}
+                </td>
+                <td className={styles.number} data-column="Ours">
                   {valueText(row.ours)}
                   {row.deviation && row.deviation > 1e-9 * Math.abs(row.ours ?? 0) ? (
                     <span className={styles.muted} title="Standard deviation over the seeds">
@@ -84,7 +87,9 @@ export function ResultView({ figure, result }: { figure: Figure; result: FigureR
                   ) : null}
                 </td>
                 <td>{unitText(row.unit)}</td>
-                <td className={styles.band}>{bandText(row.low, row.high)}</td>
+                <td className={styles.band} data-column="Tolerance">
+                  {bandText(row.low, row.high)}
+                </td>
                 <td>
                   <VerdictMark verdict={row.verdict} />
                   {row.reason && <p className={styles.muted}>{row.reason}</p>}

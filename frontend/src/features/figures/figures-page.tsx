@@ -120,7 +120,7 @@ function FigureRow({ figure }: { figure: FigureSummary }) {
         </Link>{" "}
         {basis === "measured" && <BasisBadge basis="measured" />}
       </th>
-      <td>{sourceParts(source).place}</td>
+      <td data-column="Source">{sourceParts(source).place}</td>
       <td>
         <VerdictSummary figure={figure} />
       </td>

@@ -8,6 +8,7 @@ import {
   looksOf,
   originText,
   paperText,
+  printedText,
   sourceParts,
   summaryText,
   unitText,
@@ -65,6 +66,14 @@ test("figures stand under their paper, in the order they came", () => {
     ["DCell", "b"],
     ["other", "d"],
   ]);
+});
+
+test("a paper's number keeps its printed digits, a quotient of two gets four", () => {
+  expect(printedText(784137)).toBe("784,137");
+  expect(printedText(179.1)).toBe("179.1");
+  expect(printedText(3.7705263157894735)).toBe("3.771");
+  expect(printedText(1234567)).toBe("1,234,567");
+  expect(printedText(null)).toBe("–");
 });
 
 test("numbers keep the digits that a comparison needs", () => {

@@ -119,6 +119,12 @@ export function valueText(value: Maybe, digits = 4): string {
   return formatShort(value, Math.min(12, Math.max(0, digits - whole)));
 }
 
+/** A paper's number with every digit that it prints; one that was computed from two of them with four. */
+export function printedText(value: Maybe): string {
+  const printed = value !== null && value !== undefined && Number(value.toPrecision(6)) === value;
+  return valueText(value, printed || Number.isInteger(value) ? 7 : 4);
+}
+
 /** Edges keep more digits than values: a band of half a printed digit is narrower than one. */
 export function bandText(low: Maybe, high: Maybe): string {
   if (low === null && high === null) return "–";
@@ -179,7 +185,7 @@ function hostTexts({ host, fidelity }: Provenance): string[] {
       ? [
           `${host.cores} cores ${host.cpu}`,
           `kernel ${host.kernel}`,
-          `load ${host.load_before} before, ${host.load_after} after`,
+          `load ${host.load_before.toFixed(1)} before, ${host.load_after.toFixed(1)} after`,
         ]
       : []),
     ...(fidelity ? [fidelityText(fidelity)] : []),

@@ -17,7 +17,7 @@ import { provenanceOf, Question } from "./question";
 import styles from "./runs.module.css";
 
 const VerdictPanel = lazy(() => import("../shared/verdict-panel"));
-const MethodsPanel = lazy(() => import("./methods-panel"));
+const MethodsPanel = lazy(() => import("../shared/methods/methods-panel"));
 
 /** A run of the flow engine: curves that grow point by point, one point's numbers, and its links on the plan. */
 export default function FlowRun({ run, experiment }: RunViewProps) {

@@ -7,7 +7,8 @@ import type { LinkLoad } from "../shared/run-points";
 /** The table of links: both ends and what goes each way. A link's row is its cable's number. */
 export function linkColumns(model: PlanModel, { a_to_b, b_to_a }: LinkLoad): Column[] {
   const { aDevice, bDevice, level } = model.cables;
-  const end = (device: number) => `${model.devices.names[device]} · ${placeName(model, device)}`;
+  const { names, hosts } = model.devices;
+  const end = (device: number) => `${hosts[device]} · ${names[device]} · ${placeName(model, device)}`;
   const flows = (id: string, title: string, of: (row: number) => number): Column => ({
     id,
     title,
@@ -25,8 +26,8 @@ export function linkColumns(model: PlanModel, { a_to_b, b_to_a }: LinkLoad): Col
       text: (row) => levelShortLabel(level[row]!),
       sort: (row) => level[row]!,
     },
-    { id: "a", title: "End A", width: 150, text: (row) => end(aDevice[row]!) },
-    { id: "b", title: "End B", width: 150, text: (row) => end(bDevice[row]!) },
+    { id: "a", title: "A: host · name · rack-U", width: 190, text: (row) => end(aDevice[row]!) },
+    { id: "b", title: "B: host · name · rack-U", width: 190, text: (row) => end(bDevice[row]!) },
     flows("forth", "A to B", (row) => a_to_b[row] ?? 0),
     flows("back", "B to A", (row) => b_to_a[row] ?? 0),
     flows("most", "Busier", (row) => Math.max(a_to_b[row] ?? 0, b_to_a[row] ?? 0)),

@@ -4,6 +4,8 @@ import {
   columnSeries,
   completionSeries,
   emptyPacketLog,
+  limitSeries,
+  queueSeries,
   reducePackets,
   type Simulated,
   type Simulating,
@@ -54,4 +56,16 @@ test("columns stand at the ends of their steps", () => {
     { x: 0.2, y: 3 },
   ]);
   expect(columnSeries(soFar, "queue", "Queue", undefined).points).toEqual([]);
+});
+
+test("with congestion notices the queue's aim stands beside it, and limits only while there are some", () => {
+  const series = { ...soFar.series, queue_bytes: [10, 30], limit_gbps: [null, 0.5] };
+  const result = { ...soFar, series, choices: { qcn_queue_bytes: 20 } } as unknown as SoFar;
+  expect(queueSeries(result).map(({ points }) => points.map(({ y }) => y))).toEqual([
+    [10, 30],
+    [20, 20],
+  ]);
+  expect(queueSeries({ ...soFar, series } as unknown as SoFar)).toHaveLength(1);
+  expect(limitSeries(result).points).toEqual([{ x: 0.2, y: 0.5 }]);
+  expect(limitSeries(soFar).points).toEqual([]);
 });

@@ -99,3 +99,21 @@ export function columnSeries(
   const step = result.series.step_secs;
   return { id, label, points: (values ?? []).map((y, at) => ({ x: (at + 1) * step, y })) };
 }
+
+/** What waits at the watched link, and the queue that congestion notices aim at. */
+export function queueSeries(result: SoFar): LineSeries[] {
+  const waiting = columnSeries(result, "queue", "Waiting", result.series.queue_bytes);
+  const choices: Record<string, unknown> = isWhole(result) ? result.choices : {};
+  const { qcn_queue_bytes: aim } = choices;
+  const ends = [waiting.points[0], waiting.points.at(-1)];
+  if (typeof aim !== "number" || !ends[0] || !ends[1]) return [waiting];
+  return [waiting, { id: "aim", label: "Q_EQ", points: ends.map((point) => ({ x: point!.x, y: aim })) }];
+}
+
+/** What congestion notices limit the watched flow to, while they do. */
+export function limitSeries({ series }: SoFar): LineSeries {
+  const points = (series.limit_gbps ?? []).flatMap((y, at) =>
+    y === null ? [] : [{ x: (at + 1) * series.step_secs, y }],
+  );
+  return { id: "limit", label: "Limit", points };
+}

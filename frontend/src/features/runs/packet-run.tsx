@@ -20,7 +20,9 @@ import {
   emptyPacketLog,
   isWhole,
   latencySeries,
+  limitSeries,
   type PacketLog,
+  queueSeries,
   reducePackets,
   type Simulated,
   type Simulating,
@@ -30,10 +32,11 @@ import {
 } from "./packet-log";
 import { provenanceOf, Question } from "./question";
 import styles from "./runs.module.css";
+import { settingText } from "./setting-text";
 import { type Tile, Tiles } from "./tiles";
 
 const VerdictPanel = lazy(() => import("../shared/verdict-panel"));
-const MethodsPanel = lazy(() => import("./methods-panel"));
+const MethodsPanel = lazy(() => import("../shared/methods/methods-panel"));
 
 const secs = (value: number) => `${formatShort(value, 3)}\u00a0s`;
 
@@ -191,6 +194,9 @@ function tilesOf(result: SoFar): Tile[] {
       note: bytes.sent > 0 ? ` ${formatPercent(bytes.dropped / bytes.sent, 2)} of the bytes` : "",
     },
     { name: "Timeouts", value: formatCount(result.timeouts) },
+    ...(typeof result.notices === "number"
+      ? [{ name: "Congestion notices", value: formatCount(result.notices) }]
+      : []),
     { name: "Packet-hops", value: formatShort(result.packet_hops, 2) },
   ];
 }
@@ -238,7 +244,7 @@ function Charts({ result, provenance }: { result: SoFar; provenance: string }) {
         <LineChart
           {...timed}
           title={watched ? `Queue at ${watched}` : "Queue at the most used link"}
-          series={[columnSeries(result, "queue", "Waiting", series.queue_bytes)]}
+          series={queueSeries(result)}
           yLabel="bytes"
         />
       )}
@@ -251,6 +257,14 @@ function Charts({ result, provenance }: { result: SoFar; provenance: string }) {
         ]}
         yLabel="per step"
       />
+      {series.limit_gbps?.some((limit) => limit !== null) && (
+        <LineChart
+          {...timed}
+          title="Rate limit of the watched flow"
+          series={[limitSeries(result)]}
+          yLabel="Gb/s"
+        />
+      )}
       {series.window_packets && (
         <LineChart
           {...timed}
@@ -271,10 +285,11 @@ function Choices({ result }: { result: Whole }) {
       <dl className={styles.facts} style={{ gridTemplateColumns: "repeat(3, max-content 1fr)" }}>
         {Object.entries(settings)
           .filter(([, value]) => value !== null)
-          .map(([name, value]) => (
+          .map(([name, value]) => ({ name, ...settingText(name, value) }))
+          .map(({ name, label, value }) => (
             <div key={name} style={{ display: "contents" }}>
-              <dt>{name.replaceAll("_", " ")}</dt>
-              <dd>{String(value)}</dd>
+              <dt>{label}</dt>
+              <dd>{value}</dd>
             </div>
           ))}
       </dl>

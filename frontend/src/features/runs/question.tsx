@@ -8,6 +8,7 @@ import { BasisBadge } from "@/ui/marks";
 import { formatCount, formatGbps, formatShort, plural } from "@/units";
 import { FAILURE_WORDS, failureAxes, ratioText } from "../shared/run-points";
 import styles from "./runs.module.css";
+import { settingText } from "./setting-text";
 
 export function provenanceOf(run: Run, experiment: Experiment): string {
   return [
@@ -48,8 +49,8 @@ function parametersText(workload: Experiment["workload"]): string {
   return Object.entries(workload)
     .filter(([key, value]) => key !== "kind" && value !== null && value !== undefined)
     .map(([key, value]) => {
-      const text = Array.isArray(value) ? `${value.length} given` : String(value);
-      return `${key} ${text}`;
+      const { label, value: text } = settingText(key, Array.isArray(value) ? `${value.length} given` : value);
+      return `${label} ${text}`;
     })
     .join(", ");
 }

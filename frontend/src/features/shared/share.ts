@@ -24,9 +24,12 @@ export async function decodeSpec(code: string): Promise<PlanSpec> {
   return parseSpecText(await unpack(code));
 }
 
+/** Whether `unpack` takes a code: with a longer one in it, a link is of no use. */
+export const fitsLink = (code: string): boolean => code.length <= MAX_CODE_CHARACTERS;
+
 /** The text of what was packed. Throws an Error a person can read when the code is none of ours. */
 export async function unpack(code: string): Promise<string> {
-  if (code.length > MAX_CODE_CHARACTERS) throw new Error("This link is too long to be a Cubeyard link.");
+  if (!fitsLink(code)) throw new Error("This link is too long to be a Cubeyard link.");
   if (code[0] !== VERSION) throw new Error("This link was made by another version of Cubeyard.");
   let text = "";
   try {

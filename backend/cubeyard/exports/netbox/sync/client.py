@@ -11,7 +11,8 @@ from urllib.parse import urlencode, urlsplit
 
 Json = dict[str, Any]
 PAGE = 500
-TIMEOUT_SECS = 300.0
+TIMEOUT_SECS = 120.0
+"""A piece is made to take 10 seconds; gunicorn and most proxies give up before this."""
 _BUSY = frozenset({408, 429, 500, 502, 503, 504})
 _MAX_SHOWN_CHARACTERS = 600
 
@@ -89,6 +90,12 @@ class NetboxClient:
             content = answer.read()
         except ssl.SSLCertVerificationError as error:
             raise NetboxError(f"The certificate of {self._host} is not trusted: {error.verify_message}.") from None
+        except TimeoutError:
+            self.close()
+            of = f" to {len(body)} objects" if isinstance(body, list) else ""
+            raise NetboxBusyError(
+                f"{method} {path}: no answer{of} from {self._host} within {self._timeout_secs:g} seconds."
+            ) from None
         except (OSError, http.client.HTTPException) as error:
             self.close()
             raise NetboxBusyError(

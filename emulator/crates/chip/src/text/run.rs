@@ -8,9 +8,10 @@ use super::syntax::{Expr, Located, Statement, Target};
 use super::value::{Value, arithmetic, sized, unset};
 use crate::action::{FIELDS, RawAction};
 use crate::document::MAX_FLAWS;
-use crate::entries::{Place, read_bytes};
+use crate::entries::{Place, Table, read_bytes};
 use crate::flaw::Flaw;
 use crate::program::Program;
+use crate::registers::Register;
 use crate::udlk::KEY_BYTES;
 
 /// Statements that one reading executes: seven times what fills every table.
@@ -142,7 +143,7 @@ impl Machine {
             Statement::Foreach(name, items, body, at) => {
                 for item in items {
                     self.step(*at)?;
-                    let value = self.value(item);
+                    let value = self.item(item);
                     let values = match self.keep(item.at, value)? {
                         Some(Value::List(values)) => values,
                         Some(value) => vec![value],
@@ -234,6 +235,16 @@ impl Machine {
     }
 
     /// A list, in which lists are flattened.
+    /// What a loop goes through. A name that stands for nothing is a slip: the loop would run once, with the name itself.
+    fn item(&mut self, item: &Located) -> Result<Value, Flaw> {
+        match self.value(item)? {
+            Value::Word(word) if Register::by_name(&word).is_err() && Table::by_name(&word).is_none() => {
+                Err(unset(&word, "a list or a value").at(item.at))
+            }
+            value => Ok(value),
+        }
+    }
+
     fn list(&mut self, items: &[Located]) -> Result<Value, Flaw> {
         let mut list = Vec::new();
         for item in items {

@@ -20,8 +20,8 @@ use crate::error::{During, FabricError, Result};
 const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
 /// Callers at a time.
 const MAX_CALLERS: usize = 64;
-/// Frames that wait for a caller that does not read; further ones are dropped.
-const MAX_FRAMES_WAITING: usize = 50;
+/// Frames that wait for a caller that does not read, half a minute of them; further ones are dropped, which their numbers tell.
+const MAX_FRAMES_WAITING: usize = 300;
 
 /// Listens at `path` for root and for the user `uid`, until the process ends.
 pub fn serve(fabric: &Arc<Fabric>, path: &Path, uid: Option<u32>) -> Result<()> {

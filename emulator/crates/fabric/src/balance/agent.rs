@@ -9,6 +9,7 @@ use cubeyard_topology::NodeId;
 
 use super::controller::{LoopWeights, Seen, equal};
 use super::counters::Counters;
+use super::detours::{Scheduler, ToldDetours};
 use super::message::{Message, RackWeights, Report};
 use super::plan::Plan;
 
@@ -28,6 +29,16 @@ pub struct Periods {
     pub report: f64,
     /// A ToR that has not been heard for so long is dead.
     pub dead: f64,
+    /// A ToR that was hot stays so for so long: the text's T_duration. `None` where there are no detours.
+    pub hot: Option<f64>,
+}
+
+/// What a message is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Topic {
+    Weights,
+    Detours,
+    Report,
 }
 
 /// A loop's controller at its ToR.
@@ -41,6 +52,8 @@ pub struct Controller {
     pub rebindings: u64,
     /// When it was last, in seconds of the run.
     pub rebound_secs: f64,
+    /// Plans detours, if there can be any.
+    scheduler: Option<Scheduler>,
 }
 
 /// What a node knows.
@@ -54,11 +67,15 @@ pub struct Agent {
     reports: Vec<Option<(f64, Report)>>,
     /// By rack.
     weights: Vec<Option<RackWeights>>,
+    /// By rack.
+    detours: Vec<Option<ToldDetours>>,
+    /// Racks whose detours it has begun or ended as controller, until that is told.
+    planned: Vec<usize>,
     /// `Some` while this ToR is its loop's controller.
     pub controller: Option<Controller>,
     counters: Counters,
     reported_secs: f64,
-    news: BTreeSet<(bool, usize)>,
+    news: BTreeSet<(Topic, usize)>,
     rounds: u64,
     /// Messages that it has refused.
     pub refused: u64,
@@ -75,6 +92,8 @@ impl Agent {
             started_secs: None,
             reports: vec![None; plan.racks.count],
             weights: vec![None; plan.racks.count],
+            detours: vec![None; plan.racks.count],
+            planned: Vec::new(),
             controller: None,
             counters: Counters::default(),
             reported_secs: f64::NEG_INFINITY,
@@ -108,6 +127,18 @@ impl Agent {
         self.weights[rack].as_ref()
     }
 
+    /// The detours of a rack that it knows; none where they have ended.
+    pub fn detours(&self, rack: usize) -> Option<&ToldDetours> {
+        self.detours[rack]
+            .as_ref()
+            .filter(|told| !told.ways.detours.is_empty())
+    }
+
+    /// The racks whose detours it has begun or ended since this was called last.
+    pub fn take_planned(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.planned)
+    }
+
     /// Reads the messages that a neighbour has sent with a hello.
     pub fn hear(&mut self, plan: &Plan, from: NodeId, mut bytes: &[u8], now_secs: f64) {
         while !bytes.is_empty() {
@@ -137,7 +168,7 @@ impl Agent {
                 // What it has counted itself it knows best.
                 if self.tor != Some(tor) && last.is_none_or(|last| last < report.at_millis) {
                     self.reports[tor] = Some((now_secs, report));
-                    self.news.insert((true, tor));
+                    self.news.insert((Topic::Report, tor));
                 }
             }
             Message::Weights(weights) => {
@@ -153,13 +184,32 @@ impl Agent {
                     self.learn(weights);
                 }
             }
+            Message::Detours(told) => {
+                if !plan.hears_weights(told.rack, self.node) || told.at_millis > latest {
+                    return false;
+                }
+                let last = self.detours[told.rack].as_ref().map(|last| last.at_millis);
+                if last.is_none_or(|last| last < told.at_millis) {
+                    if self.tor.map(|tor| plan.loop_of(tor)) == Some(plan.loop_of(told.rack)) {
+                        self.controller = None;
+                    }
+                    self.learn_detours(told);
+                }
+            }
         }
         true
     }
 
+    fn learn_detours(&mut self, told: ToldDetours) {
+        let rack = told.rack;
+        self.news.insert((Topic::Detours, rack));
+        self.detours[rack] = Some(told);
+        self.is_changed = true;
+    }
+
     fn learn(&mut self, weights: RackWeights) {
         let rack = weights.rack;
-        self.news.insert((false, rack));
+        self.news.insert((Topic::Weights, rack));
         self.weights[rack] = Some(weights);
         self.is_changed = true;
     }
@@ -173,16 +223,19 @@ impl Agent {
     pub fn count(
         &mut self,
         plan: &Plan,
+        periods: Periods,
         now_secs: f64,
         observe: impl FnOnce(&mut Counters),
         live_rate: impl Fn(usize) -> Option<f64>,
     ) {
         if let Some(tor) = self.tor {
             observe(&mut self.counters);
-            let report = self.counters.report(plan, tor, millis(now_secs), live_rate);
+            let report = self
+                .counters
+                .report(plan, tor, millis(now_secs), periods.hot.is_some(), live_rate);
             self.reports[tor] = Some((now_secs, report));
             self.reported_secs = now_secs;
-            self.news.insert((true, tor));
+            self.news.insert((Topic::Report, tor));
         }
     }
 
@@ -215,24 +268,40 @@ impl Agent {
             period,
             rebindings: 0,
             rebound_secs: f64::NAN,
+            scheduler: periods.hot.map(|secs| Scheduler::new(plan, number, secs)),
         });
+        let alive = |tor: usize| {
+            let heard = self.reports[tor].as_ref();
+            heard
+                .filter(|_| self.is_alive(tor, periods, now_secs))
+                .map(|(_, report)| report)
+        };
+        let seen = Seen {
+            plan,
+            report: alive,
+            rate,
+        };
+        let detours = |rack: usize| self.detours(rack);
+        if let Some(scheduler) = &mut controller.scheduler {
+            scheduler.see(&seen, detours, now_secs);
+        }
         if controller.period != period {
             controller.period = period;
             controller.rebindings += 1;
             controller.rebound_secs = now_secs;
-            let alive = |tor: usize| {
-                let heard = self.reports[tor].as_ref();
-                heard
-                    .filter(|_| self.is_alive(tor, periods, now_secs))
-                    .map(|(_, report)| report)
-            };
-            let seen = Seen {
-                plan,
-                report: alive,
-                rate,
-            };
             seen.rebind_all(number, &mut controller.weights);
+            let scheduler = controller.scheduler.as_mut();
+            let planned = scheduler.map(|scheduler| scheduler.plan(&seen, detours, now_secs));
             self.tell(plan, number, &controller.weights, now_secs);
+            for (rack, ways, withdrawn) in planned.into_iter().flatten() {
+                self.tell_detours(ToldDetours {
+                    rack,
+                    at_millis: millis(now_secs),
+                    controller: self.node,
+                    ways,
+                    withdrawn,
+                });
+            }
         }
         self.controller = Some(controller);
     }
@@ -270,6 +339,13 @@ impl Agent {
         }
     }
 
+    fn tell_detours(&mut self, told: ToldDetours) {
+        if self.detours(told.rack).is_some() == told.ways.detours.is_empty() {
+            self.planned.push(told.rack);
+        }
+        self.learn_detours(told);
+    }
+
     /// The messages for a neighbour in this round, in frames of at most `limit` bytes; one empty frame if there are none.
     pub fn frames(&self, plan: &Plan, to: NodeId, limit: usize) -> Vec<Vec<u8>> {
         let mut frames = vec![Vec::new()];
@@ -278,16 +354,23 @@ impl Agent {
             return frames;
         }
         let repeats = self.rounds.is_multiple_of(ROUNDS_TO_REPEAT);
-        let weights = (0..plan.racks.count).filter(|&rack| plan.hears_weights(rack, to));
-        let weights = weights.filter(|&rack| repeats || self.news.contains(&(false, rack)));
-        let weights = weights.filter_map(|rack| self.weights[rack].clone().map(Message::Weights));
-        let reports = self.news.iter().filter(|(is_report, _)| *is_report);
+        let racks = (0..plan.racks.count).filter(|&rack| plan.hears_weights(rack, to));
+        let told = racks.flat_map(|rack| {
+            let is_due = |topic| repeats || self.news.contains(&(topic, rack));
+            let weights = self.weights[rack].as_ref().filter(|_| is_due(Topic::Weights));
+            let detours = self.detours[rack].as_ref().filter(|_| is_due(Topic::Detours));
+            let weights = weights.map(|weights| Message::Weights(weights.clone()));
+            weights
+                .into_iter()
+                .chain(detours.map(|detours| Message::Detours(detours.clone())))
+        });
+        let reports = self.news.iter().filter(|(topic, _)| *topic == Topic::Report);
         let reports = reports.filter(|(_, tor)| plan.hears_reports(plan.loop_of(*tor), to));
         let reports = reports.filter_map(|(_, tor)| {
             let (_, report) = self.reports[*tor].as_ref()?;
             Some(Message::Report(report.clone()))
         });
-        for message in weights.chain(reports) {
+        for message in told.chain(reports) {
             let mut bytes = Vec::new();
             message.write(&mut bytes);
             match frames.last_mut() {

@@ -64,9 +64,9 @@ where
                 .position(|other| *other == link)?;
             let bound = BoundLink {
                 tor_capacity: report.capacity.into(),
-                tor_utilisation: report.used[side].into(),
+                tor_utilisation: used(report, side),
                 weight: weights[side],
-                carried: report.carried[at][side].into(),
+                carried: carried(report, at, side),
                 rate: (self.rate)(link),
             };
             Some((place, bound))
@@ -88,4 +88,25 @@ where
             weights[place][side] = share * had;
         }
     }
+}
+
+/// Of a ToR's uplinks, the fraction that is in use upwards or downwards; without what leaves it on a detour, which its own
+/// racks do not send. `[ours]`
+pub fn used(report: &Report, side: usize) -> f64 {
+    let detoured: f64 = match side {
+        0 => report
+            .detoured
+            .iter()
+            .map(|pair| f64::from(pair[0] - pair[1]))
+            .sum(),
+        _ => 0.0,
+    };
+    let capacity = f64::from(report.capacity);
+    (f64::from(report.used[side]) - detoured.max(0.0) / capacity).clamp(0.0, 1.0)
+}
+
+/// What a ToR's server sends or gets by its place there, in bits per second, without detours.
+pub fn carried(report: &Report, at: usize, side: usize) -> f64 {
+    let detoured = report.detoured.get(at).map_or(0.0, |pair| pair[side]);
+    f64::from((report.carried[at][side] - detoured).max(0.0))
 }

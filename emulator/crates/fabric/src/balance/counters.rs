@@ -10,8 +10,8 @@ use crate::netlink::Traffic;
 #[derive(Clone, Debug, Default)]
 pub struct Counters {
     last: Option<(f64, BTreeMap<usize, Traffic>)>,
-    /// By link: bits per second from below and from above it, averaged.
-    rates: BTreeMap<usize, [f64; 2]>,
+    /// By link: bits per second received and sent, then of packets on detours alone; averaged.
+    rates: BTreeMap<usize, [f64; 4]>,
 }
 
 impl Counters {
@@ -30,6 +30,8 @@ impl Counters {
                 let seen = [
                     bits(now.received_bytes, before.received_bytes),
                     bits(now.sent_bytes, before.sent_bytes),
+                    bits(now.wrapped_bytes[0], before.wrapped_bytes[0]),
+                    bits(now.wrapped_bytes[1], before.wrapped_bytes[1]),
                 ];
                 let rates = self.rates.entry(*link).or_insert(seen);
                 for (rate, seen) in rates.iter_mut().zip(seen) {
@@ -40,12 +42,13 @@ impl Counters {
         self.last = Some((now_secs, traffic));
     }
 
-    /// What the ToR reports; `live_rate` gives the rate of an uplink that it can use.
+    /// What the ToR reports, of detours only if there can be any; `live_rate` gives the rate of an uplink that it can use.
     pub fn report(
         &self,
         plan: &Plan,
         tor: usize,
         at_millis: u32,
+        has_detours: bool,
         live_rate: impl Fn(usize) -> Option<f64>,
     ) -> Report {
         let rates = |link: usize| self.rates.get(&link).copied().unwrap_or_default();
@@ -55,7 +58,7 @@ impl Counters {
             if let Some(rate) = live_rate(link) {
                 capacity += rate;
                 // Upwards is sent, downwards received.
-                let [received, sent] = rates(link);
+                let [received, sent, ..] = rates(link);
                 used[0] += sent;
                 used[1] += received;
             }
@@ -68,12 +71,15 @@ impl Counters {
             }
         };
         let servers = plan.server_links[tor].iter();
+        let pair = |link: usize, at: usize| [rates(link)[at] as f32, rates(link)[at + 1] as f32];
+        let detoured = servers.clone().filter(|_| has_detours).map(|&link| pair(link, 2));
         Report {
             tor,
             at_millis,
             capacity: capacity as f32,
             used: used.map(fraction),
-            carried: servers.map(|&link| rates(link).map(|rate| rate as f32)).collect(),
+            detoured: detoured.collect(),
+            carried: servers.map(|&link| pair(link, 0)).collect(),
         }
     }
 }

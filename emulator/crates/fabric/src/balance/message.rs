@@ -2,21 +2,25 @@
 //! is sent; the encoding is `[ours]`.
 //!
 //! A message is its kind (1 byte), who it is about (4), when it was made (4), who made it (4), the number of its pairs (2),
-//! a report's three numbers, and the pairs. Numbers are big-endian, quantities IEEE floats of 4 bytes.
+//! a report's three numbers, and the pairs. Where there are detours, a report has twice as many pairs. A rack's detours have
+//! ways instead of pairs (`detours`). Numbers are big-endian, quantities IEEE floats of 4 bytes.
 //!
 //! Not here: who may send which message to whom (`agent`).
 
 use cubeyard_topology::NodeId;
 
+use super::detours::{self, ToldDetours};
 use super::plan::Plan;
 
 const REPORT: u8 = 1;
 const WEIGHTS: u8 = 2;
+const DETOURS: u8 = 3;
+const REPORT_OF_DETOURS: u8 = 4;
 const HEADER_BYTES: usize = 15;
 const NUMBERS_BYTES: usize = 12;
 const PAIR_BYTES: usize = 8;
 /// No link is faster, in bits per second.
-const MAX_RATE: f32 = 1e13;
+pub(super) const MAX_RATE: f32 = 1e13;
 /// A server's weights add up to 1, but for rounding.
 const ROUNDING: f32 = 1e-3;
 
@@ -33,6 +37,8 @@ pub struct Report {
     pub used: [f32; 2],
     /// By link to a server, as in [`Plan::server_links`]: bits per second from the server and to it.
     pub carried: Vec<[f32; 2]>,
+    /// Of them, what packets on detours are; empty where there are none.
+    pub detoured: Vec<[f32; 2]>,
 }
 
 /// The weights of one rack's links.
@@ -55,6 +61,8 @@ pub enum Message {
     Report(Report),
     /// From a controller.
     Weights(RackWeights),
+    /// From a controller.
+    Detours(ToldDetours),
 }
 
 /// Why bytes are no message.
@@ -70,6 +78,8 @@ pub enum Refusal {
     Number,
     /// Weights of a server that do not add up to 1, all zero among them.
     Sum,
+    /// Detours over ToRs and racks that are not side by side, or over too many.
+    Way,
 }
 
 /// Bytes of a message with so many pairs.
@@ -78,35 +88,59 @@ pub fn length(kind_is_report: bool, pairs: usize) -> usize {
 }
 
 /// Bytes of the longest message of a plan.
-pub fn longest(plan: &Plan) -> usize {
+pub fn longest(plan: &Plan, has_detours: bool) -> usize {
     let most = |lists: &[Vec<usize>]| lists.iter().map(Vec::len).max().unwrap_or(0);
-    length(true, most(&plan.server_links)).max(length(false, most(&plan.rack_links)))
+    let (report, detours) = match has_detours {
+        true => (2 * most(&plan.server_links), HEADER_BYTES + detours::MAX_BYTES),
+        false => (most(&plan.server_links), 0),
+    };
+    let weights = length(false, most(&plan.rack_links));
+    length(true, report).max(weights).max(detours)
 }
 
 impl Message {
     /// Adds its bytes.
     pub fn write(&self, bytes: &mut Vec<u8>) {
-        let (kind, subject, at_millis, maker, pairs) = match self {
-            Message::Report(report) => (REPORT, report.tor as u32, report.at_millis, 0, &report.carried),
-            Message::Weights(weights) => (
+        let (kind, subject, at_millis, maker, count) = match self {
+            Message::Report(report) => {
+                let kind = if report.detoured.is_empty() {
+                    REPORT
+                } else {
+                    REPORT_OF_DETOURS
+                };
+                (kind, report.tor, report.at_millis, 0, report.carried.len())
+            }
+            Message::Weights(told) => (
                 WEIGHTS,
-                weights.rack as u32,
-                weights.at_millis,
-                weights.controller,
-                &weights.links,
+                told.rack,
+                told.at_millis,
+                told.controller,
+                told.links.len(),
+            ),
+            Message::Detours(told) => (
+                DETOURS,
+                told.rack,
+                told.at_millis,
+                told.controller,
+                told.ways.detours.len(),
             ),
         };
         bytes.push(kind);
-        for word in [subject, at_millis, maker] {
+        for word in [subject as u32, at_millis, maker] {
             bytes.extend_from_slice(&word.to_be_bytes());
         }
-        bytes.extend_from_slice(&(pairs.len() as u16).to_be_bytes());
+        bytes.extend_from_slice(&(count as u16).to_be_bytes());
         if let Message::Report(report) = self {
             for number in [report.capacity, report.used[0], report.used[1]] {
                 bytes.extend_from_slice(&number.to_be_bytes());
             }
         }
-        for number in pairs.iter().flatten() {
+        let pairs = match self {
+            Message::Report(report) => [&report.carried[..], &report.detoured[..]],
+            Message::Weights(weights) => [&weights.links[..], &[]],
+            Message::Detours(told) => return told.write(bytes),
+        };
+        for number in pairs.into_iter().flatten().flatten() {
             bytes.extend_from_slice(&number.to_be_bytes());
         }
     }
@@ -117,36 +151,45 @@ impl Message {
     /// Why it is refused; what follows it cannot be read then.
     pub fn read(bytes: &mut &[u8], plan: &Plan) -> Result<Message, Refusal> {
         let [kind] = take(bytes)?;
-        if kind != REPORT && kind != WEIGHTS {
+        if !(REPORT..=REPORT_OF_DETOURS).contains(&kind) {
             return Err(Refusal::Kind);
         }
+        let is_report = kind == REPORT || kind == REPORT_OF_DETOURS;
         let subject = u32::from_be_bytes(take(bytes)?) as usize;
         let at_millis = u32::from_be_bytes(take(bytes)?);
         let maker = u32::from_be_bytes(take(bytes)?);
         let pairs = usize::from(u16::from_be_bytes(take(bytes)?));
-        let lists = if kind == REPORT {
+        let lists = if is_report {
             &plan.server_links
         } else {
             &plan.rack_links
         };
-        if lists.get(subject).is_none_or(|links| links.len() != pairs) {
+        let has_all = |links: &Vec<usize>| links.len() == pairs || kind == DETOURS;
+        if !lists.get(subject).is_some_and(has_all) {
             return Err(Refusal::Subject);
         }
-        if kind == REPORT {
+        if is_report {
             let capacity = number(bytes, MAX_RATE)?;
             let used = [number(bytes, 1.0)?, number(bytes, 1.0)?];
             let carried = read_pairs(bytes, pairs, MAX_RATE)?;
+            let further = if kind == REPORT { 0 } else { pairs };
+            let detoured = read_pairs(bytes, further, MAX_RATE)?;
             return Ok(Message::Report(Report {
                 tor: subject,
                 at_millis,
                 capacity,
                 used,
                 carried,
+                detoured,
             }));
         }
         let in_loop = plan.tor(maker).map(|tor| plan.loop_of(tor));
         if in_loop != Some(plan.loop_of(subject)) {
             return Err(Refusal::Subject);
+        }
+        if kind == DETOURS {
+            let told = ToldDetours::read(bytes, plan, (subject, at_millis, maker), pairs)?;
+            return Ok(Message::Detours(told));
         }
         let links = read_pairs(bytes, pairs, 1.0)?;
         for of_server in links.chunks(plan.racks.ring.ports) {
@@ -166,13 +209,13 @@ impl Message {
     }
 }
 
-fn take<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], Refusal> {
+pub(super) fn take<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], Refusal> {
     let (first, rest) = bytes.split_first_chunk().ok_or(Refusal::Short)?;
     *bytes = rest;
     Ok(*first)
 }
 
-fn number(bytes: &mut &[u8], most: f32) -> Result<f32, Refusal> {
+pub(super) fn number(bytes: &mut &[u8], most: f32) -> Result<f32, Refusal> {
     let number = f32::from_be_bytes(take(bytes)?);
     // A NaN is in no range.
     if (0.0..=most).contains(&number) {

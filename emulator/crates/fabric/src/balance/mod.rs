@@ -5,8 +5,10 @@
 //! wait in the same queues as packets, and are lost with a link, a ToR, or a full queue. Each node has the weights that
 //! have reached it: servers choose their ToR by them, switches the ways down to a server.
 //!
+//! With detours, it plans those of its loop's hot racks too, and racks' servers send by them. `[subways §6]`
+//!
 //! `plan` knows racks, ToRs and loops, `message` the bytes, `counters` a ToR's averages, `agent` what one node knows,
-//! `controller` a round of rebinding, `view` what people see of it.
+//! `controller` a round of rebinding, `detours` a round of planning, `view` what people see of it.
 //!
 //! The kernel chooses next hops by hash, so that a change of weights moves the flows whose hashes are between the old
 //! and the new bounds, and no others. They move at once: the kernel's groups that wait for gaps between flowlets keep
@@ -17,6 +19,7 @@
 pub mod agent;
 pub mod controller;
 pub mod counters;
+pub mod detours;
 pub mod message;
 pub mod plan;
 mod view;
@@ -24,12 +27,13 @@ mod view;
 use std::collections::BTreeMap;
 
 use cubeyard_dataplane::inspection::Section;
-use cubeyard_routing::subways::LinkWeights;
+use cubeyard_routing::subways::{LinkWeights, RackDetours};
 use cubeyard_routing::tables::{Balance, Tables};
 use cubeyard_topology::{NodeId, Topology};
 
 use crate::error::{FabricError, Result};
 use crate::hellos::MESSAGE_BYTES;
+use crate::host::probe;
 use crate::network::Network;
 use agent::{Agent, Periods};
 use plan::Plan;
@@ -38,6 +42,8 @@ use plan::Plan;
 const REBIND_SECS: f64 = 0.01;
 /// Least and most of it, scaled by default: a report and the answer to it take up to 0.3 s. `[ours]`
 const REBIND_LIMITS: (f64, f64) = (0.5, 10.0);
+/// The paper's T_duration, in its T_detect, which is as long as T_rebind. `[subways §8.1]`
+const DURATION: f64 = 10.0;
 /// From one report to the next, unless hellos are rarer. `[ours]`
 const REPORT_SECS: f64 = 0.1;
 /// So many reports in a row are lost when a ToR is dead. `[ours]`
@@ -67,7 +73,7 @@ impl Balancing {
         let Some(routing) = network
             .routing
             .as_ref()
-            .filter(|routing| routing.balance() == Balance::ByLoad)
+            .filter(|routing| routing.balance().follows_load())
         else {
             return Ok(None);
         };
@@ -77,7 +83,11 @@ impl Balancing {
         };
         let values = network.behaviour.values(&network.description)?;
         let frame_bytes = MESSAGE_BYTES.min((network.description.mtu - FRAME_BYTES) as usize);
-        let longest = message::longest(&plan);
+        let has_detours = routing.balance() == Balance::ByDetour;
+        if has_detours {
+            probe::check_detours()?;
+        }
+        let longest = message::longest(&plan, has_detours);
         if longest > frame_bytes {
             let given = format!("messages of {longest} bytes");
             let limit =
@@ -99,6 +109,7 @@ impl Balancing {
                 rebind,
                 report,
                 dead: REPORTS_TO_DEATH * report,
+                hot: has_detours.then_some(DURATION * rebind),
             },
             frame_bytes,
             links: topology.link_count(),
@@ -125,10 +136,11 @@ impl Balancing {
         any
     }
 
-    /// Every node's table by the weights that it knows. `build` makes the tables of all nodes by given weights.
-    pub fn tables(&self, build: impl Fn(&LinkWeights) -> Option<Tables>) -> Option<Tables> {
+    /// Every node's table by the weights and detours that it knows. `build` makes the tables of all nodes by given ones.
+    pub fn tables(&self, build: impl Fn(&LinkWeights, &[RackDetours]) -> Option<Tables>) -> Option<Tables> {
         let equal = 1.0 / self.plan.racks.ring.ports as f64;
         let mut source = vec![equal; self.links];
+        let mut detours = vec![RackDetours::default(); self.plan.servers() as usize];
         let mut views: BTreeMap<Vec<u32>, Vec<NodeId>> = BTreeMap::new();
         for (&node, agent) in &self.agents {
             if let Some(rack) = self.plan.rack(node) {
@@ -136,8 +148,17 @@ impl Balancing {
                 for &link in &self.plan.rack_links[rack] {
                     if self.plan.ends(link).0 == node {
                         source[link] = self.known(agent, link, 0).unwrap_or(equal);
+                        if agent
+                            .detours(rack)
+                            .is_some_and(|told| told.withdraws(&self.plan, link))
+                        {
+                            source[link] = 0.0;
+                        }
                     }
                 }
+                detours[node as usize] = agent
+                    .detours(rack)
+                    .map_or_else(Default::default, |told| told.ways.clone());
             } else {
                 let racks = 0..self.plan.racks.count;
                 let version = |rack| agent.weights(rack).map_or(0, |weights| weights.at_millis);
@@ -156,7 +177,7 @@ impl Balancing {
             nodes
                 .iter()
                 .for_each(|&node| table_of[node as usize] = tables.len());
-            tables.push(build(&weights)?);
+            tables.push(build(&weights, &detours)?);
         }
         if tables.is_empty() {
             return None;

@@ -105,6 +105,11 @@ impl Plan {
         (node < self.servers).then(|| self.racks.rack_of(node))
     }
 
+    /// How many servers there are.
+    pub fn servers(&self) -> NodeId {
+        self.servers
+    }
+
     /// The loop of a rack or ToR, both by number.
     pub fn loop_of(&self, at: usize) -> usize {
         at / self.racks.ring.size

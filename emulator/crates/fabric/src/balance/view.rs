@@ -7,11 +7,50 @@ use super::agent::{Agent, millis};
 
 /// The sections of a node: controllers, what ToRs report, and weights.
 pub fn sections(balancing: &Balancing, agent: &Agent, now_secs: f64) -> Vec<Section> {
-    vec![
+    let mut all = vec![
         controllers(balancing, agent, now_secs),
         reports(balancing, agent, now_secs),
         weights(balancing, agent),
-    ]
+    ];
+    all.extend(balancing.periods.hot.map(|_| detours(balancing, agent)));
+    all
+}
+
+fn detours(balancing: &Balancing, agent: &Agent) -> Section {
+    let racks = balancing.plan.racks;
+    let rows = (0..racks.count).flat_map(|rack| {
+        let ways = agent.detours(rack).map(|told| &told.ways);
+        let first = racks.first_of_loop(rack);
+
+        ways.into_iter().flat_map(move |ways| {
+            let all: f64 = ways.detours.iter().map(|(_, capacity)| capacity).sum();
+            let total = ways.straight + all;
+            ways.detours.iter().map(move |(path, capacity)| {
+                let tors = path.steps.iter().step_by(2);
+                let relays = path.steps.iter().skip(1).step_by(2);
+                let relays: Vec<String> = relays.map(|place| (first + place).to_string()).collect();
+                vec![
+                    Cell::Count(rack as u64),
+                    Cell::Servers(tors.map(|place| racks.tor_node(first + place)).collect()),
+                    Cell::Text(relays.join(", ")),
+                    Cell::Number(capacity.round()),
+                    Cell::Text(percent((capacity / total) as f32)),
+                ]
+            })
+        })
+    });
+    Section::new(
+        "detours",
+        "Detours of hot racks",
+        &[
+            ("rack", "Rack", ColumnKind::Count),
+            ("tors", "ToRs, the last sends up", ColumnKind::Servers),
+            ("relays", "Relaying racks", ColumnKind::Text),
+            ("capacity", "Capacity", ColumnKind::BitsPerSec),
+            ("share", "Share of the rack's flows", ColumnKind::Text),
+        ],
+        rows,
+    )
 }
 
 fn controllers(balancing: &Balancing, agent: &Agent, now_secs: f64) -> Section {

@@ -1,10 +1,11 @@
 //! What this host supports, tried out in a namespace of its own, with a reason for what it does not.
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsFd;
 use std::sync::OnceLock;
 
+use cubeyard_dataplane::address::{SEGMENT_PREFIX_BITS, exit_segment, segment};
 use cubeyard_dataplane::catalog::{ForwardingKind, PROTOCOLS};
 use cubeyard_routing::hash::{self, FiveTuple};
 use cubeyard_routing::tables::Hop;
@@ -14,9 +15,9 @@ use serde::Serialize;
 use crate::error::{During, FabricError, Result};
 use crate::host::namespace::{self, Namespace};
 use crate::netlink::{
-    Batch, Bridge, End, GroupMember, Netlink, RouteByHop, Shape, Veth, Vxlan, add_address, add_bridge,
-    add_group, add_next_hop, add_route_by_hop, add_veth, add_vxlan, leaf_kind_probe, no_excuse, set_up,
-    shape,
+    Batch, Bridge, End, GroupMember, Netlink, RouteByHop, SegmentAction, Shape, Veth, Vxlan, add_address,
+    add_bridge, add_group, add_next_hop, add_next_hop_by_segments, add_route_by_hop, add_segment_route,
+    add_veth, add_vxlan, leaf_kind_probe, no_excuse, set_up, shape,
 };
 use crate::programs::Programs;
 
@@ -49,6 +50,8 @@ pub struct Probe {
     /// Whether the next hop that the kernel takes for a flow is the one that we compute; else paths are not told where
     /// switches are routers.
     pub path_hash: bool,
+    /// Packets wrapped in lists of nodes to pass, which detours are.
+    pub detours: bool,
     /// Why something is not supported.
     pub reasons: BTreeMap<&'static str, String>,
 }
@@ -82,6 +85,7 @@ pub fn probe() -> Probe {
         ebpf: note("ebpf", try_programs()),
         vxlan: note("vxlan", in_scratch_namespace(try_tunnel)),
         path_hash: note("path_hash", in_scratch_namespace(try_hash)),
+        detours: note("detours", in_scratch_namespace(try_detours)),
         reasons,
     }
 }
@@ -109,6 +113,25 @@ pub fn has_netem() -> bool {
 pub fn knows_hash() -> bool {
     static HASH: OnceLock<bool> = OnceLock::new();
     *HASH.get_or_init(|| in_scratch_namespace(try_hash).is_ok())
+}
+
+/// Checks that packets can go by detours here; tried once.
+///
+/// # Errors
+/// What the kernel refuses.
+pub fn check_detours() -> Result<()> {
+    static DETOURS: OnceLock<Option<String>> = OnceLock::new();
+    let refused = DETOURS.get_or_init(|| {
+        let tried = in_scratch_namespace(try_detours);
+        tried.err().map(|error| error.message.clone())
+    });
+    match refused {
+        None => Ok(()),
+        Some(message) => Err(FabricError::unsupported(
+            format!("detours: {message}"),
+            "take a kernel with IPv6 and CONFIG_IPV6_SEG6_LWTUNNEL, or the balance lb",
+        )),
+    }
 }
 
 fn not_root() -> FabricError {
@@ -200,6 +223,31 @@ fn try_tunnel(socket: &mut Netlink) -> Result<()> {
     socket.run(&mut batch, no_excuse)
 }
 
+/// Makes one of each kind of next hop and route that detours need.
+fn try_detours(socket: &mut Netlink) -> Result<()> {
+    if !namespace::has_sysctl("ipv6/conf/all/forwarding") {
+        return Err(FabricError::unsupported("this kernel has no IPv6", "load it"));
+    }
+    namespace::set_sysctl("ipv6/conf/all/disable_ipv6", "0")?;
+    let mut batch = Batch::new();
+    let segments = [segment(1, 2, 3), exit_segment(3)];
+    set_up(&mut batch, NEAR, true);
+    set_up(&mut batch, FAR, true);
+    // Without an address of its own, a namespace has no gateway that is valid.
+    add_address(&mut batch, NEAR, Ipv4Addr::new(10, 0, 0, 1), 32);
+    add_next_hop_by_segments(&mut batch, 1, NEAR, Ipv4Addr::new(192, 0, 2, 1), &segments);
+    let [by_tor, _] = SEGMENT_PREFIX_BITS;
+    let far_end = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
+    for (to, prefix_bits, action) in [
+        (segment(3, 0, 0), by_tor, SegmentAction::Forward(far_end)),
+        (segments[0], 128, SegmentAction::GoOn(segments[1])),
+        (segments[1], 128, SegmentAction::Unwrap),
+    ] {
+        add_segment_route(&mut batch, to, prefix_bits, NEAR, action);
+    }
+    socket.run(&mut batch, no_excuse)
+}
+
 /// Asks the kernel for the routes of flows through a group of two next hops with unequal weights, and compares.
 fn try_hash(socket: &mut Netlink) -> Result<()> {
     const SEED: u32 = 0x5eed;
@@ -237,11 +285,7 @@ fn try_hash(socket: &mut Netlink) -> Result<()> {
     };
     add_route_by_hop(&mut batch, &route);
     socket.run(&mut batch, no_excuse)?;
-    let hops = weights.map(|weight| Hop {
-        directed: weight,
-        far: 0,
-        weight,
-    });
+    let hops = weights.map(|weight| Hop::straight(weight, 0, weight));
     for port in 1000..1032_u16 {
         let flow = FiveTuple {
             addresses: [OWN.octets(), FAR_AWAY.octets()],

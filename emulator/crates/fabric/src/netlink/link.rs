@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use super::message::{Answer, Attributes, Batch, CREATE, DUMP, EXCLUSIVE, REPLACE};
+use super::message::{Answer, Attributes, Batch, CREATE, DUMP, EXCLUSIVE, REPLACE, attributes};
 use super::socket::{Netlink, gone_already, no_excuse};
 use crate::error::Result;
 use crate::names::Mac;
@@ -22,6 +22,8 @@ const IFLA_MASTER: u16 = 10;
 pub(super) const IFLA_LINKINFO: u16 = 18;
 pub(super) const IFLA_NET_NS_FD: u16 = 28;
 const IFLA_STATS64: u16 = 23;
+const IFLA_AF_SPEC: u16 = 26;
+const IFLA_INET6_STATS: u16 = 3;
 const IFLA_NUM_TX_QUEUES: u16 = 31;
 const IFLA_NUM_RX_QUEUES: u16 = 32;
 const IFLA_GSO_MAX_SIZE: u16 = 41;
@@ -37,6 +39,7 @@ const IFF_UP: u32 = 0x1;
 const IFF_NOARP: u32 = 0x80;
 const IFF_LOWER_UP: u32 = 0x10000;
 const AF_INET: u8 = 2;
+const AF_INET6: u16 = 10;
 pub(super) const NUD_PERMANENT: u16 = 0x80;
 /// A super-packet grows by our header; up to this size it stays within the limit of an IP packet.
 const GSO_MAX_BYTES: u32 = 65_000;
@@ -279,6 +282,8 @@ pub struct Traffic {
     pub received_bytes: u64,
     /// Bytes sent.
     pub sent_bytes: u64,
+    /// Of them, those of IPv6 packets, received and sent: in a routed network these are the packets of detours.
+    pub wrapped_bytes: [u64; 2],
 }
 
 /// What every interface of a socket's namespace has carried so far, by its number.
@@ -294,12 +299,26 @@ pub fn traffic(socket: &mut Netlink) -> Result<BTreeMap<u32, Traffic>> {
             let traffic = Traffic {
                 received_bytes,
                 sent_bytes,
+                wrapped_bytes: ipv6_bytes(answer).unwrap_or_default(),
             };
             Some((index, traffic))
         };
         all.extend(read());
     })?;
     Ok(all)
+}
+
+/// Bytes of the IPv6 packets that an interface has received and sent; `None` where it has no IPv6.
+fn ipv6_bytes(answer: Answer<'_>) -> Option<[u64; 2]> {
+    // Places in the kernel's `IPSTATS_MIB`. `[linux include/uapi/linux/snmp.h]`
+    const PLACES: [usize; 2] = [2, 6];
+    let families = attributes(answer.attributes(16).find_value(IFLA_AF_SPEC)?);
+    let counters = attributes(families.find_value(AF_INET6)?).find_value(IFLA_INET6_STATS)?;
+    let mut bytes = [0; 2];
+    for (bytes, at) in bytes.iter_mut().zip(PLACES) {
+        *bytes = u64::from_ne_bytes(*counters.get(8 * at..)?.first_chunk()?);
+    }
+    Some(bytes)
 }
 
 /// Removes the interfaces of a socket's namespace that `is_wanted` accepts.

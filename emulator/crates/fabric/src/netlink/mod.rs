@@ -2,7 +2,8 @@
 //! takes seconds. `[ours, measured]`
 //!
 //! `message` has the encoding, `socket` sends and receives; the others have one kind of request each: `link` (with
-//! addresses and neighbours), `nexthop`, `queue` (with programs), `route` and `vxlan`.
+//! addresses and neighbours), `nexthop`, `queue` (with programs), `route`,
+//! `segment` and `vxlan`.
 //!
 //! Not here: which interfaces, addresses and queues a network needs (`links/`, `switches/`, `servers/`).
 
@@ -11,6 +12,7 @@ mod message;
 mod nexthop;
 mod queue;
 mod route;
+mod segment;
 mod socket;
 mod vxlan;
 
@@ -25,5 +27,9 @@ pub use queue::{
     queue_dump, read_queue_stats, restore, set_rate, shape,
 };
 pub use route::{Route, RouteByHop, add_route, add_route_by_hop, delete_route_by_hop};
+pub use segment::{
+    SegmentAction, add_address_v6, add_neighbour_v6, add_next_hop_by_segments, add_segment_route,
+    delete_segment_route,
+};
 pub use socket::{Excuse, Netlink, gone_already, no_excuse};
 pub use vxlan::{OUTER_HEADER_BYTES, PORT, Vxlan, add_far_end, add_vxlan};

@@ -5,12 +5,12 @@ use std::net::Ipv4Addr;
 
 use super::message::{Batch, CREATE, REPLACE};
 
-const RTM_NEWNEXTHOP: u16 = 104;
+pub(super) const RTM_NEWNEXTHOP: u16 = 104;
 const RTM_DELNEXTHOP: u16 = 105;
-const NHA_ID: u16 = 1;
+pub(super) const NHA_ID: u16 = 1;
 const NHA_GROUP: u16 = 2;
-const NHA_OIF: u16 = 5;
-const NHA_GATEWAY: u16 = 6;
+pub(super) const NHA_OIF: u16 = 5;
+pub(super) const NHA_GATEWAY: u16 = 6;
 const AF_UNSPEC: u8 = 0;
 const AF_INET: u8 = 2;
 const RTPROT_STATIC: u8 = 4;
@@ -22,6 +22,11 @@ fn header(family: u8, flags: u32) -> [u8; 8] {
     header
 }
 
+/// The fixed part of a next hop over an interface, whatever subnets it has.
+pub(super) fn by_gateway() -> [u8; 8] {
+    header(AF_INET, RTNH_F_ONLINK)
+}
+
 /// The kernel refuses to remove by anything but a number.
 const BY_NUMBER: [u8; 8] = [0; 8];
 
@@ -29,12 +34,17 @@ const BY_NUMBER: [u8; 8] = [0; 8];
 /// its next hops with it.
 pub fn add_next_hop(batch: &mut Batch, id: u32, index: u32, gateway: Ipv4Addr) {
     let purpose = format!("adding the next hop {gateway} over interface {index}");
-    let header = header(AF_INET, RTNH_F_ONLINK);
-    batch.request(RTM_NEWNEXTHOP, CREATE | REPLACE, &header, purpose, |attributes| {
-        attributes.put_u32(NHA_ID, id);
-        attributes.put_u32(NHA_OIF, index);
-        attributes.put(NHA_GATEWAY, &gateway.octets());
-    });
+    batch.request(
+        RTM_NEWNEXTHOP,
+        CREATE | REPLACE,
+        &by_gateway(),
+        purpose,
+        |attributes| {
+            attributes.put_u32(NHA_ID, id);
+            attributes.put_u32(NHA_OIF, index);
+            attributes.put(NHA_GATEWAY, &gateway.octets());
+        },
+    );
 }
 
 /// A next hop of a group.

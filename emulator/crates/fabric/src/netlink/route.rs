@@ -8,13 +8,13 @@ use super::message::{Batch, CREATE, REPLACE};
 use super::socket::{Netlink, no_excuse};
 use crate::error::Result;
 
-const RTM_NEWROUTE: u16 = 24;
-const RTM_DELROUTE: u16 = 25;
+pub(super) const RTM_NEWROUTE: u16 = 24;
+pub(super) const RTM_DELROUTE: u16 = 25;
 const RTM_GETROUTE: u16 = 26;
-const RTA_DST: u16 = 1;
+pub(super) const RTA_DST: u16 = 1;
 const RTA_SRC: u16 = 2;
-const RTA_OIF: u16 = 4;
-const RTA_GATEWAY: u16 = 5;
+pub(super) const RTA_OIF: u16 = 4;
+pub(super) const RTA_GATEWAY: u16 = 5;
 const RTA_PRIORITY: u16 = 6;
 const RTA_PREFSRC: u16 = 7;
 const RTA_IP_PROTO: u16 = 27;
@@ -22,12 +22,12 @@ const RTA_SPORT: u16 = 28;
 const RTA_DPORT: u16 = 29;
 const RTA_NH_ID: u16 = 30;
 const AF_INET: u8 = 2;
-const RT_TABLE_MAIN: u8 = 254;
-const RTPROT_STATIC: u8 = 4;
-const RT_SCOPE_UNIVERSE: u8 = 0;
+pub(super) const RT_TABLE_MAIN: u8 = 254;
+pub(super) const RTPROT_STATIC: u8 = 4;
+pub(super) const RT_SCOPE_UNIVERSE: u8 = 0;
 const RT_SCOPE_LINK: u8 = 253;
-const RTN_UNICAST: u8 = 1;
-const RTNH_F_ONLINK: u32 = 4;
+pub(super) const RTN_UNICAST: u8 = 1;
+pub(super) const RTNH_F_ONLINK: u32 = 4;
 
 /// A route to a network.
 #[derive(Clone, Copy, Debug)]

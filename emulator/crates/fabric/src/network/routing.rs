@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use cubeyard_dataplane::address::{switch_ip, virtual_ip};
 use cubeyard_dataplane::catalog::SwitchKind;
 use cubeyard_routing::Failures;
-use cubeyard_routing::subways::LinkWeights;
+use cubeyard_routing::subways::{LinkWeights, RackDetours};
 use cubeyard_routing::tables::{Balance, Tables};
 use cubeyard_topology::Topology;
 
@@ -108,9 +108,17 @@ impl Routing {
         Tables::new(&self.topology, failures, self.balance)
     }
 
-    /// The same by weights of controllers.
-    pub fn tables_by_load(&self, failures: &Failures, weights: &LinkWeights) -> Option<Tables> {
-        Tables::by_load(&self.topology, failures, weights)
+    /// The same by what controllers have set: weights, and each server's detours where there are any.
+    pub fn tables_by_load(
+        &self,
+        failures: &Failures,
+        weights: &LinkWeights,
+        detours: &[RackDetours],
+    ) -> Option<Tables> {
+        match self.balance {
+            Balance::ByDetour => Tables::with_detours(&self.topology, failures, weights, detours),
+            _ => Tables::by_load(&self.topology, failures, weights),
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 //!
 //! Not here: when tables change (`run/`), and the requests' encoding (`netlink/`).
 
+mod detours;
 mod table;
 mod view;
 
@@ -17,20 +18,24 @@ use std::collections::BTreeSet;
 use cubeyard_dataplane::event::SwitchReason;
 use cubeyard_dataplane::inspection::Section;
 use cubeyard_routing::hash;
-use cubeyard_routing::tables::{Balance, Tables};
+use cubeyard_routing::tables::Tables;
 
 use crate::links::{Requests, Site};
 use crate::network::{Network, Place};
 use table::Installed;
 
-/// Settings by which a node hashes flows as [`hash`] says: names under `/proc/sys/net` and values.
-pub fn hash_sysctls(network: &Network, node: u32) -> Vec<(&'static str, String)> {
+pub use detours::add_source;
+
+/// Settings by which a node hashes flows as [`hash`] says, and those that detours need: names under `/proc/sys/net` and values.
+pub fn sysctls(network: &Network, node: u32) -> Vec<(&'static str, String)> {
     let seed = hash::seed_of(network.description.seed, node);
-    vec![
+    let mut all = vec![
         ("ipv4/fib_multipath_hash_policy", "3".to_owned()),
         ("ipv4/fib_multipath_hash_fields", hash::FIELDS.to_string()),
         ("ipv4/fib_multipath_hash_seed", seed.to_string()),
-    ]
+    ];
+    all.extend(detours::sysctls(network));
+    all
 }
 
 /// What each namespace of a run has.
@@ -69,7 +74,7 @@ impl Routes {
             is_by_load: network
                 .routing
                 .as_ref()
-                .is_some_and(|routing| routing.balance() == Balance::ByLoad),
+                .is_some_and(|routing| routing.balance().follows_load()),
             untold: None,
             is_due: false,
         }

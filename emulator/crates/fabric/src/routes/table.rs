@@ -1,14 +1,15 @@
 //! The table of one node in the kernel: which numbers its next hops and groups have, and the requests between two tables.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use cubeyard_dataplane::address::{port_mac, virtual_ip};
 use cubeyard_routing::path::link_of;
-use cubeyard_routing::tables::{Hop, NodeTable, Prefix};
+use cubeyard_routing::tables::{Hop, NodeTable, Prefix, Relays, Segment};
 
+use super::detours;
 use crate::links;
-use crate::names::{self, ID_LIMIT};
+use crate::names::{self, ID_LIMIT, Mac};
 use crate::netlink::{
     Batch, GroupMember, RouteByHop, add_group, add_neighbour, add_next_hop, add_route_by_hop,
     delete_next_hop, delete_route_by_hop,
@@ -19,15 +20,15 @@ use crate::network::{Network, Place};
 /// Numbers of groups start beyond those of all links.
 const FIRST_GROUP: u32 = ID_LIMIT + 1;
 
-/// Groups of which a node keeps the numbers. Weights that follow the load make new groups all the time.
+/// Groups, and next hops of detours, of which a node keeps the numbers. Weights that follow the load make new groups all the time.
 const MAX_NUMBERS: usize = 4096;
 
 /// What a node has.
 #[derive(Debug, Default)]
 pub(super) struct Installed {
     table: NodeTable,
-    /// Numbers of the groups that the node has had, so that a group always has the same one; only of those in use when there
-    /// are too many.
+    /// Numbers of the groups, and of the next hops of detours as groups of one, that the node has had, so that each always
+    /// has the same one; only of those in use when there are too many.
     numbers: BTreeMap<Vec<Hop>, u32>,
     /// How many numbers were given away.
     numbered: u32,
@@ -55,26 +56,31 @@ impl Installed {
         }
         let had = std::mem::replace(&mut self.table, wanted.clone());
         let was_lost = std::mem::take(&mut self.is_lost);
-        if self.numbers.len() > MAX_NUMBERS {
-            let used: BTreeSet<&Vec<Hop>> = had.groups.iter().chain(&wanted.groups).collect();
-            self.numbers.retain(|group, _| used.contains(group));
-        }
-        for group in wanted.groups.iter().filter(|group| group.len() > 1) {
-            if !self.numbers.contains_key(group) {
-                self.numbers.insert(group.clone(), FIRST_GROUP + self.numbered);
-                self.numbered += 1;
-            }
-        }
+        self.number(&had, wanted);
         let (old, new) = (self.numbered(&had), self.numbered(wanted));
         let nothing = Numbered::default();
         // What may be gone is sent again, and removed if it is there.
         let known = if was_lost { &nothing } else { &old };
-        for directed in new.hops.difference(&known.hops) {
-            add_hop(put, network, node, *directed);
+        let segments = |of: &NodeTable| -> BTreeMap<(Ipv6Addr, u8), Segment> {
+            let all = of.segments.iter();
+            all.map(|route| (detours::network_of(network, node, route), *route))
+                .collect()
+        };
+        let (old_segments, new_segments) = (segments(&had), segments(wanted));
+        for (to, route) in &new_segments {
+            if was_lost || old_segments.get(to) != Some(route) {
+                detours::add_segment(put, network, node, route);
+            }
+        }
+        for (id, hop) in new.hops.iter().filter(|(id, _)| !known.hops.contains_key(id)) {
+            match is_straight(hop) {
+                true => add_hop(put, network, node, hop.directed),
+                false => detours::add_hop(put, network, node, *id, hop),
+            }
         }
         for (id, group) in new.groups.iter().filter(|(id, _)| !known.groups.contains_key(id)) {
             let members = group.iter().map(|hop| GroupMember {
-                id: hop_id(hop.directed),
+                id: self.number_of(hop),
                 weight: hop.weight,
             });
             add_group(put, *id, &members.collect::<Vec<_>>());
@@ -106,21 +112,55 @@ impl Installed {
         for id in old.groups.keys().filter(|id| !new.groups.contains_key(id)) {
             delete_next_hop(remove, *id);
         }
-        for directed in old.hops.difference(&new.hops) {
-            delete_next_hop(remove, hop_id(*directed));
+        for id in old.hops.keys().filter(|id| !new.hops.contains_key(id)) {
+            delete_next_hop(remove, *id);
+        }
+        let gone = old_segments.keys().filter(|to| !new_segments.contains_key(to));
+        gone.for_each(|to| detours::delete_segment(remove, *to));
+    }
+
+    /// Gives numbers to what has none yet, after forgetting those of what is used no more if there are too many.
+    fn number(&mut self, had: &NodeTable, wanted: &NodeTable) {
+        let ways = |table: &NodeTable| -> Vec<Vec<Hop>> {
+            let detours = table.groups.iter().flatten().filter(|hop| !is_straight(hop));
+            let groups = table.groups.iter().filter(|group| group.len() > 1).cloned();
+            detours.map(|hop| vec![way(hop)]).chain(groups).collect()
+        };
+        if self.numbers.len() > MAX_NUMBERS {
+            let used: BTreeSet<Vec<Hop>> = ways(had).into_iter().chain(ways(wanted)).collect();
+            self.numbers.retain(|group, _| used.contains(group));
+        }
+        for way in ways(wanted) {
+            if !self.numbers.contains_key(&way) {
+                self.numbers.insert(way, FIRST_GROUP + self.numbered);
+                self.numbered += 1;
+            }
+        }
+    }
+
+    /// Number of a next hop: a node has each link once, and each detour.
+    fn number_of(&self, hop: &Hop) -> u32 {
+        match is_straight(hop) {
+            true => hop_id(hop.directed),
+            false => self.numbers.get(&vec![way(hop)]).copied().unwrap_or_default(),
         }
     }
 
     /// A table by the numbers that the kernel knows its parts by.
     fn numbered<'a>(&self, table: &'a NodeTable) -> Numbered<'a> {
         let number = |group: &Vec<Hop>| match group[..] {
-            [only] => hop_id(only.directed),
+            [only] => self.number_of(&only),
             _ => self.numbers.get(group).copied().unwrap_or_default(),
         };
         let groups = table.groups.iter().filter(|group| group.len() > 1);
         let routes = table.routes.iter();
         Numbered {
-            hops: table.groups.iter().flatten().map(|hop| hop.directed).collect(),
+            hops: table
+                .groups
+                .iter()
+                .flatten()
+                .map(|hop| (self.number_of(hop), way(hop)))
+                .collect(),
             groups: groups.map(|group| (number(group), &group[..])).collect(),
             routes: routes
                 .map(|(prefix, group)| (*prefix, number(&table.groups[*group])))
@@ -132,15 +172,24 @@ impl Installed {
 /// A table by the kernel's numbers.
 #[derive(Debug, Default)]
 struct Numbered<'a> {
-    /// The directed links of all next hops.
-    hops: BTreeSet<u32>,
+    /// All next hops, without weights.
+    hops: BTreeMap<u32, Hop>,
     /// Groups of more than one next hop.
     groups: BTreeMap<u32, &'a [Hop]>,
     /// The next hop or group of each route.
     routes: BTreeMap<Prefix, u32>,
 }
 
-/// Number of a next hop: a node has each link once.
+/// A next hop whatever its weight.
+fn way(hop: &Hop) -> Hop {
+    Hop { weight: 0, ..*hop }
+}
+
+fn is_straight(hop: &Hop) -> bool {
+    hop.relays == Relays::default()
+}
+
+/// Number of the next hop over a link.
 fn hop_id(directed: u32) -> u32 {
     link_of(directed) + 1
 }
@@ -155,10 +204,26 @@ fn network_of(prefix: Prefix) -> (Ipv4Addr, u8) {
 
 /// The next hop over a link, with the hardware address of the link's other end.
 fn add_hop(put: &mut Batch, network: &Network, node: Place, directed: u32) {
-    // The tables have links of the network only.
-    let Ok(link) = network.link(link_of(directed)) else {
+    let Some(far) = far_end(network, node, directed) else {
         return;
     };
+    add_neighbour(put, far.index, far.address, &far.mac);
+    add_next_hop(put, hop_id(directed), far.index, far.address);
+}
+
+/// The other end of a node's link.
+pub(super) struct FarEnd {
+    /// Our interface.
+    pub index: u32,
+    /// The other node's address.
+    pub address: Ipv4Addr,
+    /// The other interface's.
+    pub mac: Mac,
+}
+
+/// The other end of a link; the tables have links of the network only.
+pub(super) fn far_end(network: &Network, node: Place, directed: u32) -> Option<FarEnd> {
+    let link = network.link(link_of(directed)).ok()?;
     let end = usize::from(!is_at(network.places[link][0], node));
     let far = network.places[link][1 - end];
     let id = network.description.links[link].id;
@@ -166,10 +231,11 @@ fn add_hop(put: &mut Batch, network: &Network, node: Place, directed: u32) {
         Place::Server { server, port } => port_mac(network.description.servers[server].id, port as u8),
         Place::Switch { .. } => names::switch_port_mac(id, 1 - end),
     };
-    let index = links::interface(network, link, end);
-    let gateway = node_address(network, far);
-    add_neighbour(put, index, gateway, &mac);
-    add_next_hop(put, hop_id(directed), index, gateway);
+    Some(FarEnd {
+        index: links::interface(network, link, end),
+        address: node_address(network, far),
+        mac,
+    })
 }
 
 fn is_at(place: Place, node: Place) -> bool {

@@ -2,7 +2,7 @@
 
 use cubeyard_dataplane::inspection::{Cell, ColumnKind, Section};
 use cubeyard_routing::path::link_of;
-use cubeyard_routing::tables::{NodeTable, Prefix};
+use cubeyard_routing::tables::{Hop, NodeTable, Prefix};
 
 use crate::network::{Network, Place};
 
@@ -25,6 +25,7 @@ pub fn sections(network: &Network, table: &NodeTable) -> Vec<Section> {
                 port(network, hop.directed).map_or(Cell::Empty, Cell::Count),
                 Cell::Count(hop.weight.into()),
                 Cell::Text(format!("{}/{total}", hop.weight)),
+                relays(hop),
             ]
         })
     });
@@ -47,10 +48,22 @@ pub fn sections(network: &Network, table: &NodeTable) -> Vec<Section> {
                 ("port", "Port", ColumnKind::Port),
                 ("weight", "Weight", ColumnKind::Count),
                 ("share", "Share of flows", ColumnKind::Text),
+                ("relays", "Relays, and ToRs after them", ColumnKind::Servers),
             ],
             hops,
         ),
     ]
+}
+
+/// The nodes that a detour passes beyond its first.
+fn relays(hop: &Hop) -> Cell {
+    let all = hop.relays.iter().flatten();
+    let nodes: Vec<u32> = all.flat_map(|relay| [relay.server, relay.tor]).collect();
+    if nodes.is_empty() {
+        Cell::Empty
+    } else {
+        Cell::Servers(nodes)
+    }
 }
 
 /// The port by which a direction of a link leaves.

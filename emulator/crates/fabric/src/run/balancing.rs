@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use cubeyard_dataplane::inspection::Section;
+use cubeyard_dataplane::event::{Event, NamedCell};
+use cubeyard_dataplane::inspection::{Cell, ColumnKind, Section};
 use cubeyard_topology::NodeId;
 
 use super::hearing::node_of;
 use super::state::RunState;
+use crate::balance::detours::ToldDetours;
 use crate::hellos::Lane;
 use crate::host::clock::monotonic_nanos;
 use crate::links::Site;
@@ -62,7 +64,7 @@ impl RunState {
             let observe = |counters: &mut crate::balance::counters::Counters| {
                 counters.observe(now_secs, traffic, periods.rebind / 2.0);
             };
-            agent.count(plan, now_secs, observe, live_rate);
+            agent.count(plan, periods, now_secs, observe, live_rate);
         }
         let rate = |id: usize| rates(id).map_or(0.0, |(_, rate)| rate);
         agent.work(plan, periods, now_secs, rate);
@@ -71,6 +73,13 @@ impl RunState {
             .map(|lane| agent.frames(plan, far(lane), limit))
             .collect();
         agent.end_round();
+        let planned = agent.take_planned().into_iter();
+        let events: Vec<Event> = planned
+            .map(|rack| detours_event(rack, agent.detours(rack)))
+            .collect();
+        for event in events {
+            self.events.add_of_node(node, monotonic_nanos(), event);
+        }
         frames
     }
 
@@ -91,5 +100,25 @@ impl RunState {
         self.balancing
             .as_ref()
             .map_or(Vec::new(), |balancing| balancing.sections(node, now_secs))
+    }
+}
+
+/// A controller has begun or ended the detours of a rack.
+fn detours_event(rack: usize, detours: Option<&ToldDetours>) -> Event {
+    let count = |name: &str, count: usize| NamedCell {
+        name: name.to_owned(),
+        kind: ColumnKind::Count,
+        value: Cell::Count(count as u64),
+    };
+    let mut cells = vec![count("rack", rack)];
+    cells.extend(detours.map(|told| count("ways", told.ways.detours.len())));
+    let what = if detours.is_some() {
+        "detours-begun"
+    } else {
+        "detours-ended"
+    };
+    Event::Reported {
+        what: what.to_owned(),
+        cells,
     }
 }

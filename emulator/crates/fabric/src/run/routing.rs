@@ -24,7 +24,9 @@ impl RunState {
         let missing = down.len() + absent.len();
         let failures = routing.failures(&self.network, down.into_iter(), absent.iter().copied());
         let tables = match &self.balancing {
-            Some(balancing) => balancing.tables(|weights| routing.tables_by_load(&failures, weights)),
+            Some(balancing) => {
+                balancing.tables(|weights, detours| routing.tables_by_load(&failures, weights, detours))
+            }
             None => routing.tables(&failures),
         };
         let Some(tables) = tables else {

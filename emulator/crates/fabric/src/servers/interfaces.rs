@@ -8,6 +8,7 @@ use crate::netlink::{
     Batch, End, Route, Veth, add_address, add_neighbour, add_route, add_veth, set_up, shape,
 };
 use crate::network::{Network, PortEnd};
+use crate::routes::add_source;
 
 const HOST_BITS: u8 = 32;
 
@@ -18,6 +19,7 @@ pub fn before_links(network: &Network, server: usize) -> Batch {
     if network.routing.is_some() {
         // Any port may carry its packets.
         add_address(&mut batch, LOOPBACK_INDEX, network.address(server), HOST_BITS);
+        add_source(&mut batch, network, network.description.servers[server].id);
     }
     if !network.behaviour.forwards() {
         return batch;

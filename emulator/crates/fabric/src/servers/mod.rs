@@ -63,7 +63,7 @@ impl ServerKernel {
         namespace::apply_defaults()?;
         let is_routed = network.routing.is_some();
         if is_routed {
-            for (name, value) in routes::hash_sysctls(network, network.description.servers[server].id) {
+            for (name, value) in routes::sysctls(network, network.description.servers[server].id) {
                 namespace::set_sysctl(name, &value)?;
             }
         }

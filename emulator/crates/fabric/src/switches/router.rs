@@ -6,7 +6,7 @@ use super::SwitchKind;
 use crate::names::{LOOPBACK_INDEX, RunId};
 use crate::netlink::{Batch, add_address, set_up};
 use crate::network::Network;
-use crate::routes::hash_sysctls;
+use crate::routes;
 
 pub(super) static ROUTER: Router = Router;
 const HOST_BITS: u8 = 32;
@@ -22,7 +22,7 @@ impl SwitchKind for Router {
     /// Each router hashes flows by a seed of its own: by one hash for all, those that it sends to one next hop would all
     /// take the same one at the next switch too. `[measured]`
     fn sysctls(&self, network: &Network, switch: usize) -> Vec<(&'static str, String)> {
-        let mut sysctls = hash_sysctls(network, network.description.switches[switch].id);
+        let mut sysctls = routes::sysctls(network, network.description.switches[switch].id);
         sysctls.push(("ipv4/ip_forward", "1".to_owned()));
         sysctls
     }

@@ -1,15 +1,17 @@
 //! Subways: racks whose servers have links to several ToRs. `[subways §4, §6]`
 //!
 //! Inside: racks and their ToRs (`racks`), weights of a rack's ToRs (`weights`), routing by weights (`routing`), detours
-//! around hot racks (`detours`) and routing with them (`detour_routing`).
+//! around hot racks (`detours`), what racks make of them (`scheduler`) and routing with them (`detour_routing`).
 //!
 //! Not here: the controllers that set weights and plan detours by the load. Those of the flow engine are in
-//! `cubeyard_sim::controllers`, those that real packets meet in `cubeyard-fabric`; both compute weights with `rebind`.
+//! `cubeyard_sim::controllers`, those that real packets meet in `cubeyard-fabric`; both compute weights with `rebind` and detours with
+//! `rack_detours`.
 
 mod detour_routing;
 mod detours;
 mod racks;
 mod routing;
+mod scheduler;
 mod weights;
 
 pub use detour_routing::{DetourRouting, RackDetours};
@@ -18,6 +20,7 @@ pub use detours::{
 };
 pub use racks::Racks;
 pub use routing::{LinkWeights, SubwaysRouting, TorWeights};
+pub use scheduler::{HOT, LIMITS, LoopLoad, rack_detours};
 pub use weights::{AGGRESSIVENESS, BoundLink, LEAST_SHARE, placement_weights, rebind, rebind_probabilities};
 
 /// The scheme whose weights follow the load.

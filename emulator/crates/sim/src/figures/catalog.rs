@@ -2,7 +2,8 @@
 
 use super::{
     Context, Outcome, bcube_fig8, bcube_fig10, bcube_fig11, bcube_links, bcube_packaging, bcube_packets,
-    bcube_table1, bcube_table2, camcube, dcell_fig9, dcell_fig12, dcell_table2, dcell_table3, subways,
+    bcube_table1, bcube_table2, camcube, dcell_fig9, dcell_fig12, dcell_table2, dcell_table3,
+    serverswitch_fig11, subways,
 };
 use crate::engine::{EngineKind, PredictError};
 
@@ -190,6 +191,12 @@ pub(super) const ENTRIES: &[Entry] = &[
         "[camcube §3.4, Table 1]",
         camcube::table1::compute,
     ),
+    packets(
+        "serverswitch-fig11",
+        "QCN while a port's rate changes",
+        "[serverswitch §6.3, Fig. 11]",
+        serverswitch_fig11::compute,
+    ),
     entry(
         "subways-table2",
         "Longest wires, side to side",
@@ -226,24 +233,60 @@ pub(super) const ENTRIES: &[Entry] = &[
         "[subways §8.3, Fig. 8]",
         subways::fig8::compute,
     ),
+    Entry {
+        seeds: 1,
+        ..packets(
+            "subways-fig8-packets",
+            "Speedup of a shuffle by job size, packet by packet",
+            "[subways §8.3, Fig. 8]",
+            subways::packets::fig8,
+        )
+    },
     entry(
         "subways-fig9",
         "Upgrade paths",
         "[subways §8.4, Fig. 9]",
         subways::fig9::compute,
     ),
+    Entry {
+        seeds: 1,
+        ..packets(
+            "subways-fig9-packets",
+            "Upgrade paths, packet by packet",
+            "[subways §8.4, Fig. 9]",
+            subways::packets::fig9,
+        )
+    },
     entry(
         "subways-fig10",
         "Speedup of a shuffle by loop size",
         "[subways §8.5, Fig. 10]",
         subways::fig10::compute,
     ),
+    Entry {
+        seeds: 1,
+        ..packets(
+            "subways-fig10-packets",
+            "Speedup of a shuffle by loop size, packet by packet",
+            "[subways §8.5, Fig. 10]",
+            subways::packets::fig10,
+        )
+    },
     entry(
         "subways-fig11",
         "Speedup of a shuffle by ports per server",
         "[subways §8.6, Fig. 11]",
         subways::fig11::compute,
     ),
+    Entry {
+        seeds: 1,
+        ..packets(
+            "subways-fig11-packets",
+            "Speedup of a shuffle by ports per server, packet by packet",
+            "[subways §8.6, Fig. 11]",
+            subways::packets::fig11,
+        )
+    },
     entry(
         "subways-fig12",
         "Memcache throughput by oversubscription",

@@ -24,6 +24,7 @@ mod dcell_fig9;
 mod dcell_table2;
 mod dcell_table3;
 mod outcome;
+mod serverswitch_fig11;
 mod subways;
 mod testbed;
 mod testbed_packets;

@@ -76,6 +76,7 @@ impl Sending<'_> {
             least_timeout: SECOND / 5,
             most_timeout: 60 * SECOND,
             delayed_ack: 0,
+            qcn: None,
         };
         let link = Link::new(BITS_PER_SEC, HOP_DELAY, queue_bytes, PACKET_BYTES);
         let links = vec![link; self.directed_links];

@@ -3,10 +3,11 @@
 use cubeyard_topology::{Finding, Topology};
 use serde_json::{Map, Value, json};
 
+use super::qcn::Qcn;
 use super::routes::Routes;
 use super::rules::{Growth, Marks, Recovery, Rules, Transport};
 use super::settings::{
-    CongestionName, CouplingName, MarkResponse, RecoveryName, Settings, TransportName, UdpGaps,
+    CongestionName, CouplingName, MarkResponse, NoticesName, RecoveryName, Settings, TransportName, UdpGaps,
 };
 use super::setup::DEFAULT_BYTES;
 use super::timeline::ps;
@@ -66,6 +67,23 @@ pub fn rules(settings: &Settings, seed: u64, window: u64, gbps: &[f64]) -> Resul
         least_timeout: ps(settings.rto_min_secs),
         most_timeout: ps(settings.rto_max_secs),
         delayed_ack: ps(settings.delayed_ack_secs),
+        qcn: qcn(settings),
+    })
+}
+
+/// Notices of congestion, if queues are to send any.
+fn qcn(settings: &Settings) -> Option<Qcn> {
+    (settings.congestion_notices == NoticesName::Qcn).then(|| Qcn {
+        queue_bytes: settings.qcn_queue_bytes,
+        weight: settings.qcn_weight,
+        sample_bytes: settings.qcn_sample_bytes,
+        gain: settings.qcn_gain,
+        cycle_bytes: settings.qcn_cycle_bytes,
+        recovery_cycles: settings.qcn_recovery_cycles as u32,
+        timer: ps(settings.qcn_timer_secs),
+        increase: settings.qcn_increase_gbps * 1e9,
+        hyper_increase: settings.qcn_hyper_increase_gbps * 1e9,
+        least_rate: settings.qcn_least_gbps * 1e9,
     })
 }
 
@@ -85,6 +103,9 @@ pub fn choices(
         if value.is_none() {
             choices.remove(name);
         }
+    }
+    if settings.congestion_notices == NoticesName::None {
+        choices.retain(|name, _| !name.starts_with("qcn_"));
     }
     choices.insert("max_window".to_owned(), json!(window));
     choices.insert("idle_round_trip_ps".to_owned(), json!(longest));
@@ -136,6 +157,9 @@ fn assumptions(settings: &Settings, requests: bool) -> Vec<&'static str> {
     }
     if settings.congestion == CongestionName::Cubic {
         all.push("CUBIC (RFC 9438): C 0.4, 0.7 of the window kept, fast convergence; slow start without HyStart++.");
+    }
+    if settings.congestion_notices == NoticesName::Qcn {
+        all.push("QCN (IEEE 802.1Qau, pseudo-code 2.3): a congestion point at every port, of servers too; notices of the size of an acknowledgement go back over the data's links; a reaction point each subflow, which holds packets back and drops none.");
     }
     if requests {
         all.push("A server answers a request as soon as its last byte has arrived; each request and each response begins with the initial window.");

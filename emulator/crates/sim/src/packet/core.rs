@@ -1,21 +1,26 @@
-//! The event loop: packets go from link to link, and what happens at the ends of their routes.
+//! The event loop: packets go from link to link, and are dropped or marked at queues.
 //!
 //! One event is a packet's arrival at the end of a link, or a timer. Links come before timers at the same moment, both by
 //! number. Everything that is drawn depends on the seed, the route and the time, so that a run's bytes do not depend on the
-//! machine. TCP's reactions are in `tcp`.
+//! machine. What senders and receivers do is in `ends`, TCP's reactions are in `tcp`.
 
-use cubeyard_routing::random::{Draws, mix};
+use cubeyard_routing::random::mix;
 
 use super::cubic::Cubic;
-use super::flows::{Clock, Connection, Early, Receiver, Sender, flag};
-use super::links::{Header, Link, LinkCount, NONE, Packet, Pool, SECOND};
+use super::flows::{Clock, Connection, Early, Receiver, Sender};
+use super::links::{Header, Link, LinkCount, NONE, Pool};
+use super::qcn::{Point, Reaction};
 use super::rules::{Growth, Marks, Recovery, Rules, Transport};
 use super::sack::Scoreboard;
 use super::wheel::{NEVER, Wheel};
 
-/// In a route, in place of a link: the route is over. The rest of the entry is twice the subflow, plus one for the route of
-/// acknowledgements.
+/// In a route, in place of a link: the route is over. The rest of the entry is four times the subflow, plus what the route is
+/// for: 0 for data, or one of these.
 pub const END: u32 = 1 << 31;
+/// For acknowledgements.
+pub(super) const ACK: u32 = 1;
+/// For notices of congestion.
+pub(super) const NOTICE: u32 = 2;
 
 /// What all flows together did. Bytes are payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +41,8 @@ pub struct Totals {
     pub timeouts: u64,
     /// Packets that queues marked.
     pub marks: u64,
+    /// Notices of congestion that they sent.
+    pub notices: u64,
     /// Packets carried over one link each, acknowledgements included.
     pub hops: u64,
     /// Events of the queue.
@@ -84,6 +91,10 @@ pub struct Core {
     pub(super) boards: Vec<Scoreboard>,
     /// The packets that they have named.
     pub(super) named: Early,
+    /// The congestion points of links; none without notices of congestion.
+    pub points: Vec<Point>,
+    /// The reaction points of subflows; none without notices of congestion.
+    pub reactions: Vec<Reaction>,
     /// What happened so far.
     pub totals: Totals,
     /// Connections that are not over.
@@ -110,6 +121,8 @@ impl Core {
     /// A network at time 0. `turn` is how far ahead most events are, in ps. Subflows begin when they are started.
     pub fn new(rules: Rules, links: Vec<Link>, wires: u32, turn: u64) -> Core {
         let (early, named) = (Early::new(rules.most_window), Early::new(rules.most_window));
+        let point = rules.qcn.as_ref().map(Point::new);
+        let points = point.map_or_else(Vec::new, |point| vec![point; links.len()]);
         Core {
             counts: vec![LinkCount::default(); links.len()],
             wheel: Wheel::new(links.len(), turn, links.len()),
@@ -126,6 +139,8 @@ impl Core {
             cubics: Vec::new(),
             boards: Vec::new(),
             named,
+            points,
+            reactions: Vec::new(),
             totals: Totals::default(),
             open: 0,
             pool: Pool::default(),
@@ -133,11 +148,15 @@ impl Core {
         }
     }
 
-    /// Appends a route and its end; where it starts. `back` is that of acknowledgements.
+    /// Appends a route and its end; where it starts. `back` is that of acknowledgements. With notices of congestion, directed
+    /// links are in pairs: `link ^ 1` is the other direction of `link`.
     pub fn add_route(&mut self, links: impl IntoIterator<Item = u32>, subflow: u32, back: bool) -> u32 {
         let start = self.routes.len() as u32;
         self.routes.extend(links);
-        self.routes.push(END | subflow << 1 | u32::from(back));
+        self.routes.push(END | subflow << 2 | if back { ACK } else { 0 });
+        if self.rules.qcn.is_some() && !back {
+            self.add_way_back(start, subflow);
+        }
         start
     }
 
@@ -189,13 +208,16 @@ impl Core {
             if self.rules.recovery == Recovery::Sack {
                 self.boards.push(Scoreboard::default());
             }
+            if self.rules.qcn.is_some() {
+                self.reactions.push(Reaction::IDLE);
+            }
         }
     }
 
     /// Sets every subflow's start. Called once, after the last connection.
     pub fn start(&mut self) {
-        let timers = self.senders.len() * if self.rules.delayed_ack > 0 { 2 } else { 1 };
-        self.wheel.reserve(timers);
+        let kinds = 1 + usize::from(self.rules.delayed_ack > 0) + usize::from(self.rules.qcn.is_some());
+        self.wheel.reserve(self.senders.len() * kinds);
         for subflow in 0..self.senders.len() as u32 {
             let start = self.connections[self.senders[subflow as usize].connection as usize].start;
             if start != NEVER {
@@ -235,13 +257,23 @@ impl Core {
             } else if event - links < subflows {
                 self.expire(event - links);
             } else {
-                self.acknowledge_late(event - links - subflows);
+                self.other_timer(event - links - subflows);
             }
         }
         if self.open == 0 {
             Stop::Finished
         } else {
             Stop::Budget
+        }
+    }
+
+    /// A timer of which subflows have none in most runs: that of a late acknowledgement, then that of the limiter.
+    fn other_timer(&mut self, number: u32) {
+        let subflows = self.senders.len() as u32;
+        if self.rules.delayed_ack > 0 && number < subflows {
+            self.acknowledge_late(number);
+        } else {
+            self.limiter_due(number % subflows);
         }
     }
 
@@ -265,10 +297,14 @@ impl Core {
             return;
         }
         let header = packet.header;
-        let subflow = (entry & !END) >> 1;
+        let subflow = (entry & !END) >> 2;
         if header.is_ack() {
             self.pool.give(place);
-            self.acknowledged(subflow, header);
+            if entry & NOTICE == 0 {
+                self.acknowledged(subflow, header);
+            } else {
+                self.told(subflow, header.number());
+            }
         } else {
             self.receive(place, subflow, header);
         }
@@ -276,7 +312,7 @@ impl Core {
 
     /// A packet enters a link, or is dropped.
     #[inline]
-    fn forward(&mut self, place: u32, link: u32) {
+    pub(super) fn forward(&mut self, place: u32, link: u32) {
         let now = self.now;
         let entered = &mut self.links[link as usize];
         let count = &mut self.counts[link as usize];
@@ -307,7 +343,7 @@ impl Core {
         count.wait += backlog >> 10;
         entered.busy = now + backlog + service;
         packet.time = entered.busy + entered.delay;
-        let time = packet.time;
+        let (time, position, is_ack) = (packet.time, packet.position, packet.header.is_ack());
         self.pool.set_next(place, NONE);
         if entered.tail == NONE {
             entered.head = place;
@@ -316,6 +352,9 @@ impl Core {
             self.pool.set_next(entered.tail, place);
         }
         self.links[link as usize].tail = place;
+        if !self.points.is_empty() && !is_ack && link < self.wires {
+            self.observe(link, position, bytes);
+        }
     }
 
     /// Takes a packet out of the network. Its place is free again.
@@ -332,11 +371,11 @@ impl Core {
         while self.routes[end] & END == 0 {
             end += 1;
         }
-        let subflow = (self.routes[end] & !END) >> 1;
+        let subflow = (self.routes[end] & !END) >> 2;
         self.note_drop(subflow);
     }
 
-    fn note_drop(&mut self, subflow: u32) {
+    pub(super) fn note_drop(&mut self, subflow: u32) {
         let connection = self.senders[subflow as usize].connection;
         self.connections[connection as usize].drops += 1;
         if self.rules.transport != Transport::Tcp {
@@ -345,185 +384,8 @@ impl Core {
     }
 
     #[inline]
-    fn payload_of(&self, header: Header) -> u64 {
+    pub(super) fn payload_of(&self, header: Header) -> u64 {
         u64::from(header.bytes() - self.rules.overhead)
-    }
-
-    /// One more packet of a connection is where it belongs (of UDP: or lost).
-    fn settle(&mut self, connection: u32) {
-        let connection = &mut self.connections[connection as usize];
-        connection.missing -= 1;
-        if connection.missing == 0 {
-            connection.end = self.now;
-            self.open -= 1;
-            let (then, start) = (connection.then, self.now + connection.pause);
-            if then != NONE {
-                self.begin(then, start);
-            }
-        }
-    }
-
-    /// A connection that waited for another one starts at `start`.
-    fn begin(&mut self, connection: u32, start: u64) {
-        let begun = &mut self.connections[connection as usize];
-        begun.start = start;
-        for subflow in begun.first..begun.first + u32::from(begun.subflows) {
-            self.wheel.push(self.timer(subflow), start);
-        }
-    }
-
-    /// Puts a subflow's packet on its first link.
-    pub(super) fn emit(&mut self, subflow: u32, number: u32) {
-        let sender = &self.senders[subflow as usize];
-        let payload = if sender.short == number {
-            u32::from(self.connections[sender.connection as usize].last_bytes)
-        } else {
-            self.rules.payload
-        };
-        self.totals.sent += u64::from(payload);
-        if sender.path == NONE {
-            self.totals.dropped += u64::from(payload);
-            self.totals.drops += 1;
-            self.note_drop(subflow);
-            return;
-        }
-        let place = self.pool.take(Packet {
-            time: 0,
-            position: sender.path,
-            header: Header::data(number, payload + self.rules.overhead),
-        });
-        let link = self.routes[sender.path as usize];
-        self.forward(place, link);
-    }
-
-    /// A data packet has arrived at its receiver.
-    fn receive(&mut self, place: u32, subflow: u32, header: Header) {
-        self.totals.received += self.payload_of(header);
-        let connection = self.senders[subflow as usize].connection;
-        if self.rules.transport != Transport::Tcp {
-            self.pool.give(place);
-            self.settle(connection);
-            return;
-        }
-        let receiver = &mut self.receivers[subflow as usize];
-        let distance = header.distance_from(receiver.next);
-        let mut new = false;
-        let mut named = 0;
-        // Out of order, repeated, and what fills a gap is acknowledged at once. (RFC 5681, 4.2)
-        let mut at_once = distance != 0 || receiver.early != 0 || header.marked();
-        if distance == 0 {
-            new = true;
-            receiver.next += 1;
-            while receiver.early > 0 && self.early.clear(receiver.page, receiver.next) {
-                receiver.next += 1;
-                receiver.early -= 1;
-            }
-            if receiver.early == 0 && receiver.page != NONE {
-                self.early.give(&mut receiver.page);
-            }
-        } else if distance > 0 {
-            let number = receiver.next + distance as u32;
-            new = self.early.set(&mut receiver.page, number);
-            receiver.early += u16::from(new);
-            named = distance as u32;
-        }
-        receiver.owed += 1;
-        at_once |= self.rules.delayed_ack == 0 || receiver.owed >= 2;
-        if at_once {
-            self.acknowledge(subflow, Some(place), named, header.marked());
-        } else {
-            self.pool.give(place);
-            let event = self.timer(subflow) + self.senders.len() as u32;
-            if self.wheel.due(event) == NEVER {
-                self.wheel.push(event, self.now + self.rules.delayed_ack);
-            }
-        }
-        if new {
-            self.settle(connection);
-        }
-    }
-
-    /// The timer of an acknowledgement that waits. It may have been sent since.
-    fn acknowledge_late(&mut self, subflow: u32) {
-        if self.receivers[subflow as usize].owed > 0 {
-            self.acknowledge(subflow, None, 0, false);
-        }
-    }
-
-    /// Sends an acknowledgement, in the place of the packet that asks for it if there is one. It names the packet `named` behind
-    /// those that it acknowledges.
-    fn acknowledge(&mut self, subflow: u32, place: Option<u32>, named: u32, marked: bool) {
-        let receiver = &mut self.receivers[subflow as usize];
-        receiver.owed = 0;
-        let (path, next) = (receiver.path, receiver.next);
-        if self.rules.delayed_ack > 0 && place.is_some() {
-            let event = self.timer(subflow) + self.senders.len() as u32;
-            self.wheel.remove(event);
-        }
-        if path == NONE {
-            if let Some(place) = place {
-                self.pool.give(place);
-            }
-            self.totals.ack_drops += 1;
-            return;
-        }
-        let packet = Packet {
-            time: 0,
-            position: path,
-            header: Header::ack(next, named, marked),
-        };
-        let place = match place {
-            Some(place) => {
-                *self.pool.get_mut(place) = packet;
-                place
-            }
-            None => self.pool.take(packet),
-        };
-        self.forward(place, self.routes[path as usize]);
-    }
-
-    /// A subflow's timer: it starts, sends the next packet of UDP, or has waited too long for an acknowledgement.
-    fn expire(&mut self, subflow: u32) {
-        let sender = &mut self.senders[subflow as usize];
-        if let Transport::Udp { gap, drawn } = self.rules.transport {
-            self.send_next(subflow, gap, drawn);
-        } else if !sender.is(flag::STARTED) {
-            sender.flags |= flag::STARTED;
-            self.fill(subflow);
-        } else if sender.deadline > self.now {
-            if sender.deadline != NEVER {
-                let deadline = sender.deadline;
-                self.wheel.push(self.timer(subflow), deadline);
-            }
-        } else {
-            self.timed_out(subflow);
-        }
-    }
-
-    /// UDP sends a packet and sets the time of the next.
-    fn send_next(&mut self, subflow: u32, gap: u64, drawn: bool) {
-        let sender = &mut self.senders[subflow as usize];
-        let connection = &mut self.connections[sender.connection as usize];
-        if connection.unsent == 0 {
-            return;
-        }
-        connection.unsent -= 1;
-        let number = sender.next;
-        sender.next += 1;
-        if connection.unsent == 0 {
-            sender.short = number;
-        } else {
-            let gap = if drawn {
-                let seed = self.rules.seed ^ mix(u64::from(subflow));
-                let unit = Draws::of(seed, u64::from(number)).unit();
-                ((-(1.0 - unit).ln() * gap as f64) as u64).clamp(1, SECOND * 1_000)
-            } else {
-                gap
-            };
-            let event = self.links.len() as u32 + subflow;
-            self.wheel.push(event, self.now + gap);
-        }
-        self.emit(subflow, number);
     }
 
     /// Payload on links, counted packet by packet. Linear in the packets.

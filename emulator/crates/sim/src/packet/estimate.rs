@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use super::cubic::Cubic;
 use super::flows::{Clock, Connection, Receiver, Sender};
 use super::links::{Link, LinkCount, Pool};
+use super::qcn::{Point, Reaction};
 use super::sack::Scoreboard;
-use super::settings::Settings;
+use super::settings::{NoticesName, Settings};
 use super::wheel::Wheel;
 
 /// Flows of one simulation at most.
@@ -48,16 +49,22 @@ impl Estimate {
     ) -> Estimate {
         let packets = bytes / settings.payload_bytes().max(1) + flows;
         let subflows = flows.saturating_mul(settings.subflows);
-        let per_link = size_of::<Link>() + size_of::<LinkCount>() + Wheel::BYTES_PER_EVENT;
+        let notices = settings.congestion_notices != NoticesName::None;
+        let of_notices = |bytes: usize| if notices { bytes } else { 0 };
+        let per_link = size_of::<Link>()
+            + size_of::<LinkCount>()
+            + Wheel::BYTES_PER_EVENT
+            + of_notices(size_of::<Point>());
         let per_subflow = size_of::<Sender>()
             + size_of::<Clock>()
             + size_of::<Receiver>()
             + size_of::<Scoreboard>()
             + size_of::<Cubic>()
             + 2 * Wheel::BYTES_PER_EVENT
+            + of_notices(size_of::<Reaction>() + Wheel::BYTES_PER_EVENT)
             + 16;
-        // Routes are there twice while they are made.
-        let routes = 2.0 * 4.0 * (route_links + 2.0);
+        // Routes are there twice while they are made, and those of notices in reverse once.
+        let routes = if notices { 2.5 } else { 2.0 } * 4.0 * (route_links + 2.0);
         let in_flight = packets.min(subflows.saturating_mul(window)) * Pool::BYTES_PER_PACKET as u64;
         let memory_bytes = directed_links * per_link as u64
             + flows * size_of::<Connection>() as u64

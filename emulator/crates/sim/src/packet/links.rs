@@ -87,6 +87,11 @@ impl Link {
         self.limit = self.time_of(queue_bytes + packet_bytes);
     }
 
+    /// Its rate in bit/s.
+    pub fn bits_per_sec(&self) -> f64 {
+        8.0 * SECOND as f64 * f64::from(1 << FRACTION) / self.per_byte.max(1) as f64
+    }
+
     /// How long so many bytes are on the line, in ps.
     pub fn time_of(&self, bytes: u64) -> u64 {
         u64::try_from((u128::from(bytes) * u128::from(self.per_byte)) >> FRACTION).unwrap_or(NEVER / 4)
@@ -144,6 +149,12 @@ impl Header {
     #[inline]
     pub fn ack(number: u32, named: u32, marked: bool) -> Header {
         Header(number & 0xffff | named << 16 | Header::ACK | if marked { Header::MARK } else { 0 })
+    }
+
+    /// The low 16 bits of the packet's number.
+    #[inline]
+    pub fn number(self) -> u32 {
+        self.0 & 0xffff
     }
 
     /// How far the packet's number is from a number near it.

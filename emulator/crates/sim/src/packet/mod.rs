@@ -2,7 +2,7 @@
 //!
 //! Inside: what can be set (`settings`) and what a run would take (`estimate`); the way from an experiment to a network at
 //! time 0 (`setup`, `routes`, `choices`) with its faults to come (`timeline`); what a run does not change (`rules`), the event queue (`wheel`), links as queues (`links`), the state of
-//! flows (`flows`), the loop (`core`), TCP's reactions (`tcp`, with `sack` and `cubic`) and what faults change (`change`); the engine with its
+//! flows (`flows`), the loop (`core`) and what happens at the ends of routes (`ends`), TCP's reactions (`tcp`, with `sack` and `cubic`), notices of congestion (`qcn`, `limiter`) and what faults change (`change`); the engine with its
 //! frames (here), columns in time (`samples`), the document (`outcome`) and the prediction that stands in it (`beside`).
 //!
 //! Not here: real packets, which an emulation sends, and rates of flows as fluids (`crate::flow`).
@@ -12,10 +12,13 @@ pub mod change;
 mod choices;
 pub mod core;
 pub mod cubic;
+mod ends;
 pub mod estimate;
 pub mod flows;
+mod limiter;
 pub mod links;
 mod outcome;
+pub mod qcn;
 mod routes;
 pub mod rules;
 pub mod sack;
@@ -259,6 +262,7 @@ impl<'a> Run<'a> {
             flows: &setup.demand.flows,
             seed: setup.seed,
             subflows: setup.settings.subflows,
+            hash: setup.settings.path_hash,
         };
         let (routes, _) = route_all(&routing, failures, self.progress)?;
         let mut links = Vec::new();

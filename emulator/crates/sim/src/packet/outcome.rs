@@ -126,6 +126,9 @@ pub fn so_far(setup: &Setup<'_>, samples: &Samples) -> Map<String, Value> {
     put("timeouts", json!(totals.timeouts));
     put("marks", json!(totals.marks));
     put("packet_hops", json!(totals.hops));
+    if core.rules.qcn.is_some() {
+        put("notices", json!(totals.notices));
+    }
     put("series", samples.document());
     fields
 }

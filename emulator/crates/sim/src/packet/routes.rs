@@ -1,11 +1,13 @@
 //! Routes of flows: data there, acknowledgements back, for each subflow; with the servers' processors that packets pass.
 
+use std::collections::BTreeMap;
+
 use cubeyard_routing::Failures;
 use cubeyard_routing::random::mix;
 use cubeyard_topology::{NodeId, Topology};
 
 use super::links::Link;
-use super::settings::Settings;
+use super::settings::{PathHash, Settings};
 use super::timeline::ps;
 use crate::count::Progress;
 use crate::engine::PredictError;
@@ -46,11 +48,41 @@ pub fn route_all(
         } else {
             mix(of.seed ^ mix(subflow))
         };
-        let there = scheme.route(flows, seed, progress)?;
-        let back = scheme.route(&reverse, mix(seed ^ BACK), progress)?;
+        let mut there = scheme.route(flows, seed, progress)?;
+        let mut back = scheme.route(&reverse, mix(seed ^ BACK), progress)?;
+        if of.hash == PathHash::Addresses {
+            let first = first_of_pair(flows);
+            (there, back) = (together(&there, &first), together(&back, &first));
+        }
         all.push((there, back));
     }
     Ok((Routes(all), scheme.name()))
+}
+
+/// For each flow the first one between the same servers.
+fn first_of_pair(flows: &Flows) -> Vec<usize> {
+    let mut seen = BTreeMap::new();
+    (0..flows.len())
+        .map(|flow| *seen.entry(flows.flow(flow)).or_insert(flow as usize))
+        .collect()
+}
+
+/// The paths of flows that all take the path of another one.
+fn together(paths: &Paths, of: &[usize]) -> Paths {
+    let mut same = Paths {
+        offsets: vec![0],
+        links: Vec::with_capacity(paths.links.len()),
+        dropped: Vec::new(),
+    };
+    for (flow, &first) in of.iter().enumerate() {
+        let path = paths.path(first);
+        if path.is_empty() {
+            same.dropped.push(flow as u32);
+        }
+        same.links.extend_from_slice(path);
+        same.offsets.push(same.links.len() as u32);
+    }
+    same
 }
 
 /// What routing needs to know of a run.
@@ -67,6 +99,8 @@ pub struct Routing<'a> {
     pub seed: u64,
     /// Routes a flow.
     pub subflows: u64,
+    /// What they are chosen by.
+    pub hash: PathHash,
 }
 
 impl Routes {

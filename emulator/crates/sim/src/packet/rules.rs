@@ -1,5 +1,7 @@
 //! What a run does not change: packet sizes, timers, and how data is sent and losses and marks are answered.
 
+use super::qcn::Qcn;
+
 /// How a lost packet is answered, after Fall and Floyd 1996.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
@@ -74,4 +76,6 @@ pub struct Rules {
     pub most_timeout: u64,
     /// How long an acknowledgement may wait for a second packet; 0: none waits.
     pub delayed_ack: u64,
+    /// Notices of congestion, if queues send any.
+    pub qcn: Option<Qcn>,
 }

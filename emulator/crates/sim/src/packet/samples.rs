@@ -20,6 +20,8 @@ struct Sample {
     finished: u64,
     queue_bytes: u64,
     window: f64,
+    /// What congestion notices limit the flow to, in bit/s.
+    limit: Option<f64>,
 }
 
 /// The columns.
@@ -29,6 +31,8 @@ pub struct Samples {
     step: u64,
     watch_link: Option<u32>,
     watch_subflow: Option<u32>,
+    /// Whether that subflow may be limited.
+    limits: bool,
     rows: Vec<Sample>,
 }
 
@@ -39,6 +43,7 @@ impl Samples {
             step: step.max(1),
             watch_link,
             watch_subflow,
+            limits: false,
             rows: Vec::with_capacity(MOST),
         }
     }
@@ -53,6 +58,7 @@ impl Samples {
         let queue_bytes = self
             .watch_link
             .map_or(0, |link| core.links[link as usize].backlog_bytes(core.now));
+        self.limits = self.watch_subflow.is_some() && !core.reactions.is_empty();
         self.rows.push(Sample {
             received: core.totals.received,
             drops: core.totals.drops,
@@ -62,6 +68,9 @@ impl Samples {
             window: self
                 .watch_subflow
                 .map_or(0.0, |subflow| core.senders[subflow as usize].window),
+            limit: self
+                .watch_subflow
+                .and_then(|subflow| core.reactions.get(subflow as usize)?.limit()),
         });
         if self.rows.len() == MOST {
             self.step *= 2;
@@ -73,8 +82,8 @@ impl Samples {
         }
     }
 
-    /// `{step_secs, goodput_gbps, drops, timeouts, finished, queue_bytes, window_packets}`: column `i` is at `(i + 1) * step_secs`; drops and
-    /// timeouts are those of the step, `goodput_gbps` its mean.
+    /// `{step_secs, goodput_gbps, drops, timeouts, finished, queue_bytes, window_packets, limit_gbps}`: column `i` is at `(i + 1) * step_secs`; drops and
+    /// timeouts are those of the step, `goodput_gbps` its mean; `limit_gbps` is null while the watched flow has no limit.
     pub fn document(&self) -> Value {
         let step_secs = self.step as f64 / SECOND as f64;
         let steps = |value: fn(&Sample) -> u64| -> Vec<u64> {
@@ -100,6 +109,10 @@ impl Samples {
         }
         if self.watch_subflow.is_some() {
             document["window_packets"] = json!(self.rows.iter().map(|row| row.window).collect::<Vec<_>>());
+        }
+        if self.limits {
+            let gbps = |row: &Sample| row.limit.map(|limit| limit / 1e9);
+            document["limit_gbps"] = json!(self.rows.iter().map(gbps).collect::<Vec<_>>());
         }
         document
     }

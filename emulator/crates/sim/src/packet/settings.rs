@@ -1,6 +1,6 @@
 //! What can be set of a simulation, with limits and units. Every run prints what it used.
 
-use cubeyard_topology::Finding;
+use cubeyard_topology::{Finding, number_text};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -76,6 +76,28 @@ pub enum UdpGaps {
     Exponential,
 }
 
+/// What a flow's path is chosen by, where there are several, or a trunk of several links.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PathHash {
+    /// Its own number: connections of one pair of servers spread over paths, and over the links of a trunk.
+    #[default]
+    Connection,
+    /// Its two servers: connections of one pair stay together, as with a LAG that hashes addresses only.
+    Addresses,
+}
+
+/// Whether queues tell the sources of packets that they are congested.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoticesName {
+    /// No.
+    #[default]
+    None,
+    /// By quantized congestion notification, IEEE 802.1Qau.
+    Qcn,
+}
+
 /// The settings of a simulation; what is left out has its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -88,6 +110,8 @@ pub struct Settings {
     pub congestion: CongestionName,
     /// Subflows of a connection (MPTCP), each on a path of its own.
     pub subflows: u64,
+    /// What its path is chosen by.
+    pub path_hash: PathHash,
     /// How their windows grow.
     pub coupling: CouplingName,
     /// A full packet with its IP and TCP headers.
@@ -112,6 +136,28 @@ pub struct Settings {
     pub ecn_threshold_bytes: Option<u64>,
     /// How TCP answers a mark.
     pub mark_response: MarkResponse,
+    /// Whether queues send notices of congestion, which limit the rates of sources.
+    pub congestion_notices: NoticesName,
+    /// QCN: the queue that is aimed at (`Q_EQ`).
+    pub qcn_queue_bytes: u64,
+    /// QCN: how much a queue's growth counts beside its length (`w`).
+    pub qcn_weight: f64,
+    /// QCN: bytes between samples while there is no congestion.
+    pub qcn_sample_bytes: u64,
+    /// QCN: the share of a rate that a step of feedback, of 63, takes (`G_d`).
+    pub qcn_gain: f64,
+    /// QCN: bytes of a source's cycle.
+    pub qcn_cycle_bytes: u64,
+    /// QCN: cycles of fast recovery.
+    pub qcn_recovery_cycles: u64,
+    /// QCN: a source's cycle in time.
+    pub qcn_timer_secs: f64,
+    /// QCN: what a cycle after fast recovery adds to a rate's target (`R_AI`).
+    pub qcn_increase_gbps: f64,
+    /// QCN: the same, times the cycles since, when bytes and time are both beyond fast recovery (`R_HAI`).
+    pub qcn_hyper_increase_gbps: f64,
+    /// QCN: the lowest rate of a source.
+    pub qcn_least_gbps: f64,
     /// From a packet's last bit to its arrival at the next node.
     pub hop_delay_secs: f64,
     /// Processor time of a packet at a server that relays it; 0: relaying takes none.
@@ -145,6 +191,7 @@ impl Default for Settings {
             recovery: RecoveryName::NewReno,
             congestion: CongestionName::Reno,
             subflows: 1,
+            path_hash: PathHash::Connection,
             coupling: CouplingName::Uncoupled,
             mtu_bytes: 1500,
             header_bytes: 40,
@@ -157,6 +204,19 @@ impl Default for Settings {
             queue_bytes: None,
             ecn_threshold_bytes: None,
             mark_response: MarkResponse::Halve,
+            congestion_notices: NoticesName::None,
+            // [serverswitch §6.3]
+            qcn_queue_bytes: 50_000,
+            // IEEE 802.1Qau, tables 31-2 to 31-4; the weight and the gain as in [serverswitch]'s [7].
+            qcn_weight: 2.0,
+            qcn_sample_bytes: 150_000,
+            qcn_gain: 1.0 / 128.0,
+            qcn_cycle_bytes: 150_000,
+            qcn_recovery_cycles: 5,
+            qcn_timer_secs: 0.015,
+            qcn_increase_gbps: 0.005,
+            qcn_hyper_increase_gbps: 0.05,
+            qcn_least_gbps: 0.01,
             // [subways §8.1]
             hop_delay_secs: 60e-6,
             relay_secs: 0.0,
@@ -183,23 +243,29 @@ struct Described {
     whole: bool,
 }
 
-const fn secs(name: &'static str, title: &'static str, limits: (f64, f64)) -> Described {
-    Described {
-        name,
-        title,
-        unit: "s",
-        limits,
-        whole: false,
-    }
-}
-
-const fn whole(name: &'static str, title: &'static str, unit: &'static str, limits: (f64, f64)) -> Described {
+const fn number(
+    name: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    limits: (f64, f64),
+) -> Described {
     Described {
         name,
         title,
         unit,
         limits,
+        whole: false,
+    }
+}
+
+const fn secs(name: &'static str, title: &'static str, limits: (f64, f64)) -> Described {
+    number(name, title, "s", limits)
+}
+
+const fn whole(name: &'static str, title: &'static str, unit: &'static str, limits: (f64, f64)) -> Described {
+    Described {
         whole: true,
+        ..number(name, title, unit, limits)
     }
 }
 
@@ -216,6 +282,36 @@ const NUMBERS: &[Described] = &[
     secs("delayed_ack_secs", "Delayed acknowledgement", (0.0, 1.0)),
     whole("queue_bytes", "Queue", "B", (0.0, 1e10)),
     whole("ecn_threshold_bytes", "ECN threshold", "B", (0.0, 1e10)),
+    whole("qcn_queue_bytes", "QCN: queue aimed at (Q_EQ)", "B", (1e3, 1e9)),
+    number("qcn_weight", "QCN: weight of the queue's growth", "", (0.0, 64.0)),
+    whole(
+        "qcn_sample_bytes",
+        "QCN: between samples of an idle queue",
+        "B",
+        (1e3, 1e9),
+    ),
+    number("qcn_gain", "QCN: gain of feedback", "", (1e-5, 0.5)),
+    whole("qcn_cycle_bytes", "QCN: cycle of a source", "B", (1e3, 1e9)),
+    whole(
+        "qcn_recovery_cycles",
+        "QCN: cycles of fast recovery",
+        "",
+        (1.0, 100.0),
+    ),
+    secs("qcn_timer_secs", "QCN: cycle in time", (1e-6, 10.0)),
+    number(
+        "qcn_increase_gbps",
+        "QCN: increase per cycle",
+        "Gb/s",
+        (1e-6, 1e3),
+    ),
+    number(
+        "qcn_hyper_increase_gbps",
+        "QCN: hyper-active increase",
+        "Gb/s",
+        (1e-6, 1e3),
+    ),
+    number("qcn_least_gbps", "QCN: lowest rate", "Gb/s", (1e-6, 1e3)),
     secs("hop_delay_secs", "Delay per hop", (1e-9, 10.0)),
     secs("relay_secs", "Processor time per relayed packet", (0.0, 0.1)),
     whole(
@@ -225,13 +321,7 @@ const NUMBERS: &[Described] = &[
         (0.0, 1e6),
     ),
     secs("start_jitter_secs", "Start jitter", (0.0, 1000.0)),
-    Described {
-        name: "udp_gbps",
-        title: "UDP rate per flow",
-        unit: "Gb/s",
-        limits: (1e-6, 1e5),
-        whole: false,
-    },
+    number("udp_gbps", "UDP rate per flow", "Gb/s", (1e-6, 1e5)),
     secs("carrier_detection_secs", "Detection by carrier", (0.0, 1000.0)),
     secs(
         "silent_detection_secs",
@@ -338,11 +428,16 @@ impl Settings {
 fn out_of_range(setting: &Described, value: f64) -> Finding {
     let (least, most) = setting.limits;
     let unit = if setting.unit.is_empty() { "" } else { " " };
-    let limits = format!("{least} to {most}{unit}{}", setting.unit);
+    let limits = format!(
+        "{} to {}{unit}{}",
+        number_text(least),
+        number_text(most),
+        setting.unit
+    );
     Finding::error(
         "out-of-range",
         format!("packet.{}", setting.name),
-        format!("{} is {value}; it must be {limits}.", setting.name),
+        format!("{} is {}; it must be {limits}.", setting.name, number_text(value)),
         "Give a number in these limits, or leave it out for its default.",
     )
     .with_value(value)
@@ -362,8 +457,18 @@ pub fn settings_json() -> Value {
         ),
         ("congestion", "Congestion control", json!(["reno", "cubic"])),
         ("coupling", "Subflow windows", json!(["uncoupled", "lia"])),
+        (
+            "path_hash",
+            "ECMP and LAG hash",
+            json!(["connection", "addresses"]),
+        ),
         ("mark_response", "Response to ECN", json!(["halve", "dctcp"])),
         ("udp_gaps", "UDP gaps", json!(["constant", "exponential"])),
+        (
+            "congestion_notices",
+            "Congestion notification",
+            json!(["none", "qcn"]),
+        ),
     ];
     let choices = choices.into_iter().map(|(name, title, choices)| {
         json!({"name": name, "title": title, "choices": choices, "default": defaults[name]})

@@ -233,6 +233,7 @@ pub fn set_up<'a>(
         flows: &demand.flows,
         seed,
         subflows: settings.subflows,
+        hash: settings.path_hash,
     };
     let (routes, routing) = route_all(&routing_of, failures.clone(), progress)?;
     let relays = Relays::new(topology, settings.relay_secs > 0.0);

@@ -42,11 +42,15 @@ impl Core {
             return;
         }
         loop {
-            let sender = &mut self.senders[subflow as usize];
+            let sender = &self.senders[subflow as usize];
             let window = (sender.window as u32).clamp(1, self.rules.most_window);
             if sender.next - sender.first >= window {
                 return;
             }
+            if !self.may_send(subflow) {
+                return;
+            }
+            let sender = &mut self.senders[subflow as usize];
             let number = sender.next;
             if number < sender.fresh {
                 sender.next += 1;
@@ -63,10 +67,11 @@ impl Core {
             let sender = &self.senders[subflow as usize];
             let (first, fresh) = (sender.first, sender.fresh);
             let window = (sender.window as u32).clamp(1, self.rules.most_window);
-            let board = &mut self.boards[subflow as usize];
-            if board.pipe >= window {
+            let pipe = self.boards[subflow as usize].pipe;
+            if pipe >= window || !self.may_send(subflow) {
                 return;
             }
+            let board = &mut self.boards[subflow as usize];
             if let Some(number) = board.next_lost(&self.named, first) {
                 self.send_again(subflow, number);
                 continue;
@@ -339,7 +344,13 @@ impl Core {
             return;
         }
         if !sender.is(flag::EXPIRED) {
-            let threshold = self.lowered(subflow, true);
+            // In recovery more is on the way than the path holds: the threshold that it began with stands, as in Linux.
+            let most = if sender.is(flag::RECOVERS) {
+                sender.threshold
+            } else {
+                f64::INFINITY
+            };
+            let threshold = self.lowered(subflow, true).min(most);
             self.senders[subflow as usize].threshold = threshold;
         }
         let sender = &mut self.senders[subflow as usize];

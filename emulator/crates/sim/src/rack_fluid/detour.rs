@@ -1,20 +1,12 @@
 //! The loops' detour schedulers over time. `[subways §6]`
 
-use cubeyard_routing::subways::{DetourLimits, DetourPath, HotSpots, plan_detours};
+use cubeyard_routing::subways::{DetourPath, HOT, HotSpots, LIMITS, plan_detours};
 
 use super::balance::{Exit, Exits};
 use super::network::{RackNetwork, Way};
 
-/// More of its uplinks makes a ToR hot.
-const HOT: f64 = 0.6;
-/// It stays so for at least this long (`T_duration`).
+/// A hot ToR stays so for at least this long (`T_duration`).
 const DURATION_SECS: f64 = 0.1;
-/// Two servers relay at most, and detours take 60 % of what is left.
-const LIMITS: DetourLimits = DetourLimits {
-    relays: 2,
-    usable: 0.6,
-};
-
 /// The schedulers of all loops for one direction.
 #[derive(Debug)]
 pub(super) struct Schedulers {

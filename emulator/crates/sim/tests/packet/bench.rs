@@ -23,6 +23,7 @@ pub fn rules() -> Rules {
         least_timeout: 200 * MS,
         most_timeout: 60 * SECOND,
         delayed_ack: 0,
+        qcn: None,
     }
 }
 

@@ -7,6 +7,7 @@ use cubeyard_sim::packet::rules::{Growth, Marks, Recovery, Rules, Transport};
 use proptest::prelude::*;
 
 use crate::bench::{Dumbbell, MS, US, rules};
+use crate::notices::qcn;
 
 /// A change of the bottleneck after so many events.
 #[derive(Clone, Debug)]
@@ -51,10 +52,12 @@ fn any_rules() -> impl Strategy<Value = Rules> {
         prop_oneof![Just(Marks::Halve), Just(Marks::Proportion)],
         prop_oneof![Just(0), Just(2 * MS)],
         1..20u32,
-        any::<u64>(),
+        (any::<u64>(), proptest::option::weighted(0.3, 1_000..100_000u64)),
     )
         .prop_map(
-            |(recovery, transport, growth, marks, delayed_ack, initial_window, seed)| Rules {
+            |(recovery, transport, growth, marks, delayed_ack, initial_window, (seed, aim))| Rules {
+                // Notices go back over whichever links the dumbbell has beside those of the data.
+                qcn: aim.map(qcn),
                 recovery,
                 transport,
                 growth,

@@ -2,6 +2,12 @@
 
 use std::sync::atomic::Ordering;
 
+use cubeyard_sim::packet::cubic::Cubic;
+use cubeyard_sim::packet::flows::{Clock, Connection, Receiver, Sender};
+use cubeyard_sim::packet::links::{Link, LinkCount, Pool};
+use cubeyard_sim::packet::qcn::{Point, Reaction};
+use cubeyard_sim::packet::sack::Scoreboard;
+use cubeyard_sim::packet::wheel::Wheel;
 use cubeyard_sim::{EngineKind, Experiment, Network, PredictError, Progress, predict};
 use serde_json::{Value, json};
 
@@ -132,6 +138,32 @@ fn listed_flows_start_at_their_times_and_are_listed_with_theirs() {
     assert!(document["simulated_secs"].as_f64().unwrap() > 0.5);
 }
 
+/// At most 512 bytes a flow, 128 an idle directed link and 24 a packet on a link, with every kind of state that there is; and
+/// the estimate for a permutation of 8,000 servers is within a gibibyte.
+#[test]
+fn memory_stays_within_what_is_promised() {
+    let event = Wheel::BYTES_PER_EVENT;
+    let link = size_of::<Link>() + size_of::<LinkCount>() + size_of::<Point>() + event;
+    let subflow = size_of::<Sender>() + size_of::<Clock>() + size_of::<Receiver>();
+    let flow = size_of::<Connection>()
+        + subflow
+        + size_of::<Scoreboard>()
+        + size_of::<Cubic>()
+        + size_of::<Reaction>()
+        + 3 * event;
+    assert!(flow <= 512, "{flow} a flow");
+    assert!(link <= 128, "{link} an idle directed link");
+    const { assert!(Pool::BYTES_PER_PACKET <= 24) };
+    let torus = open(&json!({"family": "torus3d", "x": 20, "y": 20, "z": 20}));
+    let fields = json!({"workload": {"kind": "permutation", "bytes": 1_000_000}, "link_gbps": 1});
+    let outline = EngineKind::Packet
+        .engine()
+        .outline(&torus, &experiment(fields))
+        .unwrap();
+    let memory = outline["simulation"]["memory_bytes"].as_u64().unwrap();
+    assert!((10 << 20..1 << 30).contains(&memory), "{memory}");
+}
+
 /// What an experiment is refused for: code and field of the first finding.
 fn refused(spec: &Value, fields: Value) -> (String, String, String) {
     let engine = EngineKind::Packet.engine();
@@ -208,6 +240,37 @@ fn too_much_is_refused_with_the_estimate_and_zeros_by_name() {
         };
         assert_eq!(findings[0].field, name, "{findings:?}");
     }
+}
+
+/// Eight connections of one pair over the trunks of type 0: by addresses they are on one path.
+#[test]
+fn connections_of_a_pair_stay_together_where_addresses_are_hashed() {
+    let run = |hash: &str| {
+        let spec = json!({
+            "family": "subways", "type": 0, "p": 2, "q": 8, "l": 4, "aggs_per_cluster": 2, "server_gbps": 0.5, "uplink_gbps": 0.5,
+        });
+        let network = open(&spec);
+        let [from, to] = [0, 4].map(|server| network.topology().node_name(server));
+        let flows: Vec<Value> = (0..8).map(|_| json!([from, to, 5_000_000, 0.0])).collect();
+        simulate(
+            &spec,
+            json!({
+                "workload": {"kind": "listed", "flows": flows}, "routing": "subways-ecmp", "packet": {"path_hash": hash, "queue_bytes": 150_000},
+            }),
+        )
+    };
+    let (apart, together) = (run("connection"), run("addresses"));
+    // Acknowledgements are far fewer bytes.
+    let links = |document: &Value| {
+        let busiest = document["busiest_links"].as_array().unwrap();
+        let with_data = busiest
+            .iter()
+            .filter(|link| link["bytes"].as_u64().unwrap() > 5_000_000);
+        with_data.count()
+    };
+    assert_eq!(links(&together), 4);
+    assert!(links(&apart) > 5, "{}", links(&apart));
+    assert_eq!(together["choices"]["path_hash"], "addresses");
 }
 
 #[test]

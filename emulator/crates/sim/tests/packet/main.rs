@@ -4,6 +4,7 @@
 mod bench;
 mod conservation;
 mod experiments;
+mod notices;
 mod recovery;
 mod requests;
 mod transport;

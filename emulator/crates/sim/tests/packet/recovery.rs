@@ -156,3 +156,26 @@ fn scattered_losses_in_a_window_cost_selective_acknowledgements_no_timeouts() {
     assert!(timeouts[0] > 0, "{timeouts:?}");
     assert!(ends[1] < ends[0], "{ends:?}");
 }
+
+/// A timer that expires in recovery leaves no larger threshold than recovery began with: what was sent meanwhile is more than
+/// the path holds. Otherwise each timeout is followed by the next burst of losses; ns-3 fills nine tenths of this line.
+#[test]
+fn a_burst_of_losses_in_slow_start_is_not_followed_by_others() {
+    let bell = Dumbbell {
+        pairs: 1,
+        access_bits: 1e9,
+        bottleneck_bits: 100e6,
+        delay: MS,
+        queue_bytes: 60_000,
+        rules: rules(),
+    };
+    let mut core = bell.build(&[(0, 20_000_000, 5 * US)]);
+    assert_eq!(core.run(100 * SECOND, u64::MAX), Stop::Finished);
+    let used = 20_000_000.0 * 8.0 / 100e6 / (core.now as f64 / SECOND as f64);
+    assert!(
+        core.totals.drops > 20 && core.totals.timeouts <= 2,
+        "{:?}",
+        core.totals
+    );
+    assert!(used > 0.75, "{used} of the line");
+}

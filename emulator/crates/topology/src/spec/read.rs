@@ -143,7 +143,7 @@ fn missing_field(description: &Description, parameter: &Parameter) -> Finding {
             "{} needs {} ({}).",
             description.title, parameter.name, parameter.title
         ),
-        format!("Give a value {}, for example {example}.", range_text(parameter)),
+        format!("Give {}, for example {example}.", range_text(parameter)),
     )
     .with_topology_fix(parameter.name, example)
 }

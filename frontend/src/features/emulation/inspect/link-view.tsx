@@ -4,7 +4,15 @@ import { Section } from "@/ui/form";
 import { formatBitsPerSec, formatBytes, formatCount, levelShortLabel } from "@/units";
 import shared from "../common.module.css";
 import type { Tick } from "../session/frames";
-import { type Item, itemName, itemOfNode, type Network, nodeName, rateOf } from "../session/network";
+import {
+  hostNameOf,
+  type Item,
+  itemName,
+  itemOfNode,
+  type Network,
+  nodeName,
+  rateOf,
+} from "../session/network";
 import { Captures } from "./captures";
 import common from "./common.module.css";
 import { Facts, type InspectorProps, rateText } from "./inspector-parts";
@@ -12,10 +20,12 @@ import { SwitchRoutes } from "./switch-routes";
 
 export function SwitchView({ network, tick, row, onSelect, liveRun }: InspectorProps & { row: number }) {
   const node = network.servers + row;
+  const hostName = hostNameOf(network, node);
   return (
     <>
       <Facts
         rows={[
+          ...(hostName === null ? [] : [["Host name", hostName] satisfies [string, string]]),
           ["Level", levelShortLabel(network.level[node]!)],
           ["Links", formatCount(network.linksOf[node]!.length)],
         ]}

@@ -5,7 +5,7 @@ import { Section } from "@/ui/form";
 import { formatCount, formatPercent, plural } from "@/units";
 import shared from "../common.module.css";
 import type { Tick } from "../session/frames";
-import { hostOf, nodeName } from "../session/network";
+import { hostNameOf, hostOf, nodeName } from "../session/network";
 import { secsText } from "../session/series";
 import { routeAt } from "../session/session";
 import { Captures } from "./captures";
@@ -25,10 +25,12 @@ export function ServerView(props: InspectorProps & { row: number }) {
     .filter(([flow]) => network.flowSource[flow] === row)
     .reduce((sum, [, count]) => sum + count, 0);
   const host = hostOf(network, row);
+  const hostName = hostNameOf(network, row);
   return (
     <>
       <Facts
         rows={[
+          ...(hostName === null ? [] : [["Host name", hostName] satisfies [string, string]]),
           ...(host === null ? [] : [["Host", host] satisfies [string, string]]),
           ["Receives", rateText(tick?.received[row], tick)],
           ["Relays", rateText(tick?.relayed[row], tick)],

@@ -5,6 +5,7 @@ import type { NetworkFrame, SessionEvent } from "../session/frames";
 import { networkOf } from "../session/network";
 import type { Session } from "../session/session";
 import type { InspectionSection } from "./inspection-sections";
+import { countersOf } from "./service-counters";
 import Services from "./services";
 
 const network = networkOf({
@@ -81,4 +82,23 @@ test("in the past what was said is shown, and nothing can be sent", () => {
 
 test("a server without services has nothing of them", () => {
   expect(drawn(counters, [])).toBe("");
+});
+
+test("what a service of the user's own has lost comes first, by reason", () => {
+  const own = { name: "flood", title: "flood", description: "Written by a user.", messages: [] };
+  const rows = [
+    ["flood", "calls", 7],
+    ["flood", "packets-without-room", 41],
+    ["flood", "lost-out-of-fuel", 0],
+  ];
+  const section = { ...counters, rows };
+  expect(countersOf(section, "flood").map(({ name }) => name)).toEqual([
+    "packets without room",
+    "calls",
+    "lost out of fuel",
+  ]);
+  const html = drawn(section, [own]);
+  expect(html).toContain("sends more than its share");
+  expect(html.match(/data-tone="bad"/g)).toHaveLength(1);
+  expect(html).toContain("code reads it");
 });

@@ -12,6 +12,7 @@ import { type Item, type Network, nodeName } from "../session/network";
 import type { Session } from "../session/session";
 import common from "./common.module.css";
 import type { InspectionSection } from "./inspection-sections";
+import { countersOf } from "./service-counters";
 import { type Said, talkOf } from "./service-talk";
 import styles from "./services.module.css";
 
@@ -35,7 +36,7 @@ export default function Services(props: ServicesProps) {
     queryKey: ["services", run],
     queryFn: ({ signal }) =>
       take(api.GET("/api/v1/runs/{id}/services", { params: { path: { id: run } }, signal })),
-    // They are the protocol's: a run's never change.
+    // The protocol's and the experiment's: a run's never change.
     staleTime: Number.POSITIVE_INFINITY,
     retry: false,
   });
@@ -113,6 +114,7 @@ function MessageForm({ run, network, row, service }: ServicesProps & { service: 
         className={`${textAreaClass} ${styles.message}`}
         rows={Math.min(6, text.split("\n").length + 1)}
         spellCheck={false}
+        placeholder={service.messages.length === 0 ? "As the service’s own code reads it" : undefined}
         value={text}
         onChange={(event) => setText(event.target.value)}
       />
@@ -172,9 +174,6 @@ function Talk({ talk, onSelect }: { talk: readonly Said[]; onSelect: (item: Item
 }
 
 function Counters({ section, service }: { section: InspectionSection; service: string }) {
-  const at = (name: string) => section.columns.findIndex((column) => column.name === name);
-  const [of, counter, count] = [at("service"), at("counter"), at("count")];
-  const rows = section.rows.filter((row) => row[of] === service);
   return (
     <table className={shared.table} aria-label="Counters of the service on this server">
       <thead>
@@ -186,10 +185,15 @@ function Counters({ section, service }: { section: InspectionSection; service: s
         </tr>
       </thead>
       <tbody>
-        {rows.map((row) => (
-          <tr key={String(row[counter])}>
-            <td>{String(row[counter]).replaceAll("-", " ")}</td>
-            <td className={shared.number}>{formatCount(Number(row[count]))}</td>
+        {countersOf(section, service).map(({ name, count, reason }) => (
+          <tr key={name}>
+            <td>
+              {name}
+              {reason && <span className={styles.reason}>{reason}</span>}
+            </td>
+            <td className={shared.number} data-tone={reason && count > 0 ? "bad" : undefined}>
+              {formatCount(count)}
+            </td>
           </tr>
         ))}
       </tbody>

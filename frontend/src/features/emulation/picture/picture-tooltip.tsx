@@ -7,11 +7,13 @@ import {
   type Broken,
   breakOf,
   degrades,
+  hostNameOf,
   type Item,
   itemName,
   itemOfNode,
   type Network,
   nodeName,
+  nodeOf,
   rateOf,
 } from "../session/network";
 import { boxOf, type Layout, pointOn } from "./layouts/layout";
@@ -75,11 +77,13 @@ function placeOf(
   };
 }
 
-/** What broke an item, and what a tick says of it, in lines. */
+/** A device's host name, what broke an item, and what a tick says of it, in lines. */
 function linesOf(network: Network, tick: Tick | null, broken: Broken, item: Item): string[] {
+  const isDevice = item.kind === "server" || item.kind === "switch";
+  const hostName = isDevice ? hostNameOf(network, nodeOf(network, item)) : null;
   const why = breakOf(network, broken, item);
   const told = why ? [`${degrades(why) ? "Degraded" : "Failed"}: ${faultKind(why).title.toLowerCase()}`] : [];
-  return [...told, ...loadOf(network, tick, item)];
+  return [...(hostName === null ? [] : [hostName]), ...told, ...loadOf(network, tick, item)];
 }
 
 function loadOf(network: Network, tick: Tick | null, { kind, row }: Item): string[] {

@@ -101,6 +101,13 @@ export function nodeName({ frame }: Pick<Network, "frame">, node: Node): string 
   return (node < count ? servers.name[node] : switches.name[node - count]) ?? "?";
 }
 
+/** In the plan's tables, labels and exports; null in runs recorded before frames told it. */
+export function hostNameOf({ frame }: Pick<Network, "frame">, node: Node): string | null {
+  const { servers, switches } = frame;
+  const count = servers.id.length;
+  return (node < count ? servers.host_name?.[node] : switches.host_name?.[node - count]) ?? null;
+}
+
 /** What a link carries at most, each way. */
 export const rateOf = ({ frame }: Pick<Network, "frame">, link: number): number =>
   frame.links.rate_bits_per_sec?.[link] ?? frame.rate_bits_per_sec;

@@ -5,7 +5,7 @@ import "../../shared/testing/with-fault-kinds";
 import { logOf } from "../events/event-text";
 import { serverName } from "./cells";
 import type { FaultFrame, NetworkFrame, TickFrame } from "./frames";
-import { brokenItems, hostOf, networkOf, readItem, stepsOf, writeItem } from "./network";
+import { brokenItems, hostNameOf, hostOf, networkOf, readItem, stepsOf, writeItem } from "./network";
 import { predictedSteps } from "./predicted";
 import { seriesOf } from "./series";
 import { brokenAt, emptySession, lastIndexAt, reduceSession, routeAt, spansOf, waysAt } from "./session";
@@ -269,6 +269,17 @@ test("a server's host is known where there are several, and is nothing to speak 
   const spread = networkOf({ ...NETWORK, hosts: { name: ["near", "far"], of_server: [0, 0, 1, 1] } });
   expect([0, 1, 2, 3].map((row) => hostOf(spread, row))).toEqual(["near", "near", "far", "far"]);
   expect(hostOf(networkOf(NETWORK), 2)).toBeNull();
+});
+
+test("a device has the plan's host name, and none in a run from before frames told it", () => {
+  const { servers, switches } = NETWORK;
+  const told = networkOf({
+    ...NETWORK,
+    servers: { ...servers, host_name: ["h00", "h01", "h10", "h11"] },
+    switches: { ...switches, host_name: ["s0-0", "s0-1", "s1-0", "s1-1"] },
+  });
+  expect([0, 3, 4, 7].map((node) => hostNameOf(told, node))).toEqual(["h00", "h11", "s0-0", "s1-1"]);
+  expect(hostNameOf(networkOf(NETWORK), 4)).toBeNull();
 });
 
 test("ticks are asked for again where the session is kept in seconds, and shown as far as they reach", () => {

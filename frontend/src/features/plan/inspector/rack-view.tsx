@@ -32,7 +32,7 @@ export function RackView({ model, rack, select }: InspectorProps & { rack: numbe
             {[...devices].map((device) => (
               <li key={device}>
                 <To onClick={() => select({ kind: "device", ids: [device] })}>
-                  {placeName(model, device)} · {model.devices.names[device]}
+                  {placeName(model, device)} · {model.devices.hosts[device]} · {model.devices.names[device]}
                 </To>
               </li>
             ))}

@@ -3,11 +3,11 @@ import { Link } from "@tanstack/react-router";
 import { LineChart } from "@/charts";
 import { Skeleton } from "@/ui/marks";
 import { formatGbps, formatPercent } from "@/units";
-import { ProblemView } from "../shared/problem";
-import type { RunViewProps } from "../shared/run-frame";
-import { useTheme } from "../shared/theme";
+import { ProblemView } from "../problem";
+import type { RunViewProps } from "../run-frame";
+import { useTheme } from "../theme";
 import { flowSeries, goodputSeries, METHOD_WORDS, METHODS } from "./methods";
-import styles from "./runs.module.css";
+import styles from "./methods.module.css";
 import { useMethods } from "./use-methods";
 
 export default function MethodsPanel({ run, experiment }: RunViewProps) {

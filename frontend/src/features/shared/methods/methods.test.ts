@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import type { Experiment } from "@/api/types";
-import { type Answers, flowBytesOf, flowSeries, goodputSeries, sameQuestion } from "./methods";
-import type { Whole } from "./packet-log";
+import { type Answers, flowBytesOf, flowSeries, goodputSeries, sameQuestion, type Whole } from "./methods";
 
 const experiment = (more: object) =>
   ({

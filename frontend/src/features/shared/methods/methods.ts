@@ -2,9 +2,9 @@
 import type { components } from "@/api/schema";
 import type { Experiment, PointFrame, Run } from "@/api/types";
 import type { LineSeries, Point } from "@/charts";
-import type { Whole } from "./packet-log";
 
 type Schemas = components["schemas"];
+export type Whole = Schemas["Simulation"];
 export type Method = "flow" | "packet" | "emulation";
 export const METHODS: readonly Method[] = ["flow", "packet", "emulation"];
 export const METHOD_WORDS: Record<Method, string> = {

@@ -3,8 +3,15 @@ import { useQuery } from "@tanstack/react-query";
 import { api, take } from "@/api/client";
 import type { components } from "@/api/schema";
 import type { Experiment, PointFrame, Run } from "@/api/types";
-import { type Answers, flowBytesOf, METHODS, type Method, type MethodRun, sameQuestion } from "./methods";
-import type { Whole } from "./packet-log";
+import {
+  type Answers,
+  flowBytesOf,
+  METHODS,
+  type Method,
+  type MethodRun,
+  sameQuestion,
+  type Whole,
+} from "./methods";
 
 type Schemas = components["schemas"];
 

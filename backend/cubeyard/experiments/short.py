@@ -1,0 +1,23 @@
+"""Failures as people write them short: `switches=0.1` on the command line, `{"switches": 0.1}` in a notebook."""
+
+from __future__ import annotations
+
+from typing import Any
+
+FAILURE_KINDS = {"servers": "server", "switches": "switch", "links": "link", "racks": "rack"}
+
+
+def failure_kind(word: str) -> str | None:
+    """`switch` for `switch`, `Switches` and the like; None for what is no kind of device."""
+    plain = word.strip().lower()
+    return next((kind for plural, kind in FAILURE_KINDS.items() if plain in (plural, kind)), None)
+
+
+def share_fault(kind: str, ratio: float) -> dict[str, Any]:
+    """A fault that takes a share of all devices of a kind down."""
+    return {"target": {"kind": kind, "ratio": ratio}}
+
+
+def selector_fault(words: str) -> dict[str, Any]:
+    """A fault that takes down what words select: `10% of level-1 switches`, `rack R03`."""
+    return {"target": {"selector": words}}

@@ -1,0 +1,183 @@
+"""What the engines answer about one plan: predictions by the flow engine, simulations packet by packet."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import orjson
+from pydantic import PrivateAttr
+
+from cubeyard.engine import Json
+from cubeyard.experiments import results
+from cubeyard.experiments.checks import refused_by_field
+from cubeyard.experiments.rows import FLOW_COLUMNS, POINT_COLUMNS, row_of
+from cubeyard.notebook.errors import explained, mistake
+from cubeyard.notebook.picture import facts
+from cubeyard.notebook.progress import Told, line
+from cubeyard.notebook.question import RENAMED, Asked, Failures, Seeds, experiment, question
+from cubeyard.notebook.session import engine
+from cubeyard.notebook.table import Table
+
+
+class _Answer:
+    """What both kinds of answers share."""
+
+    _document: Json
+    _kind: ClassVar[str] = "points"
+
+    @property
+    def document(self) -> Json:
+        """The whole answer of the first seed, and the others' in `by_seed`: what the command line prints with `--json`."""
+        return copy.deepcopy(self._document)
+
+    def by_seed(self) -> Table:
+        """The numbers of each seed, one row each, in the columns of a sweep."""
+        each = self._document.get("by_seed") or [self._document]
+        title = self._document["topology"]
+        asked = {"topology": 0, "failure_kind": None, "failure_ratio": None}
+        rows = [
+            row_of({"point": i, **asked, "seed": one["seed"], "result": {**self._document, **one}}, [title])
+            for i, one in enumerate(each)
+        ]
+        return Table.of_rows(f"{title} by seed", list(POINT_COLUMNS[self._kind]), rows)
+
+    def _title(self) -> str:
+        document = self._document
+        return f"{document['topology']}, {document['workload']['kind']}, routing {document['routing']}, seed {document['seed']}"
+
+
+class Prediction(results.Prediction, _Answer):
+    """What a plan carries, computed by the flow engine: `abt_gbps`, `maxmin`, `path_hops`, `failures`, ... of the first seed."""
+
+    _document: Json = PrivateAttr(default_factory=dict)
+
+    @classmethod
+    def of(cls, document: Json) -> Self:
+        """The engine's document, typed."""
+        found = cls.model_validate({name: value for name, value in document.items() if name != "by_seed"})
+        found._document = document  # noqa: SLF001 - of this class
+        return found
+
+    def __repr__(self) -> str:
+        return f"<Prediction {self._title()}: ABT {self.abt_gbps:,.2f} Gb/s, {self.dropped_flows:,} of {self.flows + self.dropped_flows:,} flows dropped>"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        rates, hops = self.maxmin, self.path_hops
+        rows = [
+            ("Aggregate bottleneck throughput", f"{self.abt_gbps:,.2f}", "Gb/s"),
+            ("Flows carried", f"{self.flows:,}", ""),
+            ("Flows dropped", f"{self.dropped_flows:,}", ""),
+            ("Flows on the fullest link", f"{self.max_link_flows:,}", ""),
+            ("Path length", f"{hops.mean:.3f}", f"{hops.unit} on average, {hops.max or 0:g} at most"),
+        ]
+        if rates is not None:
+            rows.append(("Max-min fair rates", f"{rates.total_gbps:,.2f}", "Gb/s in all"))
+        return facts(self._title(), rows)
+
+
+class Simulation(results.Simulation, _Answer):
+    """A workload packet by packet: `completion_secs`, `goodput_gbps`, `drops`, `timeouts`, `series`, ... of the first seed."""
+
+    _document: Json = PrivateAttr(default_factory=dict)
+    _kind: ClassVar[str] = "simulation"
+
+    @classmethod
+    def of(cls, document: Json) -> Self:
+        """The engine's document, typed."""
+        found = cls.model_validate({name: value for name, value in document.items() if name != "by_seed"})
+        found._document = document  # noqa: SLF001 - of this class
+        return found
+
+    def flow_times(self) -> Table:
+        """Each flow's bytes, start, completion time (seconds), drops, retransmits and timeouts. Needs `flow_times=True`."""
+        columns = self._document.get("flow_times")
+        if columns is None:
+            raise mistake("flow_times", None, "The times of flows were not kept", hint="Simulate with flow_times=True.")
+        return Table("Flows", {name: columns[name] for name in FLOW_COLUMNS})
+
+    def __repr__(self) -> str:
+        times = self.completion_secs
+        median = "no flow completed" if times.median is None else f"median completion {times.median:.6g} s"
+        return f"<Simulation {self._title()}: {self.flows:,} flows, {median}, {self.drops:,} drops>"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        times = self.completion_secs
+        named = (("Completion time, median", times.median), ("99th percentile", times.p99), ("longest", times.max))
+        rows = [
+            ("Flows", f"{self.flows:,}", f"{times.unfinished:,} not complete at the end"),
+            *((name, f"{value:.6g}", "s") for name, value in named if value is not None),
+            ("Goodput of all flows", f"{self.goodput_gbps:,.4g}", "Gb/s"),
+            ("Packets dropped", f"{self.drops:,}", f"{self.retransmits:,} sent again"),
+            ("Timeouts", f"{self.timeouts:,}", ""),
+            ("Simulated", f"{self.simulated_secs:.6g}", "s"),
+        ]
+        return facts(self._title(), rows)
+
+
+def predict(
+    what: Asked,
+    workload: str | Mapping[str, Any] = "all-to-all",
+    *,
+    failures: Failures | None = None,
+    routing: str | None = None,
+    seeds: Seeds = 1,
+    link_gbps: float | None = None,
+    max_min: bool | None = None,
+    flow_gigabits: float | None = None,
+    link_load: bool = False,
+    progress: bool | Told | None = None,
+) -> Prediction:
+    """What a plan carries: aggregate bottleneck throughput, link loads, paths and max-min fair rates.
+
+    `workload` is a kind (`"all-to-all"`, `"permutation"`, `"incast"`, ...) or a document with its parameters; `failures` is what is
+    broken (see `Failures`); `routing` a scheme of the family, its paper's own if left out; `seeds` so many seeds from 7 on, or a list.
+    `link_gbps` is the rate of every link instead of the plan's, `flow_gigabits` a size of each flow, which adds `completion`,
+    `link_load` adds the flows on every link. Ctrl-C ends it and leaves nothing. Raises `CubeyardError` by argument.
+    """
+    asked = question(
+        what, workload, failures, seeds, routing=routing, link_gbps=link_gbps, max_min=max_min,
+        flow_gigabits=flow_gigabits, link_load=link_load,
+    )  # fmt: skip
+    return Prediction.of(_computed(asked, "Routing flows", progress))
+
+
+def simulate(
+    what: Asked,
+    workload: str | Mapping[str, Any] = "permutation",
+    *,
+    bytes: int | None = None,
+    failures: Failures | None = None,
+    routing: str | None = None,
+    seeds: Seeds = 1,
+    link_gbps: float | None = None,
+    flow_times: bool = False,
+    progress: bool | Told | None = None,
+    **settings: Any,
+) -> Simulation:
+    """A workload packet by packet in virtual time, with queues and TCP: completion times, drops, timeouts.
+
+    `bytes` is what each flow sends; `failures` may have `at_secs` and `until_secs`; `settings` are the packet engine's, like
+    `recovery="sack"`, `subflows=8` or `mtu_bytes=9000`. `flow_times` keeps each flow's times. The rest is as in `predict`.
+    """
+    named: Json = {"kind": workload} if isinstance(workload, str) else dict(workload)
+    if bytes is not None:
+        named["bytes"] = bytes
+    packet = {**settings, "flow_times": True} if flow_times else settings
+    asked = question(what, named, failures, seeds, routing=routing, link_gbps=link_gbps, engine="packet", packet=packet)
+    return Simulation.of(_computed(asked, "Simulating packets", progress))
+
+
+def _computed(asked: Json, title: str, progress: bool | Told | None) -> Json:
+    with explained(RENAMED), line(title, progress) as told, refused_by_field("body", faults=len(asked["faults"])):
+        # Always called back, so that Ctrl-C is seen while the engine computes.
+        return orjson.loads(
+            engine().predict_json(
+                asked["plan"]["spec"], experiment(asked), lambda done, total: told(done / total if total else 0.0)
+            )
+        )

@@ -1,0 +1,111 @@
+"""Arguments of a call as an experiment: the same document that the API keeps of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cubeyard.engine import Json
+from cubeyard.experiments.fault_text import fault_of
+from cubeyard.experiments.points import ENGINE_FIELDS, QUESTION_FIELDS, plain_faults
+from cubeyard.experiments.question import ExperimentCreate
+from cubeyard.experiments.short import FAILURE_KINDS, failure_kind, selector_fault, share_fault
+from cubeyard.notebook.errors import explained, mistake
+from cubeyard.notebook.plans import Plan, spec_of
+from cubeyard.notebook.topology import Topology
+
+Asked = Topology | Plan | Mapping[str, Any] | str | Path
+"""What can be asked about: a topology, a plan, a spec, or a JSON file with one."""
+Failures = Mapping[str, Any] | str | Sequence[str | Mapping[str, Any]]
+"""What is broken: shares of all devices by kind (`{"switches": 0.1}`), words (`"10% of level-1 switches"`, `"rack R03"`), faults as the
+command line takes them (`"link-rate:100M=10% of links"`, `"down=00/<0,0>@0.1-0.5"`) or as the API has them
+(`{"kind": "down", "target": {"names": ["00/<0,0>"]}}`), or a list of these."""
+Seeds = int | Sequence[int]
+"""So many seeds from 7 on, or the seeds themselves."""
+
+FIRST_SEED = 7
+MOST_SEEDS = 1000
+RENAMED = {"faults": "failures"}
+"""Arguments by the field of the request that they fill."""
+
+
+def question(
+    what: Asked,
+    workload: str | Mapping[str, Any],
+    failures: Failures | None,
+    seeds: Seeds,
+    renamed: Mapping[str, str] = RENAMED,
+    **fields: Any,
+) -> Json:
+    """The document of an experiment on one plan: `{plan, workload, faults, seeds, axes, ...}`. Raises CubeyardError by argument."""
+    with explained(renamed):
+        request = ExperimentCreate.model_validate({
+            "plan": spec_of(what),
+            "workload": {"kind": workload} if isinstance(workload, str) else dict(workload),
+            "faults": faults_of(failures),
+            "seeds": seeds_of(seeds),
+            **{name: value for name, value in fields.items() if value is not None},
+        })  # fmt: skip
+    asked = request.model_dump(mode="json", include=set(QUESTION_FIELDS))
+    axes = None if request.axes is None else request.axes.model_dump(mode="json")
+    return {
+        "plan": {"id": None, "revision": None, "spec": spec_of(what)},
+        **asked,
+        "seeds": request.seeds,
+        "axes": axes,
+    }
+
+
+def experiment(document: Json) -> Json:
+    """As the engine takes all seeds of a document at once."""
+    fields = {name: document[name] for name in ENGINE_FIELDS if name in document}
+    return {**fields, "faults": plain_faults(document["faults"]), "seeds": document["seeds"]}
+
+
+def faults_of(failures: Failures | None) -> list[Json]:
+    """Failures as faults of an experiment."""
+    if failures is None:
+        return []
+    if isinstance(failures, Mapping) and "target" not in failures:
+        return [share_fault(kind_of(word), rate_of(word, rate)) for word, rate in failures.items()]
+    each = [failures] if isinstance(failures, str | Mapping) else failures
+    return [_fault(one) if isinstance(one, str) else dict(one) for one in each]
+
+
+def _fault(text: str) -> Json:
+    """Words select what goes down; with `=` they are a fault as the command line takes it."""
+    if "=" not in text:
+        return selector_fault(text)
+    try:
+        return fault_of(text)
+    except ValueError as error:
+        raise mistake("failures", text, str(error)) from None
+
+
+def kind_of(word: str) -> str:
+    """The kind of device that a word names."""
+    kind = failure_kind(word)
+    if kind is None:
+        raise mistake("failures", word, f"There are no {word} that fail", limit=f"one of {', '.join(FAILURE_KINDS)}")
+    return kind
+
+
+def rate_of(word: str, rate: Any) -> float:
+    """A failure rate. Raises CubeyardError for what is none."""
+    try:
+        share = float(rate)  # of numpy too
+    except (TypeError, ValueError):
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise mistake(f"failures.{word}", rate, f"{rate} is not a share of all {word}", limit="0 to 1")
+    return share
+
+
+def seeds_of(seeds: Seeds) -> list[int]:
+    """The seeds themselves."""
+    if isinstance(seeds, int):
+        if not 1 <= seeds <= MOST_SEEDS:
+            raise mistake("seeds", seeds, f"{seeds} is not a number of seeds", limit=f"1 to {MOST_SEEDS}")
+        return [FIRST_SEED + step for step in range(seeds)]
+    return list(seeds)

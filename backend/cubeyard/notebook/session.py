@@ -1,0 +1,47 @@
+"""The one engine of a process, and the lists that it gives: families, price books, routing schemes."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from pydantic import ValidationError
+
+from cubeyard.engine import Engine, Json
+from cubeyard.kit.errors import of_validation
+from cubeyard.notebook.errors import CubeyardError, Mistake
+from cubeyard.notebook.table import Table
+from cubeyard.settings import Settings
+
+
+@cache
+def engine() -> Engine:
+    """Made on first use, with the settings of the environment. Nothing is started and no database is opened."""
+    try:
+        return Engine(Settings())
+    except ValidationError as error:
+        found = [of_validation(one) for one in error.errors(include_url=False)]
+        raise CubeyardError([Mistake(one.field, one.message, one.value, one.limit) for one in found]) from None
+
+
+def family_documents() -> dict[str, Json]:
+    """The engine's descriptions of the topology families, by name."""
+    return {one["family"]: one for one in engine().families}
+
+
+def families() -> Table:
+    """The topology families: `family`, `title`, `summary`, `source`, `parameters` and `routings`, one row each."""
+    rows = [
+        {
+            **one,
+            "parameters": ", ".join(parameter["name"] for parameter in one["parameters"]),
+            "routings": ", ".join(routing["name"] for routing in one["routings"]),
+        }
+        for one in family_documents().values()
+    ]
+    return Table.of_rows("Topology families", ("family", "title", "summary", "source", "parameters", "routings"), rows)
+
+
+def catalogs() -> Table:
+    """The builtin price books: `book`, `version`, `title`, `currency` and the number of `parts`, one row each."""
+    rows = [{**book, "parts": len(book["parts"])} for book in engine().builtin_books]
+    return Table.of_rows("Price books", ("book", "version", "title", "currency", "parts"), rows)

@@ -1,0 +1,180 @@
+"""Sweeps over topologies, failure rates and seeds: every combination is a point, and all points are a data frame."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from cubeyard.engine import Engine, Json
+from cubeyard.experiments.checks import outlines, refused_by_field
+from cubeyard.experiments.points import count, points
+from cubeyard.experiments.rows import POINT_COLUMNS, row_of
+from cubeyard.experiments.schemas import MAX_POINTS
+from cubeyard.notebook import session
+from cubeyard.notebook.errors import explained, mistake
+from cubeyard.notebook.picture import Picture
+from cubeyard.notebook.plans import Plan, spec_of
+from cubeyard.notebook.progress import Told, line
+from cubeyard.notebook.question import Asked, Failures, Seeds, kind_of, question, rate_of, seeds_of
+from cubeyard.notebook.table import Table
+from cubeyard.notebook.topology import Topology
+from cubeyard.reports import chart
+from cubeyard.reports.points import gather, sections
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+
+@dataclass(frozen=True, repr=False)
+class Sweep:
+    """The points of a sweep, in their order: seeds outermost, then topologies, then failure rates."""
+
+    titles: list[str]
+    """What the topologies are called, by the number that points give."""
+    engine: str
+    """`flow` or `packet`."""
+    points: list[Json]
+    """`{point, topology, seed, failure_kind, failure_ratio, result}` each, as a run's frames have them."""
+
+    @property
+    def table(self) -> Table:
+        """One row a point, in the columns of a run's CSV file."""
+        columns = POINT_COLUMNS["simulation" if self.engine == "packet" else "points"]
+        return Table.of_rows("Sweep", list(columns), [row_of(point, self.titles) for point in self.points])
+
+    def to_pandas(self) -> pd.DataFrame:
+        """`table` as a data frame of pandas."""
+        return self.table.to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """`table` as a data frame of polars."""
+        return self.table.to_polars()
+
+    def frame(self) -> Any:
+        """A data frame of pandas where that is installed, else of polars, else rows as dicts."""
+        return self.table.frame()
+
+    @property
+    def charts(self) -> list[Picture]:
+        """The charts of the run's report, two for each kind of failure: throughput and dropped flows against the failure rate,
+        means over the seeds with bands that span all of them. Empty without failures and for simulations."""
+        if self.engine != "flow":
+            return []
+        made = [one for section in sections(gather(self.points), self.titles) for one in section.charts]
+        return [Picture(chart.standalone(one), one.words or one.title) for one in made]
+
+    def chart(self) -> Picture:
+        """The first of `charts`. Raises `CubeyardError` if there is none."""
+        charts = self.charts
+        if not charts:
+            raise mistake(
+                "failures", None, "Only a sweep of predictions over failure rates has charts", hint="Give failures."
+            )
+        return charts[0]
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __repr__(self) -> str:
+        return f"<Sweep of {', '.join(self.titles)}: {len(self.points):,} points, engine {self.engine}>"
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{escape(one.words)}</p>{one.html()}" for one in self.charts) + self.table.html()
+
+
+def sweep(
+    what: Asked | Sequence[Asked] | Mapping[str, Asked],
+    workload: str | Mapping[str, Any] = "all-to-all",
+    *,
+    failures: Mapping[str, Sequence[float]] | None = None,
+    faults: Failures | None = None,
+    seeds: Seeds = 1,
+    routing: str | None = None,
+    engine: str = "flow",
+    link_gbps: float | None = None,
+    max_min: bool | None = None,
+    flow_gigabits: float | None = None,
+    packet: Mapping[str, Any] | None = None,
+    progress: bool | Told | None = None,
+) -> Sweep:
+    """Every combination of topologies, failure rates and seeds, computed on all processors.
+
+    `what` is one topology, plan or spec, a list of them, or a dict that names them for charts; `failures` has rates by kind
+    (`{"switches": [0, 0.1, 0.2]}`), `faults` what is broken at every point. `engine` is `"flow"` (predictions) or `"packet"`
+    (simulations, with `packet` as settings). The rest is as in `predict`. At most 20,000 points. Ctrl-C ends it and leaves
+    nothing. Raises `CubeyardError` by argument, before the first point is computed.
+    """
+    if engine not in (known := [one["name"] for one in session.engine().engines]):
+        raise mistake("engine", engine, f"There is no engine {engine} for sweeps", limit=f"one of {', '.join(known)}")
+    named = _named(what)
+    document = question(
+        next(iter(named.values())), workload, faults, seeds, {}, routing=routing, engine=engine, link_gbps=link_gbps,
+        max_min=max_min, flow_gigabits=flow_gigabits, packet=None if packet is None else dict(packet),
+        axes=_axes(list(named.values()), failures, seeds),
+    )  # fmt: skip
+    return Sweep(list(named), engine, _computed(document, list(named), progress))
+
+
+def _computed(document: Json, titles: list[str], progress: bool | Told | None) -> list[Json]:
+    total = count(document)
+    if total > MAX_POINTS:
+        raise mistake(
+            "failures", total, f"The sweep would have {total:,} points", limit=f"at most {MAX_POINTS:,}",
+            hint="Take fewer seeds or rates, or make several sweeps.",
+        )  # fmt: skip
+    found: list[Json] = []
+    with explained(), line(f"Sweep of {total:,} points", progress) as told:
+        outlines(_engine(), document, titles)
+        for point in points(document):
+
+            def follow(done: int, of: int, number: int = point.number) -> None:
+                told((number + (done / of if of else 0.0)) / total)
+
+            with refused_by_field("body", on=titles[point.topology], faults=len(document["faults"])):
+                result = orjson.loads(_engine().predict_json(point.spec, point.experiment, follow))
+            found.append({**point.described(), "result": result})
+    return found
+
+
+def _axes(what: list[Asked], failures: Mapping[str, Sequence[float]] | None, seeds: Seeds) -> Json:
+    axes: Json = {"topologies": [copy.deepcopy(spec_of(one)) for one in what], "seeds": seeds_of(seeds)}
+    if failures is not None:
+        axes["failure"] = [{"kind": kind_of(word), "ratios": _rates(word, rates)} for word, rates in failures.items()]
+    return axes
+
+
+def _rates(word: str, rates: Sequence[float]) -> list[float]:
+    if isinstance(rates, int | float | str):
+        raise mistake(f"failures.{word}", rates, "A sweep varies rates", hint=f"Give a list: [{rates}].")
+    return [rate_of(word, rate) for rate in rates]
+
+
+def _named(what: Asked | Sequence[Asked] | Mapping[str, Asked]) -> dict[str, Asked]:
+    """The topologies by what they are called."""
+    if isinstance(what, Mapping) and not {"family", "topology", "spec"} & what.keys():
+        found: dict[str, Asked] = dict(what)
+    else:
+        each = list(what) if isinstance(what, Sequence) and not isinstance(what, str) else [what]
+        found = {}
+        for one in each:
+            title = _title(one)
+            found[title if title not in found else f"{title} ({len(found) + 1})"] = one
+    if not found:
+        raise mistake("what", what, "There is nothing to sweep", hint="Give a topology, or several.")
+    return found
+
+
+def _title(what: Any) -> str:
+    if isinstance(what, Plan):
+        return what.name
+    return (what if isinstance(what, Topology) else Topology(spec_of(what))).title
+
+
+def _engine() -> Engine:
+    return session.engine()

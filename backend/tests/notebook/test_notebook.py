@@ -1,0 +1,304 @@
+"""What a user of a notebook meets: mistakes, files, pictures, Ctrl-C, and a start without the server's packages."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import json
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import threading
+import tomllib
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cubeyard
+from cubeyard.notebook import (
+    CubeyardError,
+    MissingPackageError,
+    Plan,
+    Topology,
+    catalogs,
+    families,
+    formats,
+    plan,
+    predict,
+    simulate,
+    sweep,
+)
+from cubeyard.notebook.plans import merged
+from cubeyard.notebook.progress import line
+from tests.processes import environment
+
+SMALL = Topology.bcube(n=4, k=1)
+LARGE = Topology.bcube(n=8, k=3)
+ROOT = Path(__file__).resolve().parents[3]
+
+MISTAKES: dict[str, tuple[Callable[[], object], str, object, str]] = {
+    "parameter": (lambda: Topology.bcube(n=1, k=1), "topology.n", 1, "2"),
+    "unknown parameter": (lambda: Topology.bcube(4, 1, q=3), "topology.q", 3, "Remove it"),
+    "family": (lambda: Topology("nope"), "topology.family", "nope", "bcube"),
+    "no topology": (lambda: plan({}), "topology", None, "Add one"),
+    "enclosure": (lambda: SMALL.plan(site={"enclosure": "x"}), "site.enclosure", "x", "container-40ft"),
+    "price book": (lambda: SMALL.plan("nope"), "catalog", "nope", "current-2026"),
+    "file": (lambda: plan("no-such-file.json"), "path", "no-such-file.json", "No such file"),
+    "format": (lambda: SMALL.plan().export("nope"), "format", "nope", "xlsx"),
+    "option of another format": (lambda: SMALL.plan().export("csv", paper="a4"), "paper", "a4", "no options"),
+    "option's value": (lambda: SMALL.plan().export("pdf", paper="a3"), "paper", "a3", "letter"),
+    "folder": (
+        lambda: SMALL.plan().export("csv", "no-such-folder/x.csv"),
+        "path",
+        "no-such-folder/x.csv",
+        "No such file",
+    ),
+    "workload": (lambda: predict(SMALL, "nope"), "workload.kind", "nope", "all-to-all"),
+    "routing": (lambda: predict(SMALL, routing="nope"), "routing", "nope", "bsr"),
+    "rate": (lambda: predict(SMALL, failures={"switches": 2}), "failures.switches", 2, "0 to 1"),
+    "kind": (lambda: predict(SMALL, failures={"cats": 0.1}), "failures", "cats", "switches"),
+    "selector": (lambda: predict(SMALL, failures="some cats"), "failures.0.target.selector", "some cats", "rack R03"),
+    "fault": (
+        lambda: predict(SMALL, failures=["link-rate=all links"]),
+        "failures",
+        "link-rate=all links",
+        "link-rate:10M",
+    ),
+    "kind of fault": (
+        lambda: predict(SMALL, failures="cable-eaten=00/<0,0>"),
+        "failures.0.kind",
+        "cable-eaten",
+        "link-rate",
+    ),
+    "seeds": (lambda: predict(SMALL, seeds=0), "seeds", 0, "1 to 1000"),
+    "link rate": (lambda: predict(SMALL, link_gbps=-1), "link_gbps", -1, "more than 0"),
+    "setting": (lambda: simulate(SMALL, mtu=3), "packet.mtu", 3, "mtu_bytes"),
+    "rates of a sweep": (lambda: sweep(SMALL, failures={"links": 0.1}), "failures.links", 0.1, "[0.1]"),
+    "engine": (lambda: sweep(SMALL, engine="emulation"), "engine", "emulation", "flow"),
+    "one topology of several": (
+        lambda: sweep([SMALL, Topology.dcell(4, 1)], routing="bsr"),
+        "routing",
+        "bsr",
+        "On DCell(4,1)",
+    ),
+    "points": (lambda: sweep(SMALL, failures={"links": [0.1] * 100}, seeds=1000), "failures", 100_000, "20,000"),
+    "nothing": (lambda: sweep([]), "what", [], "Give a topology"),
+    "column": (lambda: SMALL.edges()["z"], "z", "z", "level"),
+    "times that were not kept": (lambda: simulate(SMALL, bytes=1).flow_times(), "flow_times", None, "flow_times=True"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_names_the_field_the_value_and_what_to_do(name: str) -> None:
+    call, field, value, said = MISTAKES[name]
+    with pytest.raises(CubeyardError) as caught:
+        call()
+    error = caught.value
+    assert (error.field, error.value) == (field, value)
+    assert f"{field}: " in str(error)
+    assert said in str(error)
+    assert "body" not in str(error)
+    assert error.__suppress_context__ or error.__context__ is None, "one error, not a chain of ours"
+
+
+def test_an_unknown_family_is_an_unknown_attribute() -> None:
+    with pytest.raises(AttributeError, match="bcube"):
+        _ = Topology.nope
+
+
+def test_a_fix_repairs_the_plan() -> None:
+    with pytest.raises(CubeyardError) as caught:
+        plan({"topology": {"family": "bcube", "n": 1, "k": 1}})
+    assert plan(merged({"topology": {"family": "bcube", "n": 1, "k": 1}}, caught.value.fix)).topology.spec["n"] == 2
+    hot = Topology.bcube(n=8, k=3, servers=2048).plan()
+    over = next(one for one in hot.findings if one.fix)
+    assert over.message not in [one.message for one in hot.repaired(over).findings]
+
+
+@given(
+    st.recursive(
+        st.integers() | st.text(max_size=3) | st.none(),
+        lambda inner: st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    )
+)
+@settings(max_examples=25)
+def test_a_merge_patch_of_nothing_changes_nothing_and_is_idempotent(patch: Any) -> None:
+    document = {"a": {"b": 1}, "c": "x"}
+    assert merged(document, {}) == document
+    assert merged(merged(document, patch), patch) == merged(document, patch)
+
+
+def test_a_plan_comes_back_from_its_spec_its_file_and_itself(tmp_path: Path) -> None:
+    made = SMALL.plan("paper-2009", name="Lab", site={"paper": "letter"})
+    saved = made.export("json", tmp_path)
+    again = (plan(made.spec), plan(saved), plan(saved, name="Lab"), plan(made), made.changed())
+    assert {one.plan_hash for one in again} == {made.plan_hash}
+    answers = (predict(made, seeds=2), simulate(made, bytes=1), sweep(made, failures={"links": [0, 0.1]}))
+    for one in (made, made.topology, *answers, made.cables(), made.floor):
+        assert repr(pickle.loads(pickle.dumps(one))) == repr(one)
+    assert pickle.loads(pickle.dumps(answers[0])).document == answers[0].document
+    assert pickle.loads(pickle.dumps(made)) == made
+    assert Topology.from_file(saved) == Topology(made.spec) == made.topology
+    assert made.changed(site={"paper": "a4"}).plan_hash != made.plan_hash
+    book = next(one for one in catalogs() if one["book"] == "paper-2009")
+    assert made.summary.book.title == book["title"]
+
+
+def test_an_export_is_whole_or_not_there(tmp_path: Path) -> None:
+    made = SMALL.plan(name="Lab")
+    path = made.export("csv", tmp_path)
+    assert path.name.startswith("Lab-")
+    assert path.read_bytes() == made.exported("csv")
+
+    def stop(_share: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        made.export("xlsx", tmp_path / "late.xlsx", progress=stop)
+    assert list(tmp_path.iterdir()) == [path]
+    assert {one["name"] for one in formats()} >= {"csv", "pdf", "netbox"}
+
+
+def test_pictures_are_documents_of_their_own(tmp_path: Path) -> None:
+    made = SMALL.plan(name="<Lab & co>")
+    found = sweep(SMALL, failures={"switches": [0, 0.25]}, seeds=2)
+    for picture in (made.drawing, made.floor, *found.charts):
+        root = ET.fromstring(picture.svg)
+        assert root.tag.endswith("svg")
+        assert picture.save(tmp_path / "x.svg").read_text() == picture.svg
+        assert "data:image/svg+xml;base64," in picture.html()
+    assert made.drawing.svg.encode() == made.exported("svg")
+    assert len(found.charts) == 2
+    for shown in (made, SMALL, found, predict(SMALL), simulate(SMALL, bytes=1), families(), made.cables()):
+        html = getattr(shown, "_repr_html_")()  # noqa: B009 - the protocol's name is private
+        assert "<Lab" not in html
+        assert repr(shown).startswith("<")
+    with pytest.raises(CubeyardError, match="failure"):
+        sweep(SMALL).chart()
+
+
+def test_ctrl_c_ends_a_computation_and_leaves_no_thread() -> None:
+    before = set(threading.enumerate())
+    told = threading.Event()
+
+    def interrupt(_share: float) -> None:
+        if not told.is_set():
+            told.set()
+            os.kill(os.getpid(), signal.SIGINT)
+
+    for work in (
+        lambda: predict(LARGE, progress=interrupt),
+        lambda: simulate(LARGE, bytes=10**8, progress=interrupt),
+        lambda: sweep(LARGE, failures={"links": [0, 0.1]}, seeds=20, progress=interrupt),
+    ):
+        told.clear()
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        assert set(threading.enumerate()) == before
+
+
+def test_progress_is_one_line_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", shown)
+    shares: list[float] = []
+    sweep(SMALL, seeds=3, progress=shares.append)
+    assert shares == sorted(shares)
+    assert shown.getvalue() == ""
+    with line("Sweep", True) as told:
+        told(0.5)
+    assert "Sweep [###############...............] 50%" in shown.getvalue()
+    assert shown.getvalue().rsplit("\r", 2)[1].strip() == ""
+    with line("Sweep", None) as told:  # nobody watches a file
+        told(1.0)
+    assert shown.getvalue().count("Sweep") == 1
+
+
+def test_missing_packages_are_named_with_what_installs_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = builtins.__import__
+
+    def without(name: str, *rest: Any, **more: Any) -> Any:
+        if name in ("networkx", "pandas", "polars"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return usual(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    for call, extra in (
+        (SMALL.to_networkx, "notebook"),
+        (SMALL.edges().to_pandas, "notebook"),
+        (SMALL.edges().to_polars, "polars"),
+    ):
+        with pytest.raises(MissingPackageError, match=rf"pip install 'cubeyard\[{extra}\]'"):
+            call()
+    assert SMALL.edges().frame() == SMALL.edges().to_dicts()
+
+
+WITHOUT = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {absent}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Absent())
+"""
+NOTEBOOK = """
+import cubeyard
+assert "cubeyard.notebook" not in sys.modules and "numpy" not in sys.modules
+plan = cubeyard.Topology.bcube(n=4, k=1).plan()
+plan.predict(), plan.simulate(bytes=1000), cubeyard.sweep(plan, failures={"links": [0.1]}).charts
+plan.cables(), plan.exported("csv"), plan.exported("xlsx"), plan._repr_html_()
+from cubeyard.cli.command import run
+sys.argv = ["cubeyard", "--help"]
+try:
+    run()
+except SystemExit as ended:
+    assert ended.code == 0
+sys.argv = ["cubeyard", "run"]
+run()
+"""
+
+
+def test_it_works_without_the_servers_packages(tmp_path: Path) -> None:
+    """`pip install cubeyard` installs the first list of pyproject.toml only."""
+    project = tomllib.loads((ROOT / "backend/pyproject.toml").read_text())["project"]
+    extras = [one for group in project["optional-dependencies"].values() for one in group]
+    absent = {re.split(r"[\[>]", one)[0].replace("-", "_") for one in extras}
+    assert {"networkx", "pandas", "polars", "fastapi", "sqlalchemy", "psycopg", "docker", "structlog"} <= absent
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT.format(absent=absent) + NOTEBOOK], capture_output=True, text=True, cwd=tmp_path,
+        env=environment(tmp_path / "home", DATABASE_URL="postgresql://nobody@127.0.0.1:9/nothing"), check=False,
+    )  # fmt: skip
+    assert " predict " in done.stdout, done.stderr
+    assert " worker " not in done.stdout
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: This command needs the package ")
+    assert done.stderr.endswith("Run: pip install 'cubeyard[server]'\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_engine_that_is_needed_is_this_one() -> None:
+    project = tomllib.loads((ROOT / "backend/pyproject.toml").read_text())["project"]
+    assert f"cubeyard-engine=={project['version']}" in project["dependencies"]
+    assert project["version"] == cubeyard.__version__ == engine_version()
+
+
+def engine_version() -> str:
+    """Of the engine's own manifest."""
+    return tomllib.loads((ROOT / "emulator/Cargo.toml").read_text())["workspace"]["package"]["version"]
+
+
+def test_the_lazy_names_are_the_notebooks() -> None:
+    import cubeyard.notebook
+
+    assert all(getattr(cubeyard, name) is getattr(cubeyard.notebook, name) for name in cubeyard.__all__)
+    assert set(cubeyard.__all__) <= set(dir(cubeyard))
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = cubeyard.nothing
+    assert isinstance(cubeyard.plan(json.loads(json.dumps(SMALL.spec))), Plan)

@@ -1,0 +1,1 @@
+"""The packet engine beside ns-3."""

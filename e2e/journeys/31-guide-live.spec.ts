@@ -1,0 +1,46 @@
+import { guide, pointsAt } from "./guide";
+import { expect, openPlan, test } from "./page";
+
+test("the last step pulls a cable of a live run, and the guide says where to click", async ({ page }, info) => {
+  const machine = (await (await page.request.get("/api/v1/emulation")).json()) as { ready: boolean; modes: string[] };
+  test.skip(!machine.ready && !process.env["CI"], "This machine cannot send real packets: GET /api/v1/emulation says what is missing.");
+  test.setTimeout(180_000);
+  await page.addInitScript(() => localStorage.setItem("cubeyard.guide", JSON.stringify({ at: 3, closed: false })));
+  await openPlan(page, '/plans/new?topology={"family":"bcube","n":4,"k":1}');
+  const emulate = page.getByRole("button", { name: "Emulate", exact: true });
+  await pointsAt(page, emulate);
+  await emulate.click();
+  const form = page.getByRole("form", { name: "New experiment" });
+  if (machine.modes.includes("namespaces")) await form.getByLabel("Run servers as").selectOption("namespaces");
+  await form.getByLabel("Link rate").fill("20");
+  // Longer than needed: the journey ends the run, however slow the machine is.
+  await form.getByLabel("Measure for").fill("150");
+  const run = form.getByRole("button", { name: "Run", exact: true });
+  await expect(run).toBeEnabled();
+  await pointsAt(page, run);
+  await page.screenshot({ path: info.outputPath("run.png") });
+  await run.click();
+
+  // From the run on, each control that is needed is pointed at once it can be used.
+  await expect(guide(page).locator("[aria-current='step']")).toHaveText("Pull a cable");
+  const inject = page.getByLabel("Inject faults");
+  await expect(guide(page).getByRole("status")).toContainText("Turn on “Inject faults”");
+  await expect(inject).toBeEnabled({ timeout: 60_000 });
+  await pointsAt(page, page.getByText("Inject faults", { exact: true }));
+  await page.screenshot({ path: info.outputPath("mode.png") });
+  await inject.check();
+  await expect(guide(page).getByRole("status")).toContainText("Click a cable in the picture");
+  const box = (await page.getByTestId("live-canvas").boundingBox())!;
+  await page.mouse.click(box.x + box.width * 0.112, box.y + box.height * 0.61);
+  const chosen = page.getByRole("form", { name: "Inject a fault" }).getByRole("button", { name: "Inject fault" });
+  await expect(chosen).toBeEnabled();
+  await pointsAt(page, chosen);
+  await page.screenshot({ path: info.outputPath("inject.png") });
+  await chosen.click();
+  await expect(guide(page).getByRole("status")).toContainText("That is the whole way");
+  await expect(guide(page).locator("[aria-current='step']")).toHaveCount(0);
+  await page.screenshot({ path: info.outputPath("over.png") });
+  await expect(page.getByRole("region", { name: "Faults" })).toContainText("Cable unplugged");
+  await page.getByRole("button", { name: "End run" }).click();
+  await expect(page.getByTestId("feed")).toHaveAttribute("data-feed", "over", { timeout: 60_000 });
+});

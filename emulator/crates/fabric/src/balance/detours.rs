@@ -1,0 +1,299 @@
+//! A loop's detours: from what its ToRs report to the ways of its hot racks, and these as bytes. `[subways §6]`
+//!
+//! Outwards only, which is what the text explains: towards a hot rack, all switches would have to wrap packets. What is planned
+//! for which load is the flow engine's (`cubeyard_routing::subways::rack_detours`). What a ToR carries of detours it counts
+//! itself: they are the only IPv6 packets.
+//!
+//! Not here: who may say so to whom (`agent`).
+
+use cubeyard_routing::subways::{DetourPath, HOT, HotSpots, LIMITS, LoopLoad, RackDetours, rack_detours};
+use cubeyard_topology::NodeId;
+
+use super::controller::{Seen, carried, used};
+use super::message::{MAX_RATE, Refusal, Report, number, take};
+use super::plan::Plan;
+
+/// Shares that moved less are not told: flows would move back and forth with each measurement. `[ours]`
+const LEAST_SHIFT: f64 = 0.05;
+/// A rack has no more ways; those by the nearest ToRs come first. `[ours]`
+const MAX_WAYS: usize = 64;
+/// A way's capacity, the number of its steps, and these.
+const WAY_BYTES: usize = 5 + 2 * (2 * LIMITS.relays + 1);
+/// Bytes of the longest message about detours, without its header.
+pub const MAX_BYTES: usize = 8 + MAX_WAYS * WAY_BYTES;
+
+/// The detours of one rack.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToldDetours {
+    /// The rack.
+    pub rack: usize,
+    /// When they were set, in milliseconds of the run.
+    pub at_millis: u32,
+    /// The ToR whose controller has set them.
+    pub controller: NodeId,
+    /// What goes straight, and what by which way, in bits per second; no detours where they have ended.
+    pub ways: RackDetours,
+    /// The rack's ToRs, by a bit each from left to right, that it sends nothing over.
+    pub withdrawn: u32,
+}
+
+impl ToldDetours {
+    /// Whether the rack sends nothing over a link of its servers.
+    pub fn withdraws(&self, plan: &Plan, link: usize) -> bool {
+        let tor = plan.ends(link).1;
+        let place = plan
+            .racks
+            .tors_of(self.rack)
+            .into_iter()
+            .position(|own| own == tor);
+        place.is_some_and(|place| self.withdrawn & 1 << place != 0)
+    }
+
+    /// Adds its bytes behind the message's header.
+    pub fn write(&self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&(self.ways.straight as f32).to_be_bytes());
+        bytes.extend_from_slice(&self.withdrawn.to_be_bytes());
+        for (path, capacity) in &self.ways.detours {
+            bytes.extend_from_slice(&(*capacity as f32).to_be_bytes());
+            bytes.push(path.steps.len() as u8);
+            for step in &path.steps {
+                bytes.extend_from_slice(&(*step as u16).to_be_bytes());
+            }
+        }
+    }
+
+    /// Takes so many ways from `bytes`, of the rack, time and controller that the header names, and checks them.
+    ///
+    /// # Errors
+    /// Why they are refused.
+    pub fn read(
+        bytes: &mut &[u8],
+        plan: &Plan,
+        (rack, at_millis, controller): (usize, u32, NodeId),
+        count: usize,
+    ) -> Result<ToldDetours, Refusal> {
+        if count > MAX_WAYS {
+            return Err(Refusal::Way);
+        }
+        let straight = number(bytes, MAX_RATE)?;
+        let withdrawn = u32::from_be_bytes(take(bytes)?);
+        let source = rack - plan.racks.first_of_loop(rack);
+        let mut detours = Vec::with_capacity(count);
+        for _ in 0..count {
+            let capacity = number(bytes, MAX_RATE)?;
+            let [steps] = take(bytes)?;
+            let steps: Result<Vec<usize>, Refusal> = (0..steps)
+                .map(|_| Ok(usize::from(u16::from_be_bytes(take(bytes)?))))
+                .collect();
+            let path = DetourPath {
+                source,
+                steps: steps?,
+            };
+            if !is_way(plan, &path) {
+                return Err(Refusal::Way);
+            }
+            detours.push((path, f64::from(capacity)));
+        }
+        Ok(ToldDetours {
+            rack,
+            at_millis,
+            controller,
+            ways: RackDetours {
+                straight: straight.into(),
+                detours,
+            },
+            withdrawn,
+        })
+    }
+}
+
+/// Whether a way leads from its rack over ToRs and racks side by side, by relays that are other racks, and not too many.
+fn is_way(plan: &Plan, path: &DetourPath) -> bool {
+    let ring = plan.racks.ring;
+    let relays = path.steps.len() / 2;
+    let fits = path.steps.len() % 2 == 1 && (1..=LIMITS.relays).contains(&relays);
+    fits && path.steps.iter().all(|&step| step < ring.size)
+        && ring.tors_of(path.source).contains(&path.steps[0])
+        && path.steps.windows(3).step_by(2).all(|hop| {
+            let tors = ring.tors_of(hop[1]);
+            hop[1] != path.source && hop[0] != hop[2] && tors.contains(&hop[0]) && tors.contains(&hop[2])
+        })
+}
+
+/// A loop's scheduler.
+#[derive(Clone, Debug)]
+pub struct Scheduler {
+    number: usize,
+    spots: HotSpots,
+    /// The least that each ToR was used since the last round, before detours.
+    least: Vec<f64>,
+    has_begun: bool,
+}
+
+impl Scheduler {
+    /// Knows no hot ToR. One that is hot stays so for `hot_secs`.
+    pub fn new(plan: &Plan, number: usize, hot_secs: f64) -> Scheduler {
+        let size = plan.racks.ring.size;
+        Scheduler {
+            number,
+            spots: HotSpots::new(size, HOT, hot_secs),
+            least: vec![f64::INFINITY; size],
+            has_begun: false,
+        }
+    }
+
+    /// Takes in what ToRs have reported last. ToRs of racks that have detours at first are hot: another controller saw it.
+    pub fn see<'a, 't, R, B>(
+        &mut self,
+        seen: &Seen<'a, R, B>,
+        detours: impl Fn(usize) -> Option<&'t ToldDetours>,
+        now_secs: f64,
+    ) where
+        R: Fn(usize) -> Option<&'a Report>,
+        B: Fn(usize) -> f64,
+    {
+        let load = Load::of(seen, self.number, &detours);
+        for (least, used) in self.least.iter_mut().zip(&load.utilisation) {
+            *least = least.min(*used);
+        }
+        if !std::mem::replace(&mut self.has_begun, true) {
+            let mut hot = vec![0.0; self.least.len()];
+            for (place, rack) in seen.plan.members(self.number).enumerate() {
+                if detours(rack).is_some() {
+                    seen.plan
+                        .racks
+                        .ring
+                        .tors_of(place)
+                        .into_iter()
+                        .for_each(|tor| hot[tor] = 1.0);
+                }
+            }
+            self.spots.observe(now_secs, &hot);
+        }
+    }
+
+    /// The end of a period: the racks whose ways have changed, each with its ways and the ToRs that it withdraws from.
+    pub fn plan<'a, 't, R, B>(
+        &mut self,
+        seen: &Seen<'a, R, B>,
+        detours: impl Fn(usize) -> Option<&'t ToldDetours>,
+        now_secs: f64,
+    ) -> Vec<(usize, RackDetours, u32)>
+    where
+        R: Fn(usize) -> Option<&'a Report>,
+        B: Fn(usize) -> f64,
+    {
+        let ring = seen.plan.racks.ring;
+        let mut load = Load::of(seen, self.number, &detours);
+        load.planned.hot = self.spots.observe(now_secs, &self.least);
+        self.least.fill(f64::INFINITY);
+        let (ways, withdrawn) = rack_detours(ring, &load.planned);
+        let racks = seen.plan.members(self.number).zip(ways).enumerate();
+        let told = racks.map(|(place, (rack, mut ways))| {
+            ways.detours.truncate(MAX_WAYS);
+            let tors = ring.tors_of(place).into_iter().enumerate();
+            let bits = tors.filter(|(_, tor)| withdrawn.contains(&(place, *tor)));
+            (rack, ways, bits.fold(0, |bits, (at, _)| bits | 1 << at))
+        });
+        told.filter(|(rack, ways, bits)| differs(detours(*rack), ways, *bits))
+            .collect()
+    }
+}
+
+/// Whether the ways of a rack are others than those that are known, or have moved.
+fn differs(known: Option<&ToldDetours>, ways: &RackDetours, withdrawn: u32) -> bool {
+    let Some(known) = known else {
+        return !ways.detours.is_empty();
+    };
+    let paths = |ways: &RackDetours| -> Vec<DetourPath> {
+        ways.detours.iter().map(|(path, _)| path.clone()).collect()
+    };
+    let shares = |ways: &RackDetours| -> Vec<f64> {
+        let capacities = ways.detours.iter().map(|(_, capacity)| *capacity);
+        let total = ways.straight + capacities.clone().sum::<f64>();
+        capacities
+            .map(|capacity| capacity / total.max(f64::MIN_POSITIVE))
+            .collect()
+    };
+    let shifted = |(before, now): (f64, f64)| (before - now).abs() > LEAST_SHIFT;
+    withdrawn != known.withdrawn
+        || paths(ways) != paths(&known.ways)
+        || shares(&known.ways).into_iter().zip(shares(ways)).any(shifted)
+}
+
+/// What a loop's ToRs carry, by place in the loop.
+struct Load {
+    /// The fraction of a ToR's uplinks that would be used without detours.
+    utilisation: Vec<f64>,
+    /// What the plan is made for, but for what is hot.
+    planned: LoopLoad,
+}
+
+impl Load {
+    /// What a rack sends by detour counts at its own ToRs, as in the flow engine; it goes straight there as far as they have
+    /// room. A ToR that is not heard has neither load nor room. How much of what a server sends goes over the backbone is not
+    /// counted: as much as of all that its ToR gets from servers. `[ours]`
+    fn of<'a, 't, R, B>(
+        seen: &Seen<'a, R, B>,
+        number: usize,
+        detours: impl Fn(usize) -> Option<&'t ToldDetours>,
+    ) -> Load
+    where
+        R: Fn(usize) -> Option<&'a Report>,
+        B: Fn(usize) -> f64,
+    {
+        let (plan, ring) = (seen.plan, seen.plan.racks.ring);
+        let first = plan.members(number).start;
+        let (mut sent, mut room, mut capacity) =
+            (vec![0.0; ring.size], vec![0.0; ring.size], vec![0.0; ring.size]);
+        let (mut straight, mut detoured) = (vec![0.0; ring.size], vec![0.0; ring.size]);
+        let mut link_capacity = vec![0.0; ring.size];
+        for (place, tor) in plan.members(number).enumerate() {
+            let Some(report) = (seen.report)(tor).filter(|report| report.capacity > 0.0) else {
+                continue;
+            };
+            capacity[place] = f64::from(report.capacity);
+            sent[place] = used(report, 0) * capacity[place];
+            room[place] = capacity[place] - sent[place];
+            let links = plan.server_links[tor].iter().enumerate();
+            let all: f64 = links.clone().map(|(at, _)| carried(report, at, 0)).sum();
+            let part = if all > 0.0 {
+                (sent[place] / all).min(1.0)
+            } else {
+                0.0
+            };
+            for (at, &link) in links {
+                let rack = plan.racks.rack_of(plan.ends(link).0);
+                straight[rack - first] += part * carried(report, at, 0);
+                link_capacity[rack - first] += (seen.rate)(link);
+                if detours(rack).is_some() {
+                    detoured[rack - first] += report.detoured.get(at).map_or(0.0, |pair| f64::from(pair[0]));
+                }
+            }
+        }
+        let mut before = sent.clone();
+        let mut would = straight.clone();
+        for rack in 0..ring.size {
+            let tors = ring.tors_of(rack);
+            would[rack] += detoured[rack].min(tors.iter().map(|&tor| room[tor]).sum());
+            let share = detoured[rack] / tors.len() as f64;
+            tors.into_iter().for_each(|tor| before[tor] += share);
+        }
+        let fractions = before.iter().zip(&capacity);
+        Load {
+            utilisation: fractions
+                .map(|(before, capacity)| if *capacity > 0.0 { before / capacity } else { 0.0 })
+                .collect(),
+            planned: LoopLoad {
+                hot: Vec::new(),
+                left_over: room,
+                link_capacity: link_capacity
+                    .iter()
+                    .zip(&straight)
+                    .map(|(all, used)| all - used)
+                    .collect(),
+                straight: would,
+            },
+        }
+    }
+}

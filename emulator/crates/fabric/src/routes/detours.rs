@@ -1,0 +1,104 @@
+//! Detours in the kernel: next hops that wrap packets in the list of relays that they pass, and the routes by which relays and
+//! ToRs pass wrapped packets on. `[subways §6]`
+//!
+//! The list is an IPv6 header, and a segment routing header where there are more than one (RFC 8754): what the paper's nested
+//! headers say, the next hop last, in one header for all. Wrapped packets are the only IPv6 packets of a network.
+
+use std::net::Ipv6Addr;
+
+use cubeyard_dataplane::address::{SEGMENT_PREFIX_BITS, detour_source, exit_segment, segment};
+use cubeyard_routing::tables::{Balance, Hop, Segment};
+
+use super::table::far_end;
+use crate::names::LOOPBACK_INDEX;
+use crate::netlink::{
+    Batch, SegmentAction, add_address_v6, add_neighbour_v6, add_next_hop_by_segments, add_segment_route,
+    delete_segment_route,
+};
+use crate::network::{Network, Place};
+
+/// The other end of every link, as routes name it.
+const FAR_END: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
+const HOST_BITS: u8 = 128;
+
+/// Settings of a node that passes wrapped packets on: IPv6 with nothing but our own addresses.
+pub fn sysctls(network: &Network) -> Vec<(&'static str, String)> {
+    if !has_detours(network) {
+        return Vec::new();
+    }
+    let settings = [
+        ("ipv6/conf/default/accept_ra", "0"),
+        // No address of its own: it would announce it.
+        ("ipv6/conf/default/addr_gen_mode", "1"),
+        ("ipv6/conf/default/disable_ipv6", "0"),
+        ("ipv6/conf/all/disable_ipv6", "0"),
+        ("ipv6/conf/all/forwarding", "1"),
+    ];
+    settings.map(|(name, value)| (name, value.to_owned())).to_vec()
+}
+
+/// Gives a server the address that its detours are sent from.
+pub fn add_source(batch: &mut Batch, network: &Network, server: u32) {
+    if has_detours(network) {
+        add_address_v6(batch, LOOPBACK_INDEX, detour_source(server));
+    }
+}
+
+fn has_detours(network: &Network) -> bool {
+    let routing = network.routing.as_ref();
+    routing.is_some_and(|routing| routing.balance() == Balance::ByDetour)
+}
+
+/// Adds the next hop of a detour. Packets name each relay, and the ToR at which they are unwrapped.
+pub(super) fn add_hop(put: &mut Batch, network: &Network, node: Place, id: u32, hop: &Hop) {
+    let Some(far) = far_end(network, node, hop.directed) else {
+        return;
+    };
+    let mut from = hop.far;
+    let mut segments = Vec::with_capacity(hop.relays.len() + 1);
+    for relay in hop.relays.iter().flatten() {
+        segments.push(segment(from, relay.server, relay.tor));
+        from = relay.tor;
+    }
+    segments.push(exit_segment(from));
+    add_next_hop_by_segments(put, id, far.index, far.address, &segments);
+}
+
+/// The network of a segment's route, which no other route of the node has.
+pub(super) fn network_of(network: &Network, node: Place, route: &Segment) -> (Ipv6Addr, u8) {
+    let [by_tor, by_relay] = SEGMENT_PREFIX_BITS;
+    let id = match node {
+        Place::Server { server, .. } => network.description.servers[server].id,
+        Place::Switch { switch, .. } => network.description.switches[switch].id,
+    };
+    match *route {
+        Segment::Toward { tor, .. } => (segment(tor, 0, 0), by_tor),
+        Segment::Below { server, .. } => (segment(id, server, 0), by_relay),
+        Segment::Relay { from, to, .. } => (segment(from, id, to), HOST_BITS),
+        Segment::Exit { .. } => (exit_segment(id), HOST_BITS),
+    }
+}
+
+/// Adds a segment's route.
+pub(super) fn add_segment(put: &mut Batch, network: &Network, node: Place, route: &Segment) {
+    let (to, prefix_bits) = network_of(network, node, route);
+    let (over, action) = match *route {
+        Segment::Toward { directed, .. } | Segment::Below { directed, .. } => {
+            (directed, SegmentAction::Forward(FAR_END))
+        }
+        Segment::Relay { over, to, .. } => (over, SegmentAction::GoOn(exit_segment(to))),
+        Segment::Exit { over } => (over, SegmentAction::Unwrap),
+    };
+    let Some(far) = far_end(network, node, over) else {
+        return;
+    };
+    if action == SegmentAction::Forward(FAR_END) {
+        add_neighbour_v6(put, far.index, FAR_END, &far.mac);
+    }
+    add_segment_route(put, to, prefix_bits, far.index, action);
+}
+
+/// Removes a segment's route.
+pub(super) fn delete_segment(remove: &mut Batch, (to, prefix_bits): (Ipv6Addr, u8)) {
+    delete_segment_route(remove, to, prefix_bits);
+}

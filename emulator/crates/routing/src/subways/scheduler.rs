@@ -1,0 +1,46 @@
+//! A loop's scheduler: from what it sees of the load to each rack's ways. `[subways §6]`
+//!
+//! One copy for the flow engine, for predictions and for the controllers that real packets meet. Not here: which ToRs stay
+//! hot for how long ([`super::HotSpots`]), and the choice of paths ([`plan_detours`]).
+
+use super::detour_routing::RackDetours;
+use super::detours::{DetourLimits, Loop, plan_detours};
+
+/// A ToR of whose uplinks more is in use is hot. `[subways §6]`
+pub const HOT: f64 = 0.6;
+/// Two servers relay at most, and detours take 60 % of what is left. `[subways §6, §8.1]`
+pub const LIMITS: DetourLimits = DetourLimits {
+    relays: 2,
+    usable: 0.6,
+};
+
+/// What a loop's scheduler sees of one direction, by place in the loop, in any one unit of capacity.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LoopLoad {
+    /// Whether a ToR is hot.
+    pub hot: Vec<bool>,
+    /// Of a ToR's uplinks, what traffic without detours leaves.
+    pub left_over: Vec<f64>,
+    /// Of the links of a rack's servers together, what is left for detours.
+    pub link_capacity: Vec<f64>,
+    /// What a rack would send over the backbone by its own ToRs.
+    pub straight: Vec<f64>,
+}
+
+/// The ways of each rack of a loop that may carry anything, and the (rack, ToR) that racks at the edge of a group withdraw from.
+pub fn rack_detours(ring: Loop, load: &LoopLoad) -> (Vec<RackDetours>, Vec<(usize, usize)>) {
+    let plan = plan_detours(ring, &load.hot, &load.left_over, &load.link_capacity, LIMITS);
+    let of_rack = |rack: usize| {
+        let detours = plan.detours.iter().flat_map(|detour| {
+            let share = detour.capacity / detour.paths.len() as f64;
+            detour.paths.iter().map(move |path| (path.clone(), share))
+        });
+        RackDetours {
+            straight: load.straight[rack],
+            detours: detours
+                .filter(|(path, share)| path.source == rack && *share > 0.0)
+                .collect(),
+        }
+    };
+    ((0..ring.size).map(of_rack).collect(), plan.withdrawn.clone())
+}

@@ -1,0 +1,193 @@
+//! What happens at the ends of routes: packets are sent, received and acknowledged, and connections begin and end.
+//!
+//! Not here: how packets get from end to end (`core`), and TCP's windows (`tcp`).
+
+use cubeyard_routing::random::{Draws, mix};
+
+use super::core::Core;
+use super::flows::flag;
+use super::links::{Header, NONE, Packet, SECOND};
+use super::rules::Transport;
+use super::wheel::NEVER;
+
+impl Core {
+    /// One more packet of a connection is where it belongs (of UDP: or lost).
+    pub(super) fn settle(&mut self, connection: u32) {
+        let connection = &mut self.connections[connection as usize];
+        connection.missing -= 1;
+        if connection.missing == 0 {
+            connection.end = self.now;
+            self.open -= 1;
+            let (then, start) = (connection.then, self.now + connection.pause);
+            if then != NONE {
+                self.begin(then, start);
+            }
+        }
+    }
+
+    /// A connection that waited for another one starts at `start`.
+    fn begin(&mut self, connection: u32, start: u64) {
+        let begun = &mut self.connections[connection as usize];
+        begun.start = start;
+        for subflow in begun.first..begun.first + u32::from(begun.subflows) {
+            self.wheel.push(self.timer(subflow), start);
+        }
+    }
+
+    /// Puts a subflow's packet on its first link.
+    pub(super) fn emit(&mut self, subflow: u32, number: u32) {
+        let sender = &self.senders[subflow as usize];
+        let payload = if sender.short == number {
+            u32::from(self.connections[sender.connection as usize].last_bytes)
+        } else {
+            self.rules.payload
+        };
+        self.totals.sent += u64::from(payload);
+        if sender.path == NONE {
+            self.totals.dropped += u64::from(payload);
+            self.totals.drops += 1;
+            self.note_drop(subflow);
+            return;
+        }
+        let place = self.pool.take(Packet {
+            time: 0,
+            position: sender.path,
+            header: Header::data(number, payload + self.rules.overhead),
+        });
+        let link = self.routes[sender.path as usize];
+        if !self.reactions.is_empty() {
+            self.count_sent(subflow, payload + self.rules.overhead);
+        }
+        self.forward(place, link);
+    }
+
+    /// A data packet has arrived at its receiver.
+    pub(super) fn receive(&mut self, place: u32, subflow: u32, header: Header) {
+        self.totals.received += self.payload_of(header);
+        let connection = self.senders[subflow as usize].connection;
+        if self.rules.transport != Transport::Tcp {
+            self.pool.give(place);
+            self.settle(connection);
+            return;
+        }
+        let receiver = &mut self.receivers[subflow as usize];
+        let distance = header.distance_from(receiver.next);
+        let mut new = false;
+        let mut named = 0;
+        // Out of order, repeated, and what fills a gap is acknowledged at once. (RFC 5681, 4.2)
+        let mut at_once = distance != 0 || receiver.early != 0 || header.marked();
+        if distance == 0 {
+            new = true;
+            receiver.next += 1;
+            while receiver.early > 0 && self.early.clear(receiver.page, receiver.next) {
+                receiver.next += 1;
+                receiver.early -= 1;
+            }
+            if receiver.early == 0 && receiver.page != NONE {
+                self.early.give(&mut receiver.page);
+            }
+        } else if distance > 0 {
+            let number = receiver.next + distance as u32;
+            new = self.early.set(&mut receiver.page, number);
+            receiver.early += u16::from(new);
+            named = distance as u32;
+        }
+        receiver.owed += 1;
+        at_once |= self.rules.delayed_ack == 0 || receiver.owed >= 2;
+        if at_once {
+            self.acknowledge(subflow, Some(place), named, header.marked());
+        } else {
+            self.pool.give(place);
+            let event = self.timer(subflow) + self.senders.len() as u32;
+            if self.wheel.due(event) == NEVER {
+                self.wheel.push(event, self.now + self.rules.delayed_ack);
+            }
+        }
+        if new {
+            self.settle(connection);
+        }
+    }
+
+    /// The timer of an acknowledgement that waits. It may have been sent since.
+    pub(super) fn acknowledge_late(&mut self, subflow: u32) {
+        if self.receivers[subflow as usize].owed > 0 {
+            self.acknowledge(subflow, None, 0, false);
+        }
+    }
+
+    /// Sends an acknowledgement, in the place of the packet that asks for it if there is one. It names the packet `named` behind
+    /// those that it acknowledges.
+    fn acknowledge(&mut self, subflow: u32, place: Option<u32>, named: u32, marked: bool) {
+        let receiver = &mut self.receivers[subflow as usize];
+        receiver.owed = 0;
+        let (path, next) = (receiver.path, receiver.next);
+        if self.rules.delayed_ack > 0 && place.is_some() {
+            let event = self.timer(subflow) + self.senders.len() as u32;
+            self.wheel.remove(event);
+        }
+        if path == NONE {
+            if let Some(place) = place {
+                self.pool.give(place);
+            }
+            self.totals.ack_drops += 1;
+            return;
+        }
+        let packet = Packet {
+            time: 0,
+            position: path,
+            header: Header::ack(next, named, marked),
+        };
+        let place = match place {
+            Some(place) => {
+                *self.pool.get_mut(place) = packet;
+                place
+            }
+            None => self.pool.take(packet),
+        };
+        self.forward(place, self.routes[path as usize]);
+    }
+
+    /// A subflow's timer: it starts, sends the next packet of UDP, or has waited too long for an acknowledgement.
+    pub(super) fn expire(&mut self, subflow: u32) {
+        let sender = &mut self.senders[subflow as usize];
+        if let Transport::Udp { gap, drawn } = self.rules.transport {
+            self.send_next(subflow, gap, drawn);
+        } else if !sender.is(flag::STARTED) {
+            sender.flags |= flag::STARTED;
+            self.fill(subflow);
+        } else if sender.deadline > self.now {
+            if sender.deadline != NEVER {
+                let deadline = sender.deadline;
+                self.wheel.push(self.timer(subflow), deadline);
+            }
+        } else {
+            self.timed_out(subflow);
+        }
+    }
+
+    /// UDP sends a packet and sets the time of the next.
+    fn send_next(&mut self, subflow: u32, gap: u64, drawn: bool) {
+        let sender = &mut self.senders[subflow as usize];
+        let connection = &mut self.connections[sender.connection as usize];
+        if connection.unsent == 0 {
+            return;
+        }
+        connection.unsent -= 1;
+        let number = sender.next;
+        sender.next += 1;
+        if connection.unsent == 0 {
+            sender.short = number;
+        } else {
+            let gap = if drawn {
+                let seed = self.rules.seed ^ mix(u64::from(subflow));
+                let unit = Draws::of(seed, u64::from(number)).unit();
+                ((-(1.0 - unit).ln() * gap as f64) as u64).clamp(1, SECOND * 1_000)
+            } else {
+                gap
+            };
+            let gap = self.limited_gap(subflow, gap);
+            self.wheel.push(self.timer(subflow), self.now + gap);
+        }
+        self.emit(subflow, number);
+    }
+}

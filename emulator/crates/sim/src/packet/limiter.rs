@@ -1,0 +1,165 @@
+//! Congestion notices on their way from queues to sources, and sources that send no faster than they are told.
+//!
+//! A notice is a packet of the size of an acknowledgement. It goes back over the links that the sampled packet has crossed, waits in
+//! their queues, and may be lost there. The route for it stands behind the route of the data: its links in reverse. A queue of
+//! the source itself tells it at once.
+//!
+//! A source holds packets back instead of dropping them: TCP sends later, and UDP has longer gaps. `[ours]`
+//!
+//! Not here: what is told and how a rate follows (`qcn`).
+
+use cubeyard_routing::random::{Draws, mix};
+
+use super::core::{Core, END, NOTICE};
+use super::links::{Header, Packet};
+use super::qcn::Reaction;
+use super::rules::Transport;
+
+impl Core {
+    /// A draw from 0 to 1 for a link or a subflow, at this moment.
+    fn drawn(&self, number: u32) -> f64 {
+        Draws::of(self.rules.seed ^ mix(u64::from(number)), self.now).unit()
+    }
+
+    /// A data packet has joined the queue of a link, at this place of the routes.
+    #[inline(never)]
+    pub(super) fn observe(&mut self, link: u32, position: u32, bytes: u32) {
+        if !self.points[link as usize].count(bytes) {
+            return;
+        }
+        let unit = self.drawn(link);
+        let Some(qcn) = &self.rules.qcn else { return };
+        let queue = self.links[link as usize].backlog_bytes(self.now);
+        let feedback = self.points[link as usize].sample(qcn, queue, unit);
+        if feedback > 0 {
+            self.notify(position, feedback);
+        }
+    }
+
+    /// Sends a notice back from the queue of the link at this place of a route.
+    fn notify(&mut self, position: u32, feedback: u32) {
+        self.totals.notices += 1;
+        let (mut end, mut wires) = (position as usize, 0);
+        while self.routes[end] & END == 0 {
+            wires += usize::from(self.routes[end] < self.wires);
+            end += 1;
+        }
+        // Behind the route's end are its links in reverse: those from here on come first, and are not crossed yet.
+        let start = end + 1 + wires;
+        let entry = self.routes[start];
+        if entry & END != 0 {
+            self.told((entry & !END) >> 2, feedback);
+            return;
+        }
+        let place = self.pool.take(Packet {
+            time: 0,
+            position: start as u32,
+            header: Header::ack(feedback, 0, false),
+        });
+        self.forward(place, entry);
+    }
+
+    /// A notice has reached its source.
+    pub(super) fn told(&mut self, subflow: u32, feedback: u32) {
+        let (now, unit) = (self.now, self.drawn(subflow));
+        let path = self.senders[subflow as usize].path;
+        let Some(qcn) = &self.rules.qcn else { return };
+        let Some(&first) = self.routes.get(path as usize) else {
+            return;
+        };
+        let line = self.links[first as usize].bits_per_sec();
+        self.reactions[subflow as usize].told(qcn, feedback, line, now, unit);
+        self.arm(subflow);
+    }
+
+    fn limiter_event(&self, subflow: u32) -> u32 {
+        let kinds = 1 + u32::from(self.rules.delayed_ack > 0);
+        self.timer(subflow) + kinds * self.senders.len() as u32
+    }
+
+    /// The limiter's event comes no later than it has something to do. One that comes too early sets the next.
+    fn arm(&mut self, subflow: u32) {
+        let Reaction { free, waits, .. } = self.reactions[subflow as usize];
+        let mut due = self.reactions[subflow as usize].timer();
+        if waits {
+            due = due.min(free);
+        }
+        let event = self.limiter_event(subflow);
+        if self.wheel.due(event) > due {
+            self.wheel.remove(event);
+            self.wheel.push(event, due);
+        }
+    }
+
+    /// A cycle of time may be over, or a packet may go.
+    pub(super) fn limiter_due(&mut self, subflow: u32) {
+        let (now, unit) = (self.now, self.drawn(subflow));
+        let sender = &self.senders[subflow as usize];
+        let over = self.connections[sender.connection as usize].missing == 0;
+        let Some(qcn) = &self.rules.qcn else { return };
+        let reaction = &mut self.reactions[subflow as usize];
+        if over {
+            reaction.stop();
+        } else if reaction.timer() <= now {
+            reaction.tick(qcn, now, unit);
+        }
+        let limited = reaction.limit().is_some();
+        if reaction.waits && (reaction.free <= now || !limited) {
+            reaction.waits = false;
+            if self.rules.transport == Transport::Tcp {
+                self.fill(subflow);
+            }
+        }
+        if self.reactions[subflow as usize].limit().is_some() {
+            self.arm(subflow);
+        }
+    }
+
+    /// Whether a subflow may send a packet now; if not, it is called when it may.
+    #[inline]
+    pub(super) fn may_send(&mut self, subflow: u32) -> bool {
+        if self.reactions.is_empty() {
+            return true;
+        }
+        let now = self.now;
+        let reaction = &mut self.reactions[subflow as usize];
+        if reaction.limit().is_none() || reaction.free <= now {
+            return true;
+        }
+        reaction.waits = true;
+        self.arm(subflow);
+        false
+    }
+
+    /// A subflow's packet of so many bytes is sent.
+    pub(super) fn count_sent(&mut self, subflow: u32, bytes: u32) {
+        let (now, unit) = (self.now, self.drawn(subflow));
+        let Some(qcn) = &self.rules.qcn else { return };
+        let reaction = &mut self.reactions[subflow as usize];
+        if reaction.limit().is_some() {
+            reaction.sent(qcn, bytes, now, unit);
+        }
+    }
+
+    /// The gap to the next packet of UDP under the limit, in ps.
+    pub(super) fn limited_gap(&self, subflow: u32, gap: u64) -> u64 {
+        match self.reactions.get(subflow as usize) {
+            Some(reaction) if reaction.limit().is_some() => {
+                gap.max(reaction.service(self.rules.payload + self.rules.overhead))
+            }
+            _ => gap,
+        }
+    }
+
+    /// Appends the route of notices behind the route of data that starts at `start`: its links in reverse.
+    pub(super) fn add_way_back(&mut self, start: u32, subflow: u32) {
+        let links = start as usize..self.routes.len() - 1;
+        for place in links.rev() {
+            let link = self.routes[place];
+            if link < self.wires {
+                self.routes.push(link ^ 1);
+            }
+        }
+        self.routes.push(END | subflow << 2 | NOTICE);
+    }
+}
