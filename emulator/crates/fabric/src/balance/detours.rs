@@ -49,6 +49,16 @@ impl ToldDetours {
         place.is_some_and(|place| self.withdrawn & 1 << place != 0)
     }
 
+    /// The ToRs that each of its ways passes, in their order.
+    pub fn tors(&self, plan: &Plan) -> Vec<Vec<NodeId>> {
+        let first = plan.racks.first_of_loop(self.rack);
+        let of_path = |path: &DetourPath| -> Vec<NodeId> {
+            let tors = path.steps.iter().step_by(2);
+            tors.map(|place| plan.racks.tor_node(first + place)).collect()
+        };
+        self.ways.detours.iter().map(|(path, _)| of_path(path)).collect()
+    }
+
     /// Adds its bytes behind the message's header.
     pub fn write(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&(self.ways.straight as f32).to_be_bytes());

@@ -19,19 +19,18 @@ pub fn sections(balancing: &Balancing, agent: &Agent, now_secs: f64) -> Vec<Sect
 fn detours(balancing: &Balancing, agent: &Agent) -> Section {
     let racks = balancing.plan.racks;
     let rows = (0..racks.count).flat_map(|rack| {
-        let ways = agent.detours(rack).map(|told| &told.ways);
         let first = racks.first_of_loop(rack);
-
-        ways.into_iter().flat_map(move |ways| {
-            let all: f64 = ways.detours.iter().map(|(_, capacity)| capacity).sum();
-            let total = ways.straight + all;
-            ways.detours.iter().map(move |(path, capacity)| {
-                let tors = path.steps.iter().step_by(2);
+        agent.detours(rack).into_iter().flat_map(move |told| {
+            let all: f64 = told.ways.detours.iter().map(|(_, capacity)| capacity).sum();
+            let total = told.ways.straight + all;
+            let tors = told.tors(&balancing.plan);
+            let ways = told.ways.detours.iter().zip(tors);
+            ways.map(move |((path, capacity), tors)| {
                 let relays = path.steps.iter().skip(1).step_by(2);
                 let relays: Vec<String> = relays.map(|place| (first + place).to_string()).collect();
                 vec![
                     Cell::Count(rack as u64),
-                    Cell::Servers(tors.map(|place| racks.tor_node(first + place)).collect()),
+                    Cell::Servers(tors),
                     Cell::Text(relays.join(", ")),
                     Cell::Number(capacity.round()),
                     Cell::Text(percent((capacity / total) as f32)),

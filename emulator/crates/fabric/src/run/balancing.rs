@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use cubeyard_dataplane::event::{Event, NamedCell};
+use cubeyard_dataplane::event::{Event, NamedCell, PathSummary};
 use cubeyard_dataplane::inspection::{Cell, ColumnKind, Section};
 use cubeyard_topology::NodeId;
 
 use super::hearing::node_of;
 use super::state::RunState;
 use crate::balance::detours::ToldDetours;
+use crate::balance::plan::Plan;
 use crate::hellos::Lane;
 use crate::host::clock::monotonic_nanos;
 use crate::links::Site;
@@ -75,7 +76,7 @@ impl RunState {
         agent.end_round();
         let planned = agent.take_planned().into_iter();
         let events: Vec<Event> = planned
-            .map(|rack| detours_event(rack, agent.detours(rack)))
+            .map(|rack| detours_event(plan, rack, agent.detours(rack)))
             .collect();
         for event in events {
             self.events.add_of_node(node, monotonic_nanos(), event);
@@ -103,15 +104,27 @@ impl RunState {
     }
 }
 
-/// A controller has begun or ended the detours of a rack.
-fn detours_event(rack: usize, detours: Option<&ToldDetours>) -> Event {
-    let count = |name: &str, count: usize| NamedCell {
+/// A controller has begun or ended the detours of a rack, or has moved them. Each goes from its first ToR, which the rack's servers
+/// share with a relay, to its last, which sends it up.
+fn detours_event(plan: &Plan, rack: usize, detours: Option<&ToldDetours>) -> Event {
+    let cell = |name: &str, kind: ColumnKind, value: Cell| NamedCell {
         name: name.to_owned(),
-        kind: ColumnKind::Count,
-        value: Cell::Count(count as u64),
+        kind,
+        value,
     };
-    let mut cells = vec![count("rack", rack)];
-    cells.extend(detours.map(|told| count("ways", told.ways.detours.len())));
+    let mut cells = vec![cell("rack", ColumnKind::Count, Cell::Count(rack as u64))];
+    if let Some(told) = detours {
+        let tors = told.tors(plan);
+        cells.push(cell("ways", ColumnKind::Count, Cell::Count(tors.len() as u64)));
+        let paths = tors.into_iter().zip(&told.ways.detours);
+        let paths = paths.map(|(tors, (_, capacity))| PathSummary {
+            path_id: 0,
+            servers: tors,
+            available_bits_per_sec: Some(capacity.round()),
+            others: 0,
+        });
+        cells.push(cell("tors", ColumnKind::Paths, Cell::Paths(paths.collect())));
+    }
     let what = if detours.is_some() {
         "detours-begun"
     } else {

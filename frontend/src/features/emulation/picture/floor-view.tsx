@@ -25,7 +25,7 @@ export function FloorView({ experiment, ...props }: TopologyViewProps & { experi
   return (
     <>
       <TopologyView {...props} layoutFor={layoutFor} />
-      <LiveLegend network={network} theme={theme} />
+      <LiveLegend network={network} detours={props.detours.length > 0} theme={theme} />
     </>
   );
 }

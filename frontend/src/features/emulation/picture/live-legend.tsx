@@ -4,8 +4,18 @@ import { HEAT_CLASSES, heatColour } from "@/scene";
 import { formatBitsPerSec, type ThemeName } from "@/units";
 import type { Network } from "../session/network";
 import styles from "./live-legend.module.css";
+import { DETOUR_DASH } from "./topology-paint";
 
-export function LiveLegend({ network, theme }: { network: Network; theme: ThemeName }) {
+export function LiveLegend({
+  network,
+  detours,
+  theme,
+}: {
+  network: Network;
+  /** Whether any are drawn. */
+  detours: boolean;
+  theme: ThemeName;
+}) {
   const palette = paletteOf(theme);
   const { tokens } = palette;
   const ramp = Array.from({ length: HEAT_CLASSES }, (_, i) => palette.colour(heatColour(i + 1)));
@@ -23,6 +33,7 @@ export function LiveLegend({ network, theme }: { network: Network; theme: ThemeN
       {line(tokens.warning, "2 6", "degraded", 3)}
       {line(tokens.accent, "", "selected path", 4)}
       {line(tokens.muted, "1 5", "previous path")}
+      {detours && line(tokens.ink, DETOUR_DASH.join(" "), "detour around a hot rack, by the last ToR up")}
       <span className={styles.legendItem}>
         <span className={styles.meter} style={{ background: tokens.accent }} />
         <span className={styles.meter} style={{ background: tokens.accent, opacity: 0.45 }} />

@@ -2,6 +2,7 @@
 import { memo, type RefObject, useMemo } from "react";
 import type { Experiment } from "@/api/types";
 import type { ThemeName } from "@/units";
+import { detoursAt } from "../session/detours";
 import type { Tick } from "../session/frames";
 import { useLiveSession } from "../session/live-session";
 import { brokenItems, type Item, type Network, stepsOf } from "../session/network";
@@ -52,6 +53,10 @@ export const LivePicture = memo(function LivePicture({
   const { route, former } = waysAt(session, flow, shownAt);
   const path = useMemo(() => (route ? stepsOf(network, route.path) : []), [network, route]);
   const formerPath = useMemo(() => (former ? stepsOf(network, former.path) : []), [network, former]);
+  const detours = useMemo(
+    () => detoursAt(network, session.events, shownAt),
+    [network, session.events, shownAt],
+  );
   const picture = {
     network,
     tick,
@@ -60,6 +65,7 @@ export const LivePicture = memo(function LivePicture({
     targets,
     path,
     formerPath,
+    detours,
     injecting,
     theme,
     onSelect,
@@ -70,7 +76,7 @@ export const LivePicture = memo(function LivePicture({
   ) : (
     <>
       <TopologyView {...picture} />
-      <LiveLegend network={network} theme={theme} />
+      <LiveLegend network={network} detours={detours.length > 0} theme={theme} />
     </>
   );
 });

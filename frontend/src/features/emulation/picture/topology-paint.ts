@@ -2,6 +2,7 @@
 import type { Palette } from "@/render/resolve";
 import { HEAT_CLASSES, heatColour } from "@/scene";
 import { FONT_FAMILY, inkOn, levelColour, withAlpha } from "@/units";
+import type { Detour } from "../session/detours";
 import type { Tick } from "../session/frames";
 import { type Broken, type Network, type Node, nodeName, rateOf, type Step } from "../session/network";
 import { boxOf, type Layout, pointOn } from "./layouts/layout";
@@ -17,6 +18,8 @@ export interface PictureState {
   /** The way of the selected flow, and the one it left. */
   path: readonly Step[];
   formerPath: readonly Step[];
+  /** Ways around hot racks. */
+  detours: readonly Detour[];
   hover: { node: Node } | { link: number } | null;
   injecting: boolean;
 }
@@ -60,6 +63,7 @@ export function paintPicture(
   paintPaths(context, state, palette);
   paintBrokenLinks(context, state, palette);
   paintNodes(context, state, palette, transform.k);
+  paintDetours(context, state, palette);
 }
 
 function paintTiers(context: Context, { layout }: PictureState, { tokens }: Palette): void {
@@ -219,6 +223,59 @@ function paintPaths(context: Context, state: PictureState, { tokens }: Palette):
     context.closePath();
     context.fill();
   }
+}
+
+/** From ToR to ToR over their row, with a head at the one that sends up; each part once, however many ways have it. */
+function paintDetours(context: Context, { detours, layout, path }: PictureState, { tokens }: Palette): void {
+  if (detours.length === 0) return;
+  const parts = new Map<string, readonly [Node, Node]>();
+  for (const { tors } of detours)
+    for (const [i, to] of tors.slice(1).entries()) parts.set(`${tors[i]} ${to}`, [tors[i]!, to]);
+  const ends = new Set(detours.map(({ tors }) => tors.at(-1)));
+  context.globalAlpha = path.length > 0 ? 0.4 : 1;
+  for (const [from, to] of parts.values()) {
+    const [start, end] = [topOf(layout, from), topOf(layout, to)];
+    const rise = Math.min(46, 14 + Math.abs(end.x - start.x) * 0.16);
+    const handle = { x: (start.x + end.x) / 2, y: Math.min(start.y, end.y) - rise };
+    const arc = () => {
+      context.beginPath();
+      context.moveTo(start.x, start.y);
+      context.quadraticCurveTo(handle.x, handle.y, end.x, end.y);
+      context.stroke();
+    };
+    context.setLineDash([]);
+    context.strokeStyle = withAlpha(tokens.background, 0.9);
+    context.lineWidth = 5;
+    arc();
+    context.setLineDash(DETOUR_DASH);
+    context.strokeStyle = tokens.ink;
+    context.lineWidth = 2;
+    arc();
+    context.setLineDash([]);
+    if (ends.has(to)) {
+      context.fillStyle = tokens.ink;
+      arrowHead(context, end, Math.atan2(end.y - handle.y, end.x - handle.x));
+    }
+  }
+  context.globalAlpha = 1;
+}
+
+/** As in the legend. */
+export const DETOUR_DASH = [7, 4];
+
+const topOf = (layout: Layout, node: Node): { x: number; y: number } => {
+  const { x, y, width } = boxOf(layout, node);
+  return { x: x + width / 2, y };
+};
+
+function arrowHead(context: Context, { x, y }: { x: number; y: number }, turn: number): void {
+  const [cos, sin] = [Math.cos(turn), Math.sin(turn)];
+  context.beginPath();
+  context.moveTo(x, y);
+  context.lineTo(x - cos * 9 - sin * 4.5, y - sin * 9 + cos * 4.5);
+  context.lineTo(x - cos * 9 + sin * 4.5, y - sin * 9 - cos * 4.5);
+  context.closePath();
+  context.fill();
 }
 
 function paintNodes(context: Context, state: PictureState, palette: Palette, zoom: number): void {

@@ -12,6 +12,7 @@ import { paletteOf } from "@/render/resolve";
 import { useSize } from "@/render/use-size";
 import { useZoom, ZOOM_STEP } from "@/render/use-zoom";
 import { plural, type ThemeName } from "@/units";
+import type { Detour } from "../session/detours";
 import type { Tick } from "../session/frames";
 import { type Broken, type Item, type Network, nodeOf, type Step } from "../session/network";
 import common from "./common.module.css";
@@ -40,6 +41,7 @@ export interface TopologyViewProps {
   targets: readonly Item[];
   path: readonly Step[];
   formerPath: readonly Step[];
+  detours: readonly Detour[];
   injecting: boolean;
   theme: ThemeName;
   onSelect: (item: Item | null) => void;
@@ -55,6 +57,7 @@ export function TopologyView({
   targets,
   path,
   formerPath,
+  detours,
   injecting,
   theme,
   onSelect,
@@ -83,10 +86,11 @@ export function TopologyView({
           selectedLinks: marked.links,
           path,
           formerPath,
+          detours,
           hover,
           injecting,
         },
-      [network, layout, tick, broken, marked, path, formerPath, hover, injecting],
+      [network, layout, tick, broken, marked, path, formerPath, detours, hover, injecting],
     ),
   });
   useHandle(handleRef, canvas, zoom);
