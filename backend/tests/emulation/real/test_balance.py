@@ -65,6 +65,8 @@ class Run:
 
     def __init__(self, client: FabricClient, network: Network) -> None:
         self.client, self.network = client, network
+        self.events: list[Json] = []
+        """What was told in the frames that were read."""
 
     def carried(self, from_secs: float, to_secs: float) -> tuple[list[list[int]], list[int]]:
         """Bytes by link, upwards and downwards, and by flow, between two times of the run."""
@@ -72,6 +74,7 @@ class Run:
         flows: list[int] = []
         for frame in self.client.frames(5.0):
             assert frame is not None, "the fabric is silent"
+            self.events += frame.get("events", [])
             if frame["at_secs"] > to_secs:
                 return links, flows
             if frame["at_secs"] < from_secs:

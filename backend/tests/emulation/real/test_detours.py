@@ -110,6 +110,12 @@ def test_a_hot_racks_traffic_goes_around_it_until_it_cools_down(engine: Engine, 
         assert [[tors[1], tors[0]], "1"] in told, told
         assert [[tors[2], tors[3]], "3"] in told, told
         assert max(len(path) for path, _ in told) == 3, "two relays at most"
+        begun = [one["cells"] for one in run.events if one.get("what") == "detours-begun"]
+        assert begun, "the run tells of them"
+        cells = {cell["name"]: cell["value"] for cell in begun[-1]}
+        assert cells["rack"] == HOT
+        assert cells["ways"] == len(cells["tors"])
+        assert [tors[1], tors[0]] in [way["servers"] for way in cells["tors"]]
         through = [row["relays"] for row in run.section(SOURCE, "groups") if row["relays"]]
         assert [RELAY, tors[3]] in through, through
         captured = json.loads(inside(RELAY, sys.executable, "-c", CAPTURE))
@@ -130,6 +136,8 @@ def test_a_hot_racks_traffic_goes_around_it_until_it_cools_down(engine: Engine, 
             run.carried(now, now := now + 0.5)
         assert now < latest, "the load has ended, the detours have not"
         run.carried(now, now + 1)
+        ended = [one["cells"] for one in run.events if one.get("what") == "detours-ended"]
+        assert [cell["value"] for cell in ended[-1]] == [HOT]
         assert (routes(SOURCE), routes(RELAY)) == first, "nothing is left of them"
 
     measured(network, hot_flows(), work)
