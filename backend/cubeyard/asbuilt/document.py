@@ -31,7 +31,8 @@ MAX_REMARKS = 20
 
 
 def as_built(plan: PlanView, listing: Listing) -> AsBuilt:
-    """The comparison and the work order. Linear in the cables of both, but for sorting: 8,192 take well under a second."""
+    """The comparison and the work order. Linear in the cables of both, but for sorting: 8,192 in order take
+    less than half a second, 8,192 that are all exchanged less than two."""
     names = PlanNames(plan)
     found = [FoundCable(names.port(one.a), names.port(one.b), one.length_mm, one.where) for one in listing.cables]
     reporters = None if listing.reporters is None else {names.device(name) for name in listing.reporters}

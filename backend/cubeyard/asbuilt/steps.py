@@ -15,7 +15,7 @@ ACTIONS: dict[Action, str] = {
     "move": "Move one end",
     "plug": "Plug in",
     "replace": "Replace",
-    "pull": "Pull",
+    "pull": "Put in",
 }
 
 
@@ -54,7 +54,7 @@ class Step:
         out, into = ([_words(port) for port in ports] for ports in (self.out, self.into))
         stays = _words(self.stays) if self.stays else ""
         length = f"{self.planned.length_mm / 1000:g} m" if self.planned else ""
-        source = "a new cable" if self.reuses is None else f"the cable of step {self.reuses}"
+        cable = f"a new cable of {length}" if self.reuses is None else f"the cable of step {self.reuses} ({length})"
         match self.action:
             case "remove":
                 return f"Take out the cable between {out[0]} and {out[1]}."
@@ -65,9 +65,9 @@ class Step:
             case "plug":
                 return f"Plug the hanging end into {into[0]}; the other end is in {stays}. It is {name} now ({length})."
             case "replace":
-                return f"Replace {name} between {out[0]} and {out[1]} by {source} of {length}."
+                return f"Replace the cable between {out[0]} and {out[1]} with {cable}. It is {name}."
             case "pull":
-                return f"Pull {name}, {source} of {length}, from {into[0]} to {into[1]}."
+                return f"Plug {cable} into {into[0]} and {into[1]}. It is {name}."
 
 
 @dataclass(frozen=True, slots=True)

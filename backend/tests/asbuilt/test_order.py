@@ -137,8 +137,8 @@ def test_every_step_says_what_to_do_in_words() -> None:
     texts = [step.text() for order in (swapped, others) for step in order.steps]
     assert texts[0] == "Unplug d2 p0 and leave the end hanging; the other end stays in d1 p0. It becomes C00000."
     assert "Take out the cable between d4 p0 and d5 p0." in texts
-    assert "Replace C00000 between d0 p0 and d1 p0 by a new cable of 3 m." in texts
-    assert "Pull C00001, the cable of step 1 of 2 m, from d2 p0 to d3 p0." in texts
+    assert "Replace the cable between d0 p0 and d1 p0 with a new cable of 3 m. It is C00000." in texts
+    assert "Plug the cable of step 1 (2 m) into d2 p0 and d3 p0. It is C00001." in texts
 
 
 def test_nothing_to_do_is_no_step() -> None:

@@ -1,6 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { Link, useParams, useSearch } from "@tanstack/react-router";
 import { useEffect, useMemo, useRef } from "react";
+import { create } from "zustand";
 import { api, take } from "@/api/client";
 import type { AsBuilt, Plan } from "@/api/types";
 import { Button } from "@/ui/button";
@@ -76,11 +77,21 @@ async function send(plan: Plan, { body, type, host }: Upload): Promise<AsBuilt> 
   );
 }
 
+/** The last list that was read, so that it is still there when one comes back from the picture. */
+const useLastCheck = create<{ of: string; name: string; found: AsBuilt | null }>(() => ({
+  of: "",
+  name: "",
+  found: null,
+}));
+
 function Check({ plan }: { plan: Plan }) {
+  const of = `${plan.id} ${plan.revision}`;
+  const last = useLastCheck();
   const check = useMutation({
     mutationFn: async (files: readonly File[]) => {
+      useLastCheck.setState({ of, name: "", found: null });
       const upload = await readFiles(files);
-      return { name: upload.name, found: await send(plan, upload) };
+      useLastCheck.setState({ of, name: upload.name, found: await send(plan, upload) });
     },
   });
   const open = (files: readonly File[]) => files.length > 0 && check.mutate(files);
@@ -92,7 +103,7 @@ function Check({ plan }: { plan: Plan }) {
       <FileField over={over} busy={check.isPending} onFiles={open} />
       {check.isError && <ProblemView error={check.error} title="This list cannot be read" />}
       {check.isPending && <Skeleton height={240} />}
-      {check.data && <Result plan={plan} name={check.data.name} found={check.data.found} />}
+      {last.of === of && last.found && <Result plan={plan} name={last.name} found={last.found} />}
     </div>
   );
 }

@@ -46,7 +46,10 @@ export function Differences({ plan, found }: { plan: Plan; found: AsBuilt }) {
           ]}
         />
       </div>
-      {meaning && <p className={styles.muted}>{meaning}</p>}
+      <p className={styles.muted}>
+        {meaning ?? `${formatCount(found.counts.in_order)} more are in order.`} Choose a cable to see it in
+        the picture.
+      </p>
       <div id="as-built-rows" role="tabpanel" aria-label="Differences">
         <Table plan={plan} differences={shown} titles={titles} />
         <Cards key={kind} plan={plan} differences={shown} titles={titles} />

@@ -1,6 +1,6 @@
 /** Differences in words, for tables, cards and files. */
 import type { AsBuilt, AsBuiltDifference, AsBuiltEnd } from "@/api/types";
-import { formatMillimetres } from "@/units";
+import { formatCount, formatMillimetres } from "@/units";
 
 export type Kind = AsBuiltDifference["kind"];
 
@@ -24,9 +24,9 @@ export function lengthText({ expected, found }: AsBuiltDifference): string {
   return `${told} for ${ordered}`;
 }
 
-/** "28 of 32 cables in order": of the planned ones that the list covers. */
+/** "28 of 32 cables in order"; with LLDP of those that the list covers. */
 export function summaryText(found: AsBuilt): string {
-  const covered = found.cables - found.counts.not_covered;
-  const of = found.counts.not_covered > 0 ? `${covered} of ${found.cables} covered` : `${covered}`;
-  return `${found.counts.in_order} of ${of} cables in order`;
+  const { in_order: good, not_covered: away } = found.counts;
+  const text = `${formatCount(good)} of ${formatCount(found.cables - away)} cables in order`;
+  return away > 0 ? `${text}, ${formatCount(away)} of ${formatCount(found.cables)} not covered` : text;
 }

@@ -8,7 +8,7 @@ const ACTIONS: Record<AsBuiltStep["action"], string> = {
   move: "Move one end",
   plug: "Plug in",
   replace: "Replace",
-  pull: "Pull",
+  pull: "Put in",
 };
 
 export interface RackSteps {
