@@ -1,5 +1,7 @@
-"""Lists of cables from the floor, one file a format: `cable_csv.py` (our own), `netbox.py`, `lldp.py`; what CSV formats share is
-`rows.py`, what readers give is `listing.py`.
+"""Lists of cables from the floor, read one format a file.
+
+In: our own cable schedule (`cable_csv.py`), NetBox's cables (`netbox.py`), what devices see of their neighbours (`lldp.py`), what the CSV
+formats share (`rows.py`), and what all of them give (`listing.py`).
 
 Not in: what the plan calls its devices and ports. Readers give names as the file writes them.
 """
