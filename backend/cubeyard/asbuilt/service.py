@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from cubeyard.asbuilt.document import as_built
 from cubeyard.asbuilt.readers import BadListError, Mistake, read
+from cubeyard.asbuilt.readers.listing import MAX_MISTAKES
 from cubeyard.asbuilt.schemas import AsBuilt
 from cubeyard.engine import Engine
 from cubeyard.kit.errors import FieldError, ProblemError
@@ -25,11 +26,11 @@ class AsBuiltService:
         try:
             listing = read(file, host)
         except BadListError as error:
-            raise _problem(error.mistakes, str(error)) from None
+            raise _problem(error.mistakes) from None
         return as_built(PlanView.of(build(), plan.name), listing)
 
 
-def _problem(mistakes: Sequence[Mistake], detail: str) -> ProblemError:
+def _problem(mistakes: Sequence[Mistake]) -> ProblemError:
     errors = [
         FieldError(
             field=f"body.{mistake.where}",
@@ -40,4 +41,8 @@ def _problem(mistakes: Sequence[Mistake], detail: str) -> ProblemError:
         )
         for mistake in mistakes
     ]
+    most = "at least " if len(errors) == MAX_MISTAKES else ""
+    detail = (
+        f"The list has {most}{len(errors)} mistakes." if len(errors) > 1 else f"{errors[0].field}: {errors[0].message}"
+    )
     return ProblemError(422, "invalid", detail, errors=errors)

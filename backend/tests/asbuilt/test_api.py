@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from cubeyard.asbuilt.cables import Port
 from cubeyard.asbuilt.schemas import AsBuilt
 from tests.api.test_plans import create
 from tests.asbuilt.lists import encoded, json0, neighbour
@@ -36,8 +37,6 @@ def test_the_plan_s_own_export_is_in_order_and_a_damaged_one_is_not(client: Test
 
 def test_lldp_of_one_device_needs_its_name(client: TestClient) -> None:
     plan = create(client)
-    from cubeyard.asbuilt.cables import Port
-
     output = encoded(json0([neighbour("eth0", Port("s0-0", "P0")), neighbour("eth1", Port("s1-1", "P0"))]))
     refused = client.post(path(plan), content=output, headers=JSON)
     assert refused.status_code == 422
@@ -53,7 +52,7 @@ def test_lldp_of_one_device_needs_its_name(client: TestClient) -> None:
         (b"a_device,a_port,b_device,b_port,length\r\nh00,eth0,s0-0,P0,x\r\n", CSV, "body.line 2, column length", 2),
         (b"a_device,a_port,b_device,b_port\r\nh00,eth0,,P0\r\n", CSV, "body.line 2, column b_device", 2),
         (b'{"a"', JSON, "body.line 1, column 5", 1),
-        (b'{"a": {"lldp": {"interface": {"e": {}}}}}', JSON, "body.a.lldp.interface.e.chassis", None),
+        (b'{"a": {"lldp": {"interface": {"e": {"chassis": {"b": {}}}}}}}', JSON, "body.a.lldp.interface.e.port", None),
         (b"", CSV, "body.line 1", 1),
     ],
 )
@@ -64,6 +63,16 @@ def test_a_bad_file_is_refused_by_its_place(
     assert answer.status_code == 422
     error = answer.json()["errors"][0]
     assert (error["field"], error.get("line")) == (field, line)
+    assert answer.json()["detail"] == f"{field}: {error['message']}"
+
+
+def test_several_mistakes_are_told_together(client: TestClient) -> None:
+    body = b"a_device,a_port,b_device,b_port\r\n" + b"h00,eth0,,\r\n" * 2
+    problem = client.post(path(create(client)), content=body, headers=CSV).json()
+    assert problem["detail"] == "The list has 4 mistakes."
+    assert [error["field"] for error in problem["errors"]] == [
+        f"body.line {line}, column {column}" for line in (2, 3) for column in ("b_device", "b_port")
+    ]
 
 
 def test_other_files_and_plans_that_are_not_there_are_refused(client: TestClient) -> None:
