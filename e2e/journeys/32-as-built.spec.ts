@@ -94,6 +94,7 @@ test("the plan's own list is in order, and so is what LLDP sees of it", async ({
   const plan = await savedPlan(page, "Yard G");
   const rows = await schedule(page, plan);
   await page.goto(`/plans/${plan}/as-built`);
+  await expect(page.getByRole("heading", { name: "As built: Yard G" })).toBeVisible();
   await drop(page, { "floor.csv": textOf(rows) });
   await expect(page.getByText("32 of 32 cables in order")).toBeVisible();
   await expect(page.getByRole("heading", { name: "Work order" })).toHaveCount(0);
