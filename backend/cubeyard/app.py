@@ -15,6 +15,8 @@ from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
 from cubeyard import __version__
+from cubeyard.asbuilt.endpoints import AS_BUILT_PATH
+from cubeyard.asbuilt.endpoints import router as as_built_router
 from cubeyard.catalog.endpoints import PRICES_PATH
 from cubeyard.catalog.endpoints import router as catalog_router
 from cubeyard.catalog.service import CatalogService
@@ -32,7 +34,7 @@ from cubeyard.jobs.endpoints import router as jobs_router
 from cubeyard.jobs.options import links as label_links
 from cubeyard.jobs.queue import Queue
 from cubeyard.kit import problems
-from cubeyard.kit.asgi import BodyLimits, RequestContext
+from cubeyard.kit.asgi import CSV_MEDIA_TYPE, JSON_MEDIA_TYPE, XLSX_MEDIA_TYPE, BodyLimits, RequestContext
 from cubeyard.kit.auth.endpoints import pages as login_pages
 from cubeyard.kit.auth.endpoints import router as tokens_router
 from cubeyard.kit.auth.endpoints import session as session_router
@@ -155,6 +157,7 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
         search_router,
         life_router,
         work_router,
+        as_built_router,
         jobs_router,
         scenarios_router,
         experiments_router,
@@ -179,7 +182,7 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
     app.add_middleware(
         BodyLimits,
         max_bytes=settings.max_body_bytes,
-        tables=PRICES_PATH,
+        tables={PRICES_PATH: (XLSX_MEDIA_TYPE, CSV_MEDIA_TYPE), AS_BUILT_PATH: (CSV_MEDIA_TYPE, JSON_MEDIA_TYPE)},
         max_table_bytes=settings.max_table_bytes,
     )
     app.add_middleware(Guard, settings=settings, application=app)

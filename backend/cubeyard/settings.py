@@ -72,7 +72,7 @@ class Settings(BaseSettings):
 
     max_body_bytes: int = Field(default=2 * MEBIBYTE, ge=1024)
     max_table_bytes: int = Field(default=64 * MEBIBYTE, ge=1024)
-    """Of a workbook or CSV file with prices."""
+    """Of a workbook or CSV file with prices, and of a list of cables from the floor."""
     max_links: int = Field(default=2_000_000, ge=1)
     """A plan with more links than this is refused with an estimate instead of computed."""
     engine_concurrency: int = Field(default_factory=lambda: max(1, os.cpu_count() or 1), ge=1)

@@ -27,6 +27,7 @@ SUBCOMMANDS = {
     "formats": "plan:formats",
     "prices": "prices:prices",
     "netbox": "netbox:netbox_app",
+    "asbuilt": "asbuilt:asbuilt",
     "topology": "plan:topology",
     "openapi": "server:openapi",
     "paths": "paths:paths",

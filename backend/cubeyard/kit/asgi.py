@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
+from collections.abc import Mapping, Sequence
 
 import structlog
 from fastapi import HTTPException
@@ -20,8 +21,8 @@ log = structlog.get_logger("cubeyard.http")
 _REQUEST_ID = re.compile(r"^[A-Za-z0-9._-]{1,64}$")
 _BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 XLSX_MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-_TABLE_MEDIA_TYPES = frozenset({XLSX_MEDIA_TYPE, "text/csv"})
-"""A browser sends neither to another site without asking it first, as it does JSON."""
+CSV_MEDIA_TYPE = "text/csv"
+JSON_MEDIA_TYPE = "application/json"
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
@@ -110,10 +111,13 @@ MOST_DISCARDED_BYTES = 16 * 1024 * 1024
 class BodyLimits:
     """Refuses bodies that are too long (413), before keeping any of them where they say so, and bodies that are not JSON (415).
 
-    Paths that match `tables` take workbooks and CSV files instead, of at most `max_table_bytes`.
+    Paths that match one of `tables` take files of these media types instead, of at most `max_table_bytes`. A browser sends none of
+    these types to another site without asking it first, as it does JSON.
     """
 
-    def __init__(self, app: ASGIApp, max_bytes: int, tables: re.Pattern[str], max_table_bytes: int) -> None:
+    def __init__(
+        self, app: ASGIApp, max_bytes: int, tables: Mapping[re.Pattern[str], Sequence[str]], max_table_bytes: int
+    ) -> None:
         self.app = app
         self.max_bytes = max_bytes
         self.tables = tables
@@ -124,8 +128,8 @@ class BodyLimits:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        takes_tables = self.tables.fullmatch(scope["path"]) is not None
-        most = self.max_table_bytes if takes_tables else self.max_bytes
+        files = next((types for path, types in self.tables.items() if path.fullmatch(scope["path"])), None)
+        most = self.max_bytes if files is None else self.max_table_bytes
         length = headers.get("content-length")
         if length is not None and length.isdigit() and int(length) > most:
             if int(length) <= MOST_DISCARDED_BYTES:
@@ -135,9 +139,9 @@ class BodyLimits:
         has_body = (length not in (None, "0")) or "transfer-encoding" in headers
         if has_body and scope["method"] in _BODY_METHODS:
             media_type = headers.get("content-type", "").split(";", 1)[0].strip().lower()
-            if media_type not in _TABLE_MEDIA_TYPES if takes_tables else not _is_json(media_type):
+            if not _is_json(media_type) if files is None else media_type not in files:
                 shown = media_type or "no content type"
-                wanted = f"{XLSX_MEDIA_TYPE} or text/csv" if takes_tables else "application/json"
+                wanted = JSON_MEDIA_TYPE if files is None else " or ".join(files)
                 detail = f"The body is {shown}; send {wanted}."
                 await problem_response(scope, 415, "unsupported-media-type", detail)(scope, receive, send)
                 return

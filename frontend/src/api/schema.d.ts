@@ -408,6 +408,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/plans/{id}/revisions/{revision}/as-built": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A list of cables from the floor beside the plan, with the work order that repairs it
+         * @description Each planned cable and each one of the list is in exactly one class. Nothing is stored.
+         *
+         *     The work order has the fewest plug operations, and of those the fewest steps; in its order no step needs a port that is taken.
+         */
+        post: operations["compare_as_built"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/exports": {
         parameters: {
             query?: never;
@@ -1576,6 +1598,219 @@ export interface components {
             applications: string;
             /** Outside */
             outside: string;
+        };
+        /**
+         * AsBuilt
+         * @description A list of cables from the floor beside the plan.
+         */
+        AsBuilt: {
+            /** Plan Hash */
+            plan_hash: string;
+            /** Title */
+            title: string;
+            /**
+             * Cables
+             * @description Cables of the plan.
+             */
+            cables: number;
+            list: components["schemas"]["AsBuiltList"];
+            /**
+             * In Order
+             * @description Whether nothing that the list covers differs from the plan.
+             */
+            in_order: boolean;
+            counts: components["schemas"]["AsBuiltCounts"];
+            /**
+             * Kinds
+             * @description What each kind is called and means, in the order of summaries.
+             */
+            kinds: components["schemas"]["AsBuiltKind"][];
+            /**
+             * Differences
+             * @description All cables that are not in order.
+             */
+            differences: components["schemas"]["AsBuiltDifference"][];
+            /**
+             * Contradictions
+             * @description Where the list says two things about a port or a cable.
+             */
+            contradictions: string[];
+            /** Remarks */
+            remarks: string[];
+            work: components["schemas"]["AsBuiltOrder"];
+        };
+        /** AsBuiltCounts */
+        AsBuiltCounts: {
+            /** In Order */
+            in_order: number;
+            /** Missing */
+            missing: number;
+            /** Extra */
+            extra: number;
+            /** Wrong Port */
+            wrong_port: number;
+            /** Swapped */
+            swapped: number;
+            /** Wrong Length */
+            wrong_length: number;
+            /**
+             * Unclear
+             * @description Planned and found cables at ports about which the list contradicts itself.
+             */
+            unclear: number;
+            /**
+             * Not Covered
+             * @description LLDP: planned cables neither of whose devices reported.
+             */
+            not_covered: number;
+            /**
+             * Outside
+             * @description Found cables with no end at a port of the plan.
+             */
+            outside: number;
+        };
+        /** AsBuiltDifference */
+        AsBuiltDifference: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "in_order" | "missing" | "extra" | "wrong_port" | "swapped" | "wrong_length" | "unclear" | "not_covered" | "outside";
+            /**
+             * Cable
+             * @description The planned cable's number: 12 is the cable C00012. Null for one not planned.
+             */
+            cable: number | null;
+            /**
+             * Name
+             * @description `C00012`; empty for one that is not planned.
+             */
+            name: string;
+            expected: components["schemas"]["PlannedEnds"] | null;
+            found: components["schemas"]["FoundEnds"] | null;
+            /**
+             * Note
+             * @description What differs, in words; empty where the kind says it all.
+             */
+            note: string;
+        };
+        /** AsBuiltKind */
+        AsBuiltKind: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "in_order" | "missing" | "extra" | "wrong_port" | "swapped" | "wrong_length" | "unclear" | "not_covered" | "outside";
+            /** Title */
+            title: string;
+            /** Meaning */
+            meaning: string;
+        };
+        /**
+         * AsBuiltList
+         * @description What was read.
+         */
+        AsBuiltList: {
+            /**
+             * Format
+             * @enum {string}
+             */
+            format: "csv" | "netbox" | "lldp";
+            /**
+             * Cables
+             * @description Cables that the list names, each counted once.
+             */
+            cables: number;
+            /**
+             * With Length
+             * @description Those whose length it tells.
+             */
+            with_length: number;
+            /**
+             * Reporters
+             * @description LLDP: devices that reported; null for other lists.
+             */
+            reporters: number | null;
+            /**
+             * Skipped
+             * @description Rows that are no network cables.
+             */
+            skipped: number;
+        };
+        /**
+         * AsBuiltOrder
+         * @description The fewest plug operations, and of those the fewest steps.
+         */
+        AsBuiltOrder: {
+            /**
+             * Operations
+             * @description Ends put into ports and taken out of ports.
+             */
+            operations: number;
+            /**
+             * New Cables
+             * @description Cables that are put in and were not taken out before.
+             */
+            new_cables: number;
+            /** Steps */
+            steps: components["schemas"]["AsBuiltStep"][];
+        };
+        /** AsBuiltStep */
+        AsBuiltStep: {
+            /**
+             * Number
+             * @description From 1; the steps in this order never need a port that is taken.
+             */
+            number: number;
+            /**
+             * Action
+             * @enum {string}
+             */
+            action: "remove" | "unplug" | "move" | "plug" | "replace" | "pull";
+            /**
+             * Cable
+             * @description What the cable is from then on; null for one that is taken out.
+             */
+            cable: number | null;
+            /** Name */
+            name: string;
+            /**
+             * Rack
+             * @description Where the first of its ports is; empty if the plan has none of them.
+             */
+            rack: string;
+            /**
+             * Out
+             * @description Ports that ends leave.
+             */
+            out: components["schemas"]["End"][];
+            /**
+             * Into
+             * @description Ports that ends go into, after that.
+             */
+            into: components["schemas"]["End"][];
+            /** @description Where the cable's other end is all the time. */
+            stays: components["schemas"]["End"] | null;
+            /**
+             * Length Mm
+             * @description The length that was ordered for it.
+             */
+            length_mm: number | null;
+            /**
+             * After
+             * @description The step that frees a port for this one.
+             */
+            after: number | null;
+            /**
+             * Reuses
+             * @description The step that took out the cable that is put in here.
+             */
+            reuses: number | null;
+            /**
+             * Text
+             * @description The step as a sentence.
+             */
+            text: string;
         };
         /**
          * Asked
@@ -2925,6 +3160,31 @@ export interface components {
             rack_height_metres: number;
         };
         /**
+         * End
+         * @description One end of a cable. Rack and unit are null and empty for a device that the plan does not have.
+         */
+        End: {
+            /**
+             * Device
+             * @description The host name; as the list names it where the plan has no such device.
+             */
+            device: string;
+            /** Port */
+            port: string;
+            /** Rack */
+            rack: string | null;
+            /**
+             * Unit
+             * @description `12` or `12B`, as on labels.
+             */
+            unit: string;
+            /**
+             * Known
+             * @description Whether it is a port of the plan.
+             */
+            known: boolean;
+        };
+        /**
          * EngineDescription
          * @description An engine that answers experiments.
          */
@@ -4059,6 +4319,24 @@ export interface components {
              */
             program: string | null;
         };
+        /**
+         * FoundEnds
+         * @description Its ends in the order of the planned ones, where that can be said.
+         */
+        FoundEnds: {
+            a: components["schemas"]["End"];
+            b: components["schemas"]["End"];
+            /**
+             * Length Mm
+             * @description Null where the list does not tell it.
+             */
+            length_mm: number | null;
+            /**
+             * Where
+             * @description Where the list has it, like `line 12`.
+             */
+            where: string;
+        };
         /** Health */
         Health: {
             /** Status */
@@ -5182,6 +5460,16 @@ export interface components {
             note: string;
             /** Base Revision */
             base_revision?: number | null;
+        };
+        /** PlannedEnds */
+        PlannedEnds: {
+            a: components["schemas"]["End"];
+            b: components["schemas"]["End"];
+            /**
+             * Length Mm
+             * @description As ordered.
+             */
+            length_mm: number;
         };
         /**
          * PointFrame
@@ -9989,6 +10277,55 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MarkPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    compare_as_built: {
+        parameters: {
+            query?: {
+                /** @description lldpctl of one device: which one it ran on. */
+                host?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                revision: number;
+            };
+            cookie?: never;
+        };
+        /** @description Our cable schedule or NetBox's cables as CSV, or the output of `lldpctl -f json` (or json0) as JSON: of one device with `host`, or of several as an object from device to output. */
+        requestBody: {
+            content: {
+                /**
+                 * @example a_device,a_port,b_device,b_port,length_metres
+                 *     h00,eth0,s0-0,P0,2
+                 */
+                "text/csv": string;
+                "application/json": {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AsBuilt"];
                 };
             };
             400: components["responses"]["Problem400"];

@@ -51,6 +51,14 @@ const crew = createRoute({
   component: lazyRouteComponent(() => import("@/features/crew/crew-page")),
 });
 
+const asBuilt = createRoute({
+  getParentRoute: () => root,
+  path: "/plans/$id/as-built",
+  validateSearch: ({ revision }: Record<string, unknown>): { revision?: number } =>
+    Number.isInteger(Number(revision)) && Number(revision) > 0 ? { revision: Number(revision) } : {},
+  component: lazyRouteComponent(() => import("@/features/as-built/as-built-page")),
+});
+
 export interface CompareSearch {
   /** Saved ids, `ex.…` examples and `z.…` packed specs, by commas. */
   plans?: string;
@@ -173,6 +181,7 @@ export const router = createRouter({
   routeTree: root.addChildren([
     plan.addChildren([home, planNew, planSaved]),
     crew,
+    asBuilt,
     compare,
     catalog,
     experiments,

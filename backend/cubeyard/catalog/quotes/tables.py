@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from cubeyard.catalog.quotes.columns import BILL
+from cubeyard.kit.csv_text import csv_rows
 from cubeyard.kit.text import FORMULA_STARTS
 
 HEADER_WITHIN_ROWS = 30
@@ -102,13 +102,8 @@ def read_rows(data: bytes) -> list[QuoteRow]:
 
 
 def _csv(data: bytes) -> tuple[Iterator[Sequence[str]], bool]:
-    try:
-        text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
-    except UnicodeDecodeError:
-        text = data.decode("cp1252", "replace")
-    head = text[:4096].split("\n", 1)[0]
-    delimiter = max(",;\t", key=head.count)
-    return iter(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)), delimiter == ";"
+    rows, delimiter = csv_rows(data)
+    return iter(rows), delimiter == ";"
 
 
 def _lines(rows: Iterator[Sequence[str]], decimal_comma: bool) -> list[QuoteRow] | None:

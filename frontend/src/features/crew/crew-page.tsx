@@ -7,11 +7,12 @@ import { useLastPlan } from "../shared/last-plan";
 import { ProblemView } from "../shared/problem";
 import { Shell } from "../shared/shell";
 import type { PlanSpec } from "../shared/spec";
+import { usePlanAt } from "../shared/use-plan-at";
 import styles from "./crew.module.css";
 import { Overview } from "./overview";
 import { RackWork } from "./rack-work";
 import { useTicks } from "./use-ticks";
-import { useModelAt, usePlanAt } from "./use-work";
+import { useModelAt } from "./use-work";
 
 /** What a plan that nobody saved has for an id in the address. */
 const UNSAVED = "new";

@@ -10,15 +10,6 @@ const ASK_AGAIN_MS = 10_000;
 
 export const workKey = (plan: string, revision: number) => ["work", plan, revision] as const;
 
-/** The plan, at its head if no revision is given. */
-export function usePlanAt(id: string, revision: number | undefined) {
-  return useQuery({
-    queryKey: ["plan", id, revision ?? null],
-    queryFn: ({ signal }) =>
-      take(api.GET("/api/v1/plans/{id}", { params: { path: { id }, query: { revision } }, signal })),
-  });
-}
-
 /** Racks, devices and cables of a revision; kept while the page is open, so that a crew can go on without a connection. */
 export function useModelAt(plan: string, revision: number, spec: PlanSpec) {
   const documents = useQuery({

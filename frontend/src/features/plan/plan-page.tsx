@@ -46,6 +46,7 @@ export default function PlanPage() {
           onRename={orders.rename}
           onDelete={orders.remove}
           onCrew={orders.crew}
+          onAsBuilt={orders.asBuilt}
           onRevert={orders.revert}
         />
       }
@@ -153,7 +154,7 @@ function usePlanPage() {
   useSelectionInUrl();
   const marked = useSelection(model);
   const actions = usePlanActions(computed?.summary.plan_hash.slice(0, 12));
-  const { canvas, share, compare, predict, emulate, crew } = actions;
+  const { canvas, share, compare, predict, emulate, crew, asBuilt } = actions;
   const picture = { ...usePictures(computed, canvas), model, marked };
   const saving = useSave(computed?.summary, opened.adopt);
   const name = document.name ?? computed?.summary.title ?? UNTITLED;
@@ -166,6 +167,7 @@ function usePlanPage() {
     predict,
     emulate,
     crew,
+    asBuilt,
     fit: actions.fit,
     picture: actions.picture,
     exportAs: exporter.start,
@@ -177,7 +179,7 @@ function usePlanPage() {
     document: { ...document, name },
     plan: { ...plan, resolved: computed?.summary.spec as PlanSpec | undefined },
     picture,
-    orders: { ...saving, share, predict, emulate, crew, exporter },
+    orders: { ...saving, share, predict, emulate, crew, asBuilt, exporter },
   };
 }
 

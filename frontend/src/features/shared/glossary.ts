@@ -53,6 +53,7 @@ export const GLOSSARY: readonly Term[] = [
     meaning: "The length of a cable as bought: its routed length and slack, rounded up to a stock length.",
   },
   { term: "Path", meaning: "The servers and switches that a flow passes." },
+  { term: "Plug operation", meaning: "One end of a cable put into a port or taken out of one." },
   { term: "Point", meaning: "One result of a run: one topology at one failure rate with one seed." },
   { term: "Prediction", meaning: "A run of the flow engine. Its numbers are modelled." },
   { term: "Routed length", meaning: "The length of a cable along racks and trays, without slack." },

@@ -12,6 +12,7 @@ export interface Actions {
   predict: () => Promise<void>;
   emulate: () => Promise<void>;
   crew: () => Promise<void>;
+  asBuilt: () => Promise<void>;
   fit: () => void;
   /** Saves the picture on screen, all of it. */
   picture: (kind: "svg" | "png") => Promise<void>;
@@ -27,9 +28,17 @@ export function editCommands(): Command[] {
   ];
 }
 
-type PlanActions = Pick<Actions, "save" | "share" | "compare" | "predict" | "emulate" | "crew">;
+type PlanActions = Pick<Actions, "save" | "share" | "compare" | "predict" | "emulate" | "crew" | "asBuilt">;
 
-export function planCommands({ save, share, compare, predict, emulate, crew }: PlanActions): Command[] {
+export function planCommands({
+  save,
+  share,
+  compare,
+  predict,
+  emulate,
+  crew,
+  asBuilt,
+}: PlanActions): Command[] {
   return [
     {
       id: "save",
@@ -76,6 +85,14 @@ export function planCommands({ save, share, compare, predict, emulate, crew }: P
       icon: "check",
       hint: "labels, routes and progress by rack, on a phone",
       run: () => void crew(),
+    },
+    {
+      id: "as-built",
+      title: "As built: check a cable list from the floor",
+      group: "Plan",
+      icon: "check",
+      hint: "CSV, NetBox or LLDP; with a work order that repairs it",
+      run: () => void asBuilt(),
     },
     {
       id: "print",

@@ -30,7 +30,7 @@ export function usePlanCommands(
   const [, setSearch] = usePlanSearch();
   const navigate = useNavigate();
   const openSpec = useOpenSpec();
-  const { save, share, compare, predict, emulate, crew, fit, picture, exportAs, formats } = actions;
+  const { save, share, compare, predict, emulate, crew, asBuilt, fit, picture, exportAs, formats } = actions;
 
   const longest = useMemo(
     () => model && (() => select({ kind: "cable", ids: [longestCable(model)] })),
@@ -39,7 +39,7 @@ export function usePlanCommands(
   const commands = useMemo<Command[]>(
     () => [
       ...editCommands(),
-      ...planCommands({ save, share, compare, predict, emulate, crew }),
+      ...planCommands({ save, share, compare, predict, emulate, crew, asBuilt }),
       ...viewCommands(setSearch, select, fit, longest),
       ...exportCommands({ picture, exportAs, formats }),
       ...exampleCommands(openSpec),
@@ -54,6 +54,7 @@ export function usePlanCommands(
       predict,
       emulate,
       crew,
+      asBuilt,
       fit,
       picture,
       exportAs,

@@ -19,6 +19,7 @@ export function PlanMenu({
   onRename,
   onDelete,
   onCrew,
+  onAsBuilt,
 }: {
   name: string;
   dirty: boolean;
@@ -26,6 +27,7 @@ export function PlanMenu({
   onRename: (name: string) => Promise<void>;
   onDelete: () => Promise<void>;
   onCrew: () => Promise<void>;
+  onAsBuilt: () => Promise<void>;
 }) {
   const openSpec = useOpenSpec();
   const openFiles = useImport();
@@ -58,6 +60,15 @@ export function PlanMenu({
                 }}
               >
                 Crew mode
+              </Button>
+              <Button
+                icon="compare"
+                onClick={() => {
+                  close();
+                  void onAsBuilt();
+                }}
+              >
+                As built
               </Button>
             </div>
             <PlanList onChoose={close} />

@@ -45,16 +45,21 @@ export function usePlanActions(hash: string | undefined) {
   );
   const predict = useCallback(() => ask(), [ask]);
   const emulate = useCallback(() => ask("emulation"), [ask]);
-  const crew = useCallback(async () => {
-    const state = usePlan.getState();
-    if (state.saved && isDirty(state))
-      toast(`Crew mode shows saved revision ${state.saved.revision}, without your unsaved changes`);
-    await navigate({
-      to: "/plans/$id/crew",
-      params: { id: state.saved?.id ?? "new" },
-      search: { revision: state.saved?.revision },
-    });
-  }, [navigate]);
+  const below = useCallback(
+    async (to: "/plans/$id/crew" | "/plans/$id/as-built", name: string) => {
+      const state = usePlan.getState();
+      if (state.saved && isDirty(state))
+        toast(`${name} shows saved revision ${state.saved.revision}, without your unsaved changes`);
+      await navigate({
+        to,
+        params: { id: state.saved?.id ?? "new" },
+        search: { revision: state.saved?.revision },
+      });
+    },
+    [navigate],
+  );
+  const crew = useCallback(() => below("/plans/$id/crew", "Crew mode"), [below]);
+  const asBuilt = useCallback(() => below("/plans/$id/as-built", "As built"), [below]);
   const fit = useCallback(() => canvas.current?.fit(), []);
   const picture = useCallback(
     async (kind: "svg" | "png") => {
@@ -68,5 +73,5 @@ export function usePlanActions(hash: string | undefined) {
     },
     [hash],
   );
-  return { canvas, share, compare, predict, emulate, crew, fit, picture };
+  return { canvas, share, compare, predict, emulate, crew, asBuilt, fit, picture };
 }

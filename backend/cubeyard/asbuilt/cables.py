@@ -1,0 +1,53 @@
+"""Ports and cables, planned and found: what matching and the work order are about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+LENGTH_TOLERANCE_MM = 10
+"""Two lengths that differ by less are one: lists round to the centimetre, and feet to metres. [ours]"""
+
+
+class Port(NamedTuple):
+    device: str
+    """The host name in the plan; for a device that the plan does not have, the name in the list."""
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCable:
+    number: int
+    """12 is the cable C00012."""
+    a: Port
+    b: Port
+    length_mm: int
+    """As ordered."""
+
+    @property
+    def ends(self) -> tuple[Port, Port]:
+        return self.a, self.b
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCable:
+    a: Port
+    b: Port
+    length_mm: int | None
+    """None where the list does not tell it; such a cable is taken to be as long as it has to be."""
+    where: str
+    """Where the list has it, like `line 12`."""
+
+    @property
+    def ends(self) -> tuple[Port, Port]:
+        return self.a, self.b
+
+
+def fits(found: FoundCable, planned: PlannedCable) -> bool:
+    """Whether the found cable is as long as the planned one was ordered, as far as the list tells."""
+    return found.length_mm is None or abs(found.length_mm - planned.length_mm) < LENGTH_TOLERANCE_MM
+
+
+def other(cable: PlannedCable | FoundCable, port: Port) -> Port:
+    """The end that is not at `port`."""
+    return cable.b if cable.a == port else cable.a

@@ -1,0 +1,186 @@
+"""A list of cables beside a plan, as a document: what the API and the command line give."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from cubeyard.asbuilt.cables import FoundCable, PlannedCable, Port
+from cubeyard.asbuilt.matching import KINDS, Comparison, Difference, compare
+from cubeyard.asbuilt.names import PlanNames
+from cubeyard.asbuilt.order import work_order
+from cubeyard.asbuilt.readers.listing import Listing
+from cubeyard.asbuilt.schemas import (
+    AsBuilt,
+    AsBuiltCounts,
+    AsBuiltDifference,
+    AsBuiltKind,
+    AsBuiltList,
+    AsBuiltOrder,
+    AsBuiltStep,
+    End,
+    FoundEnds,
+    PlannedEnds,
+)
+from cubeyard.asbuilt.steps import Step, WorkOrder
+from cubeyard.plans.view import PlanView
+
+LEFT_ALONE = ("not_covered", "outside")
+"""Kinds that are no fault of the cabling."""
+MAX_REMARKS = 20
+
+
+def as_built(plan: PlanView, listing: Listing) -> AsBuilt:
+    """The comparison and the work order. Linear in the cables of both, but for sorting: 8,192 in order take
+    less than half a second, 8,192 that are all exchanged less than two."""
+    names = PlanNames(plan)
+    found = [FoundCable(names.port(one.a), names.port(one.b), one.length_mm, one.where) for one in listing.cables]
+    reporters = None if listing.reporters is None else {names.device(name) for name in listing.reporters}
+
+    def covered(cable: PlannedCable) -> bool:
+        return reporters is None or any(port.device in reporters for port in cable.ends)
+
+    def outside(cable: FoundCable) -> bool:
+        """One between two devices of the plan is in a wrong port, whatever its ports are called."""
+        return not any(names.knows(port) for port in cable.ends) and not all(
+            names.knows_device(port.device) for port in cable.ends
+        )
+
+    def unplanned(cable: FoundCable) -> str:
+        return ", ".join(
+            f"no device {port.device} in the plan"
+            if not names.knows_device(port.device)
+            else f"{port.device} has no port {port.name}"
+            for port in cable.ends
+            if not names.knows(port)
+        )
+
+    result = compare(names.planned(), found, covered=covered, outside=outside, unplanned=unplanned)
+    order = work_order(result.to_reach, result.to_change, names.rack)
+    writer = _Writer(names)
+    counts = Counter(one.kind for one in result.differences)
+    counts["in_order"] = len(result.in_order)
+    every = [*(two for _, two in result.in_order), *(one.found for one in result.differences if one.found)]
+    return AsBuilt(
+        plan_hash=plan.plan_hash,
+        title=plan.name,
+        cables=plan.cable_count,
+        list=AsBuiltList(
+            format=listing.format,
+            cables=len(every),
+            with_length=sum(cable.length_mm is not None for cable in every),
+            reporters=None if listing.reporters is None else len(listing.reporters),
+            skipped=listing.skipped,
+        ),
+        in_order=not any(count for kind, count in counts.items() if kind not in ("in_order", *LEFT_ALONE)),
+        counts=AsBuiltCounts(**{kind: counts[kind] for kind in KINDS}),
+        kinds=[AsBuiltKind(kind=kind, title=title, meaning=meaning) for kind, (title, meaning) in KINDS.items()],
+        differences=[writer.difference(one) for one in result.differences],
+        contradictions=result.contradictions,
+        remarks=list(_remarks(names, listing, found, reporters, result)),
+        work=writer.order(order),
+    )
+
+
+def _remarks(
+    names: PlanNames,
+    listing: Listing,
+    found: list[FoundCable],
+    reporters: set[str | None] | None,
+    result: Comparison,
+) -> Iterator[str]:
+    if reporters is None:
+        return
+    unknown = sorted(name for name in listing.reporters or () if names.device(name) is None)
+    if unknown:
+        yield f"Reports of devices that the plan does not have: {_some(unknown)}."
+    told: dict[frozenset[Port], set[str]] = {}
+    for cable in found:
+        told.setdefault(frozenset(cable.ends), set()).add(cable.a.device)
+    # Each found cable has the device that reported it as its first end.
+    once = [
+        cable
+        for cable in result.to_change
+        if cable.b.device in reporters and told[frozenset(cable.ends)] == {cable.a.device} != {cable.b.device}
+    ]
+    for cable in once[:MAX_REMARKS]:
+        yield (
+            f"{cable.a.device} {cable.a.name} sees {cable.b.device} {cable.b.name}, but {cable.b.device} has reported and "
+            "does not see it."
+        )
+    if len(once) > MAX_REMARKS:
+        yield f"{len(once) - MAX_REMARKS:,} more cables are seen from one end only, though both devices reported."
+
+
+def _some(names: list[str], shown: int = 8) -> str:
+    more = f" and {len(names) - shown:,} more" if len(names) > shown else ""
+    return ", ".join(names[:shown]) + more
+
+
+class _Writer:
+    def __init__(self, names: PlanNames) -> None:
+        self._names = names
+
+    def end(self, port: Port) -> End:
+        names = self._names
+        return End.model_construct(
+            device=port.device, port=port.name, rack=names.rack(port), unit=names.unit(port), known=names.knows(port)
+        )
+
+    def difference(self, one: Difference) -> AsBuiltDifference:
+        planned, found = one.planned, one.found
+        expected = seen = None
+        if planned is not None:
+            expected = PlannedEnds.model_construct(
+                a=self.end(planned.a), b=self.end(planned.b), length_mm=planned.length_mm
+            )
+        if found is not None:
+            a, b = _turned(planned, found)
+            seen = FoundEnds.model_construct(a=self.end(a), b=self.end(b), length_mm=found.length_mm, where=found.where)
+        return AsBuiltDifference.model_construct(
+            kind=one.kind,
+            cable=planned.number if planned else None,
+            name=self._name(planned),
+            expected=expected,
+            found=seen,
+            note=one.note,
+        )
+
+    def _name(self, planned: PlannedCable | None) -> str:
+        return "" if planned is None else self._names.plan.cable_name(planned.number)
+
+    def step(self, step: Step) -> AsBuiltStep:
+        return AsBuiltStep.model_construct(
+            number=step.number,
+            action=step.action,
+            cable=step.planned.number if step.planned else None,
+            name=self._name(step.planned),
+            rack=step.rack,
+            out=[self.end(port) for port in step.out],
+            into=[self.end(port) for port in step.into],
+            stays=None if step.stays is None else self.end(step.stays),
+            length_mm=step.planned.length_mm if step.planned else None,
+            after=step.after,
+            reuses=step.reuses,
+            text=step.text(),
+        )
+
+    def order(self, order: WorkOrder) -> AsBuiltOrder:
+        return AsBuiltOrder.model_construct(
+            operations=order.operations,
+            new_cables=order.new_cables,
+            steps=[self.step(step) for step in order.steps],
+        )
+
+
+def _turned(planned: PlannedCable | None, found: FoundCable) -> tuple[Port, Port]:
+    """The found ends, the one that is at or nearer to the planned `a` first."""
+    if planned is None:
+        return found.a, found.b
+    straight = _alike(planned.a, found.a) + _alike(planned.b, found.b)
+    crossed = _alike(planned.a, found.b) + _alike(planned.b, found.a)
+    return (found.b, found.a) if crossed > straight else (found.a, found.b)
+
+
+def _alike(one: Port, two: Port) -> int:
+    return 4 if one == two else 1 if one.device == two.device else 0

@@ -1,0 +1,149 @@
+"""`cubeyard asbuilt`: a list of cables from the floor beside a plan, and the work order that repairs it. No server or database."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import orjson
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from cubeyard.cli.common import SpecOption, errors, explained, refuse, write
+from cubeyard.cli.plan import CatalogOption, built_plan
+
+if TYPE_CHECKING:
+    from cubeyard.asbuilt.readers import Listing
+    from cubeyard.asbuilt.schemas import AsBuilt, End, FoundEnds, PlannedEnds
+
+SHOWN = 40
+
+
+def asbuilt(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="A cable schedule (csv), NetBox's cables (csv), or lldpctl's JSON; several files only of lldpctl, one a device "
+            "and named after it, like h00.json. - is standard input.",
+        ),
+    ],
+    spec: SpecOption,
+    catalog: CatalogOption = None,
+    prefix: Annotated[
+        str | None, typer.Option(help="What every host name begins with, as site.host_prefix in the spec.")
+    ] = None,
+    host: Annotated[
+        str | None, typer.Option(help="lldpctl of one device: which one it ran on. Default: the file's name.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print the work order as CSV.")] = False,
+) -> None:
+    """Compare a list of cables from the floor with a plan: missing, swapped, wrong port, wrong length, and the shortest repair.
+
+    Exits with 0 if all is in order, 1 if something differs, 2 for a list or a plan that cannot be read.
+    """
+    from cubeyard.asbuilt.document import as_built
+    from cubeyard.asbuilt.table import work_order_csv
+    from cubeyard.plans.view import PlanView
+
+    if as_json and as_csv:
+        refuse("Give --json or --csv, not both.")
+    if spec == "-" and Path("-") in files:
+        refuse("Standard input can be the spec or the list, not both.")
+    with explained():
+        listing = _listing(files, host)
+        document = as_built(PlanView.of(built_plan(spec, catalog, prefix)), listing)
+    if as_json:
+        write(orjson.dumps(document.model_dump()) + b"\n")
+    elif as_csv:
+        for piece in work_order_csv(document.work.steps):
+            write(piece)
+    else:
+        _print(Console(), document)
+    if not document.in_order:
+        raise typer.Exit(1)
+
+
+def _listing(files: list[Path], host: str | None) -> Listing:
+    """All files as one list. Exits with 2 for one that cannot be read."""
+    from cubeyard.asbuilt.readers import BadListError, Listing, read
+
+    if host is not None and len(files) > 1:
+        refuse("--host names the device of one file: name several files after their devices, like h00.json.")
+    listings: list[Listing] = []
+    for file in files:
+        try:
+            data = sys.stdin.buffer.read() if file == Path("-") else file.read_bytes()
+            listings.append(read(data, host or (None if file == Path("-") else file.stem)))
+        except OSError as error:
+            refuse(f"{file} cannot be read: {error.strerror or error}.")
+        except BadListError as error:
+            for mistake in error.mistakes[:-1]:
+                errors.print(f"[bold red]error:[/bold red] {escape(f'{file}: {mistake}')}", highlight=False)
+            refuse(f"{file}: {error.mistakes[-1]}")
+    first = listings[0]
+    if len(listings) == 1:
+        return first
+    if odd := next((file for file, one in zip(files, listings, strict=True) if one.format != "lldp"), None):
+        refuse(f"{odd} is no output of lldpctl: give one list, or several files of lldpctl.")
+    reporters = frozenset(name for one in listings for name in one.reporters or ())
+    return Listing("lldp", [cable for one in listings for cable in one.cables], reporters)
+
+
+def _print(console: Console, document: AsBuilt) -> None:
+    told = f", {document.list.with_length:,} with their length" if document.list.with_length else ", without lengths"
+    console.print(
+        f"[bold]{escape(document.title)}[/bold]  {document.cables:,} cables planned, {document.list.cables:,} found{told}",
+        highlight=False,
+    )
+    counts = document.counts.model_dump()
+    summary = Table(box=None, show_header=False, pad_edge=False)
+    for kind in document.kinds:
+        if counts[kind.kind] or kind.kind == "in_order":
+            summary.add_row(kind.title, f"{counts[kind.kind]:,}", f"[dim]{escape(kind.meaning)}[/dim]")
+    console.print(summary, highlight=False)
+    titles = {kind.kind: kind.title for kind in document.kinds}
+    shown = [one for one in document.differences if one.kind not in ("not_covered", "outside")]
+    if shown:
+        table = Table("Cable", "Is", "Expected", "Found", "Note", box=None, pad_edge=False)
+        for one in shown[:SHOWN]:
+            cells = (one.name, titles[one.kind], _ends(one.expected), _ends(one.found), one.note)
+            table.add_row(*map(escape, cells))
+        console.print(table, highlight=False)
+        _more(len(shown), "cables")
+    for sentence in (*document.contradictions[:SHOWN], *document.remarks):
+        console.print(f"[yellow]look:[/yellow] {escape(sentence)}", highlight=False, soft_wrap=True)
+    work = document.work
+    if work.steps:
+        console.print(
+            f"[bold]Work order[/bold]: {len(work.steps):,} steps, {work.operations:,} plug operations, "
+            f"{work.new_cables:,} new cables",
+            highlight=False,
+        )
+        for step in work.steps[:SHOWN]:
+            after = f" [dim]after step {step.after}[/dim]" if step.after else ""
+            rack = f"{escape(step.rack)}: " if step.rack else ""
+            console.print(f"{step.number:>5}  {rack}{escape(step.text)}{after}", highlight=False, soft_wrap=True)
+        _more(len(work.steps), "steps")
+    elif document.in_order:
+        console.print("[green]All that the list covers is as planned.[/green]", highlight=False)
+
+
+def _more(count: int, what: str) -> None:
+    if count > SHOWN:
+        errors.print(f"and {count - SHOWN:,} more {what}: --json has all, --csv the work order.", highlight=False)
+
+
+def _ends(ends: PlannedEnds | FoundEnds | None) -> str:
+    if ends is None:
+        return ""
+    length = f" ({ends.length_mm / 1000:g} m)" if ends.length_mm is not None else ""
+    return f"{_words(ends.a)} – {_words(ends.b)}{length}"
+
+
+def _words(end: End) -> str:
+    return f"{end.device} {end.port}"

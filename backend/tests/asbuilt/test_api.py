@@ -1,0 +1,86 @@
+"""Over REST: a file as the body of one call, refused by line and column; 404 for what is not there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from cubeyard.asbuilt.cables import Port
+from cubeyard.asbuilt.schemas import AsBuilt
+from tests.api.test_plans import create
+from tests.asbuilt.lists import encoded, json0, neighbour
+
+CSV = {"content-type": "text/csv"}
+JSON = {"content-type": "application/json"}
+
+
+def path(plan: dict[str, Any], revision: int = 1) -> str:
+    return f"/api/v1/plans/{plan['id']}/revisions/{revision}/as-built"
+
+
+def test_the_plan_s_own_export_is_in_order_and_a_damaged_one_is_not(client: TestClient) -> None:
+    plan = create(client)
+    exported = client.get(f"/api/v1/plans/{plan['id']}/exports/csv").content
+    answer = client.post(path(plan), content=exported, headers=CSV)
+    assert answer.status_code == 200
+    document = AsBuilt.model_validate(answer.json())
+    assert (document.in_order, document.counts.in_order, document.title) == (True, 32, plan["name"])
+    lines = exported.splitlines(keepends=True)
+    answer = client.post(path(plan), content=b"".join(lines[:4] + lines[5:]), headers=CSV)
+    document = AsBuilt.model_validate(answer.json())
+    assert [(one.kind, one.cable) for one in document.differences] == [("missing", 3)]
+    assert document.plan_hash == plan["plan_hash"]
+    assert len(client.get(f"/api/v1/plans/{plan['id']}/revisions").json()["items"]) == 1
+
+
+def test_lldp_of_one_device_needs_its_name(client: TestClient) -> None:
+    plan = create(client)
+    output = encoded(json0([neighbour("eth0", Port("s0-0", "P0")), neighbour("eth1", Port("s1-1", "P0"))]))
+    refused = client.post(path(plan), content=output, headers=JSON)
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["hint"].startswith('Add a member "host"')
+    document = client.post(path(plan), params={"host": "h00"}, content=output, headers=JSON).json()
+    counts = document["counts"]
+    assert (counts["in_order"], counts["missing"], counts["not_covered"], counts["extra"]) == (1, 1, 30, 1)
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "field", "line"),
+    [
+        (b"a_device,a_port,b_device,b_port,length\r\nh00,eth0,s0-0,P0,x\r\n", CSV, "body.line 2, column length", 2),
+        (b"a_device,a_port,b_device,b_port\r\nh00,eth0,,P0\r\n", CSV, "body.line 2, column b_device", 2),
+        (b'{"a"', JSON, "body.line 1, column 5", 1),
+        (b'{"a": {"lldp": {"interface": {"e": {"chassis": {"b": {}}}}}}}', JSON, "body.a.lldp.interface.e.port", None),
+        (b"", CSV, "body.line 1", 1),
+    ],
+)
+def test_a_bad_file_is_refused_by_its_place(
+    client: TestClient, body: bytes, headers: dict[str, str], field: str, line: int | None
+) -> None:
+    answer = client.post(path(create(client)), content=body, headers=headers)
+    assert answer.status_code == 422
+    error = answer.json()["errors"][0]
+    assert (error["field"], error.get("line")) == (field, line)
+    assert answer.json()["detail"] == f"{field}: {error['message']}"
+
+
+def test_several_mistakes_are_told_together(client: TestClient) -> None:
+    body = b"a_device,a_port,b_device,b_port\r\n" + b"h00,eth0,,\r\n" * 2
+    problem = client.post(path(create(client)), content=body, headers=CSV).json()
+    assert problem["detail"] == "The list has 4 mistakes."
+    assert [error["field"] for error in problem["errors"]] == [
+        f"body.line {line}, column {column}" for line in (2, 3) for column in ("b_device", "b_port")
+    ]
+
+
+def test_other_files_and_plans_that_are_not_there_are_refused(client: TestClient) -> None:
+    plan = create(client)
+    body = b"a_device,a_port,b_device,b_port\r\n"
+    assert client.post(path(plan, 2), content=body, headers=CSV).status_code == 404
+    assert client.post(path({"id": "0a1b2c3d4e5f6g"}), content=body, headers=CSV).status_code == 404
+    assert client.post(path(plan), content=body, headers={"content-type": "text/plain"}).status_code == 415
+    assert client.post(path(plan), content=body, headers=CSV, params={"host": ""}).status_code == 422
+    empty = client.post(path(plan), content=body, headers=CSV).json()
+    assert empty["counts"]["missing"] == 32

@@ -1,0 +1,71 @@
+/** What is sent of the files that were dropped. */
+
+/** The server takes no larger ones. */
+export const MOST_BYTES = 64 * 1024 * 1024;
+
+export interface Upload {
+  name: string;
+  body: Blob;
+  type: "text/csv" | "application/json";
+  /** The device of a file that may be lldpctl's of one device: the file's name. */
+  host: string | undefined;
+}
+
+export interface NamedText {
+  name: string;
+  text: string;
+}
+
+/** A file's name without its last extension: `h00` of `h00.json`. */
+export const stem = (name: string): string => name.replace(/(?<=.)\.[^.]*$/, "");
+
+const isJson = (text: string): boolean => /^\uFEFF?\s*[{[]/.test(text);
+
+/**
+ * One list as it is; several outputs of lldpctl, one a device and named after it, as one document. Throws an Error in words
+ * for what cannot be sent together.
+ */
+export function uploadOf(files: readonly NamedText[]): Upload {
+  const [first] = files;
+  if (!first) throw new Error("No file was chosen.");
+  if (files.length === 1) {
+    const type = isJson(first.text) ? "application/json" : "text/csv";
+    const host = type === "application/json" ? stem(first.name) : undefined;
+    return { name: first.name, body: new Blob([first.text]), type, host };
+  }
+  const documents = files.map(({ name, text }) => {
+    if (!isJson(text))
+      throw new Error(`${name} is no output of lldpctl. Choose one list, or several files of lldpctl.`);
+    let output: unknown;
+    try {
+      output = JSON.parse(text.replace(/^\uFEFF/, ""));
+    } catch (error) {
+      throw new Error(`${name} is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+    }
+    if (typeof output !== "object" || output === null || !("lldp" in output) || "host" in output)
+      return output;
+    return { host: stem(name), ...output };
+  });
+  return {
+    name: `${files.length} files`,
+    body: new Blob([JSON.stringify(documents)]),
+    type: "application/json",
+    host: undefined,
+  };
+}
+
+/** Reads the files, too large ones refused. */
+export async function readFiles(files: readonly File[]): Promise<Upload> {
+  const bytes = files.reduce((sum, file) => sum + file.size, 0);
+  if (bytes > MOST_BYTES)
+    throw new Error(`The files have more than ${MOST_BYTES / 1024 / 1024} MiB, the most that can be read.`);
+  const [only] = files;
+  if (only && files.length === 1) {
+    // As it is: the server finds out how its letters are encoded.
+    const upload = uploadOf([{ name: only.name, text: await only.slice(0, 1024).text() }]);
+    return { ...upload, body: only };
+  }
+  return uploadOf(
+    await Promise.all(files.map(async (file) => ({ name: file.name, text: await file.text() }))),
+  );
+}

@@ -1,0 +1,32 @@
+/** Differences in words, for tables, cards and files. */
+import type { AsBuilt, AsBuiltDifference, AsBuiltEnd } from "@/api/types";
+import { formatCount, formatMillimetres } from "@/units";
+
+export type Kind = AsBuiltDifference["kind"];
+
+/** `R07 · h00 eth0`; without a rack what the plan does not have. */
+export const endText = (end: AsBuiltEnd): string =>
+  `${end.rack === null ? "" : `${end.rack} · `}${end.device} ${end.port}`;
+
+/** The kinds to choose from: those that there are, with how many. */
+export function presentKinds(
+  found: AsBuilt,
+): { kind: Kind; title: string; meaning: string; count: number }[] {
+  return found.kinds
+    .map((one) => ({ ...one, count: found.counts[one.kind] }))
+    .filter(({ kind, count }) => kind !== "in_order" && count > 0);
+}
+
+export function lengthText({ expected, found }: AsBuiltDifference): string {
+  const ordered = expected ? formatMillimetres(expected.length_mm) : "";
+  const told = found && found.length_mm !== null ? formatMillimetres(found.length_mm) : "";
+  if (!ordered || !told || ordered === told) return ordered || told;
+  return `${told} for ${ordered}`;
+}
+
+/** "28 of 32 cables in order"; with LLDP of those that the list covers. */
+export function summaryText(found: AsBuilt): string {
+  const { in_order: good, not_covered: away } = found.counts;
+  const text = `${formatCount(good)} of ${formatCount(found.cables - away)} cables in order`;
+  return away > 0 ? `${text}, ${formatCount(away)} of ${formatCount(found.cables)} not covered` : text;
+}
