@@ -23,6 +23,8 @@ export interface PlanSearch {
   spec?: string;
   /** The spec as readable JSON: a topology or a whole plan. */
   topology?: string;
+  /** Copies of notes, packed, beside a packed spec. */
+  notes?: string;
   /** An earlier revision of a saved plan. */
   revision?: number;
 }
@@ -58,6 +60,7 @@ export function readPlanSearch(search: Record<string, unknown>): PlanSearch {
     sort: writeSorts(readSorts(text(search.sort, 200))),
     spec: text(search.spec, 64_000),
     topology: text(topology, 64_000),
+    notes: text(search.notes, 64_000),
     revision: Number.isInteger(revision) && revision > 0 ? revision : undefined,
   });
 }
