@@ -65,6 +65,23 @@ export function readPlanSearch(search: Record<string, unknown>): PlanSearch {
   });
 }
 
+/** The filters of the change log. */
+export interface ChangesSearch {
+  kind?: string;
+  /** The id of a saved plan: it and what belongs to it. */
+  plan?: string;
+  who?: string;
+  q?: string;
+}
+
+export const readChangesSearch = (search: Record<string, unknown>): ChangesSearch =>
+  compact({
+    kind: text(search.kind, 20),
+    plan: text(search.plan, 40),
+    who: text(search.who, 120),
+    q: text(search.q, 200),
+  });
+
 /** The column that each table is sorted by; tables in their natural order have none. */
 export type Sorts = Partial<Record<Tab, { column: string; descending: boolean }>>;
 

@@ -51,48 +51,55 @@ function RevisionList({
   });
   const head = list.data?.head_revision;
   return (
-    <ul className={styles.revisions}>
-      {list.isPending && <li className={styles.muted}>Loading…</li>}
-      {list.isError && <li className={styles.muted}>{list.error.message}</li>}
-      {list.data?.items.map((item) => (
-        <li key={item.revision} className={styles.revision} data-current={item.revision === revision}>
-          <span className={styles.revisionNumber}>r{item.revision}</span>
-          <span>
-            {item.title}
-            <div className={styles.muted}>
-              {formatDate(new Date(item.created_at))}
-              {item.kind === "revert" && ` · back to r${item.reverted_from}`}
-              {item.note && ` · ${item.note}`}
-            </div>
-          </span>
-          <span className={styles.row}>
-            {item.revision !== revision && (
-              <Link
-                to="/plans/$id"
-                params={{ id }}
-                search={item.revision === head ? {} : { revision: item.revision }}
-                className={common.entry}
-                onClick={close}
-              >
-                <span>View</span>
-              </Link>
-            )}
-            {item.revision !== head && (
-              <IconButton
-                small
-                icon="undo"
-                label={`Restore revision ${item.revision}`}
-                onClick={async () => {
-                  close();
-                  await onRevert(item.revision);
-                  await client.invalidateQueries({ queryKey: ["revisions", id] });
-                  toast(`Revision ${item.revision} restored`);
-                }}
-              />
-            )}
-          </span>
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul className={styles.revisions}>
+        {list.isPending && <li className={styles.muted}>Loading…</li>}
+        {list.isError && <li className={styles.muted}>{list.error.message}</li>}
+        {list.data?.items.map((item) => (
+          <li key={item.revision} className={styles.revision} data-current={item.revision === revision}>
+            <span className={styles.revisionNumber}>r{item.revision}</span>
+            <span>
+              {item.title}
+              <div className={styles.muted}>
+                {formatDate(new Date(item.created_at))}
+                {item.kind === "revert" && ` · back to r${item.reverted_from}`}
+                {item.note && ` · ${item.note}`}
+              </div>
+            </span>
+            <span className={styles.row}>
+              {item.revision !== revision && (
+                <Link
+                  to="/plans/$id"
+                  params={{ id }}
+                  search={item.revision === head ? {} : { revision: item.revision }}
+                  className={common.entry}
+                  onClick={close}
+                >
+                  <span>View</span>
+                </Link>
+              )}
+              {item.revision !== head && (
+                <IconButton
+                  small
+                  icon="undo"
+                  label={`Restore revision ${item.revision}`}
+                  onClick={async () => {
+                    close();
+                    await onRevert(item.revision);
+                    await client.invalidateQueries({ queryKey: ["revisions", id] });
+                    toast(`Revision ${item.revision} restored`);
+                  }}
+                />
+              )}
+            </span>
+          </li>
+        ))}
+      </ul>
+      <p className={styles.foot}>
+        <Link to="/changes" search={{ plan: id }} onClick={close}>
+          Who changed this plan and when
+        </Link>
+      </p>
+    </>
   );
 }
