@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import orjson
 from sqlalchemy.orm import Session
 
 from cubeyard.catalog.models import VersionRow
@@ -15,7 +16,7 @@ from cubeyard.kit.changes.service import ChangeLog
 from cubeyard.kit.cursors import decode_cursor, encode_cursor
 from cubeyard.kit.errors import ProblemError, field_error, not_found
 from cubeyard.kit.ids import new_id
-from cubeyard.plans import metrics, schemas
+from cubeyard.plans import metrics, over_time, schemas
 from cubeyard.plans.models import PlanRow, RevisionRow
 from cubeyard.plans.repository import PlanRepository
 from cubeyard.plans.spec import book_of, normal_spec, on_paper
@@ -193,6 +194,12 @@ class PlanService:
             for row in self._repository.revisions(plan.id)
         ]
         return schemas.RevisionList(head_revision=plan.head_revision, items=items)
+
+    def since(self, plan_id: str, revision: int, earlier: int) -> schemas.RevisionComparison:
+        """What changed in a revision since another one. Raises a 404 for one that is not there."""
+        before, after = self.built(plan_id, earlier)[1:], self.built(plan_id, revision)[1:]
+        order = orjson.loads(self._engine.work_order_json(before[1], after[1]))
+        return over_time.compared(before, after, order)
 
     def _locked(self, plan_id: str) -> PlanRow:
         plan = self._repository.plan(plan_id, lock=True)

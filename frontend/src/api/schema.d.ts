@@ -169,6 +169,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/plans/{id}/revisions/{revision}/since/{earlier}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What changed in a revision since another one
+         * @description Fields of the spec, racks and devices, cables, and every number. `/plans/{id}/diff/{id}` lists the cables.
+         */
+        get: operations["compare_revisions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/plans/{id}/revert": {
         parameters: {
             query?: never;
@@ -2581,6 +2601,20 @@ export interface components {
             /** At Least */
             at_least: boolean;
         };
+        /** ComparedRevision */
+        ComparedRevision: {
+            /** Revision */
+            revision: number;
+            /** Title */
+            title: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Plan Hash */
+            plan_hash: string;
+        };
         /**
          * Completion
          * @description When flows end that all begin at 0.
@@ -4852,6 +4886,16 @@ export interface components {
              */
             text: string;
         };
+        /** Named */
+        Named: {
+            /** Count */
+            count: number;
+            /**
+             * Names
+             * @description The first of them.
+             */
+            names: string[];
+        };
         /**
          * NamedTarget
          * @description Devices, racks and links by name.
@@ -5320,6 +5364,13 @@ export interface components {
              * @example R03
              */
             name: string;
+        };
+        /** PlaceChanges */
+        PlaceChanges: {
+            added: components["schemas"]["Named"];
+            removed: components["schemas"]["Named"];
+            /** @description In both revisions, at another place. */
+            moved: components["schemas"]["Named"];
         };
         /** Plan */
         Plan: {
@@ -6138,6 +6189,22 @@ export interface components {
             revision: number;
             /** Base Revision */
             base_revision?: number | null;
+        };
+        /** RevisionComparison */
+        RevisionComparison: {
+            before: components["schemas"]["ComparedRevision"];
+            after: components["schemas"]["ComparedRevision"];
+            /** Spec */
+            spec: components["schemas"]["SpecChange"][];
+            racks: components["schemas"]["PlaceChanges"];
+            devices: components["schemas"]["PlaceChanges"];
+            /** @description As the work order has them: a cable is known by the ports that it joins. */
+            cables: components["schemas"]["DiffCounts"];
+            /**
+             * Numbers
+             * @description Every metric of the plan: `value` after, `base` before.
+             */
+            numbers: components["schemas"]["Delta"][];
         };
         /** RevisionItem */
         RevisionItem: {
@@ -7098,6 +7165,21 @@ export interface components {
             basis: "published" | "vendor" | "assumed";
         } & {
             [key: string]: unknown;
+        };
+        /** SpecChange */
+        SpecChange: {
+            /**
+             * Field
+             * @description The field of the spec, like `topology.n`; `catalog` for the price book's version.
+             */
+            field: string;
+            /**
+             * Before
+             * @description Its value as JSON, shortened; null if it was left out.
+             */
+            before: string | null;
+            /** After */
+            after: string | null;
         };
         /**
          * StatedHypothesis
@@ -9769,6 +9851,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RevisionList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    compare_revisions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                revision: number;
+                earlier: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevisionComparison"];
                 };
             };
             400: components["responses"]["Problem400"];

@@ -13,6 +13,7 @@ export type FieldError = Schemas["FieldError"];
 export type Problem = Schemas["Problem"];
 export type Plan = Schemas["Plan"];
 export type PlanListItem = Schemas["PlanListItem"];
+export type RevisionComparison = Schemas["RevisionComparison"];
 export type RevisionItem = Schemas["RevisionItem"];
 export type PreviewResponse = Schemas["PreviewResponse"];
 export type CompareResponse = Schemas["CompareResponse"];

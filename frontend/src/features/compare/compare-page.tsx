@@ -17,10 +17,12 @@ import { CompareTable } from "./compare-table";
 import { compareCsv } from "./comparison-csv";
 import { sweepOf } from "./degradation";
 import { Rates } from "./rates";
+import { revisionsOf } from "./revisions";
 import { bodyOf, useComparison } from "./use-comparison";
 
 const CompareCharts = lazy(() => import("./compare-charts"));
 const DegradationSection = lazy(() => import("./degradation-section"));
+const RevisionChanges = lazy(() => import("./revision-changes"));
 const WorkOrderDialog = lazy(() => import("./work-order"));
 
 export default function ComparePage() {
@@ -235,8 +237,14 @@ function Compared({
         ))}
       </div>
     );
+  const pair = revisionsOf(resolved.data ?? [], base);
   const predicted = (
     <>
+      {pair && (
+        <Suspense fallback={<Skeleton height={120} />}>
+          <RevisionChanges {...pair} />
+        </Suspense>
+      )}
       {quickError !== null && <ProblemView error={quickError} />}
       <Suspense fallback={<Skeleton height={40} />}>
         <DegradationSection degradation={degradation} names={data.plans.map(({ name }) => name)} />

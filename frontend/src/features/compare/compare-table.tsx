@@ -183,7 +183,7 @@ function PlanLink({ refOf, name }: { refOf: ComparedRef | undefined; name: strin
   if (!refOf) return <>{name}</>;
   if (refOf.id)
     return (
-      <Link to="/plans/$id" params={{ id: refOf.id }}>
+      <Link to="/plans/$id" params={{ id: refOf.id }} search={{ revision: refOf.revision }}>
         {name}
       </Link>
     );

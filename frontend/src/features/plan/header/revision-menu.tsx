@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { api, take } from "@/api/client";
-import { IconButton } from "@/ui/button";
+import { buttonClass, IconButton } from "@/ui/button";
 import { Icon } from "@/ui/icon";
 import { DialogTrigger, PopoverPanel, TriggerButton } from "@/ui/overlay";
 import { toast } from "@/ui/toast";
@@ -31,6 +31,10 @@ export default function RevisionMenu({
     </DialogTrigger>
   );
 }
+
+/** Two revisions of a plan for the compare page, the earlier one first. */
+const pairOf = (id: string, a: number, b: number): string =>
+  `${id}@${Math.min(a, b)},${id}@${Math.max(a, b)}`;
 
 function RevisionList({
   id,
@@ -76,6 +80,18 @@ function RevisionList({
                   onClick={close}
                 >
                   <span>View</span>
+                </Link>
+              )}
+              {item.revision !== revision && (
+                <Link
+                  to="/compare"
+                  search={{ plans: pairOf(id, item.revision, revision) }}
+                  className={buttonClass("quiet", true, true)}
+                  title={`Compare with revision ${item.revision}`}
+                  aria-label={`Compare with revision ${item.revision}`}
+                  onClick={close}
+                >
+                  <Icon name="compare" size={14} />
                 </Link>
               )}
               {item.revision !== head && (
