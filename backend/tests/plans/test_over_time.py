@@ -84,7 +84,8 @@ def test_a_moved_rack_and_a_new_price_book_are_told(client: TestClient) -> None:
 def test_long_values_and_many_names_are_cut_and_counted(client: TestClient) -> None:
     plan = create(client)["id"]
     pins = [
-        {"device": name, "rack": "R00", "unit": unit} for unit, name in enumerate(("00", "01", "02", "03", "10", "11"), 10)
+        {"device": name, "rack": "R00", "unit": unit}
+        for unit, name in enumerate(("00", "01", "02", "03", "10", "11"), 10)
     ]
     revise(client, plan, 1, spec={"topology": SMALL, "packaging": {"pins": pins}})
     (pinned,) = since(client, plan, 2, 1)["spec"]
