@@ -87,7 +87,6 @@ test("a link to edits that are not saved carries the notes, which can be kept wi
   await pinned(page, plan, "rack", "R00", "Power is on the left");
   await openPlan(page, `/plans/${plan}`);
   await expect(notes(page)).toHaveCount(1);
-  await page.locator("[data-plan-fields]").getByLabel(/^k\b|Highest level/).first().waitFor();
   await page.goto(`/plans/${plan}?topology=${encodeURIComponent(JSON.stringify({ family: "bcube", n: 5, k: 1 }))}`);
   await drawn(page);
   await page.getByRole("button", { name: "Share" }).click();
