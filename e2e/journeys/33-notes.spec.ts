@@ -74,7 +74,7 @@ test("a note leads to its cable in another revision, and says when that is not t
   await openPlan(page, `/plans/${plan}`);
   await notes(page).filter({ hasText: "Relabel" }).getByRole("button", { name: /was C00016/ }).click();
   await expect(page).toHaveURL(/sel=cable:C00025$/);
-  await expect(page.getByRole("region", { name: "Notes on C00025" })).toContainText("Relabel this one");
+  await expect(page.getByRole("region", { name: "Notes on C00025" })).toContainText("C00025 (was C00016)");
 
   await revise(page, plan, 2, { family: "bcube", n: 4, k: 0 });
   await openPlan(page, `/plans/${plan}`);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import orjson
@@ -82,7 +83,8 @@ class NoteService:
         if last is None:
             detail = f"Run {run_id} has nothing to replay: notes are pinned to moments of runs with real packets."
             raise ProblemError(409, "no-replay", detail)
-        end_secs = orjson.loads(last)["at_secs"]
+        # The replay's clock shows tenths: what it rounds the last tick to is a moment of the run.
+        end_secs = math.ceil(orjson.loads(last)["at_secs"] * 10) / 10
         if request.at_secs > end_secs:
             message = (
                 f"Run {run_id} ends at {end_secs:g} s." if run.finished_at else f"Run {run_id} is at {end_secs:g} s."

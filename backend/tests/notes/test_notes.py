@@ -206,6 +206,13 @@ def test_a_moment_belongs_to_the_plan_of_the_run_and_outlives_the_run(client: Te
     assert client.get(f"{API}/runs/{run}/notes").status_code == 404
 
 
+def test_the_last_moment_is_the_one_that_the_clock_shows(client: TestClient, database: Database) -> None:
+    run = replayed(client, database, SMALL, end_secs=11.94)
+    for at_secs, status in ((12.0, 201), (12.01, 422), (11.95, 201)):
+        answer = client.post(f"{API}/runs/{run}/notes", json={"at_secs": at_secs, "text": "x"})
+        assert answer.status_code == status, at_secs
+
+
 def test_a_moment_of_a_plan_that_was_never_saved_goes_with_its_run(client: TestClient, database: Database) -> None:
     run = replayed(client, database, SMALL)
     made = client.post(f"{API}/runs/{run}/notes", json={"at_secs": -0.5, "text": "settling"}).json()

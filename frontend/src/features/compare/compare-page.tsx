@@ -238,13 +238,13 @@ function Compared({
       </div>
     );
   const pair = revisionsOf(resolved.data ?? [], base);
+  const changes = pair && (
+    <Suspense fallback={<Skeleton height={120} />}>
+      <RevisionChanges {...pair} />
+    </Suspense>
+  );
   const predicted = (
     <>
-      {pair && (
-        <Suspense fallback={<Skeleton height={120} />}>
-          <RevisionChanges {...pair} />
-        </Suspense>
-      )}
       {quickError !== null && <ProblemView error={quickError} />}
       <Suspense fallback={<Skeleton height={40} />}>
         <DegradationSection degradation={degradation} names={data.plans.map(({ name }) => name)} />
@@ -254,6 +254,7 @@ function Compared({
   return search.as === "charts" ? (
     <Suspense fallback={<Skeleton height={320} />}>
       <CompareCharts data={data} base={base}>
+        {changes}
         {predicted}
       </CompareCharts>
     </Suspense>
@@ -269,6 +270,7 @@ function Compared({
         go(next.refs, next.base);
       }}
       onWorkOrder={onWorkOrder}
+      above={changes}
     >
       {predicted}
     </CompareTable>

@@ -112,13 +112,17 @@ export function SidePanel({
         )}
         {side === "notes" && (
           <Suspense>
-            <MomentNotes runId={runId} moment={tick?.at ?? null} onMoment={onMoment} />
+            <MomentNotes runId={runId} moment={momentOf(tick, at)} onMoment={onMoment} />
           </Suspense>
         )}
       </div>
     </aside>
   );
 }
+
+/** The second that the clock shows; null before the first measurement. */
+const momentOf = (tick: Tick | null, at: number): number | null =>
+  tick && (Number.isFinite(at) ? at : tick.at);
 
 /** Injecting faults, and the faults of the run. */
 function Breaking({

@@ -64,8 +64,8 @@ export default function MomentNotes({
   );
 }
 
-/** Never behind the tick that is shown. */
-const tenth = (secs: number): number => Math.floor(secs * 10 + 1e-6) / 10;
+/** As the clock shows it. */
+const tenth = (secs: number): number => Math.round(secs * 10) / 10;
 
 /** The moment is the one at which writing began: a run that goes on does not move it. */
 function NewNote({ runId, moment }: { runId: string; moment: number | null }) {

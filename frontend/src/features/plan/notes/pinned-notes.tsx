@@ -1,5 +1,6 @@
 /** In the inspector: what people wrote on the selected rack, device or cable, and a new note on it. */
 import { useCallback, useMemo, useState } from "react";
+import type { Note } from "@/api/types";
 import type { PlanModel } from "@/scene/model";
 import type { Selection } from "@/scene/selection";
 import { Button } from "@/ui/button";
@@ -31,7 +32,7 @@ function Pinned({ model, saved, place }: { model: PlanModel; saved: Saved; place
           <h3 className={styles.muted}>{countText(here)}</h3>
           <ul className={styles.list}>
             {here.map((note) => (
-              <NoteCard key={note.id} note={note} orders={orders} />
+              <NoteCard key={note.id} note={note} anchor={nameOf(note, place)} orders={orders} />
             ))}
           </ul>
         </>
@@ -44,6 +45,10 @@ function Pinned({ model, saved, place }: { model: PlanModel; saved: Saved; place
     </section>
   );
 }
+
+/** A cable that had another number when the note was written says so. */
+const nameOf = ({ anchor }: Note, { name }: Place): string =>
+  anchor.name === name ? name : `${name} (was ${anchor.name})`;
 
 /** A note is pinned to what the saved revision has: with unsaved edits on screen, the server says what it does not have. */
 function NewNote({ saved, place }: { saved: Saved; place: Place }) {
