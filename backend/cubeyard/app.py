@@ -39,6 +39,7 @@ from cubeyard.kit.auth.endpoints import pages as login_pages
 from cubeyard.kit.auth.endpoints import router as tokens_router
 from cubeyard.kit.auth.endpoints import session as session_router
 from cubeyard.kit.auth.guard import Guard
+from cubeyard.kit.changes.endpoints import router as changes_router
 from cubeyard.kit.compression import Compression
 from cubeyard.kit.db import Database
 from cubeyard.kit.errors import MEDIA_TYPE
@@ -46,6 +47,7 @@ from cubeyard.kit.metrics import CONTENT_TYPE_LATEST, Metrics
 from cubeyard.kit.pages import Pages
 from cubeyard.kit.schema import upgrade
 from cubeyard.life.endpoints import router as life_router
+from cubeyard.notes.endpoints import router as notes_router
 from cubeyard.plans.endpoints import router as plans_router
 from cubeyard.plans.work.endpoints import router as work_router
 from cubeyard.reports.endpoints import router as reports_router
@@ -158,6 +160,7 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
         life_router,
         work_router,
         as_built_router,
+        notes_router,
         jobs_router,
         scenarios_router,
         experiments_router,
@@ -167,6 +170,7 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
         figures_router,
         catalog_router,
         chip_router,
+        changes_router,
         tokens_router,
         session_router,
     ):

@@ -35,10 +35,16 @@ def test_a_killed_server_and_a_killed_postgres_lose_no_saved_plan(home: Path) ->
             status, plan = server.call("POST", PLANS, {"name": f"Plan {number}", "spec": SMALL})
             assert status == 201, server.said()
             saved.append(plan["id"])
+        pinned = {"anchor": {"kind": "rack", "name": "R00"}, "text": "Kept through a kill"}
+        status, note = server.call("POST", f"{PLANS}/{saved[0]}/notes", pinned)
+        assert status == 201, server.said()
         server.process.kill()
         server.process.wait()
     with Server(home) as server:
         assert {one["id"] for one in server.call("GET", PLANS)[1]["items"]} == set(saved)
+        assert server.call("GET", f"{PLANS}/{saved[0]}/notes")[1]["items"] == [note]
+        told = server.call("GET", f"/api/v1/changes?plan={saved[0]}")[1]["items"]
+        assert [(one["kind"], one["action"]) for one in told] == [("note", "created"), ("plan", "created")]
         status, plan = server.call("POST", PLANS, {"name": "After the first kill", "spec": SMALL})
         saved.append(plan["id"])
         pid = EmbeddedPostgres(home).running_pid()

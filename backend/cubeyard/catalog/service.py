@@ -14,6 +14,7 @@ from cubeyard.catalog.models import BookRow, VersionRow
 from cubeyard.catalog.quotes import Origin, UnreadableQuoteError, quoted_parts, read_rows
 from cubeyard.catalog.repository import CatalogRepository
 from cubeyard.engine import Engine, Json, content_hash
+from cubeyard.kit.changes.service import ChangeLog
 from cubeyard.kit.errors import FieldError, ProblemError, field_error, not_found
 
 log = structlog.get_logger(__name__)
@@ -25,6 +26,7 @@ class CatalogService:
     def __init__(self, session: Session, engine: Engine) -> None:
         self._engine = engine
         self._repository = CatalogRepository(session)
+        self._log = ChangeLog(session)
 
     def seed(self, books: list[Json]) -> int:
         """Bring the program's own books in; a book that changed since becomes a new version. Returns how many were written."""
@@ -95,7 +97,10 @@ class CatalogService:
             "version": latest.version + 1,
             "parts": _changed_parts(base.content["parts"], change),
         }
-        return _book_version(self._write(content, builtin=False, builtin_hash=None, note=change.note))
+        row = self._write(content, builtin=False, builtin_hash=None, note=change.note)
+        detail = f"version {row.version}, of version {base.version}: {change.note}".removesuffix(": ")
+        self._log.record("book", "revised", book, row.content["title"], detail)
+        return _book_version(row)
 
     def import_prices(
         self, book: str, number: int, data: bytes, origin: Origin, *, note: str, trial: bool
@@ -155,7 +160,9 @@ class CatalogService:
         content = _in_currency(base.content, request)
         self._repository.add_book(BookRow(book=request.book, title=request.title, currency=str(content["currency"])))
         content = {**content, "book": request.book, "title": request.title, "version": 1}
-        return _book_version(self._write(content, builtin=False, builtin_hash=None, note=request.note))
+        row = self._write(content, builtin=False, builtin_hash=None, note=request.note)
+        self._log.record("book", "created", request.book, request.title, f"copy of {base.book} version {base.version}")
+        return _book_version(row)
 
     def search(
         self, *, kind: str | None, q: str, book: str | None, version: int | None, offset: int, limit: int

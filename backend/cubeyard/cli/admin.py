@@ -93,6 +93,9 @@ def _auth() -> Iterator[Any]:
 def auth_of(database: Any, settings: Settings) -> Iterator[Any]:
     from cubeyard.kit.auth.guard import configured_token
     from cubeyard.kit.auth.service import AuthService
+    from cubeyard.kit.auth.who import COMMAND_LINE, Actor
+    from cubeyard.kit.db import CALLER
 
     with database.session() as session:
+        session.info[CALLER] = Actor(COMMAND_LINE)
         yield AuthService(session, configured_token(settings))

@@ -45,6 +45,7 @@ SUBCOMMANDS = {
     "routes": "routes:routes",
     "chip": "chip:chip_app",
     "clean": "clean:clean",
+    "changes": "changes:changes",
     "token": "admin:token_app",
     "db": "admin:db_app",
 }

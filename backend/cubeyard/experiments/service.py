@@ -21,6 +21,7 @@ from cubeyard.experiments.reference import fat_tree_for
 from cubeyard.experiments.repository import ExperimentRepository
 from cubeyard.experiments.scenario import reading
 from cubeyard.experiments.scenario.model import Scenario, of_experiment
+from cubeyard.kit.changes.service import ChangeLog
 from cubeyard.kit.cursors import decode_cursor, encode_cursor
 from cubeyard.kit.errors import ProblemError, field_error, not_found, of_validation
 from cubeyard.kit.ids import new_id
@@ -43,6 +44,7 @@ class ExperimentService:
         self._outliners = outliners or {}
         self._repository = ExperimentRepository(session)
         self._plans = PlanService(session, engine)
+        self._log = ChangeLog(session)
 
     def create(self, request: ExperimentCreate) -> schemas.Experiment:
         document, topologies = self._document(request)
@@ -59,6 +61,7 @@ class ExperimentService:
             points=count(document),
         )
         self._repository.add(row)
+        self._log.record("experiment", "created", row.id, row.name, row.kind, plan_id=row.plan_id)
         return as_experiment(row)
 
     def estimate(self, request: ExperimentCreate) -> schemas.ExperimentEstimate:
@@ -166,7 +169,9 @@ class ExperimentService:
 
     def delete(self, experiment_id: str) -> None:
         """With its runs, none of which may be under way."""
-        self._repository.delete(self.row(experiment_id))
+        row = self.row(experiment_id)
+        self._repository.delete(row)
+        self._log.record("experiment", "deleted", row.id, row.name, row.kind, plan_id=row.plan_id)
 
     def page(
         self, *, cursor: str | None, plan_id: str | None, kind: str | None, content_hash: str | None, q: str, limit: int

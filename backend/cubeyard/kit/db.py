@@ -32,6 +32,9 @@ MAX_OVERFLOW = 40
 """Every thread that answers requests can have a connection: waiting for the engine must not starve the others."""
 
 
+CALLER = "caller"
+"""Where a session's `info` keeps whom it works for; without the key it is the program itself. See `auth/who.py`."""
+
 AWAY = (DBAPIError, NoConnectionError)
 """What is raised while the database restarts or cannot be reached."""
 
@@ -164,10 +167,16 @@ def psycopg_url(url: str) -> URL:
     return parsed.set(drivername="postgresql+psycopg")
 
 
+def mark_caller(session: Session, request: Request) -> None:
+    """The session works for whom the request comes from."""
+    session.info[CALLER] = getattr(request.state, "identity", None)
+
+
 def _unit_of_work(request: Request) -> Iterator[Session]:
     database: Database = request.app.state.database
     try:
         with database.session() as session:
+            mark_caller(session, request)
             yield session
     except DBAPIError as error:
         full = database.full(error, "try again")

@@ -33,6 +33,7 @@ IfMatch = Annotated[
     str | None, Header(alias="If-Match", max_length=400, description="The plan's ETag that the change is based on.")
 ]
 AtRevision = Annotated[schemas.Revision | None, Query(description="An earlier revision; the head if left out.")]
+RevisionNumber = Annotated[int, Path(ge=1, le=2_147_483_647)]
 DeviceName = Annotated[str, Path(min_length=1, max_length=120, examples=["0132", "<3,001>"])]
 RackName = Annotated[str, Path(min_length=1, max_length=120, examples=["R03"])]
 ETAG_HEADER = {
@@ -157,6 +158,19 @@ def delete_plan(service: Service, id: Id, if_match: IfMatch = None) -> None:
 )
 def list_revisions(service: Service, id: Id) -> schemas.RevisionList:
     return service.history(id)
+
+
+@plans.get(
+    "/{id}/revisions/{revision}/since/{earlier}",
+    operation_id="compare_revisions",
+    summary="What changed in a revision since another one",
+    responses=responses(404),
+)
+def compare_revisions(
+    service: Service, id: Id, revision: RevisionNumber, earlier: RevisionNumber
+) -> schemas.RevisionComparison:
+    """Fields of the spec, racks and devices, cables, and every number. `/plans/{id}/diff/{id}` lists the cables."""
+    return service.since(id, revision, earlier)
 
 
 @plans.post(

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from cubeyard.kit.text import PlainText
-from cubeyard.plans.documents import Bom, Cables, Counts, Scene, Summary
+from cubeyard.plans.documents import Bom, Cables, Counts, DiffCounts, Scene, Summary
 
 NAME_MAX_CHARACTERS = 120
 EXAMPLE_SPEC = {"topology": {"family": "bcube", "n": 8, "k": 3, "servers": 2048}, "catalog": "current-2026"}
@@ -308,3 +308,37 @@ class CompareResponse(BaseModel):
     base: int
     plans: list[ComparedPlan]
     rows: list[CompareRow]
+
+
+class ComparedRevision(BaseModel):
+    revision: int
+    title: str
+    created_at: datetime
+    plan_hash: str
+
+
+class SpecChange(BaseModel):
+    field: str = Field(description="The field of the spec, like `topology.n`; `catalog` for the price book's version.")
+    before: str | None = Field(description="Its value as JSON, shortened; null if it was left out.")
+    after: str | None
+
+
+class Named(BaseModel):
+    count: int
+    names: list[str] = Field(description="The first of them.")
+
+
+class PlaceChanges(BaseModel):
+    added: Named
+    removed: Named
+    moved: Named = Field(description="In both revisions, at another place.")
+
+
+class RevisionComparison(BaseModel):
+    before: ComparedRevision
+    after: ComparedRevision
+    spec: list[SpecChange]
+    racks: PlaceChanges
+    devices: PlaceChanges
+    cables: DiffCounts = Field(description="As the work order has them: a cable is known by the ports that it joins.")
+    numbers: list[Delta] = Field(description="Every metric of the plan: `value` after, `base` before.")

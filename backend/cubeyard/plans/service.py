@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import orjson
 from sqlalchemy.orm import Session
 
 from cubeyard.catalog.models import VersionRow
 from cubeyard.catalog.quotes.changes import read_rates
 from cubeyard.catalog.service import CatalogService
 from cubeyard.engine import BuiltPlan, Engine, Json, content_hash
+from cubeyard.kit.changes.service import ChangeLog
 from cubeyard.kit.cursors import decode_cursor, encode_cursor
 from cubeyard.kit.errors import ProblemError, field_error, not_found
 from cubeyard.kit.ids import new_id
-from cubeyard.plans import metrics, schemas
+from cubeyard.plans import metrics, over_time, schemas
 from cubeyard.plans.models import PlanRow, RevisionRow
 from cubeyard.plans.repository import PlanRepository
 from cubeyard.plans.spec import book_of, normal_spec, on_paper
@@ -25,6 +27,7 @@ class PlanService:
         self._repository = PlanRepository(session)
         self._catalog = CatalogService(session, engine)
         self._engine = engine
+        self._log = ChangeLog(session)
 
     def preview(self, spec: Json, catalog_version: int | str | None = None) -> BuiltPlan:
         """The plan of a spec that is not saved, with the latest version of its price book unless told otherwise."""
@@ -37,6 +40,7 @@ class PlanService:
             plan, 1, "create", normal_spec(request.spec), request.note, _number(request.catalog_version)
         )
         self._repository.add(plan, first)
+        self._log.record("plan", "created", plan.id, plan.name, first.summary["title"], plan_id=plan.id)
         return plan, first
 
     def read(self, plan_id: str, revision: int | None = None) -> tuple[PlanRow, RevisionRow]:
@@ -77,8 +81,9 @@ class PlanService:
             required=request.spec is not None or request.catalog_version is not None,
         )
         if request.name is not None and request.name != plan.name:
-            plan.name = request.name
+            before, plan.name = plan.name, request.name
             self._repository.touch(plan)
+            self._log.record("plan", "renamed", plan.id, plan.name, f"from {before}", plan_id=plan.id)
         head = self._one_revision(plan, None)
         if request.spec is not None or request.catalog_version is not None:
             spec = normal_spec(request.spec) if request.spec is not None else head.spec
@@ -89,6 +94,8 @@ class PlanService:
             if head_next.content_hash != head.content_hash:
                 self._repository.append(plan, head_next)
                 head = head_next
+                detail = f"revision {head.revision}: {head.summary['title']}"
+                self._log.record("plan", "revised", plan.id, plan.name, detail, plan_id=plan.id)
         return plan, head
 
     def revert(self, plan_id: str, request: schemas.RevertRequest, if_match: str | None) -> tuple[PlanRow, RevisionRow]:
@@ -111,12 +118,16 @@ class PlanService:
             note=f"Back to revision {source.revision}.",
         )
         self._repository.append(plan, row)
+        detail = f"revision {row.revision}, back to revision {source.revision}"
+        self._log.record("plan", "reverted", plan.id, plan.name, detail, plan_id=plan.id)
         return plan, row
 
     def delete(self, plan_id: str, if_match: str | None) -> None:
         plan = self._locked(plan_id)
         self._check_base(plan, None, if_match, required=False)
         self._repository.delete(plan)
+        detail = f"with its revisions up to {plan.head_revision}"
+        self._log.record("plan", "deleted", plan.id, plan.name, detail, plan_id=plan.id)
 
     def compare(self, request: schemas.CompareRequest) -> schemas.CompareResponse:
         if request.base >= len(request.plans):
@@ -183,6 +194,12 @@ class PlanService:
             for row in self._repository.revisions(plan.id)
         ]
         return schemas.RevisionList(head_revision=plan.head_revision, items=items)
+
+    def since(self, plan_id: str, revision: int, earlier: int) -> schemas.RevisionComparison:
+        """What changed in a revision since another one. Raises a 404 for one that is not there."""
+        before, after = self.built(plan_id, earlier)[1:], self.built(plan_id, revision)[1:]
+        order = orjson.loads(self._engine.work_order_json(before[1], after[1]))
+        return over_time.compared(before, after, order)
 
     def _locked(self, plan_id: str) -> PlanRow:
         plan = self._repository.plan(plan_id, lock=True)

@@ -10,6 +10,8 @@ from sqlalchemy.orm import Session
 
 from cubeyard.experiments.engines import ENGINES
 from cubeyard.experiments.models import ExperimentRow
+from cubeyard.kit.changes.schemas import ChangeAction
+from cubeyard.kit.changes.service import ChangeLog
 from cubeyard.kit.cursors import decode_cursor, encode_cursor
 from cubeyard.kit.errors import ProblemError, not_found
 from cubeyard.kit.ids import new_id
@@ -84,6 +86,7 @@ class RunService:
                 self._queue.remove(self._session, row.queue_id)
             enter(self._repository, row, "cancelled", "")
             self._repository.tell_over(row.id)
+            self._logged(row, "cancelled")
         return as_run(row, self._repository)
 
     def delete(self, run_id: str) -> None:
@@ -92,6 +95,7 @@ class RunService:
         if row is None:
             raise not_found(f"run {run_id}")
         self._refuse_unfinished([row])
+        self._logged(row, "deleted")
         self._repository.delete(row)
 
     def clear(self, experiment_id: str) -> None:
@@ -99,7 +103,14 @@ class RunService:
         rows = self._repository.of_experiment(experiment_id)
         self._refuse_unfinished(rows)
         for row in rows:
+            self._logged(row, "deleted")
             self._repository.delete(row)
+
+    def _logged(self, row: RunRow, action: ChangeAction) -> None:
+        """Before the run's experiment is deleted, which knows the plan."""
+        experiment = self._session.get(ExperimentRow, row.experiment_id) if row.experiment_id is not None else None
+        plan_id = experiment.plan_id if experiment is not None else None
+        ChangeLog(self._session).record("run", action, row.id, row.title, row.kind, plan_id=plan_id)
 
     def _refuse_unfinished(self, rows: Sequence[RunRow]) -> None:
         for row in rows:
@@ -116,6 +127,7 @@ class RunService:
         self._repository.add(row)
         row.queue_id = self._queue.enter(self._session, row.id, row.lane)
         enter(self._repository, row, "queued", "")
+        self._logged(row, "started")
         return as_run(row, self._repository)
 
 

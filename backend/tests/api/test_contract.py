@@ -67,6 +67,8 @@ def known(contract_client: TestClient) -> dict[str, str]:
     """Ids that exist, so that not every generated path ends at 404."""
     plan = contract_client.post("/api/v1/plans", json={"name": "Contract", "spec": SMALL}).json()["id"]
     job = contract_client.post(f"/api/v1/plans/{plan}/exports/csv/jobs").json()["id"]
+    pinned = {"anchor": {"kind": "rack", "name": "R00"}, "text": "Contract"}
+    note = contract_client.post(f"/api/v1/plans/{plan}/notes", json=pinned).json()["id"]
     asked = {"plan": SMALL, "workload": {"kind": "all-to-all"}}
     experiment = contract_client.post("/api/v1/experiments", json=asked).json()["id"]
     run = contract_client.post(f"/api/v1/experiments/{experiment}/runs").json()["id"]
@@ -79,7 +81,7 @@ def known(contract_client: TestClient) -> dict[str, str]:
     }
     emulated = contract_client.post("/api/v1/experiments", json=asked).json()["id"]
     emulation = contract_client.post(f"/api/v1/experiments/{emulated}/runs").json()["id"]
-    return {"plan": plan, "jobs": job, "experiments": experiment, "runs": run, "emulation": emulation}
+    return {"plan": plan, "jobs": job, "experiments": experiment, "runs": run, "emulation": emulation, "notes": note}
 
 
 schema = schemathesis.openapi.from_dict(create_app(Settings()).openapi())

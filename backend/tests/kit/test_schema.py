@@ -19,7 +19,10 @@ from cubeyard.jobs.queue import Queue
 from cubeyard.jobs.service import JobService
 from cubeyard.kit import schema
 from cubeyard.kit.auth.service import AuthService
-from cubeyard.kit.db import Base, Database
+from cubeyard.kit.auth.who import THIS_MACHINE, Actor
+from cubeyard.kit.db import CALLER, Base, Database
+from cubeyard.notes.schemas import NoteCreate
+from cubeyard.notes.service import NoteService
 from cubeyard.plans import schemas
 from cubeyard.plans.service import PlanService
 from cubeyard.runs.queue import RunQueue
@@ -59,7 +62,10 @@ def _rows(database: Database) -> dict[str, list[tuple[Any, ...]]]:
 def _fill(database: Database, engine: Engine) -> None:
     prepare(database, engine)
     with database.session() as session:
+        session.info[CALLER] = Actor(THIS_MACHINE)  # so that the change log has rows too
         plan, _ = PlanService(session, engine).create(schemas.PlanCreate(name="Kept", spec=SMALL))
+        pinned = NoteCreate.model_validate({"anchor": {"kind": "rack", "name": "R00"}, "text": "kept"})
+        NoteService(session, engine, THIS_MACHINE).pin(plan.id, pinned)
         AuthService(session, None).create_token("kept")
         JobService(session, engine, Queue()).start(plan.id, None, "csv")
         experiments = ExperimentService(session, engine)

@@ -169,6 +169,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/plans/{id}/revisions/{revision}/since/{earlier}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What changed in a revision since another one
+         * @description Fields of the spec, racks and devices, cables, and every number. `/plans/{id}/diff/{id}` lists the cables.
+         */
+        get: operations["compare_revisions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/plans/{id}/revert": {
         parameters: {
             query?: never;
@@ -428,6 +448,70 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/v1/plans/{id}/notes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A plan's notes, the latest first
+         * @description Notes of all revisions. `here` says what each anchor is called in this one, or that it is not there.
+         */
+        get: operations["list_plan_notes"];
+        put?: never;
+        /** Pin a note to a rack, a device or a cable */
+        post: operations["create_plan_note"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/notes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The notes at moments of a run, the latest first */
+        get: operations["list_run_notes"];
+        put?: never;
+        /**
+         * Pin a note to a moment of a run with real packets
+         * @description It belongs to the saved plan that the run was made of; to the run, if that was never saved or is deleted.
+         */
+        post: operations["create_run_note"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A note */
+        get: operations["read_note"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a note
+         * @description The change log keeps who deleted it and when, not its text.
+         */
+        delete: operations["delete_note"];
+        options?: never;
+        head?: never;
+        /** Edit a note's text, resolve it or reopen it */
+        patch: operations["update_note"];
         trace?: never;
     };
     "/api/v1/exports": {
@@ -1498,6 +1582,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who changed what and when, the latest first
+         * @description A row is written in the transaction of its change and never changes. What the program does by itself is not in it.
+         */
+        get: operations["list_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens": {
         parameters: {
             query?: never;
@@ -1598,6 +1702,34 @@ export interface components {
             applications: string;
             /** Outside */
             outside: string;
+        };
+        /** Anchor */
+        Anchor: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "rack" | "device" | "cable" | "moment";
+            /**
+             * Name
+             * @description Of the rack, device or cable in the revision that the note was written at.
+             */
+            name: string | null;
+            /**
+             * Ends
+             * @description Of a cable: device and port of one end, device and port of the other. It is found by them.
+             */
+            ends: string[] | null;
+            /**
+             * Run
+             * @description The run of a moment.
+             */
+            run: string | null;
+            /**
+             * At Secs
+             * @description The second of that run.
+             */
+            at_secs: number | null;
         };
         /**
          * AsBuilt
@@ -2337,6 +2469,71 @@ export interface components {
             /** Detail */
             detail: string;
         };
+        /** Change */
+        Change: {
+            /** Id */
+            id: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Who
+             * @description The name of the token that it was made with, as it was then. Without one: `this machine`, `configured token` or `command line`.
+             */
+            who: string;
+            /**
+             * Token
+             * @description The token's id, as the list of tokens has it; null without one.
+             */
+            token: string | null;
+            /**
+             * Kind
+             * @description What was changed. `work` is the cabling of a plan's revision.
+             * @enum {string}
+             */
+            kind: "plan" | "note" | "work" | "experiment" | "run" | "capture" | "book" | "token";
+            /**
+             * Action
+             * @enum {string}
+             */
+            action: "created" | "renamed" | "revised" | "reverted" | "edited" | "resolved" | "reopened" | "marked" | "started" | "cancelled" | "deleted" | "revoked";
+            /**
+             * Subject
+             * @description The id of what was changed; a price book's name. It may be deleted by now.
+             */
+            subject: string;
+            /**
+             * Name
+             * @description What it was called then.
+             */
+            name: string;
+            /**
+             * Detail
+             * @description What became of it, in a few words.
+             * @example revision 3
+             */
+            detail: string;
+            /**
+             * Plan
+             * @description The plan that it belongs to.
+             */
+            plan: string | null;
+        };
+        /** ChangeList */
+        ChangeList: {
+            /**
+             * Items
+             * @description The latest first.
+             */
+            items: components["schemas"]["Change"][];
+            /**
+             * Next
+             * @description The `cursor` of the next page; null on the last one.
+             */
+            next: string | null;
+        };
         /**
          * Checked
          * @description What is in a program.
@@ -2638,6 +2835,20 @@ export interface components {
             currency: string;
             /** At Least */
             at_least: boolean;
+        };
+        /** ComparedRevision */
+        ComparedRevision: {
+            /** Revision */
+            revision: number;
+            /** Title */
+            title: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Plan Hash */
+            plan_hash: string;
         };
         /**
          * Completion
@@ -4938,6 +5149,31 @@ export interface components {
             /** Note */
             note: string;
         };
+        /** MomentNoteCreate */
+        MomentNoteCreate: {
+            /**
+             * At Secs
+             * @description On the run's clock, as its replay shows it; negative while it settles.
+             * @example 12.3
+             */
+            at_secs: number;
+            /**
+             * Text
+             * @description Plain text; spaces around it are removed.
+             * @example Tray is full here: order a second one.
+             */
+            text: string;
+        };
+        /** Named */
+        Named: {
+            /** Count */
+            count: number;
+            /**
+             * Names
+             * @description The first of them.
+             */
+            names: string[];
+        };
         /**
          * NamedTarget
          * @description Devices, racks and links by name.
@@ -4970,6 +5206,106 @@ export interface components {
              * @description The token itself. It is shown this once and cannot be read again.
              */
             token: string;
+        };
+        /** Note */
+        Note: {
+            /** Id */
+            id: string;
+            /**
+             * Plan
+             * @description Null for a run whose plan is not saved.
+             */
+            plan: string | null;
+            /**
+             * Revision
+             * @description The revision that it was written at.
+             */
+            revision: number | null;
+            anchor: components["schemas"]["Anchor"];
+            /**
+             * Here
+             * @description What the anchor is called in the revision that is looked at, a run's id for a moment. Null: it is not in this revision, or the run was deleted.
+             */
+            here: string | null;
+            /** Text */
+            text: string;
+            /**
+             * Version
+             * @description How often the text was written. A new text names the version it is based on.
+             */
+            version: number;
+            /**
+             * By
+             * @description The name of the token that it was written with; `this machine` without one.
+             */
+            by: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Edited By
+             * @description Who wrote the text last, if it was edited.
+             */
+            edited_by: string | null;
+            /** Edited At */
+            edited_at: string | null;
+            /**
+             * Resolved By
+             * @description Who resolved it; null while it is open.
+             */
+            resolved_by: string | null;
+            /** Resolved At */
+            resolved_at: string | null;
+        };
+        /** NoteCreate */
+        NoteCreate: {
+            anchor: components["schemas"]["Place"];
+            /**
+             * Text
+             * @description Plain text; spaces around it are removed.
+             * @example Tray is full here: order a second one.
+             */
+            text: string;
+            /**
+             * Revision
+             * @description The revision that the note is written at; the head if left out.
+             */
+            revision?: number | null;
+        };
+        /** NoteList */
+        NoteList: {
+            /**
+             * Revision
+             * @description The revision that is looked at; null for a run's notes.
+             */
+            revision: number | null;
+            /**
+             * Items
+             * @description The latest first.
+             */
+            items: components["schemas"]["Note"][];
+            /**
+             * Next
+             * @description The `cursor` of the next page; null on the last one.
+             */
+            next: string | null;
+        };
+        /** NoteUpdate */
+        NoteUpdate: {
+            /** Text */
+            text?: string | null;
+            /**
+             * Base Version
+             * @description The version that a new text is based on. Needed with it.
+             */
+            base_version?: number | null;
+            /**
+             * Resolved
+             * @description True resolves the note, false reopens it.
+             */
+            resolved?: boolean | null;
         };
         /**
          * Order
@@ -5289,6 +5625,30 @@ export interface components {
              *     ]
              */
             without: string[];
+        };
+        /**
+         * Place
+         * @description A part of a plan.
+         */
+        Place: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "rack" | "device" | "cable";
+            /**
+             * Name
+             * @description As the plan's tables name it: `R03`, `0132` (or the host name), `C00012`.
+             * @example R03
+             */
+            name: string;
+        };
+        /** PlaceChanges */
+        PlaceChanges: {
+            added: components["schemas"]["Named"];
+            removed: components["schemas"]["Named"];
+            /** @description In both revisions, at another place. */
+            moved: components["schemas"]["Named"];
         };
         /** Plan */
         Plan: {
@@ -6117,6 +6477,22 @@ export interface components {
             revision: number;
             /** Base Revision */
             base_revision?: number | null;
+        };
+        /** RevisionComparison */
+        RevisionComparison: {
+            before: components["schemas"]["ComparedRevision"];
+            after: components["schemas"]["ComparedRevision"];
+            /** Spec */
+            spec: components["schemas"]["SpecChange"][];
+            racks: components["schemas"]["PlaceChanges"];
+            devices: components["schemas"]["PlaceChanges"];
+            /** @description As the work order has them: a cable is known by the ports that it joins. */
+            cables: components["schemas"]["DiffCounts"];
+            /**
+             * Numbers
+             * @description Every metric of the plan: `value` after, `base` before.
+             */
+            numbers: components["schemas"]["Delta"][];
         };
         /** RevisionItem */
         RevisionItem: {
@@ -7077,6 +7453,21 @@ export interface components {
             basis: "published" | "vendor" | "assumed";
         } & {
             [key: string]: unknown;
+        };
+        /** SpecChange */
+        SpecChange: {
+            /**
+             * Field
+             * @description The field of the spec, like `topology.n`; `catalog` for the price book's version.
+             */
+            field: string;
+            /**
+             * Before
+             * @description Its value as JSON, shortened; null if it was left out.
+             */
+            before: string | null;
+            /** After */
+            after: string | null;
         };
         /**
          * StatedHypothesis
@@ -9762,6 +10153,41 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    compare_revisions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                revision: number;
+                earlier: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevisionComparison"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     revert_plan: {
         parameters: {
             query?: never;
@@ -10332,6 +10758,268 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_plan_notes: {
+        parameters: {
+            query?: {
+                /** @description An earlier revision; the head if left out. */
+                revision?: number | null;
+                /** @description Only those with such an anchor. */
+                kind?: ("rack" | "device" | "cable" | "moment") | null;
+                /** @description Only resolved ones, or only open ones; all if left out. */
+                resolved?: boolean | null;
+                /** @description Words of the text. */
+                q?: string;
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoteList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    create_plan_note: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NoteCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Note"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_run_notes: {
+        parameters: {
+            query?: {
+                /** @description Only resolved ones, or only open ones; all if left out. */
+                resolved?: boolean | null;
+                /** @description Words of the text. */
+                q?: string;
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoteList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    create_run_note: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MomentNoteCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Note"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_note: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Note"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    delete_note: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    update_note: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NoteUpdate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Note"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             421: components["responses"]["Problem421"];
@@ -12642,6 +13330,50 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ChipTrace"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_changes: {
+        parameters: {
+            query?: {
+                cursor?: string | null;
+                /** @description Any of these. */
+                kind?: ("plan" | "note" | "work" | "experiment" | "run" | "capture" | "book" | "token")[] | null;
+                /** @description Any of these. */
+                action?: ("created" | "renamed" | "revised" | "reverted" | "edited" | "resolved" | "reopened" | "marked" | "started" | "cancelled" | "deleted" | "revoked")[] | null;
+                /** @description Made by this token. */
+                who?: string | null;
+                /** @description Of this saved plan and what belongs to it. */
+                plan?: string | null;
+                /** @description Of this thing. */
+                subject?: string | null;
+                /** @description Words of the name or the detail. */
+                q?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeList"];
                 };
             };
             400: components["responses"]["Problem400"];

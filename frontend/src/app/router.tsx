@@ -7,7 +7,7 @@ import {
 } from "@tanstack/react-router";
 import { loadFaultKinds } from "@/features/shared/fault-kinds";
 import { readExperimentsSearch, readRunSearch, readRunsSearch } from "@/features/shared/run-url";
-import { readPlanSearch } from "@/features/shared/url-state";
+import { readChangesSearch, readPlanSearch } from "@/features/shared/url-state";
 import { ErrorPage, NotFoundPage } from "./fallbacks";
 
 const root = createRootRoute({
@@ -151,6 +151,13 @@ const settings = createRoute({
   component: lazyRouteComponent(() => import("@/features/settings/settings-page")),
 });
 
+const changes = createRoute({
+  getParentRoute: () => root,
+  path: "/changes",
+  validateSearch: readChangesSearch,
+  component: lazyRouteComponent(() => import("@/features/changes/changes-page")),
+});
+
 const search = createRoute({
   getParentRoute: () => root,
   path: "/search",
@@ -193,6 +200,7 @@ export const router = createRouter({
     life,
     chip,
     reference,
+    changes,
     settings,
   ]),
   defaultPreload: "intent",

@@ -21,6 +21,7 @@ from cubeyard.emulation.live import schemas
 from cubeyard.emulation.live.models import CaptureRow
 from cubeyard.emulation.live.repository import CaptureRepository
 from cubeyard.emulation.network.network import Network
+from cubeyard.kit.changes.service import ChangeLog
 from cubeyard.kit.db import Database
 from cubeyard.kit.errors import ProblemError, field_error, not_found
 from cubeyard.kit.ids import new_id
@@ -81,8 +82,9 @@ def capture(target: Target, run_id: str, limits: schemas.CaptureLimits) -> tuple
 class CaptureService:
     """Captures of runs; whether a run exists and is under way is the caller's to check."""
 
-    def __init__(self, repository: CaptureRepository) -> None:
+    def __init__(self, repository: CaptureRepository, log: ChangeLog) -> None:
         self._rows = repository
+        self._log = log
 
     def start(self, run_id: str, target: Target, limits: schemas.CaptureLimits) -> CaptureRow:
         """Keep a capture's row, which `make` fills. Raises a 409 if the run has as many as it may, or has no room for it."""
@@ -91,7 +93,7 @@ class CaptureService:
         if len(rows) >= MAX_CAPTURES or used + limits.max_bytes > MAX_RUN_BYTES:
             limit = f"at most {MAX_CAPTURES} captures with {MAX_RUN_BYTES // 2**20} MiB"
             raise ProblemError(409, "too-many-captures", f"A run has {limit}. Delete one that is not needed.")
-        return self._rows.add(
+        row = self._rows.add(
             CaptureRow(
                 id=new_id(),
                 run_id=run_id,
@@ -101,6 +103,8 @@ class CaptureService:
                 max_secs=limits.max_secs,
             )
         )
+        self._log.record("capture", "started", row.id, row.target, f"run {run_id}")
+        return row
 
     def of_run(self, run_id: str) -> schemas.CaptureList:
         return schemas.CaptureList(items=[self.described(row) for row in self._rows.of_run(run_id)])
@@ -132,7 +136,9 @@ class CaptureService:
 
     def delete(self, run_id: str, capture_id: str) -> None:
         """Raises a 404."""
-        self._rows.delete(self._found(run_id, capture_id))
+        row = self._found(run_id, capture_id)
+        self._rows.delete(row)
+        self._log.record("capture", "deleted", row.id, row.target, f"run {run_id}")
 
     def _found(self, run_id: str, capture_id: str) -> CaptureRow:
         row = self._rows.capture(run_id, capture_id)

@@ -17,7 +17,7 @@ from cubeyard.emulation.live.programs import commit
 from cubeyard.emulation.live.service import SessionService
 from cubeyard.emulation.live.services import exchange
 from cubeyard.experiments.checks import refused_by_field
-from cubeyard.kit.db import UnitOfWork
+from cubeyard.kit.db import UnitOfWork, mark_caller
 from cubeyard.kit.errors import responses
 from cubeyard.kit.ids import Id
 from cubeyard.kit.responses import download
@@ -139,6 +139,7 @@ def start_capture(engine: EngineOf, request: Request, id: Id, asked: schemas.Cap
     hosts = Hosts.of(settings, Place.of(settings))
     # Committed before its thread begins, which fills the row.
     with database.session() as session:
+        mark_caller(session, request)
         made, target, limits = SessionService(session, engine).capture(id, hosts, asked)
     make_in_background(database, made.id, target, made.run_id, limits)
     return made

@@ -32,6 +32,7 @@ from cubeyard.engine import Engine
 from cubeyard.experiments.emulation import DEFAULT_LINK_GBPS, Emulation
 from cubeyard.experiments.fault_kinds import KINDS
 from cubeyard.experiments.repository import ExperimentRepository
+from cubeyard.kit.changes.service import ChangeLog
 from cubeyard.kit.errors import ProblemError, not_found
 from cubeyard.runs.models import RunRow
 from cubeyard.runs.repository import FINISHED, RunRepository
@@ -91,7 +92,7 @@ class SessionService:
         self._engine = engine
         self._orders = OrderRepository(session)
         self._runs = RunRepository(session)
-        self.captures = CaptureService(CaptureRepository(session))
+        self.captures = CaptureService(CaptureRepository(session), ChangeLog(session))
 
     def faults(self, run_id: str) -> schemas.FaultList:
         """The faults of a run and their states. Raises a 404, a 409 for a run of another engine."""

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from cubeyard.kit.auth.models import SessionRow, TokenRow
 from cubeyard.kit.auth.repository import AuthRepository
+from cubeyard.kit.changes.service import ChangeLog
 from cubeyard.kit.errors import not_found
 from cubeyard.kit.ids import new_id
 
@@ -35,6 +36,7 @@ def hash_of(secret: str) -> str:
 class AuthService:
     def __init__(self, session: Session, configured_token: str | None) -> None:
         self._repository = AuthRepository(session)
+        self._log = ChangeLog(session)
         self._configured_hash = hash_of(configured_token) if configured_token else None
 
     def any_token(self) -> bool:
@@ -43,12 +45,19 @@ class AuthService:
     def create_token(self, name: str) -> tuple[TokenRow, str]:
         """The row, and the token itself, which is shown this once."""
         secret = PREFIX + secrets.token_urlsafe(32)
-        return self._repository.add_token(TokenRow(id=new_id(), name=name, hash=hash_of(secret))), secret
+        row = self._repository.add_token(TokenRow(id=new_id(), name=name, hash=hash_of(secret)))
+        self._log.record("token", "created", row.id, row.name)
+        return row, secret
 
     def tokens(self) -> Sequence[TokenRow]:
         return self._repository.tokens()
 
     def revoke(self, token_id: str) -> None:
+        row = self._repository.token(token_id)
+        if row is None:
+            raise not_found(f"token {token_id}")
+        # Before the token is gone: it may be the one that the request came with.
+        self._log.record("token", "revoked", row.id, row.name)
         if not self._repository.delete_token(token_id):
             raise not_found(f"token {token_id}")
 

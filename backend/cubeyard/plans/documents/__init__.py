@@ -9,6 +9,6 @@ from cubeyard.plans.documents.bill import Bom
 from cubeyard.plans.documents.scene import Cables, Scene
 from cubeyard.plans.documents.sheets import DeviceTrace, RackSheet
 from cubeyard.plans.documents.summary import Counts, Summary
-from cubeyard.plans.documents.work_order import WorkOrder
+from cubeyard.plans.documents.work_order import DiffCounts, WorkOrder
 
-__all__ = ["Bom", "Cables", "Counts", "DeviceTrace", "RackSheet", "Scene", "Summary", "WorkOrder"]
+__all__ = ["Bom", "Cables", "Counts", "DeviceTrace", "DiffCounts", "RackSheet", "Scene", "Summary", "WorkOrder"]

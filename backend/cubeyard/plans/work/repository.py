@@ -53,10 +53,11 @@ class WorkRepository:
             query = query.where(CableMarkRow.state == state)
         return self._session.scalars(query).all()
 
-    def write(self, plan_id: str, revision: int, marks: Sequence[MarkChange], by: str | None) -> None:
-        """Insert or replace marks, each cable at most once. A mark that says the same already keeps who made it and when."""
+    def write(self, plan_id: str, revision: int, marks: Sequence[MarkChange], by: str | None) -> int:
+        """Insert or replace marks, each cable at most once. A mark that says the same already keeps who made it and when. How
+        many were new or changed."""
         if not marks:
-            return
+            return 0
         values = [
             {
                 "plan_id": plan_id,
@@ -69,7 +70,7 @@ class WorkRepository:
             for mark in marks
         ]
         new = insert(CableMarkRow).values(values)
-        self._session.execute(
+        written = self._session.execute(
             new.on_conflict_do_update(
                 constraint="pk_cable_marks",
                 set_={
@@ -79,18 +80,24 @@ class WorkRepository:
                     "marked_at": func.clock_timestamp(),
                 },
                 where=or_(CableMarkRow.state != new.excluded.state, CableMarkRow.note != new.excluded.note),
-            )
+            ).returning(CableMarkRow.cable)
         )
+        return len(written.all())
 
-    def remove(self, plan_id: str, revision: int, cables: Sequence[int]) -> None:
-        if cables:
-            self._session.execute(
-                delete(CableMarkRow).where(
-                    CableMarkRow.plan_id == plan_id,
-                    CableMarkRow.revision == revision,
-                    CableMarkRow.cable == _any(cables),
-                )
+    def remove(self, plan_id: str, revision: int, cables: Sequence[int]) -> int:
+        """How many of these cables had a mark."""
+        if not cables:
+            return 0
+        removed = self._session.execute(
+            delete(CableMarkRow)
+            .where(
+                CableMarkRow.plan_id == plan_id,
+                CableMarkRow.revision == revision,
+                CableMarkRow.cable == _any(cables),
             )
+            .returning(CableMarkRow.cable)
+        )
+        return len(removed.all())
 
 
 def _any(cables: Sequence[int]) -> CollectionAggregate[bool]:

@@ -6,6 +6,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from cubeyard.engine import BuiltPlan, Engine
+from cubeyard.kit.changes.service import ChangeLog
 from cubeyard.kit.errors import FieldError, ProblemError, not_found
 from cubeyard.plans.service import PlanService
 from cubeyard.plans.work.models import CableMarkRow
@@ -28,6 +29,7 @@ class WorkService:
     def __init__(self, session: Session, engine: Engine) -> None:
         self._plans = PlanService(session, engine)
         self._repository = WorkRepository(session)
+        self._log = ChangeLog(session)
 
     def progress(self, plan_id: str, revision: int) -> WorkProgress:
         built = self._plans.built(plan_id, revision)[2]
@@ -68,7 +70,8 @@ class WorkService:
 
     def write(self, plan_id: str, revision: int, changes: list[MarkChange], by: str | None) -> MarkPage:
         """All changes or, if one names a cable that the revision does not have, none. The marks of these cables after it."""
-        count = self._plans.built(plan_id, revision)[2].cable_count
+        plan, _, built = self._plans.built(plan_id, revision)
+        count = built.cable_count
         unknown = [
             FieldError(
                 field=f"body.marks.{index}.cable",
@@ -85,10 +88,17 @@ class WorkService:
         self._repository.lock(plan_id, revision)
         last = {change.cable: change for change in changes}
         marks = [last[cable] for cable in sorted(last)]
-        self._repository.write(plan_id, revision, [mark for mark in marks if mark.state != "open"], by)
-        self._repository.remove(plan_id, revision, [mark.cable for mark in marks if mark.state == "open"])
+        marked = self._repository.write(plan_id, revision, [mark for mark in marks if mark.state != "open"], by)
+        opened = self._repository.remove(plan_id, revision, [mark.cable for mark in marks if mark.state == "open"])
+        if marked or opened:
+            detail = f"revision {revision}: {_cables(marked)} marked, {_cables(opened)} opened again"
+            self._log.record("work", "marked", plan_id, plan.name, detail, plan_id=plan_id)
         rows = self._repository.page(plan_id, revision, cables=list(last), limit=MAX_MARKS)
         return MarkPage(items=[_mark(row) for row in rows], next=None)
+
+
+def _cables(count: int) -> str:
+    return "1 cable" if count == 1 else f"{count} cables"
 
 
 def _cable_racks(built: BuiltPlan) -> tuple[np.ndarray, np.ndarray]:

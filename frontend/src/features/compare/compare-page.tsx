@@ -17,10 +17,12 @@ import { CompareTable } from "./compare-table";
 import { compareCsv } from "./comparison-csv";
 import { sweepOf } from "./degradation";
 import { Rates } from "./rates";
+import { revisionsOf } from "./revisions";
 import { bodyOf, useComparison } from "./use-comparison";
 
 const CompareCharts = lazy(() => import("./compare-charts"));
 const DegradationSection = lazy(() => import("./degradation-section"));
+const RevisionChanges = lazy(() => import("./revision-changes"));
 const WorkOrderDialog = lazy(() => import("./work-order"));
 
 export default function ComparePage() {
@@ -235,6 +237,12 @@ function Compared({
         ))}
       </div>
     );
+  const pair = revisionsOf(resolved.data ?? [], base);
+  const changes = pair && (
+    <Suspense fallback={<Skeleton height={120} />}>
+      <RevisionChanges {...pair} />
+    </Suspense>
+  );
   const predicted = (
     <>
       {quickError !== null && <ProblemView error={quickError} />}
@@ -246,6 +254,7 @@ function Compared({
   return search.as === "charts" ? (
     <Suspense fallback={<Skeleton height={320} />}>
       <CompareCharts data={data} base={base}>
+        {changes}
         {predicted}
       </CompareCharts>
     </Suspense>
@@ -261,6 +270,7 @@ function Compared({
         go(next.refs, next.base);
       }}
       onWorkOrder={onWorkOrder}
+      above={changes}
     >
       {predicted}
     </CompareTable>

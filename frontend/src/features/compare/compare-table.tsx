@@ -22,6 +22,7 @@ export function CompareTable({
   onBase,
   onRemove,
   onWorkOrder,
+  above,
   children,
 }: {
   data: CompareResponse;
@@ -31,6 +32,8 @@ export function CompareTable({
   onBase: (at: number) => void;
   onRemove: (at: number) => void;
   onWorkOrder: (at: number) => void;
+  /** What stands above the table and scrolls with it. */
+  above?: ReactNode;
   /** What stands below the table and scrolls with it. */
   children?: ReactNode;
 }) {
@@ -42,6 +45,7 @@ export function CompareTable({
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <section className={styles.scroll} data-stale={stale} aria-label="Comparison" tabIndex={0}>
+      {above}
       <table className={styles.table} style={{ minWidth: 200 + 240 * data.plans.length }}>
         <thead>
           <tr>
@@ -183,7 +187,7 @@ function PlanLink({ refOf, name }: { refOf: ComparedRef | undefined; name: strin
   if (!refOf) return <>{name}</>;
   if (refOf.id)
     return (
-      <Link to="/plans/$id" params={{ id: refOf.id }}>
+      <Link to="/plans/$id" params={{ id: refOf.id }} search={{ revision: refOf.revision }}>
         {name}
       </Link>
     );

@@ -36,12 +36,15 @@ export default function WorkOrderDialog({
 }) {
   const saved = before.id !== undefined && after.id !== undefined;
   const query = useQuery({
-    queryKey: ["diff", before.id, after.id],
+    queryKey: ["diff", before.id, before.revision, after.id, after.revision],
     enabled: saved,
     queryFn: ({ signal }) =>
       take(
         api.GET("/api/v1/plans/{id}/diff/{other}", {
-          params: { path: { id: before.id!, other: after.id! } },
+          params: {
+            path: { id: before.id!, other: after.id! },
+            query: { revision: before.revision, other_revision: after.revision },
+          },
           signal,
         }),
       ),

@@ -47,7 +47,7 @@ export function Cockpit({
   const search = useSearch({ strict: false }) as RunSearch;
   const setSearch = useRunSearch();
   const over = isOver(session.live.state);
-  const { playback, setPlayback, following, at, begin, window, tick, shownAt, broken } = useShown(
+  const { playback, setPlayback, following, at, replay, show, window, tick, shownAt, broken } = useShown(
     session,
     network,
     run.events_url,
@@ -57,7 +57,6 @@ export function Cockpit({
     !over && following && session.history.length > 0 && session.phases.at(-1)?.phase !== "removing";
   const handle = useRef<TopologyHandle | null>(null);
   const view = search.view ?? "logical";
-  const replay = useCallback(() => setPlayback({ at: begin, playing: true }), [begin, setPlayback]);
   useSessionCommands({
     over,
     injecting: injecting.on,
@@ -103,6 +102,7 @@ export function Cockpit({
             />
           </div>
           <Timeline
+            runId={run.id}
             session={session}
             over={over}
             playback={playback}
@@ -116,6 +116,7 @@ export function Cockpit({
           network={network}
           tick={tick}
           at={shownAt}
+          onMoment={show}
           side={side}
           onSide={setSide}
           selection={selection}
@@ -161,7 +162,9 @@ function useShown(session: Session, network: Network, eventsUrl: string) {
     () => brokenItems(network, brokenAt(session.faults, shownAt)),
     [network, session.faults, shownAt],
   );
-  return { playback, setPlayback, following, at, begin, window, tick, shownAt, broken };
+  const replay = useCallback(() => setPlayback({ at: begin, playing: true }), [begin, setPlayback]);
+  const show = useCallback((moment: number) => setPlayback({ at: moment, playing: false }), [setPlayback]);
+  return { playback, setPlayback, following, at, replay, show, window, tick, shownAt, broken };
 }
 
 /** What is selected, which side panel is open, and what is about to be broken. */

@@ -1,5 +1,5 @@
 /** Beside the picture: the selected thing, what is broken and may be, and the log. */
-import { useId } from "react";
+import { lazy, Suspense, useId } from "react";
 import { Icon } from "@/ui/icon";
 import { Tabs } from "@/ui/tabs";
 import { EventLog } from "./events/event-log";
@@ -12,10 +12,13 @@ import { type Broken, breakOf, type Item, type Network } from "./session/network
 import type { Session } from "./session/session";
 import styles from "./side-panel.module.css";
 
+const MomentNotes = lazy(() => import("./notes/moment-notes"));
+
 const SIDES = [
   { id: "inspect", label: "Inspect" },
   { id: "break", label: "Faults" },
   { id: "events", label: "Events" },
+  { id: "notes", label: "Notes" },
 ] as const;
 export type Side = (typeof SIDES)[number]["id"];
 
@@ -25,6 +28,7 @@ export function SidePanel({
   network,
   tick,
   at,
+  onMoment,
   side,
   onSide,
   selection,
@@ -40,6 +44,8 @@ export function SidePanel({
   tick: Tick | null;
   /** Nothing later than this is shown. */
   at: number;
+  /** Shows that second of the run. */
+  onMoment: (at: number) => void;
   side: Side;
   onSide: (side: Side) => void;
   selection: Item | null;
@@ -104,10 +110,19 @@ export function SidePanel({
             fileName={`run-${runId}-events.csv`}
           />
         )}
+        {side === "notes" && (
+          <Suspense>
+            <MomentNotes runId={runId} moment={momentOf(tick, at)} onMoment={onMoment} />
+          </Suspense>
+        )}
       </div>
     </aside>
   );
 }
+
+/** The second that the clock shows; null before the first measurement. */
+const momentOf = (tick: Tick | null, at: number): number | null =>
+  tick && (Number.isFinite(at) ? at : tick.at);
 
 /** Injecting faults, and the faults of the run. */
 function Breaking({

@@ -1,3 +1,4 @@
+import { Link } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { type ScreenRequest, useScreen } from "../shared/curl";
 import { Shell } from "../shared/shell";
@@ -8,6 +9,7 @@ import { TokensSection } from "./tokens";
 const REQUESTS: ScreenRequest[] = [
   { title: "API tokens", method: "GET", path: "/api/v1/tokens" },
   { title: "Create a token", method: "POST", path: "/api/v1/tokens", body: { name: "nightly export" } },
+  { title: "Who changed what and when", method: "GET", path: "/api/v1/changes" },
   { title: "This session", method: "GET", path: "/api/v1/session" },
 ];
 
@@ -23,6 +25,11 @@ export default function SettingsPage() {
         <h1>Settings</h1>
         <TokensSection />
         <SessionSection />
+        <section aria-labelledby="changes">
+          <h2 id="changes">Changes</h2>
+          <p className={styles.muted}>Who changed plans, notes, runs, price books and tokens, and when.</p>
+          <Link to="/changes">Show the change log</Link>
+        </section>
       </div>
     </Shell>
   );

@@ -15,6 +15,13 @@ test("each kind of reference means its plan", async () => {
   });
   expect(await resolveRef(`z.${await encodeSpec(DEFAULT_SPEC)}`)).toMatchObject({ spec: DEFAULT_SPEC });
   expect(await resolveRef("0a1b2c3d4e5f6g")).toEqual({ ref: "0a1b2c3d4e5f6g", id: "0a1b2c3d4e5f6g" });
+  expect(await resolveRef("0a1b2c3d4e5f6g@12")).toEqual({
+    ref: "0a1b2c3d4e5f6g@12",
+    id: "0a1b2c3d4e5f6g",
+    revision: 12,
+  });
+  for (const wrong of ["0a1b@0", "0a1b@", "0a1b@1@2", "@1"])
+    await expect(resolveRef(wrong)).rejects.toThrow("is not a plan");
   await expect(resolveRef("ex.nothing")).rejects.toThrow("No example");
   await expect(resolveRef("../etc")).rejects.toThrow("is not a plan");
 });

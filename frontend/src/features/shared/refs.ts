@@ -1,4 +1,4 @@
-/** The plans of a comparison as they stand in its URL: a saved id, `ex.dcell` for an example, `z.…` for a packed spec. */
+/** The plans of a comparison as they stand in its URL: a saved id, one of its revisions as `id@2`, `ex.dcell` for an example, `z.…` for a packed spec. */
 import { exampleBySlug } from "./examples";
 import { decodeSpec } from "./share";
 import type { PlanSpec } from "./spec";
@@ -27,9 +27,10 @@ export async function resolveRef(ref: string): Promise<ComparedRef> {
     return { ref, spec: example.spec, name: example.title };
   }
   if (ref.startsWith("z.")) return { ref, spec: await decodeSpec(ref.slice(2)) };
-  if (!/^[0-9a-z]+$/i.test(ref))
+  const [, id, revision] = /^([0-9a-z]+)(?:@([1-9][0-9]{0,8}))?$/i.exec(ref) ?? [];
+  if (id === undefined)
     throw new Error(`“${ref.slice(0, 40)}” is not a plan. Type a plan id, an example or a share code.`);
-  return { ref, id: ref };
+  return { ref, id, ...(revision !== undefined && { revision: Number(revision) }) };
 }
 
 /** The references without one of them, and where the base is then. */

@@ -23,6 +23,8 @@ export interface PlanSearch {
   spec?: string;
   /** The spec as readable JSON: a topology or a whole plan. */
   topology?: string;
+  /** Copies of notes, packed, beside a packed spec. */
+  notes?: string;
   /** An earlier revision of a saved plan. */
   revision?: number;
 }
@@ -58,9 +60,27 @@ export function readPlanSearch(search: Record<string, unknown>): PlanSearch {
     sort: writeSorts(readSorts(text(search.sort, 200))),
     spec: text(search.spec, 64_000),
     topology: text(topology, 64_000),
+    notes: text(search.notes, 64_000),
     revision: Number.isInteger(revision) && revision > 0 ? revision : undefined,
   });
 }
+
+/** The filters of the change log. */
+export interface ChangesSearch {
+  kind?: string;
+  /** The id of a saved plan: it and what belongs to it. */
+  plan?: string;
+  who?: string;
+  q?: string;
+}
+
+export const readChangesSearch = (search: Record<string, unknown>): ChangesSearch =>
+  compact({
+    kind: text(search.kind, 20),
+    plan: text(search.plan, 40),
+    who: text(search.who, 120),
+    q: text(search.q, 200),
+  });
 
 /** The column that each table is sorted by; tables in their natural order have none. */
 export type Sorts = Partial<Record<Tab, { column: string; descending: boolean }>>;

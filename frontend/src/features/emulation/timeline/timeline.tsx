@@ -3,6 +3,7 @@ import { Button } from "@/ui/button";
 import { Select } from "@/ui/form";
 import type { ThemeName } from "@/units";
 import { timeDomain } from "../charts/axis";
+import { NotePins } from "../notes/note-pins";
 import { secsText } from "../session/series";
 import type { Session } from "../session/session";
 import { FaultBars } from "./fault-bars";
@@ -11,12 +12,14 @@ import type { Playback } from "./use-playback";
 
 const SPEEDS = [0.25, 0.5, 1, 2, 5, 10];
 export function Timeline({
+  runId,
   session,
   over,
   playback,
   setPlayback,
   theme,
 }: {
+  runId: string;
   session: Session;
   over: boolean;
   playback: Playback;
@@ -34,6 +37,12 @@ export function Timeline({
   return (
     <section className={styles.timeline} aria-label="Timeline">
       <FaultBars session={session} from={from} to={to} at={at} theme={theme} />
+      <NotePins
+        runId={runId}
+        from={from}
+        to={to}
+        onMoment={(moment) => setPlayback({ at: Math.min(moment, end), playing: false })}
+      />
       <div className={styles.scrub}>
         <input
           type="range"

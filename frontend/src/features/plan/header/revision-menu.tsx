@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { api, take } from "@/api/client";
-import { IconButton } from "@/ui/button";
+import { buttonClass, IconButton } from "@/ui/button";
 import { Icon } from "@/ui/icon";
 import { DialogTrigger, PopoverPanel, TriggerButton } from "@/ui/overlay";
 import { toast } from "@/ui/toast";
@@ -32,6 +32,10 @@ export default function RevisionMenu({
   );
 }
 
+/** Two revisions of a plan for the compare page, the earlier one first. */
+const pairOf = (id: string, a: number, b: number): string =>
+  `${id}@${Math.min(a, b)},${id}@${Math.max(a, b)}`;
+
 function RevisionList({
   id,
   revision,
@@ -51,48 +55,67 @@ function RevisionList({
   });
   const head = list.data?.head_revision;
   return (
-    <ul className={styles.revisions}>
-      {list.isPending && <li className={styles.muted}>Loading…</li>}
-      {list.isError && <li className={styles.muted}>{list.error.message}</li>}
-      {list.data?.items.map((item) => (
-        <li key={item.revision} className={styles.revision} data-current={item.revision === revision}>
-          <span className={styles.revisionNumber}>r{item.revision}</span>
-          <span>
-            {item.title}
-            <div className={styles.muted}>
-              {formatDate(new Date(item.created_at))}
-              {item.kind === "revert" && ` · back to r${item.reverted_from}`}
-              {item.note && ` · ${item.note}`}
-            </div>
-          </span>
-          <span className={styles.row}>
-            {item.revision !== revision && (
-              <Link
-                to="/plans/$id"
-                params={{ id }}
-                search={item.revision === head ? {} : { revision: item.revision }}
-                className={common.entry}
-                onClick={close}
-              >
-                <span>View</span>
-              </Link>
-            )}
-            {item.revision !== head && (
-              <IconButton
-                small
-                icon="undo"
-                label={`Restore revision ${item.revision}`}
-                onClick={async () => {
-                  close();
-                  await onRevert(item.revision);
-                  await client.invalidateQueries({ queryKey: ["revisions", id] });
-                  toast(`Revision ${item.revision} restored`);
-                }}
-              />
-            )}
-          </span>
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul className={styles.revisions}>
+        {list.isPending && <li className={styles.muted}>Loading…</li>}
+        {list.isError && <li className={styles.muted}>{list.error.message}</li>}
+        {list.data?.items.map((item) => (
+          <li key={item.revision} className={styles.revision} data-current={item.revision === revision}>
+            <span className={styles.revisionNumber}>r{item.revision}</span>
+            <span>
+              {item.title}
+              <div className={styles.muted}>
+                {formatDate(new Date(item.created_at))}
+                {item.kind === "revert" && ` · back to r${item.reverted_from}`}
+                {item.note && ` · ${item.note}`}
+              </div>
+            </span>
+            <span className={styles.row}>
+              {item.revision !== revision && (
+                <Link
+                  to="/plans/$id"
+                  params={{ id }}
+                  search={item.revision === head ? {} : { revision: item.revision }}
+                  className={common.entry}
+                  onClick={close}
+                >
+                  <span>View</span>
+                </Link>
+              )}
+              {item.revision !== revision && (
+                <Link
+                  to="/compare"
+                  search={{ plans: pairOf(id, item.revision, revision) }}
+                  className={buttonClass("quiet", true, true)}
+                  title={`Compare with revision ${item.revision}`}
+                  aria-label={`Compare with revision ${item.revision}`}
+                  onClick={close}
+                >
+                  <Icon name="compare" size={14} />
+                </Link>
+              )}
+              {item.revision !== head && (
+                <IconButton
+                  small
+                  icon="undo"
+                  label={`Restore revision ${item.revision}`}
+                  onClick={async () => {
+                    close();
+                    await onRevert(item.revision);
+                    await client.invalidateQueries({ queryKey: ["revisions", id] });
+                    toast(`Revision ${item.revision} restored`);
+                  }}
+                />
+              )}
+            </span>
+          </li>
+        ))}
+      </ul>
+      <p className={styles.foot}>
+        <Link to="/changes" search={{ plan: id }} onClick={close}>
+          Who changed this plan and when
+        </Link>
+      </p>
+    </>
   );
 }

@@ -1,3 +1,4 @@
+import { lazy, Suspense } from "react";
 import { Section } from "@/ui/form";
 import { CableView } from "./cable-view";
 import { DeviceView } from "./device-view";
@@ -5,6 +6,8 @@ import styles from "./inspector.module.css";
 import { type InspectorProps, Rows } from "./inspector-parts";
 import { RackView } from "./rack-view";
 import { BundleView, TrayView } from "./tray-views";
+
+const PinnedNotes = lazy(() => import("../notes/pinned-notes"));
 
 /** What is selected, and where each of its cables goes. */
 export function Inspector(props: InspectorProps) {
@@ -26,6 +29,9 @@ export function Inspector(props: InspectorProps) {
       {one && selection.kind === "cable" && <CableView {...props} cable={id} />}
       {one && selection.kind === "tray" && <TrayView {...props} tray={id} />}
       {one && selection.kind === "bundle" && <BundleView {...props} bundle={id} />}
+      <Suspense>
+        <PinnedNotes model={props.model} selection={selection} />
+      </Suspense>
       <Rows rows={[["Cables selected", highlight.summary.replace(" cables", "")]]} />
     </Section>
   );

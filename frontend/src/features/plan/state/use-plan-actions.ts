@@ -7,19 +7,35 @@ import { toast } from "@/ui/toast";
 import { encodeSpec } from "../../shared/share";
 import { isDirty, usePlan } from "./store";
 
+/** The open notes of a saved plan for a link; null if there are none, or the server does not answer. */
+async function copiedNotes({ id, revision }: { id: string; revision: number }): Promise<string | null> {
+  try {
+    const [{ readNotes }, { packNotes }] = await Promise.all([
+      import("../../shared/notes/use-notes"),
+      import("../notes/link-notes"),
+    ]);
+    return await packNotes(await readNotes({ plan: id, revision }));
+  } catch {
+    return null;
+  }
+}
+
 /** `hash`: the first digits of the plan's, for names of files and provenance. `canvas` is for the drawing to take. */
 export function usePlanActions(hash: string | undefined) {
   const canvas = useRef<PlanCanvasHandle | null>(null);
   const navigate = useNavigate();
   const share = useCallback(async () => {
     const url = new URL(location.href);
-    const { saved: isSaved, history } = usePlan.getState();
-    if (!isSaved || isDirty(usePlan.getState())) {
+    const { saved, history } = usePlan.getState();
+    if (!saved || isDirty(usePlan.getState())) {
       // A link that needs no database: the spec itself.
       url.pathname = "/plans/new";
       url.searchParams.delete("revision");
       url.searchParams.delete("topology");
       url.searchParams.set("spec", await encodeSpec(history.present));
+      // Such a link leads to no saved plan, which is what notes are kept with.
+      const notes = saved && (await copiedNotes(saved));
+      if (notes) url.searchParams.set("notes", notes);
     }
     toast(
       (await copyText(url.href)) ? "Link to this view copied" : "The browser blocked access to the clipboard",

@@ -13,6 +13,7 @@ import type { useSelection } from "../state/use-plan-view";
 import { longestCable } from "./totals";
 import { MoneySection, TotalsSection } from "./totals-section";
 
+const NotesSection = lazy(() => import("../notes/notes-section"));
 const PathsSection = lazy(() => import("../paths/paths-section"));
 
 export function Figures({
@@ -44,6 +45,9 @@ export function Figures({
       />
       <FailuresSection computed={computed} model={model} />
       <Inspector model={model} bom={computed.bom} {...marked} />
+      <Suspense>
+        <NotesSection model={model} select={marked.select} />
+      </Suspense>
       <PathsOnDemand computed={computed} model={model} marked={marked} />
       <MoneySection summary={computed.summary} bom={computed.bom} />
     </>

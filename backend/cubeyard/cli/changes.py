@@ -1,0 +1,63 @@
+"""`cubeyard changes`: who changed what and when, from the server's database."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import Annotated, get_args
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from cubeyard.cli.common import explained, open_database, refuse, settings_of
+from cubeyard.cli.place import quiet_logs
+from cubeyard.kit.changes.schemas import ChangeKind, ChangeList
+from cubeyard.kit.changes.service import ChangeLog
+from cubeyard.kit.ids import PATTERN
+
+MAX_LIMIT = 200
+WIDTH = 200
+"""Columns of the table where the output is no terminal: nothing is cut for a program that reads it."""
+Kind = StrEnum("Kind", list(get_args(ChangeKind)))
+
+
+def changes(
+    plan: Annotated[str | None, typer.Option(help="Only of this saved plan and what belongs to it, by its id.")] = None,
+    kind: Annotated[list[Kind] | None, typer.Option(help="Only of these kinds of things; may be repeated.")] = None,
+    who: Annotated[str | None, typer.Option(help="Only by the token of this name.")] = None,
+    words: Annotated[str, typer.Option("--words", "-w", help="Words of the name or the detail.")] = "",
+    limit: Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="At most so many, the latest.")] = 50,
+    cursor: Annotated[str | None, typer.Option(help="Go on where `next` of an earlier --json ended.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As `GET /api/v1/changes` answers.")] = False,
+) -> None:
+    """List who changed what and when, the latest first."""
+    if plan is not None and re.match(PATTERN, plan) is None:
+        refuse(f"--plan {plan} is no plan's id. `GET /api/v1/plans` and the page's address have it.")
+    settings = settings_of()
+    quiet_logs(settings)
+    with explained(), open_database(settings) as database:
+        from cubeyard.kit import schema
+
+        schema.upgrade(database.engine)
+        with database.session() as session:
+            found = ChangeLog(session).page(
+                cursor=cursor, kinds=[one.value for one in kind or ()], who=who, plan=plan, q=words, limit=limit
+            )
+    if as_json:
+        print(found.model_dump_json(indent=2))
+    else:
+        _print(found)
+
+
+def _print(found: ChangeList) -> None:
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=WIDTH)
+    table = Table("When", "Who", "What", "Name", "Detail", box=None)
+    for one in found.items:
+        what = f"{one.kind} {one.action}"
+        at = one.at.isoformat(timespec="seconds")
+        table.add_row(at, escape(one.who), what, escape(one.name), escape(one.detail))
+    console.print(table)

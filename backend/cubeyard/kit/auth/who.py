@@ -1,0 +1,49 @@
+"""Who changes something: the name of the token that the request came with."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from fastapi import Depends
+from sqlalchemy.orm import Session
+
+from cubeyard.kit.auth.repository import AuthRepository
+from cubeyard.kit.db import CALLER, UnitOfWork
+
+THIS_MACHINE = "this machine"
+"""Without a token: only the server's own machine can call it then."""
+CONFIGURED = "configured token"
+COMMAND_LINE = "command line"
+REVOKED = "revoked token"
+"""A token that was revoked while its request was under way."""
+
+
+class Actor(NamedTuple):
+    name: str
+    token_id: str | None = None
+    """Of a token that was made here; null for this machine, the command line and the configured token."""
+
+
+def actor(session: Session) -> Actor | None:
+    """Whom the session's transaction works for. None for the program itself: a worker, a reaper, a start."""
+    if CALLER not in session.info:
+        return None
+    caller = session.info[CALLER]
+    if isinstance(caller, Actor):
+        return caller
+    if caller is None:
+        return Actor(THIS_MACHINE)
+    if caller.token_id is None:
+        return Actor(CONFIGURED)
+    row = AuthRepository(session).token(caller.token_id)
+    return Actor(row.name if row is not None else REVOKED, caller.token_id)
+
+
+def _author(session: UnitOfWork) -> str:
+    found = actor(session)
+    assert found is not None, "a request has a caller"
+    return found.name
+
+
+Author = Annotated[str, Depends(_author)]
+"""The name of the request's token, or what stands for it where there is none."""
