@@ -90,6 +90,14 @@ def test_a_download_that_broke_off_goes_on_where_it_ended(working_client: TestCl
         assert part.headers["content-range"] == f"bytes {first}-{stop - 1}/{size}"
         assert part.content == whole[first:stop]
     assert working_client.get(url, headers={"range": "bytes=-7"}).content == whole[-7:]
+    tag = asked.headers["etag"]
+    assert working_client.get(url, headers=PLAIN).headers["etag"] == tag
+    same = working_client.get(url, headers={"range": "bytes=5-9", "if-range": tag})
+    assert (same.status_code, same.content) == (206, whole[5:10])
+    other = working_client.get(url, headers=PLAIN | {"range": "bytes=5-9", "if-range": '"another"'})
+    assert (other.status_code, other.content) == (200, whole)
+    copy = working_client.get(url, headers={"if-none-match": tag})
+    assert (copy.status_code, copy.content, copy.headers["etag"]) == (304, b"", tag)
     beyond = working_client.get(url, headers={"range": f"bytes={size}-"})
     assert (beyond.status_code, beyond.headers["content-range"]) == (416, f"bytes */{size}")
     assert str(size) in beyond.json()["detail"]
