@@ -119,7 +119,10 @@ def export_plan(
         return Response(status_code=304, headers=headers)
     if request.method == "HEAD":
         name, media_type = described(format, built, plan.name)
-        return Response(headers=headers | {"content-disposition": disposition(name)}, media_type=media_type)
+        answer = Response(headers=headers | {"content-disposition": disposition(name)}, media_type=media_type)
+        # The size is known once the file is made, which nobody asked for here: no size instead of that of the empty body.
+        del answer.headers["content-length"]
+        return answer
     background = prefer is not None and "respond-async" in prefer.lower()
     if not stream and (background or not at_once(format, built)):
         return _by_job(service.start_or_join(id, revision, format, options), background)

@@ -60,6 +60,7 @@ def test_a_copy_that_is_still_the_same_is_not_sent_again(client: TestClient) -> 
     asked = client.head(path)
     assert (asked.status_code, asked.content, asked.headers["etag"]) == (200, b"", tag)
     assert asked.headers["content-disposition"] == first.headers["content-disposition"]
+    assert "content-length" not in asked.headers, "a size of 0 would be that of an empty file"
     other = client.get(f"/api/v1/plans/{plan}").headers["etag"]
     change = {"spec": SMALL | {"k": 0}}
     assert client.patch(f"/api/v1/plans/{plan}", json=change, headers={"if-match": other}).status_code == 200
