@@ -32,7 +32,7 @@ export function cableColumns(model: PlanModel, bom: Bom): Column[] {
     {
       id,
       title,
-      width: 190,
+      width: 215,
       text: (row) =>
         `${placeName(model, device[row]!)} · ${devices.hosts[device[row]!]} · ${portName(model, device[row]!, port[row]!)}`,
       sort: (row) =>
