@@ -37,7 +37,7 @@ Renderer = Callable[..., Iterator[bytes]]
 _CSV = "text/csv; charset=utf-8"
 _ALL = (
     (
-        ExportFormat("csv", _CSV, "csv", "Cable schedule (CSV)", "Every cable with rack, unit, device and port at both ends.", CREW),
+        ExportFormat("csv", _CSV, "csv", "Cable schedule (CSV)", "Every cable with rack, unit, host name and port at both ends.", CREW),
         "csv_files:cable_schedule",
     ),
     (

@@ -23,7 +23,7 @@ from cubeyard.exports.tables import PlanTables, provenance
 from cubeyard.exports.text import cell, plain, slug, yaml
 from cubeyard.plans.view import PlanView
 
-RATE_COLUMNS = ("cable", "a_node", "a_interface", "a_device", "a_port", "b_node", "b_interface", "b_device", "b_port",
+RATE_COLUMNS = ("cable", "a_node", "a_interface", "a_paper_name", "a_port", "b_node", "b_interface", "b_paper_name", "b_port",
                 "level", "rate_bits_per_sec", "length_metres")  # fmt: skip
 MAX_ROUTED_SERVERS = 512
 """Beyond this a lab has no routes: containers of a larger one fit on no single machine, and the file would be too long. [ours]"""

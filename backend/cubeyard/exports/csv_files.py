@@ -19,8 +19,8 @@ from cubeyard.plans.view import PlanView
 
 CABLE_COLUMNS = (
     "cable", "label_near", "label_far", "level",
-    "a_rack", "a_unit", "a_slot", "a_device", "a_port",
-    "b_rack", "b_unit", "b_slot", "b_device", "b_port",
+    "a_rack", "a_unit", "a_slot", "a_host_name", "a_port",
+    "b_rack", "b_unit", "b_slot", "b_host_name", "b_port",
     "route", "bundle", "length_metres", "stock_metres", "part_sku", "part_name", "colour",
     "a_paper_name", "b_paper_name",
 )  # fmt: skip
@@ -31,7 +31,7 @@ LABEL_COLUMNS = (
     "end",
     "rack",
     "unit",
-    "device",
+    "host_name",
     "port",
     "level",
     "colour",

@@ -20,7 +20,7 @@ from cubeyard.plans.view import PlanView
 CORDS_PER_DEVICE = 1
 """Of a part that does not state its `power_cords`, as in the bill."""
 COLUMNS = (
-    "rack", "pdu", "outlet", "device", "unit", "slot", "part_sku", "cord", "cords", "watts", "device_watts", "pdu_watts",
+    "rack", "pdu", "outlet", "host_name", "unit", "slot", "part_sku", "cord", "cords", "watts", "device_watts", "pdu_watts",
     "pdu_limit_watts", "rack_watts", "paper_name",
 )  # fmt: skip
 

@@ -47,8 +47,8 @@ BRADY: _Columns = (
     ("Line 3", lambda _, label: f"{label.cable.name} {label.cable.stock_metres:g} m"),
     ("Barcode", lambda _, label: label.cable.name),
     ("Quantity", lambda *_: "1"),
-    ("Device", _host),
-    ("Far device", _far_host),
+    ("Host name", _host),
+    ("Far host name", _far_host),
 )
 BROTHER: _Columns = (
     # A flag label repeats its text on both halves, so that it is read from either side.
@@ -57,16 +57,16 @@ BROTHER: _Columns = (
     ("Cable", lambda _, label: label.cable.name),
     ("Length", lambda _, label: f"{label.cable.stock_metres:g} m"),
     ("Colour", lambda _, label: label.cable.colour),
-    ("Device", _host),
-    ("Far device", _far_host),
+    ("Host name", _host),
+    ("Far host name", _far_host),
 )
 DYMO: _Columns = (
     ("TEXT", lambda _, label: label.here),
     ("TEXT_1", lambda _, label: label.there),
     ("CABLE", lambda _, label: label.cable.name),
-    ("DEVICE", _host),
+    ("HOST_NAME", _host),
     ("BARCODE", lambda _, label: label.cable.name),
-    ("FAR_DEVICE", _far_host),
+    ("FAR_HOST_NAME", _far_host),
 )
 
 
@@ -116,7 +116,7 @@ def dymo_labels(plan: PlanView, progress: Progress) -> Iterator[bytes]:
 
 
 TESTER_COLUMNS = (
-    "Cable ID", "Label near", "Label far", "Cable type", "Test limit", "Planned length (m)", "Near device", "Near port", "Far device", "Far port",
+    "Cable ID", "Label near", "Label far", "Cable type", "Test limit", "Planned length (m)", "Near host name", "Near port", "Far host name", "Far port",
 )  # fmt: skip
 # The field tests of each medium, by the standards' names. Twinax and active optical cables come tested with their plugs.
 TEST_LIMITS = {

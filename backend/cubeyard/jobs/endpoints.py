@@ -119,7 +119,10 @@ def export_plan(
         return Response(status_code=304, headers=headers)
     if request.method == "HEAD":
         name, media_type = described(format, built, plan.name)
-        return Response(headers=headers | {"content-disposition": disposition(name)}, media_type=media_type)
+        answer = Response(headers=headers | {"content-disposition": disposition(name)}, media_type=media_type)
+        # The size is known once the file is made, which nobody asked for here: no size instead of that of the empty body.
+        del answer.headers["content-length"]
+        return answer
     background = prefer is not None and "respond-async" in prefer.lower()
     if not stream and (background or not at_once(format, built)):
         return _by_job(service.start_or_join(id, revision, format, options), background)
@@ -205,14 +208,22 @@ def cancel_job(service: Service, id: Id) -> schemas.Job:
     responses={
         200: FILE,
         206: FILE | {"description": "The bytes that `Range` asked for."},
+        304: {"description": "The client's copy is still the same."},
         416: {"description": "The range lies outside the file."},
         **responses(404, 409),
     },
 )
-def read_job_result(request: Request, service: Service, id: Id) -> Response:
-    """With `Range: bytes=1000-` a download that broke off goes on where it ended."""
+def read_job_result(request: Request, service: Service, id: Id, if_none_match: IfNoneMatch = None) -> Response:
+    """With `Range: bytes=1000-` a download that broke off goes on where it ended; with `If-Range` and the ETag only if the
+    file is still the same. A job's file never changes: the ETag names the job."""
     row = service.finished(id)
-    wanted, headers, status = ranged(request.headers.get("range"), row.size_bytes or 0)
+    tag = f'"{row.id}"'
+    cached = {"etag": tag, "cache-control": "private, no-cache"}
+    if matches(if_none_match, tag):
+        return Response(status_code=304, headers=cached)
+    asked = request.headers.get("range") if request.headers.get("if-range", tag) == tag else None
+    wanted, headers, status = ranged(asked, row.size_bytes or 0)
+    headers |= cached
     if request.method == "HEAD":
         return Response(headers=headers | {"content-disposition": disposition(row.filename)}, media_type=row.media_type)
     chunks = _bytes_of(request.app.state.database, row.id, wanted)

@@ -138,7 +138,7 @@ class Plan:
         return self.changed(**finding.fix)
 
     def cables(self) -> Table:
-        """Every cable with rack, unit, device and port at both ends, in the columns of the CSV export and `gbps`. O(cables)."""
+        """Every cable with rack, unit, host name and port at both ends, in the columns of the CSV export and `gbps`. O(cables)."""
         tables = PlanTables(self.view)
         bundles = [*tables.bundle_names, ""]  # index -1, "stays in its rack", is the last one
         rows = [
@@ -162,7 +162,7 @@ class Plan:
         tables, scene = PlanTables(self.view), self._built.scene["devices"]
         columns = {
             "name": scene["name"],
-            "host": scene["host"],
+            "host_name": scene["host"],
             "kind": ["switch" if kind else "server" for kind in scene["kind"]],
             "level": scene["level"],
             "rack": [tables.rack_names[rack] for rack in scene["rack"]],
@@ -183,8 +183,8 @@ class Plan:
         """The graph for NetworkX: nodes by the paper's name with the columns of `devices()`, edges with those of `cables()` and
         both ends as `a` and `b`. Parallel cables are one edge that counts them in `links`, unless `multigraph`."""
         cables, devices = self.cables().to_dict(), self.devices()
-        names = dict(zip(devices["host"], devices["name"], strict=True))
-        ends = {end: [names[host] for host in cables.pop(f"{end}_device")] for end in ("a", "b")}
+        names = dict(zip(devices["host_name"], devices["name"], strict=True))
+        ends = {end: [names[host] for host in cables.pop(f"{end}_host_name")] for end in ("a", "b")}
         return graph_of(devices, Table("Cables", {**ends, **cables}), multigraph=multigraph)
 
     def export(
@@ -329,6 +329,6 @@ def _end(tables: PlanTables, end: str, device: int, port: str) -> Json:
         f"{end}_rack": tables.rack_names[tables.device_rack[device]],
         f"{end}_unit": tables.device_unit[device],
         f"{end}_slot": tables.letters[device],
-        f"{end}_device": tables.hosts[device],
+        f"{end}_host_name": tables.hosts[device],
         f"{end}_port": port,
     }

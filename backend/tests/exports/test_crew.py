@@ -33,14 +33,14 @@ def check_power(plan: PlanView, rows: list[dict[str, str]]) -> None:
     assert len(rows) == quantity["cord"]
     assert len({row["pdu"] for row in rows}) == quantity["pdu"]
     assert len({(row["pdu"], row["outlet"]) for row in rows}) == len(rows)
-    cords = Counter(row["device"] for row in rows)
-    assert all(int(row["cords"]) == cords[row["device"]] for row in rows)
-    assert {row["device"] for row in rows} == set(plan.host_names)
+    cords = Counter(row["host_name"] for row in rows)
+    assert all(int(row["cords"]) == cords[row["host_name"]] for row in rows)
+    assert {row["host_name"] for row in rows} == set(plan.host_names)
     rack_of = dict(zip(plan.host_names, (plan.rack_names[rack] for rack in plan.scene["devices"]["rack"]), strict=True))
     drawn: dict[str, float] = defaultdict(float)
     by_pdu: dict[str, float] = defaultdict(float)
     for row in rows:
-        assert row["rack"] == rack_of[row["device"]]
+        assert row["rack"] == rack_of[row["host_name"]]
         drawn[row["rack"]] += float(row["watts"] or 0)
         by_pdu[row["pdu"]] += float(row["watts"] or 0)
         if plan.pdu:
@@ -104,9 +104,9 @@ def test_printers_get_two_labels_a_cable(
     here = [view.host_names[device] for pair in devices for device in pair]
     there = [view.host_names[device] for a, b in devices for device in (b, a)]
     for rows, near, far in (
-        (brady, "Device", "Far device"),
-        (brother, "Device", "Far device"),
-        (dymo, "DEVICE", "FAR_DEVICE"),
+        (brady, "Host name", "Far host name"),
+        (brother, "Host name", "Far host name"),
+        (dymo, "HOST_NAME", "FAR_HOST_NAME"),
     ):
         assert [row[near] for row in rows] == here
         assert [row[far] for row in rows] == there
@@ -128,7 +128,7 @@ def test_the_tester_gets_the_cables_that_it_can_test(
         assert (row["Label near"], row["Label far"]) == (view.near_labels[i], view.far_labels[i])
         assert float(row["Planned length (m)"]) == view.cables["stock_mm"][i] / 1000
         assert ("Cat 6" in row["Test limit"]) == media[i].startswith("cat")
-        assert row["Near device"] == view.host_names[view.cables["a_device"][i]]
+        assert row["Near host name"] == view.host_names[view.cables["a_device"][i]]
 
 
 def test_fibre_is_tested_by_its_mode(engine: Engine) -> None:

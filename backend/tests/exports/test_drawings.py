@@ -231,10 +231,14 @@ def test_rack_names_are_upright_in_their_racks(
     name: str, plan: Callable[[str], PlanView], drawing: Callable[[str], Any]
 ) -> None:
     racks = plan(name).scene["racks"]
-    inserts = list(drawing(name).modelspace().query('INSERT[layer=="racks"]'))
-    for i, insert in enumerate(inserts):
-        tag = insert.get_attrib("NAME")
-        assert tag is not None
+    space = drawing(name).modelspace()
+    inserts = list(space.query('INSERT[layer=="racks"]'))
+    texts = [text for text in space.query('TEXT[layer=="labels"]') if text.dxf.text in set(racks["name"])]
+    assert [text.dxf.text for text in texts] == racks["name"]
+    for i, (insert, tag) in enumerate(zip(inserts, texts, strict=True)):
+        assert all(attribute.is_invisible for attribute in insert.attribs), (
+            "LibreCAD shows no attributes: none is relied on"
+        )
         assert tag.dxf.rotation == insert.dxf.rotation == 0
         # In the front half, where no column tray runs.
         ahead = tag.dxf.insert.y - racks["y_metres"][i]

@@ -20,7 +20,7 @@ from cubeyard.engine import Engine
 from cubeyard.exports import ExportOptionError, ExportOptions, render
 from cubeyard.exports.drawing.scale import RULER_SCALES, bar_metres
 from cubeyard.exports.pdf.forms import form
-from cubeyard.exports.pdf.labels import label_form, modules_of
+from cubeyard.exports.pdf.labels import label_form, label_sheets, modules_of
 from cubeyard.exports.pdf.metrics import SMALLEST_POINTS, width_mm
 from cubeyard.exports.pdf.page import PAPERS, Paper
 from cubeyard.exports.pdf.stocks import STOCKS
@@ -287,6 +287,24 @@ def test_a_codes_size_is_known_before_it_is_made(text: str) -> None:
     code: Any = zxingcpp.create_barcode(text, zxingcpp.BarcodeFormat.QRCode, ec_level="L")
     image: Any = code.to_image(scale=1, add_quiet_zones=False)
     assert modules_of(text) == len(memoryview(image).tolist())
+
+
+@pytest.mark.parametrize("name", ["cube", "dcell", "subways", "torus"])
+def test_every_label_says_as_much_of_its_cable_as_the_others(name: str, plan: Callable[[str], PlanView]) -> None:
+    """The paper's container has cables of 1.5 m beside those of 2 m, whose labels have room for one character more."""
+    view = plan(name)
+    tables = PlanTables(view)
+    used = label_form(tables, ExportOptions())
+    sheets = label_sheets(tables, range(len(view.rack_names)), ExportOptions(), used, lambda _: None)
+    layers = [column["layers"][2]["text"] for page in sheets.pages for column in page["columns"]]
+    facts = [words for layer in layers for words in layer.replace("\u00a0", "").split("\n") if words]
+    metres = {view.cable_name(i): view.cables["stock_mm"][i] / 1000 for i in range(view.cable_count)}
+    assert len(facts) == 2 * view.cable_count
+    for words in facts:
+        found = re.fullmatch(r"(C\d+)(?: L\d)? ([0-9.]+) ?m", words)
+        assert found, words
+        assert float(found[2]) == metres[found[1]]
+    assert len({re.sub(r"[0-9.]+", "0", words) for words in facts}) == 1
 
 
 @pytest.mark.parametrize("first", [1, 2, 28, 81, 189])

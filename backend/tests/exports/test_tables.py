@@ -39,7 +39,7 @@ def check_schedule(plan: PlanView, rows: list[dict[str, str]]) -> None:
         labels[row["label_near"]] += 1
         for side, label in (("a", near[0]), ("b", near[1])):
             index = int(plan.cables[f"{side}_device"][i])
-            assert row[f"{side}_device"] == devices["host"][index]
+            assert row[f"{side}_host_name"] == devices["host"][index]
             assert row[f"{side}_paper_name"].split(" ", 1)[1] == devices["name"][index]
             found = LABEL.fullmatch(label)
             assert found, label
@@ -47,7 +47,7 @@ def check_schedule(plan: PlanView, rows: list[dict[str, str]]) -> None:
             assert int(found["unit"]) == int(row[f"{side}_unit"]) == devices["unit"][index]
             assert found["slot"] == row[f"{side}_slot"]
             assert found["port"] == row[f"{side}_port"].lstrip("'")
-            ends[row[f"{side}_device"], row[f"{side}_port"]] += 1
+            ends[row[f"{side}_host_name"], row[f"{side}_port"]] += 1
         assert float(row["length_metres"]) == plan.cables["length_mm"][i] / 1000
         assert (row["bundle"] == "") == (row["a_rack"] == row["b_rack"])
     assert set(ends.values()) <= {1}, "a port has two cables"

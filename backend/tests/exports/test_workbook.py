@@ -228,3 +228,24 @@ def test_sheet_names_are_distinct_and_legal(plan: Callable[[str], PlanView]) -> 
     every = [names.summary, names.bom, *names.schedule, names.racks, *names.rack]
     assert len({name.lower() for name in every}) == len(every)
     assert all(0 < len(name) <= 31 and not set(name) & set("[]:*?/\\") for name in every)
+
+
+@pytest.mark.parametrize("name", ["cube", "subways", "torus", "partless"])
+def test_the_summary_cuts_no_text(name: str, opened: Opened) -> None:
+    """What is longer than its cell goes on over empty ones within the printed columns, or in as many lines as its row is high."""
+    sheet = opened(name)[0]["Summary"]
+    widths = [0.0] * 6
+    # Neighbours of one width are one entry.
+    for entry in sheet.column_dimensions.values():
+        widths[entry.min - 1 : entry.max] = [entry.width] * (entry.max - entry.min + 1)
+    merged = {area.coord.split(":")[0]: area.max_col for area in sheet.merged_cells.ranges}
+    for row in sheet.iter_rows(min_row=3):
+        texts = [cell for cell in row if isinstance(cell.value, str) and not cell.value.startswith("=")]
+        for cell in texts:
+            column = cell.column - 1
+            following = [other.column - 1 for other in row if other.column > cell.column and other.value is not None]
+            past = merged.get(
+                cell.coordinate, column + 1 if cell.alignment.wrap_text else min([*following, len(widths)])
+            )
+            lines = (sheet.row_dimensions[cell.row].height or 13.5) // 13.5 if cell.alignment.wrap_text else 1
+            assert len(cell.value) * (cell.font.size / 10) <= sum(widths[column:past]) * lines, cell.value

@@ -60,6 +60,7 @@ def test_a_copy_that_is_still_the_same_is_not_sent_again(client: TestClient) -> 
     asked = client.head(path)
     assert (asked.status_code, asked.content, asked.headers["etag"]) == (200, b"", tag)
     assert asked.headers["content-disposition"] == first.headers["content-disposition"]
+    assert "content-length" not in asked.headers, "a size of 0 would be that of an empty file"
     other = client.get(f"/api/v1/plans/{plan}").headers["etag"]
     change = {"spec": SMALL | {"k": 0}}
     assert client.patch(f"/api/v1/plans/{plan}", json=change, headers={"if-match": other}).status_code == 200
@@ -90,6 +91,14 @@ def test_a_download_that_broke_off_goes_on_where_it_ended(working_client: TestCl
         assert part.headers["content-range"] == f"bytes {first}-{stop - 1}/{size}"
         assert part.content == whole[first:stop]
     assert working_client.get(url, headers={"range": "bytes=-7"}).content == whole[-7:]
+    tag = asked.headers["etag"]
+    assert working_client.get(url, headers=PLAIN).headers["etag"] == tag
+    same = working_client.get(url, headers={"range": "bytes=5-9", "if-range": tag})
+    assert (same.status_code, same.content) == (206, whole[5:10])
+    other = working_client.get(url, headers=PLAIN | {"range": "bytes=5-9", "if-range": '"another"'})
+    assert (other.status_code, other.content) == (200, whole)
+    copy = working_client.get(url, headers={"if-none-match": tag})
+    assert (copy.status_code, copy.content, copy.headers["etag"]) == (304, b"", tag)
     beyond = working_client.get(url, headers={"range": f"bytes={size}-"})
     assert (beyond.status_code, beyond.headers["content-range"]) == (416, f"bytes */{size}")
     assert str(size) in beyond.json()["detail"]

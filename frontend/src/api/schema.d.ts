@@ -654,7 +654,8 @@ export interface paths {
         };
         /**
          * The file that a job made
-         * @description With `Range: bytes=1000-` a download that broke off goes on where it ended.
+         * @description With `Range: bytes=1000-` a download that broke off goes on where it ended; with `If-Range` and the ETag only if the
+         *     file is still the same. A job's file never changes: the ETag names the job.
          */
         get: operations["read_job_result"];
         put?: never;
@@ -11379,7 +11380,10 @@ export interface operations {
     read_job_result: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description ETags of the client's copies. */
+                "If-None-Match"?: string | null;
+            };
             path: {
                 /** @description The identifier that the server gave. */
                 id: string;
@@ -11405,6 +11409,13 @@ export interface operations {
                 content: {
                     "*/*": string;
                 };
+            };
+            /** @description The client's copy is still the same. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];

@@ -13,7 +13,7 @@ from ezdxf.document import Drawing
 from ezdxf.enums import TextEntityAlignment
 from ezdxf.layouts.layout import Modelspace
 
-from cubeyard.exports.cad.text import STYLE, words
+from cubeyard.exports.cad.text import STYLE, height_that_fits, words
 from cubeyard.exports.palette import LIGHT, level_colour, rgb
 from cubeyard.exports.tables import PlanTables, enclosure_title, provenance
 from cubeyard.exports.text import plain
@@ -21,6 +21,9 @@ from cubeyard.plans.view import PlanView
 
 _HEADING = 0.25
 """Above the container, for its size; below it, for the plan's name."""
+
+_NAME, _NAME_MARGIN = 0.1, 0.05
+"""Of a rack's name: its height, and its distance from the rack's side, in metres."""
 
 
 def draw(drawing: Drawing, tables: PlanTables) -> tuple[float, float, float]:
@@ -46,14 +49,14 @@ def _rack_block(drawing: Drawing, width: float, depth: float, *, north: bool) ->
     front = d - 0.03 if north else -d + 0.03
     block.add_lwpolyline([(-w, -d), (w, -d), (w, d), (-w, d)], close=True, dxfattribs={"layer": "racks"})
     block.add_line((-w, front), (w, front), dxfattribs={"layer": "racks"})
-    # In the front half, because column trays run over the middle.
     top = d - 0.16 if north else -0.16
     for row, tag in enumerate(("NAME", "SERVERS", "SWITCHES", "POWER_W", "CABLES_LEAVING")):
         block.add_attdef(
             tag,
             insert=(-w + 0.05, top - row * 0.07),
-            height=0.05 if row else 0.1,
-            dxfattribs={"layer": "labels", "flags": 0 if row == 0 else 1, "style": STYLE},
+            height=0.05,
+            # Invisible: for lists of racks. Not every program shows attributes (LibreCAD does not), so the name is a text too.
+            dxfattribs={"layer": "labels", "flags": 1, "style": STYLE},
         )
     return name
 
@@ -82,6 +85,11 @@ def _racks(drawing: Drawing, space: Modelspace, plan: PlanView) -> None:
                 "CABLES_LEAVING": str(racks["cables_leaving"][i]),
             }
         )
+        width, depth = racks["width_metres"][i], racks["depth_metres"][i]
+        # In the front half, because column trays run over the middle.
+        ahead = depth / 2 - 0.16 if north else -0.16
+        height = height_that_fits(name, width - 2 * _NAME_MARGIN, _NAME)
+        words(space, name, (at[0] - width / 2 + _NAME_MARGIN, at[1] + ahead), height)
 
 
 def _trays(space: Modelspace, plan: PlanView) -> None:

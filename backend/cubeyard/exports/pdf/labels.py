@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ _QUIET, _LEAST_QUIET = 4, 2
 what those that we tried still read [ours]. The least is for labels whose type leaves no room for the other."""
 _SMALLEST_MODULE, _LARGEST_MODULE = 0.25, 0.42
 """Millimetres: what a phone reads from paper at a hand's distance, and what no phone needs. [ours]"""
+_FACTS = ("{name} L{level} {metres} m", "{name} {metres} m", "{name} {metres}m", "{name}")
+"""What a label says of its cable, from all to the least. All labels of a pack say the same, so that none seems to miss something."""
 # Bytes that a QR code of each number of modules holds, at the lowest level of correction. [ISO/IEC 18004, table 7]
 _MODULES = ((17, 21), (32, 25), (53, 29), (78, 33), (106, 37))
 
@@ -33,8 +36,8 @@ class _Label:
     here: str
     there: str
     cable: int
-    facts: tuple[str, str, str]
-    """What is known of the cable, from all to the least."""
+    facts: str
+    """The cable's id and what else its labels have room for."""
 
 
 def modules_of(text: str) -> int | None:
@@ -67,20 +70,37 @@ class LabelForm:
         return x, y
 
 
+def _widest(tables: PlanTables, form: str) -> float:
+    """The width of the widest of all cables' facts in one of `_FACTS`, in millimetres. O(cables)."""
+    plan = tables.plan
+    pairs = set(zip(plan.cables["level"].tolist(), plan.cables["stock_mm"].tolist(), strict=True))
+    name = plan.cable_name(max(plan.cable_count - 1, 0))
+    words = (form.format(name=name, level=level, metres=f"{stock / 1000:g}") for level, stock in pairs)
+    return max((width_mm(one, TYPE_POINTS) for one in words), default=0.0)
+
+
+def facts_that_fit(tables: PlanTables, used: LabelForm) -> str:
+    """The one of `_FACTS` with the most for which every label has room. O(cables)."""
+    return next((form for form in _FACTS if _widest(tables, form) <= used.type_width + 1e-9), _FACTS[-1])
+
+
 def code_text(tables: PlanTables, options: ExportOptions, codes: str, cable: int) -> str:
     """What the QR code on a cable's labels says: `codes` is `link` or `cable`."""
     return f"{options.link}{cable}" if codes == "link" else tables.plan.cable_name(cable)
 
 
 def label_form(tables: PlanTables, options: ExportOptions) -> LabelForm:
-    """Codes as large as the labels' type leaves them room: of the link, else of the cable's id, else none."""
+    """Codes as large as the labels' type leaves them room: of the link, else of the cable's id, else none.
+
+    The type is both ends, and the cable's id and length if a code has room beside them.
+    """
     stock, plan = stock_of(tables.plan), tables.plan
     whole = {"none": (), "cable": ("cable",), "link": ("link", "cable")}[options.codes] if plan.cable_count else ()
     tries = [(codes, _QUIET) for codes in whole] + [("cable", _LEAST_QUIET) for _ in whole[:1]]
     ends = {part for label in (*plan.near_labels, *plan.far_labels) for part in label.split("/")}
     longest = max((width_mm(end, TYPE_POINTS) for end in ends), default=0.0)
-    room = min(stock.cell_height, stock.cell_width - _INSET - longest)
-    for codes, quiet in tries:
+    for (codes, quiet), type_width in product(tries, (max(longest, _widest(tables, _FACTS[-2])), longest)):
+        room = min(stock.cell_height, stock.cell_width - _INSET - type_width)
         rows = modules_of(code_text(tables, options, codes, plan.cable_count - 1))
         module = 0.0 if rows is None else min(room / (rows + 2 * quiet), _LARGEST_MODULE)
         if rows is not None and module >= _SMALLEST_MODULE:
@@ -98,9 +118,10 @@ def label_sheets(
     section = Section("Label sheets")
     by_rack = CablesByRack(tables)
     stock = used.stock
+    facts = facts_that_fit(tables, used)
     skipped = options.first_label - 1
     for count, rack in enumerate(racks):
-        labels: list[_Label | None] = [*_labels(tables, by_rack.of(rack))]
+        labels: list[_Label | None] = [*_labels(tables, by_rack.of(rack), facts)]
         if labels:
             labels = [None] * skipped + labels
             skipped = 0
@@ -113,12 +134,11 @@ def label_sheets(
     return section
 
 
-def _labels(tables: PlanTables, ends: list[tuple[int, bool]]) -> Iterator[_Label]:
+def _labels(tables: PlanTables, ends: list[tuple[int, bool]], form: str) -> Iterator[_Label]:
     """Each label of a rack. A cable within the rack has both its labels here."""
     rows = tables.rows_at(np.asarray([index for index, _ in ends], dtype=np.int64))
     for cable, (_, far) in zip(rows, ends, strict=True):
-        metres = f"{cable.stock_metres:g} m"
-        facts = (f"{cable.name} L{cable.level} {metres}", f"{cable.name} {metres}", cable.name)
+        facts = form.format(name=cable.name, level=cable.level, metres=f"{cable.stock_metres:g}")
         stays = cable.bundle < 0
         for label, wanted in ((cable.near_label, stays or not far), (cable.far_label, stays or far)):
             if wanted:
@@ -142,7 +162,7 @@ def _label_page(
         for place, label in enumerate(cut, start):
             words = [_NOTHING] * 3
             if label is not None:
-                words = [_fitted(label.here, used), _fitted(label.there, used), _facts(label, used)]
+                words = [_fitted(label.here, used), _fitted(label.there, used), _fitted(label.facts, used)]
                 if used.code_side:
                     codes.append(
                         [*used.code_at(place), used.code_side, code_text(tables, options, used.codes, label.cable)]
@@ -166,8 +186,3 @@ def _label_page(
 
 def _fitted(words: str, used: LabelForm) -> str:
     return clipped(words, used.type_width, TYPE_POINTS)
-
-
-def _facts(label: _Label, used: LabelForm) -> str:
-    fits = (words for words in label.facts if width_mm(words, TYPE_POINTS) <= used.type_width)
-    return next(fits, label.facts[-1])

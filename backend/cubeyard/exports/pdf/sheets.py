@@ -20,8 +20,8 @@ BOX = "\u25a1"
 
 
 _RACK_FIELDS = (
-    Field("", 3), Field("Cable", 12), Field("Here", 16, bold=True), Field("Device", 14), Field("There", 22, bold=True),
-    Field("Device there", 16), Field("Level", 8), Field("m", 7, right=True), Field("Colour", 14), Field("Route", 18, muted=True),
+    Field("", 3), Field("Cable", 12), Field("Here", 16, bold=True), Field("Host name", 14), Field("There", 22, bold=True),
+    Field("Host name there", 16), Field("Level", 8), Field("m", 7, right=True), Field("Colour", 14), Field("Route", 18, muted=True),
 )  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def _rack_group(tables: PlanTables, bundles: Json, cable: CableRow, rack: int) -
 _SWITCH_FIELDS = (
     Field("Port", 8, bold=True),
     Field("To", 20),
-    Field("Device", 13),
+    Field("Host name", 13),
     Field("Cable", 11, muted=True),
     Field("m", 6, right=True),
 )

@@ -20,7 +20,7 @@ HEADER_ROW = 4
 FIRST_ROW = HEADER_ROW + 1
 MAX_SLOT_COLUMNS = 8
 _CABLE_COLUMNS = (
-    ("Cable", 10), ("Here", 11), ("Device", 12), ("There", 15), ("Device there", 12), ("Level", 7), ("Route", 13),
+    ("Cable", 10), ("Here", 11), ("Host name", 12), ("There", 15), ("Host name there", 16), ("Level", 7), ("Route", 13),
     ("Bundle", 9), ("Stock (m)", 9), ("Colour", 10),
 )  # fmt: skip
 _TEXT, _UNIT, _STOCK, _LEVELS = 0, 1, 2, 3
@@ -104,7 +104,7 @@ def _header(sheet: Worksheet, styles: Styles, tables: PlanTables, rack: int, slo
     sheet.write_string(HEADER_ROW, 0, "U", styles.header)
     sheet.set_column(0, 0, 5)
     for slot in range(slots):
-        sheet.write_string(HEADER_ROW, 1 + slot, f"Slot {chr(65 + slot)}" if slots > 1 else "Device", styles.header)
+        sheet.write_string(HEADER_ROW, 1 + slot, f"Slot {chr(65 + slot)}" if slots > 1 else "Host name", styles.header)
     sheet.set_column(1, slots, 10)
     sheet.set_column(slots + 1, slots + 1, 3)
     for column, (title, width) in enumerate(_CABLE_COLUMNS, first):

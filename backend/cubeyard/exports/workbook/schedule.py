@@ -17,8 +17,8 @@ FIRST_ROW = HEADER_ROW + 1
 LEVEL_COLUMN, LENGTH_COLUMN, STOCK_COLUMN = "D", "Q", "R"
 _COLUMNS = (
     ("Cable", 10), ("Label, near end", 27), ("Label, far end", 27), ("Level", 7),
-    ("Rack A", 8), ("Unit A", 7), ("Slot A", 6), ("Device A", 12), ("Port A", 8),
-    ("Rack B", 8), ("Unit B", 7), ("Slot B", 6), ("Device B", 12), ("Port B", 8),
+    ("Rack A", 8), ("Unit A", 7), ("Slot A", 6), ("Host name A", 13), ("Port A", 8),
+    ("Rack B", 8), ("Unit B", 7), ("Slot B", 6), ("Host name B", 13), ("Port B", 8),
     ("Route", 14), ("Bundle", 9), ("Length (m)", 10), ("Stock (m)", 9), ("Part", 12), ("Part name", 30), ("Colour", 10),
     ("Paper's name A", 16), ("Paper's name B", 16),
 )  # fmt: skip

@@ -29,6 +29,7 @@ class Styles:
         self.text = self._add()
         self.wrapped = self._add(text_wrap=True, valign="top")
         self.integer = self._add(num_format="#,##0")
+        self.integer_top = self._add(num_format="#,##0", valign="top")
         self.metres = self._add(num_format="0.00")
         self.stock = self._add(num_format="0.0#")
         self.money = self._add(num_format=money)
@@ -45,9 +46,9 @@ class Styles:
         self.total_metres = self._add(bold=True, num_format="#,##0.0", top=1, top_color=LIGHT.line)
         self.total_kilograms = self._add(bold=True, num_format="#,##0.0", top=1, top_color=LIGHT.line)
         self.severity = {
-            "error": self._add(bold=True, font_color=LIGHT.failed, valign="top"),
-            "warning": self._add(bold=True, font_color="#8A5A00", valign="top"),
-            "info": self._add(font_color=LIGHT.muted, valign="top"),
+            "error": self._add(bold=True, font_color=LIGHT.failed, valign="top", text_wrap=True),
+            "warning": self._add(bold=True, font_color="#8A5A00", valign="top", text_wrap=True),
+            "info": self._add(font_color=LIGHT.muted, valign="top", text_wrap=True),
         }
         # The level's colour is a bar at the cell's left, never the text or its ground: text stays readable in print.
         self.level = {

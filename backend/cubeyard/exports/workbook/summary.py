@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from xlsxwriter import Workbook
@@ -16,14 +17,17 @@ from cubeyard.exports.workbook.styles import Styles
 from cubeyard.plans.site_limits import limit_words
 from cubeyard.plans.view import PlanView
 
+_WIDTHS = (34, 22, 20, 16, 18, 42)
+"""Of the columns, in characters."""
+_LINE_POINTS = 13.5
+
 
 def summary_sheet(book: Workbook, styles: Styles, tables: PlanTables, names: SheetNames) -> None:
     """Totals are formulas over the other sheets wherever those hold the rows."""
     plan = tables.plan
     sheet = book.add_worksheet(names.summary)
-    sheet.set_column(0, 0, 30)
-    sheet.set_column(1, 1, 20)
-    sheet.set_column(2, 5, 16)
+    for column, width in enumerate(_WIDTHS):
+        sheet.set_column(column, column, width)
     sheet.hide_gridlines(2)
     sheet.write_string(0, 0, cell(plan.name), styles.title)
     sheet.write_string(1, 0, cell(plan.summary.get("title")), styles.text)
@@ -44,7 +48,32 @@ def summary_sheet(book: Workbook, styles: Styles, tables: PlanTables, names: She
             styles.note,
         )
         row += 1
-    set_page(sheet, plan, last_row=row, last_column=5)
+    set_page(sheet, plan, last_row=row, last_column=len(_WIDTHS) - 1)
+
+
+def _words(sheet: Worksheet, styles: Styles, row: int, texts: dict[int, str]) -> None:
+    """A row of texts by column, each in the lines that it takes; the last goes on to the sheet's right edge.
+
+    A spreadsheet cuts what is longer than its cell, and does not adapt a row's height to a cell of several columns.
+    """
+    last = max(texts)
+    lines = 1
+    for column, text in texts.items():
+        room = sum(_WIDTHS[column:]) if column == last else _WIDTHS[column]
+        lines = max(lines, math.ceil(len(text) / room))
+    sheet.set_row(row, lines * _LINE_POINTS)
+    for column, text in texts.items():
+        if column < last or column == len(_WIDTHS) - 1:
+            sheet.write_string(row, column, text, styles.wrapped)
+        else:
+            sheet.merge_range(row, column, row, len(_WIDTHS) - 1, "", styles.wrapped)
+            sheet.write_string(row, column, text, styles.wrapped)
+
+
+def _headers(sheet: Worksheet, styles: Styles, row: int, titles: tuple[str, ...]) -> None:
+    """Titles over the columns; the band goes on to the sheet's right edge."""
+    for column in range(len(_WIDTHS)):
+        sheet.write_string(row, column, titles[column] if column < len(titles) else "", styles.header)
 
 
 def _counts(sheet: Worksheet, styles: Styles, tables: PlanTables, names: SheetNames, row: int) -> int:
@@ -143,38 +172,35 @@ def _levels(sheet: Worksheet, styles: Styles, tables: PlanTables, names: SheetNa
 def _checks(sheet: Worksheet, styles: Styles, plan: PlanView, row: int) -> int:
     certificate = plan.summary["certificate"]
     verdict = "passed" if certificate["passed"] else "FAILED"
-    for column, title in enumerate((f"Wiring certificate: {verdict}", "Checked", "Result", "What was checked")):
-        sheet.write_string(row, column, title, styles.header)
+    _headers(sheet, styles, row, (f"Wiring certificate: {verdict}", "Checked", "Result", "What was checked"))
     for check in certificate["checks"]:
         row += 1
-        sheet.write_string(row, 0, cell(check["name"]), styles.text)
-        sheet.write_number(row, 1, check["checked"], styles.integer)
-        sheet.write_string(row, 2, "pass" if check["passed"] else "FAIL", styles.text)
-        sheet.write_string(row, 3, cell(check["statement"]), styles.text)
+        result = "pass" if check["passed"] else "FAIL"
+        _words(sheet, styles, row, {0: cell(check["name"]), 2: result, 3: cell(check["statement"])})
+        sheet.write_number(row, 1, check["checked"], styles.integer_top)
     return row + 1
 
 
 def _site_limits(sheet: Worksheet, styles: Styles, plan: PlanView, row: int) -> int:
-    for column, title in enumerate(("Container or room", "Most", "Limit", "Result", "Source of the catalog's limit")):
-        sheet.write_string(row, column, title, styles.header)
+    _headers(sheet, styles, row, ("Container or room", "Most", "Limit", "Result", "Source of limit"))
     for one in plan.summary["site_limits"]:
         row += 1
         words = limit_words(one)
         result = "OVER" if words.over else "within" if one["limit"] is not None else "not checked"
-        for column, text in enumerate((words.title, words.value, words.limit, result, words.source)):
-            sheet.write_string(row, column, cell(text), styles.text)
+        texts = (words.title, words.value, words.limit, result, words.source)
+        _words(sheet, styles, row, {column: cell(text) for column, text in enumerate(texts)})
     return row + 1
 
 
 def _findings(sheet: Worksheet, styles: Styles, plan: PlanView, row: int) -> int:
     findings = plan.summary["findings"]
-    for column, title in enumerate(("Findings", "Where", "What to know", "")):
-        sheet.write_string(row, column, title if column or findings else "No findings", styles.header)
+    _headers(sheet, styles, row, ("Findings" if findings else "No findings", "Where", "What to know"))
     for finding in findings:
         row += 1
         style = styles.severity.get(finding["severity"], styles.text)
-        sheet.write_string(row, 0, f"{plain(finding['severity'])}: {plain(finding['code'])}", style)
-        sheet.write_string(row, 1, cell(finding.get("where")), styles.text)
         hint = plain(finding.get("hint"))
-        sheet.write_string(row, 2, cell(f"{plain(finding['message'])}{' ' + hint if hint else ''}"), styles.text)
+        what = f"{plain(finding['severity'])}: {plain(finding['code'])}"
+        said = f"{plain(finding['message'])}{' ' + hint if hint else ''}"
+        _words(sheet, styles, row, {0: what, 1: cell(finding.get("where")), 2: cell(said)})
+        sheet.write_string(row, 0, what, style)
     return row + 1

@@ -39,6 +39,10 @@ export const GLOSSARY: readonly Term[] = [
   { term: "Flow", meaning: "Data from one server to another, with a rate of its own." },
   { term: "Goodput", meaning: "Payload received per second, without headers and retransmissions." },
   {
+    term: "Host name",
+    meaning: "A device's name in every table, label, file and run, such as h0132 or s3-001: a name for DNS.",
+  },
+  {
     term: "Host-limited",
     meaning: "The machine that runs the emulation was the limit, not the emulated network.",
   },

@@ -31,7 +31,7 @@ export function ServerView(props: InspectorProps & { row: number }) {
       <Facts
         rows={[
           ...(hostName === null ? [] : [["Host name", hostName] satisfies [string, string]]),
-          ...(host === null ? [] : [["Host", host] satisfies [string, string]]),
+          ...(host === null ? [] : [["Runs on", host] satisfies [string, string]]),
           ["Receives", rateText(tick?.received[row], tick)],
           ["Relays", rateText(tick?.relayed[row], tick)],
           ["CPU", tick ? `${formatPercent(tick.serverCpu[row])} of a core` : "–"],

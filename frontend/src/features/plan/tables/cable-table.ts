@@ -32,7 +32,7 @@ export function cableColumns(model: PlanModel, bom: Bom): Column[] {
     {
       id,
       title,
-      width: 190,
+      width: 215,
       text: (row) =>
         `${placeName(model, device[row]!)} · ${devices.hosts[device[row]!]} · ${portName(model, device[row]!, port[row]!)}`,
       sort: (row) =>
@@ -41,8 +41,8 @@ export function cableColumns(model: PlanModel, bom: Bom): Column[] {
   ];
   return [
     { id: "cable", title: "Cable", width: 72, mono: true, text: (row) => cableName(row), sort: (row) => row },
-    ...end(cables.aDevice, cables.aPort, "a", "A: rack-U · host · port"),
-    ...end(cables.bDevice, cables.bPort, "b", "B: rack-U · host · port"),
+    ...end(cables.aDevice, cables.aPort, "a", "A: rack-U · host name · port"),
+    ...end(cables.bDevice, cables.bPort, "b", "B: rack-U · host name · port"),
     {
       id: "level",
       title: "Level",
