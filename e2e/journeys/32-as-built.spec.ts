@@ -41,7 +41,7 @@ const table = (page: Page) => page.getByRole("grid", { name: "Differences" });
 async function damaged(page: Page, plan: string): Promise<string> {
   const rows = await schedule(page, plan);
   const column = (name: string) => rows[0]!.indexOf(name);
-  const [port, ordered, device] = [column("b_port"), column("stock_metres"), column("a_device")];
+  const [port, ordered, device] = [column("b_port"), column("stock_metres"), column("a_host_name")];
   const [one, two, long] = [rows[1]!, rows[2]!, rows[10]!];
   [one[port], two[port]] = [two[port]!, one[port]!];
   long[ordered] = "7";
@@ -99,7 +99,7 @@ test("the plan's own list is in order, and so is what LLDP sees of it", async ({
   await expect(page.getByText("32 of 32 cables in order")).toBeVisible();
   await expect(page.getByRole("heading", { name: "Work order" })).toHaveCount(0);
 
-  const [device, port, far, farPort] = ["a_device", "a_port", "b_device", "b_port"].map((name) =>
+  const [device, port, far, farPort] = ["a_host_name", "a_port", "b_host_name", "b_port"].map((name) =>
     rows[0]!.indexOf(name),
   );
   const outputs: Record<string, string> = {};

@@ -29,7 +29,7 @@ BODY = {
         "content": {
             CSV_MEDIA_TYPE: {
                 "schema": {"type": "string"},
-                "example": "a_device,a_port,b_device,b_port,length_metres\r\nh00,eth0,s0-0,P0,2\r\n",
+                "example": "a_host_name,a_port,b_host_name,b_port,length_metres\r\nh00,eth0,s0-0,P0,2\r\n",
             },
             JSON_MEDIA_TYPE: {"schema": {"type": "object", "additionalProperties": True}},
         },

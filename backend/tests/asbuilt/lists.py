@@ -12,7 +12,7 @@ from typing import Any
 from cubeyard.asbuilt.cables import PlannedCable, Port
 
 Json = dict[str, Any]
-HEADER = ("a_device", "a_port", "b_device", "b_port", "length_metres")
+HEADER = ("a_host_name", "a_port", "b_host_name", "b_port", "length_metres")
 
 
 def csv_of(rows: Sequence[Sequence[object]], header: Sequence[str] = HEADER, delimiter: str = ",") -> bytes:

@@ -127,7 +127,7 @@ def test_lengths_have_units(written: str, millimetres: int | None) -> None:
         (csv_of([["h00", "eth0", "s0-0", "", "3"]]), "line 2, column b_port", "The cell is empty."),
         (csv_of([["h00", "eth0", "s0-0", "P0", "long"]]), "line 2, column length_metres", "'long' is not a length."),
         (csv_of([["h00", "eth0", "s0-0", "P0", "0"]]), "line 2, column length_metres", "must be more than 0"),
-        (csv_of([["h00", "eth0"]]), "line 2, column b_device", "The cell is empty."),
+        (csv_of([["h00", "eth0"]]), "line 2, column b_host_name", "The cell is empty."),
         (b"cable,from,to\r\nC1,a,b\r\n", "line 1", "No row has the columns"),
         (b"", "line 1", "No row has the columns"),
         (b'{"lldp": {"interface": ', "line 1, column 24", "The file is not JSON"),

@@ -10736,7 +10736,7 @@ export interface operations {
         requestBody: {
             content: {
                 /**
-                 * @example a_device,a_port,b_device,b_port,length_metres
+                 * @example a_host_name,a_port,b_host_name,b_port,length_metres
                  *     h00,eth0,s0-0,P0,2
                  */
                 "text/csv": string;

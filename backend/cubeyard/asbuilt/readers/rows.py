@@ -41,7 +41,7 @@ class Header:
         return found if all(any(one in found for one in group) for group in self.needed) else None
 
     def wanted(self) -> str:
-        """`a_device (or a_paper_name), a_port`."""
+        """`a_host_name (or a_paper_name), a_port`."""
         groups = [[self.names[column][0] for column in group] for group in self.needed]
         return ", ".join(group[0] + (f" (or {', '.join(group[1:])})" if group[1:] else "") for group in groups)
 
