@@ -9,7 +9,8 @@ import { FailuresSection } from "../failures/failures-section";
 import { Inspector } from "../inspector/inspector";
 import { useBase } from "../state/plan-hooks";
 import type { Computed } from "../state/preview";
-import type { useSelection } from "../state/use-plan-view";
+import { usePlan } from "../state/store";
+import { usePlanSearch, type useSelection } from "../state/use-plan-view";
 import { longestCable } from "./totals";
 import { MoneySection, TotalsSection } from "./totals-section";
 
@@ -45,12 +46,22 @@ export function Figures({
       />
       <FailuresSection computed={computed} model={model} />
       <Inspector model={model} bom={computed.bom} {...marked} />
-      <Suspense>
-        <NotesSection model={model} select={marked.select} />
-      </Suspense>
+      <NotesWhereThereMayBe model={model} select={marked.select} />
       <PathsOnDemand computed={computed} model={model} marked={marked} />
       <MoneySection summary={computed.summary} bom={computed.bom} />
     </>
+  );
+}
+
+/** Loaded for a saved plan, and for a link that brings notes along: a first visit has none. */
+function NotesWhereThereMayBe(props: Parameters<typeof NotesSection>[0]) {
+  const saved = usePlan((state) => state.saved);
+  const [search] = usePlanSearch();
+  if (!saved && search.notes === undefined) return null;
+  return (
+    <Suspense>
+      <NotesSection {...props} />
+    </Suspense>
   );
 }
 
