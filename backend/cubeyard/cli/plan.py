@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from cubeyard.built_plan import BuiltPlan
 from cubeyard.cli.common import (
     SpecOption,
     errors,
@@ -22,7 +23,7 @@ from cubeyard.cli.common import (
     settings_of,
     write,
 )
-from cubeyard.engine import BuiltPlan, Engine, Json
+from cubeyard.engine import Engine, Json
 from cubeyard.kit.money import money
 from cubeyard.plans.building import build
 from cubeyard.plans.site_limits import limit_words

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from sqlalchemy.orm import Session
 
 from cubeyard import __version__
-from cubeyard.engine import BuiltPlan, Engine
+from cubeyard.built_plan import BuiltPlan
+from cubeyard.engine import Engine
 from cubeyard.exports import FORMATS, ExportOptionError, ExportOptions, check_for, file_name, render
 from cubeyard.exports.formats import cables_at_once
 from cubeyard.exports.options import NO_OPTIONS

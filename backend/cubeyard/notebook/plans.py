@@ -8,7 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cubeyard.engine import BuiltPlan, Json
+from cubeyard.built_plan import BuiltPlan
+from cubeyard.engine import Json
 from cubeyard.exports import FORMATS, ExportOptionError, check_for, file_name, render, write_file
 from cubeyard.exports.drawing import floor_file
 from cubeyard.exports.options import check

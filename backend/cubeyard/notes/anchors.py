@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from cubeyard.engine import BuiltPlan
+from cubeyard.built_plan import BuiltPlan
 from cubeyard.kit.errors import field_error
 from cubeyard.notes.schemas import Place
 

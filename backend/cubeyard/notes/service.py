@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 import orjson
 from sqlalchemy.orm import Session
 
-from cubeyard.engine import BuiltPlan, Engine
+from cubeyard.built_plan import BuiltPlan
+from cubeyard.engine import Engine
 from cubeyard.experiments.models import ExperimentRow
 from cubeyard.experiments.repository import ExperimentRepository
 from cubeyard.kit.changes.schemas import ChangeAction

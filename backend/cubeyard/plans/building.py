@@ -7,7 +7,8 @@ from pathlib import Path
 
 import orjson
 
-from cubeyard.engine import BuiltPlan, Engine, Json
+from cubeyard.built_plan import BuiltPlan
+from cubeyard.engine import Engine, Json
 from cubeyard.kit.errors import field_error
 from cubeyard.plans.spec import DEFAULT_BOOK, book_of, normal_spec, on_paper
 

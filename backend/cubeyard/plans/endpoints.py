@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import orjson
 from fastapi import APIRouter, Depends, Header, Path, Query, Response
 
+from cubeyard.built_plan import BuiltPlan
 from cubeyard.catalog.endpoints import EngineOf
-from cubeyard.engine import BuiltPlan
 from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import not_found, responses
 from cubeyard.kit.ids import Id

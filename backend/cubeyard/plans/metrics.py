@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from cubeyard.engine import BuiltPlan, Json
+from cubeyard.built_plan import BuiltPlan
+from cubeyard.engine import Json
 from cubeyard.kit.money import money
 from cubeyard.plans import schemas
 

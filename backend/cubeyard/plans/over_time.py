@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 
 import orjson
 
-from cubeyard.engine import BuiltPlan, Json
+from cubeyard.built_plan import BuiltPlan
+from cubeyard.engine import Json
 from cubeyard.plans import metrics, schemas
 from cubeyard.plans.documents import DiffCounts
 from cubeyard.plans.models import RevisionRow

@@ -8,10 +8,11 @@ from typing import Any
 import orjson
 from sqlalchemy.orm import Session
 
+from cubeyard.built_plan import BuiltPlan
 from cubeyard.catalog.models import VersionRow
 from cubeyard.catalog.quotes.changes import read_rates
 from cubeyard.catalog.service import CatalogService
-from cubeyard.engine import BuiltPlan, Engine, Json, content_hash
+from cubeyard.engine import Engine, Json, content_hash
 from cubeyard.kit.changes.service import ChangeLog
 from cubeyard.kit.cursors import decode_cursor, encode_cursor
 from cubeyard.kit.errors import ProblemError, field_error, not_found

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from cubeyard.engine import BuiltPlan
+from cubeyard.built_plan import BuiltPlan
 
 Document = dict[str, Any]
 

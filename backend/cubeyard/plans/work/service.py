@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from sqlalchemy.orm import Session
 
-from cubeyard.engine import BuiltPlan, Engine
+from cubeyard.built_plan import BuiltPlan
+from cubeyard.engine import Engine
 from cubeyard.kit.changes.service import ChangeLog
 from cubeyard.kit.errors import FieldError, ProblemError, not_found
 from cubeyard.plans.service import PlanService
