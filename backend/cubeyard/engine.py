@@ -22,7 +22,6 @@ from cubeyard.kit.errors import ProblemError
 from cubeyard.kit.metrics import Metrics
 from cubeyard.settings import Settings
 
-
 ChipServer = tuple[Mapping[str, Any], str | None]
 """A BCube and one of its servers, the first if none is named: a chip's program is executed for it."""
 OnProgress = Callable[[int, int], object]
@@ -372,7 +371,7 @@ class Engine:
 
     @cached_property
     def figures(self) -> list[Json]:
-        """The published figures: id, title and source."""
+        """The published figures: id, title, source, and of how many equal parts of the paper's data one is simulated."""
         return orjson.loads(_binding().figures_json())
 
     def figure_json(
@@ -381,11 +380,14 @@ class Engine:
         seeds: int | None = None,
         on_progress: OnProgress | None = None,
         on_partial: OnPartial | None = None,
+        *,
+        whole: bool = False,
     ) -> bytes:
-        """A published figure, recomputed. `on_progress` as in `predict_json`; `on_partial` gets what there is of a slow one
-        so far: the same document with `partial: true`."""
+        """A published figure, recomputed; `whole`: with all of the paper's data, where one of several parts would do.
+        `on_progress` as in `predict_json`; `on_partial` gets what there is of a slow one so far: the same document with
+        `partial: true`."""
         with _findings():
-            return as_bytes(_binding().figure(figure_id, seeds, on_progress, on_partial))
+            return as_bytes(_binding().figure(figure_id, seeds, whole, on_progress, on_partial))
 
     def remembered(self, plan_hash: str) -> BuiltPlan | None:
         """A plan computed lately, by its hash."""

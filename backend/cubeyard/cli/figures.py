@@ -37,6 +37,12 @@ def figure(
     figure_id: Annotated[str, typer.Argument(metavar="ID", help="One of those that `cubeyard figures` lists.")],
     seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds; the figure's own if left out.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figure as JSON.")] = False,
+    whole: Annotated[
+        bool,
+        typer.Option(
+            "--whole", help="With all of the paper's data, for a figure that simulates a part of it otherwise: minutes."
+        ),
+    ] = False,
     brevity: Annotated[
         float,
         typer.Option(min=0.1, max=1.0, help="For a measured figure: share of its data and time; rougher below 1."),
@@ -48,7 +54,7 @@ def figure(
         engine = Engine(settings)
         try:
             with progress(figure_id) as told, own_lab(settings, engine, brevity) as lab:
-                document = FigureCatalog(engine, settings, lab).figure_json(figure_id, seeds, told)
+                document = FigureCatalog(engine, settings, lab).figure_json(figure_id, seeds, told, whole=whole)
         except CancelledError:
             Console(stderr=True).print("Stopped; everything was removed.")
             raise typer.Exit(EXIT_INTERRUPTED) from None

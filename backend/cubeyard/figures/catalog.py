@@ -10,7 +10,7 @@ import orjson
 from cubeyard.emulation.figures.catalog import FIGURES, refuse_unable
 from cubeyard.emulation.figures.lab import Lab
 from cubeyard.engine import Engine, OnPartial, OnProgress
-from cubeyard.kit.errors import ProblemError
+from cubeyard.kit.errors import ProblemError, field_error
 from cubeyard.settings import Settings
 
 Basis = Literal["modelled", "measured"]
@@ -21,6 +21,8 @@ class Entry(TypedDict):
     title: str
     source: str
     basis: Basis
+    parts: int
+    """Of so many equal parts of the paper's data one is simulated, unless the whole is asked for; 1: always the whole."""
 
 
 class FigureCatalog:
@@ -38,7 +40,7 @@ class FigureCatalog:
         """Those of a paper together, in its own order; what is measured after what is computed of the same figure."""
         computed: list[Entry] = [_entry(**one, basis="modelled") for one in self._engine.figures]
         for one in FIGURES:
-            entry = _entry(one.id, one.title, one.source, "measured")
+            entry = _entry(one.id, one.title, one.source, "measured", parts=1)
             paper = one.source.split()[0]
             same = [i for i, other in enumerate(computed) if other["source"].split()[0] == paper]
             computed.insert(same[-1] + 1 if same else len(computed), entry)
@@ -61,19 +63,30 @@ class FigureCatalog:
         seeds: int | None = None,
         on_progress: OnProgress | None = None,
         on_partial: OnPartial | None = None,
+        *,
+        whole: bool = False,
     ) -> bytes:
         """A figure, made now. Raises a 503 that names what is missing where it cannot be measured.
 
         A measured one takes no seeds: packets are not drawn.
         """
+        if whole:
+            refuse_whole(self.known(figure_id), "--whole")
         measured = next((one for one in FIGURES if one.id == figure_id), None)
         if measured is None:
-            return self._engine.figure_json(figure_id, seeds, on_progress, on_partial)
+            return self._engine.figure_json(figure_id, seeds, on_progress, on_partial, whole=whole)
         refuse_unable(self._settings)
         if self._lab is None:
             raise ProblemError(503, "cannot-measure", "Figures are not measured by this process; its worker does.")
         return orjson.dumps(measured.document(self._lab(on_progress)))
 
 
-def _entry(id: str, title: str, source: str, basis: Basis) -> Entry:
-    return {"id": id, "title": title, "source": source, "basis": basis}
+def refuse_whole(one: Entry, field: str) -> None:
+    """Raises a 422 that names the field where a figure has no parts."""
+    if one["parts"] == 1:
+        message = f"Figure {one['id']} always has all of its data."
+        raise field_error(field, True, message, limit="false", hint="Leave it out.")
+
+
+def _entry(id: str, title: str, source: str, basis: Basis, parts: int) -> Entry:
+    return {"id": id, "title": title, "source": source, "basis": basis, "parts": parts}

@@ -33,16 +33,27 @@ class Reference:
         return self.document["provenance"].get("seeds", [])
 
     @property
+    def parts(self) -> int:
+        """Of how many equal parts of the paper's data one was simulated."""
+        return _parts(self.document)
+
+    @property
     def machine(self) -> str | None:
         """Where it was measured; None for a computed one."""
         host = self.document["provenance"].get("host")
         return None if host is None else f"{host['cores']} cores, {host['cpu']}, kernel {host['kernel']}"
 
     def agrees(self, document: Json) -> bool | None:
-        """Whether a result has the same numbers. None where that says nothing: measured, or with other seeds."""
+        """Whether a result has the same numbers. None where that says nothing: measured, with other seeds, or of more data."""
         if self.machine is not None or document["provenance"].get("seeds", []) != self.seeds:
             return None
+        if _parts(document) != self.parts:
+            return None
         return result_hash(document) == self.hash
+
+
+def _parts(document: Json) -> int:
+    return document["provenance"].get("parts", 1)
 
 
 def result_hash(document: Json) -> str:

@@ -62,6 +62,10 @@ class FigureSummary(BaseModel):
     basis: Literal["modelled", "measured"] = Field(
         description="`modelled`: computed by the engine; `measured`: with real packets, which needs a host that can."
     )
+    parts: int = Field(
+        description="Of so many equal parts of the paper's data one is simulated, unless the whole is asked for; 1: always "
+        "the whole."
+    )
     latest_run: Run | None = Field(description="Null: not run yet.")
     result_run: str | None = Field(description="The latest run that succeeded: the result is its.")
     result_from: Literal["run", "reference"] | None = Field(
@@ -70,10 +74,13 @@ class FigureSummary(BaseModel):
     reference: FigureReference | None
     agrees: bool | None = Field(
         description="Whether a run here gave the reference's numbers to the last digit; null without such a run, with other "
-        "seeds, and for measured figures."
+        "seeds or the whole data, and for measured figures."
     )
     expected_secs: float | None = Field(
         description="What a run with the figure's own seeds took the last time here, or else where the reference was made."
+    )
+    whole_secs: float | None = Field(
+        description="The same with the whole data, or else as many times as long as a part; null where there are no parts."
     )
     verdicts: dict[str, int] = Field(description="How many rows of the result have each verdict.")
 
@@ -100,3 +107,7 @@ class Figure(FigureSummary):
 
 class FigureRun(Request):
     seeds: int | None = Field(default=None, ge=1, le=1000, description="How many; the figure's own number if left out.")
+    whole: bool = Field(
+        default=False,
+        description="With all of the paper's data, for a figure that simulates one of several `parts` of it otherwise.",
+    )

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from cubeyard.engine import Json
 from cubeyard.figures import schemas
 from cubeyard.figures.absent import ABSENT, absent_of
-from cubeyard.figures.catalog import Entry, FigureCatalog
+from cubeyard.figures.catalog import Entry, FigureCatalog, refuse_whole
 from cubeyard.figures.references import Reference, reference_of
 from cubeyard.runs.models import RunRow
 from cubeyard.runs.queue import RunQueue
@@ -42,13 +42,17 @@ class FigureService:
 
     def start(self, figure_id: str, request: schemas.FigureRun) -> Run:
         one = self._catalog.known(figure_id)
+        if request.whole:
+            refuse_whole(one, "body.whole")
         reference = reference_of(figure_id)
+        times = one["parts"] if request.whole else 1
         return self._runs.start_figure(
             figure_id,
             one["title"],
             request.seeds,
+            whole=request.whole,
             measures=one["basis"] == "measured",
-            usual_secs=reference.secs if reference is not None and request.seeds is None else None,
+            usual_secs=times * reference.secs if reference is not None and request.seeds is None else None,
         )
 
     def _shown(
@@ -66,14 +70,16 @@ class FigureService:
             result_from="run" if own is not None else "reference" if reference is not None else None,
             reference=None if reference is None else _told(reference),
             agrees=None if own is None or reference is None else reference.agrees(own),
-            expected_secs=self._expected_secs(one["id"], reference),
+            expected_secs=self._expected_secs(one, reference),
+            whole_secs=None if one["parts"] == 1 else self._expected_secs(one, reference, whole=True),
             verdicts={} if result is None else dict(Counter(row["verdict"] for row in result["rows"])),
         )
         return summary, result
 
-    def _expected_secs(self, figure_id: str, reference: Reference | None) -> float | None:
-        here = self._repository.last_secs(RunRow(figure=figure_id, seeds=None))
-        return here if here is not None else None if reference is None else reference.secs
+    def _expected_secs(self, one: Entry, reference: Reference | None, *, whole: bool = False) -> float | None:
+        here = self._repository.last_secs(RunRow(figure=one["id"], seeds=None, whole=whole))
+        times = one["parts"] if whole else 1
+        return here if here is not None else None if reference is None else times * reference.secs
 
 
 def _told(reference: Reference) -> schemas.FigureReference:

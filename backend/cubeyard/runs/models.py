@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import (
     JSON,
     BigInteger,
+    Boolean,
     DateTime,
     Float,
     ForeignKey,
@@ -41,6 +42,8 @@ class RunRow(Base):
     figure: Mapped[str | None] = mapped_column(Text)
     seeds: Mapped[int | None] = mapped_column(Integer)
     """How many seeds a figure takes; null for its own choice."""
+    whole: Mapped[bool] = mapped_column(Boolean, server_default="false")
+    """A figure with all of the paper's data, which simulates one of several parts of it otherwise."""
     state: Mapped[str] = mapped_column(Text)
     reason: Mapped[str] = mapped_column(Text, server_default="")
     attempts: Mapped[int] = mapped_column(Integer, server_default="0")

@@ -14,6 +14,8 @@ class FigureMaker(Protocol):
         seeds: int | None = None,
         on_progress: OnProgress | None = None,
         on_partial: OnPartial | None = None,
+        *,
+        whole: bool = False,
     ) -> bytes: ...
 
 

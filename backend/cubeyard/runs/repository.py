@@ -143,7 +143,11 @@ class RunRepository(Repository):
         One that went on from the quick lane was at least as long as a run may be there.
         """
         if row.figure is not None:
-            same = (RunRow.figure == row.figure, RunRow.seeds.is_not_distinct_from(row.seeds))
+            same = (
+                RunRow.figure == row.figure,
+                RunRow.seeds.is_not_distinct_from(row.seeds),
+                RunRow.whole == bool(row.whole),
+            )
         else:
             question = select(ExperimentRow.content_hash).where(ExperimentRow.id == row.experiment_id)
             others = select(ExperimentRow.id).where(ExperimentRow.content_hash == question.scalar_subquery())

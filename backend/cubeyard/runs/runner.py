@@ -189,7 +189,7 @@ class RunRunner:
             assert run.figure is not None
             told = _reporter(frames.lease)
             show = seldom(frames, "figure", orjson.loads)
-            result = orjson.loads(self._figures.figure_json(run.figure, run.seeds, told, show))
+            result = orjson.loads(self._figures.figure_json(run.figure, run.seeds, told, show, whole=run.whole))
             frames.lease.check()
             frames.write("figure", result, 0)
             return

@@ -32,6 +32,7 @@ class Run(BaseModel):
     title: str
     experiment_id: str | None
     figure: str | None
+    whole: bool = Field(description="Of a figure: with all of the paper's data, where one of several parts would do.")
     state: RunState
     reason: str = Field(description="Why it failed, or what it waits for; empty when there is nothing to say.")
     attempts: int = Field(description="How often a worker has begun it.")

@@ -35,10 +35,17 @@ class RunService:
         return self._start(row, measures=not ENGINES[experiment.document["engine"]].computed)
 
     def start_figure(
-        self, figure: str, title: str, seeds: int | None, *, measures: bool, usual_secs: float | None = None
+        self,
+        figure: str,
+        title: str,
+        seeds: int | None,
+        *,
+        whole: bool,
+        measures: bool,
+        usual_secs: float | None = None,
     ) -> schemas.Run:
         """`measures`: with real packets. `usual_secs`: what it takes elsewhere, for its first run here."""
-        row = RunRow(id=new_id(), kind="figure", title=title, figure=figure, seeds=seeds, points_total=1)
+        row = RunRow(id=new_id(), kind="figure", title=title, figure=figure, seeds=seeds, whole=whole, points_total=1)
         return self._start(row, measures=measures, usual_secs=usual_secs)
 
     def read(self, run_id: str) -> schemas.Run:

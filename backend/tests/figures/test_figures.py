@@ -109,6 +109,38 @@ def test_a_slow_figure_grows_while_it_is_computed(working_client: TestClient, da
     assert working_client.get(f"{API}/figures/bcube-fig8-switch").json()["result_from"] == "reference"
 
 
+def test_a_figure_of_packets_runs_with_a_part_or_the_whole_of_its_data(working_client: TestClient) -> None:
+    figure = "dcell-fig12-packets"
+    told = working_client.get(f"{API}/figures/{figure}").json()
+    assert told["parts"] == 200
+    assert told["whole_secs"] == 200 * told["expected_secs"]
+    part = wait_for(working_client, working_client.post(f"{API}/figures/{figure}/runs", json={}).json()["id"], ended)
+    assert (part["state"], part["whole"]) == ("succeeded", False), part["reason"]
+    shown = working_client.get(f"{API}/figures/{figure}").json()
+    assert shown["agrees"] is True
+    assert shown["result"]["provenance"]["parts"] == 200
+    run = working_client.post(f"{API}/figures/{figure}/runs", json={"whole": True}).json()
+    assert (run["whole"], run["expected_secs"]) == (True, told["whole_secs"])
+
+    def growing(run: Any) -> bool:
+        return run["last_seq"] >= 6 or ended(run)
+
+    seen = wait_for(working_client, run["id"], growing)
+    assert seen["state"] == "running", seen["reason"]
+    working_client.post(f"{API}/runs/{run['id']}/cancel")
+    after = working_client.get(f"{API}/figures/{figure}").json()
+    assert after["result"] == shown["result"], "what was cancelled is no result"
+
+
+def test_the_whole_data_is_refused_where_there_are_no_parts(client: TestClient) -> None:
+    for figure in (QUICK, "dcell-fig11-measured"):
+        answer = client.post(f"{API}/figures/{figure}/runs", json={"whole": True})
+        assert answer.status_code == 422, answer.text
+        assert [(one["field"], one["value"], one["limit"]) for one in answer.json()["errors"]] == [
+            ("body.whole", True, "false")
+        ]
+
+
 @pytest.mark.parametrize("figure", [one["id"] for one in Engine(Settings()).figures])
 @pytest.mark.parametrize("after_secs", [0.05, 0.8])
 def test_every_figure_lets_go_within_a_second(engine: Engine, figure: str, after_secs: float) -> None:

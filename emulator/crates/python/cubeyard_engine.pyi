@@ -176,10 +176,15 @@ def fault_targets(spec_json: str, faults_json: str, seed: int) -> str:
     """What each of a list of faults strikes, drawn as `predict` draws: `[{nodes, links}]`, ids. Raises EngineError."""
 
 def figures_json() -> str:
-    """The published figures: `[{id, title, source}]`."""
+    """The published figures: `[{id, title, source, parts}]`; of `parts` equal parts of the paper's data one is simulated,
+    unless the whole is asked for."""
 
 def figure(
-    figure_id: str, seeds: int | None = None, on_progress: Progress | None = None, on_partial: Partial | None = None
+    figure_id: str,
+    seeds: int | None = None,
+    whole: bool = False,
+    on_progress: Progress | None = None,
+    on_partial: Partial | None = None,
 ) -> str:
     """A published figure recomputed: `{id, title, rows, verdicts, series, axes, choices, provenance}`. Where it takes long,
     `on_partial` gets what there is so far, the same document with `partial: true`. Raises EngineError, EngineCancelled."""

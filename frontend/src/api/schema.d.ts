@@ -4229,6 +4229,11 @@ export interface components {
              * @enum {string}
              */
             basis: "modelled" | "measured";
+            /**
+             * Parts
+             * @description Of so many equal parts of the paper's data one is simulated, unless the whole is asked for; 1: always the whole.
+             */
+            parts: number;
             /** @description Null: not run yet. */
             latest_run: components["schemas"]["Run"] | null;
             /**
@@ -4244,7 +4249,7 @@ export interface components {
             reference: components["schemas"]["FigureReference"] | null;
             /**
              * Agrees
-             * @description Whether a run here gave the reference's numbers to the last digit; null without such a run, with other seeds, and for measured figures.
+             * @description Whether a run here gave the reference's numbers to the last digit; null without such a run, with other seeds or the whole data, and for measured figures.
              */
             agrees: boolean | null;
             /**
@@ -4252,6 +4257,11 @@ export interface components {
              * @description What a run with the figure's own seeds took the last time here, or else where the reference was made.
              */
             expected_secs: number | null;
+            /**
+             * Whole Secs
+             * @description The same with the whole data, or else as many times as long as a part; null where there are no parts.
+             */
+            whole_secs: number | null;
             /**
              * Verdicts
              * @description How many rows of the result have each verdict.
@@ -4354,6 +4364,12 @@ export interface components {
              * @description How many; the figure's own number if left out.
              */
             seeds?: number | null;
+            /**
+             * Whole
+             * @description With all of the paper's data, for a figure that simulates one of several `parts` of it otherwise.
+             * @default false
+             */
+            whole: boolean;
         };
         /**
          * FigureSeries
@@ -4389,6 +4405,11 @@ export interface components {
              * @enum {string}
              */
             basis: "modelled" | "measured";
+            /**
+             * Parts
+             * @description Of so many equal parts of the paper's data one is simulated, unless the whole is asked for; 1: always the whole.
+             */
+            parts: number;
             /** @description Null: not run yet. */
             latest_run: components["schemas"]["Run"] | null;
             /**
@@ -4404,7 +4425,7 @@ export interface components {
             reference: components["schemas"]["FigureReference"] | null;
             /**
              * Agrees
-             * @description Whether a run here gave the reference's numbers to the last digit; null without such a run, with other seeds, and for measured figures.
+             * @description Whether a run here gave the reference's numbers to the last digit; null without such a run, with other seeds or the whole data, and for measured figures.
              */
             agrees: boolean | null;
             /**
@@ -4412,6 +4433,11 @@ export interface components {
              * @description What a run with the figure's own seeds took the last time here, or else where the reference was made.
              */
             expected_secs: number | null;
+            /**
+             * Whole Secs
+             * @description The same with the whole data, or else as many times as long as a part; null where there are no parts.
+             */
+            whole_secs: number | null;
             /**
              * Verdicts
              * @description How many rows of the result have each verdict.
@@ -6559,6 +6585,11 @@ export interface components {
             experiment_id: string | null;
             /** Figure */
             figure: string | null;
+            /**
+             * Whole
+             * @description Of a figure: with all of the paper's data, where one of several parts would do.
+             */
+            whole: boolean;
             /**
              * State
              * @enum {string}

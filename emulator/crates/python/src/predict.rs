@@ -223,11 +223,12 @@ pub fn figures_json() -> String {
 
 /// A published figure recomputed beside the paper's values, as JSON; what there is of it so far goes to `on_partial`.
 #[pyfunction]
-#[pyo3(signature = (figure_id, seeds=None, on_progress=None, on_partial=None))]
+#[pyo3(signature = (figure_id, seeds=None, whole=false, on_progress=None, on_partial=None))]
 pub fn figure(
     py: Python<'_>,
     figure_id: &str,
     seeds: Option<u64>,
+    whole: bool,
     on_progress: Option<Py<PyAny>>,
     on_partial: Option<Py<PyAny>>,
 ) -> PyResult<String> {
@@ -237,6 +238,11 @@ pub fn figure(
         frame: None,
     };
     watched(py, callbacks, |progress, _| {
-        Ok(figures::figure(figure_id, seeds, progress)?.to_string())
+        let asked = figures::Asked {
+            seeds,
+            whole,
+            ..figures::Asked::default()
+        };
+        Ok(figures::figure(figure_id, asked, progress)?.to_string())
     })
 }

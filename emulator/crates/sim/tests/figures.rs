@@ -2,14 +2,22 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
 
 use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
 
-use cubeyard_sim::Progress;
-use cubeyard_sim::figures::{Row, Verdict, figure, figure_from, figure_ids};
+use cubeyard_sim::figures::{Asked, Row, Verdict, figure, figure_ids, figures_json};
+use cubeyard_sim::{PredictError, Progress};
 use cubeyard_topology::{Topology, TopologySpec};
 use serde_json::{Value, json};
 
+fn seeds(count: u64) -> Asked {
+    Asked {
+        seeds: Some(count),
+        ..Asked::default()
+    }
+}
+
 fn computed(id: &str) -> Value {
-    figure(id, Some(2), &Progress::default()).unwrap()
+    figure(id, seeds(2), &Progress::default()).unwrap()
 }
 
 fn rows(document: &Value) -> &Vec<Value> {
@@ -33,8 +41,49 @@ fn not_equal(id: &str) -> Vec<(String, String)> {
 fn ids_are_unique_and_others_are_refused() {
     let ids = figure_ids();
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len());
-    assert!(figure("bcube-fig99", None, &Progress::default()).is_err());
-    assert!(figure("bcube-table2", Some(0), &Progress::default()).is_err());
+    assert!(figure("bcube-fig99", Asked::default(), &Progress::default()).is_err());
+    assert!(figure("bcube-table2", seeds(0), &Progress::default()).is_err());
+}
+
+/// How much there is to do, which is told before the first packet; cancelled then.
+fn work(id: &str, whole: bool) -> u64 {
+    let progress = Progress::default();
+    std::thread::scope(|scope| {
+        let figure = scope.spawn(|| figure(id, Asked { whole, ..seeds(1) }, &progress));
+        while progress.total.load(Ordering::Relaxed) == 0 && !figure.is_finished() {
+            std::thread::yield_now();
+        }
+        progress.cancelled.store(true, Ordering::Relaxed);
+    });
+    progress.total.load(Ordering::Relaxed)
+}
+
+/// The whole data is as many times the work of a part as it says, and is refused where there is no part.
+#[test]
+fn the_whole_data_is_so_many_parts() {
+    let listed: Value = serde_json::from_str(&figures_json()).unwrap();
+    let mut brief = 0;
+    for entry in listed.as_array().unwrap() {
+        let (id, parts) = (entry["id"].as_str().unwrap(), entry["parts"].as_u64().unwrap());
+        if parts == 1 {
+            let asked = Asked {
+                whole: true,
+                ..seeds(1)
+            };
+            let Err(PredictError::Findings(findings)) = figure(id, asked, &Progress::default()) else {
+                panic!("{id}: the whole data is not refused");
+            };
+            assert_eq!(findings[0].field, "whole", "{id}");
+            continue;
+        }
+        brief += 1;
+        let (part, whole) = (work(id, false) as f64, work(id, true) as f64);
+        assert!(
+            (whole / part / parts as f64 - 1.0).abs() < 1e-6,
+            "{id}: {whole} of {part}"
+        );
+    }
+    assert_eq!(brief, 7);
 }
 
 #[test]
@@ -73,7 +122,7 @@ fn every_row_has_what_a_reader_needs() {
 /// No tail is shorter than an even spread allows, and the queue decides what type 1 gains.
 #[test]
 fn the_testbed_s_tails_come_out_packet_by_packet() {
-    let document = figure("subways-table5-packets", Some(1), &Progress::default()).unwrap();
+    let document = figure("subways-table5-packets", seeds(1), &Progress::default()).unwrap();
     assert_eq!(document["provenance"]["engine"], "packet");
     let tails = |wiring_type: usize| -> Vec<f64> {
         serde_json::from_value(document["series"][wiring_type]["y"].clone()).unwrap()
@@ -89,7 +138,7 @@ fn the_testbed_s_tails_come_out_packet_by_packet() {
 /// Packets take longer than a fluid on the same paths, by headers at least, and go no faster than their links.
 #[test]
 fn a_testbed_s_packets_stand_beside_its_fluid() {
-    let document = figure("dcell-fig12-packets", Some(1), &Progress::default()).unwrap();
+    let document = figure("dcell-fig12-packets", seeds(1), &Progress::default()).unwrap();
     assert_eq!(document["provenance"]["engine"], "packet");
     let column =
         |line: &Value, axis: &str| -> Vec<f64> { serde_json::from_value(line[axis].clone()).unwrap() };
@@ -151,7 +200,11 @@ fn verdicts_do_not_depend_on_the_seeds() {
         "bcube-fig10",
     ] {
         let verdicts = |first| -> Vec<(String, String)> {
-            let document = figure_from(id, first, None, &Progress::default()).unwrap();
+            let asked = Asked {
+                first_seed: first,
+                ..Asked::default()
+            };
+            let document = figure(id, asked, &Progress::default()).unwrap();
             let text = |value: &Value| value.as_str().unwrap().to_owned();
             rows(&document)
                 .iter()
@@ -282,11 +335,11 @@ fn the_testbeds_tree_has_one_root_above_its_edge_switches() {
 /// Where the paper's curve has its top, ours is flat: the verdict does not depend on which seeds are drawn.
 #[test]
 fn camcubes_figure_2_is_stable_over_numbers_of_seeds() {
-    for seeds in [1, 2, 5] {
-        let document = figure("camcube-fig2", Some(seeds), &Progress::default()).unwrap();
+    for count in [1, 2, 5] {
+        let document = figure("camcube-fig2", seeds(count), &Progress::default()).unwrap();
         let top = &rows(&document)[0];
         let ours = top["ours"].as_f64().unwrap();
-        assert!((0.9..=1.0).contains(&ours), "{seeds} seeds: {top}");
+        assert!((0.9..=1.0).contains(&ours), "{count} seeds: {top}");
     }
 }
 
@@ -335,7 +388,7 @@ fn camcubes_table_and_paths_come_out() {
         "what the text says of the paths comes out: {paths:?}"
     );
     let verdicts: Vec<(String, String)> =
-        rows(&figure("camcube-table1", None, &Progress::default()).unwrap())
+        rows(&figure("camcube-table1", Asked::default(), &Progress::default()).unwrap())
             .iter()
             .filter(|row| row["verdict"] != "matches")
             .map(|row| (row["name"].to_string(), row["verdict"].to_string()))

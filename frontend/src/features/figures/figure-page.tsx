@@ -5,7 +5,7 @@ import { api, take } from "@/api/client";
 import type { Figure, Run } from "@/api/types";
 import { Button } from "@/ui/button";
 import { saveFile } from "@/ui/clipboard";
-import { NumberInput } from "@/ui/form";
+import { NumberInput, Select } from "@/ui/form";
 import { BasisBadge, Empty, Skeleton } from "@/ui/marks";
 import { UnreadableInputs } from "@/ui/unreadable";
 import { type Command, useCommands } from "../shared/commands";
@@ -31,13 +31,13 @@ export default function FigurePage() {
 }
 
 function FigureView({ id }: { id: string }) {
-  const [seeds, setSeeds] = useState<number | null>(null);
-  const run = useFigureRun(id, seeds);
+  const [asked, setAsked] = useState<Asked>({ seeds: null, whole: false });
+  const run = useFigureRun(id, asked);
   const { query, figure, shown, now, busy, problem } = run;
   useEffect(() => {
     document.title = `${figure?.title ?? "Figure"} · Cubeyard`;
   }, [figure?.title]);
-  useFigureScreen(id, seeds, run);
+  useFigureScreen(id, asked, run);
 
   return (
     <Shell
@@ -75,9 +75,11 @@ function FigureView({ id }: { id: string }) {
           </div>
         ) : (
           <>
-            <FigureHead figure={figure} run={run} seeds={seeds} onSeeds={setSeeds} />
+            <FigureHead figure={figure} run={run} asked={asked} onAsk={setAsked} />
             <p className={styles.origin} data-testid="origin">
-              {originText(figure)}
+              {shown?.partial
+                ? "The run under way, as far as it is. The verdicts are of the last result."
+                : originText(figure)}
             </p>
             {figure.basis === "measured" && <HostNote />}
             <RunLine id={run.latest?.id ?? null} run={now} busy={busy} />
@@ -99,7 +101,7 @@ function FigureView({ id }: { id: string }) {
 }
 
 /** The figure with its latest run: what starts and cancels it, and what there is to show meanwhile. */
-function useFigureRun(id: string, seeds: number | null) {
+function useFigureRun(id: string, asked: Asked) {
   const client = useQueryClient();
   const query = useQuery({
     queryKey: ["figure", id],
@@ -117,7 +119,7 @@ function useFigureRun(id: string, seeds: number | null) {
       take(
         api.POST("/api/v1/figures/{id}/runs", {
           params: { path: { id } },
-          body: seeds === null ? {} : { seeds },
+          body: requestOf(asked),
         }),
       ),
     onSuccess: setRun,
@@ -141,7 +143,15 @@ function useFigureRun(id: string, seeds: number | null) {
   // While a run has something to show, that; the last good result is back if the run does not end well.
   const shown = useMemo(
     () =>
-      figure && busy && partial ? { ...figure, result: partial, result_run: latest?.id ?? null } : figure,
+      figure && busy && partial
+        ? {
+            ...figure,
+            result: partial,
+            partial: true,
+            result_from: "run" as const,
+            result_run: latest?.id ?? null,
+          }
+        : figure && { ...figure, partial: false },
     [figure, busy, partial, latest?.id],
   );
   const problem = start.error ?? cancel.error ?? lost;
@@ -151,7 +161,7 @@ function useFigureRun(id: string, seeds: number | null) {
 type FigureRun = ReturnType<typeof useFigureRun>;
 
 /** The figure as REST calls, and its command in the palette. */
-function useFigureScreen(id: string, seeds: number | null, { latest, busy, start }: FigureRun): void {
+function useFigureScreen(id: string, asked: Asked, { latest, busy, start }: FigureRun): void {
   const requests = useMemo<ScreenRequest[]>(
     () => [
       { title: "This figure", method: "GET", path: `/api/v1/figures/${id}` },
@@ -159,7 +169,7 @@ function useFigureScreen(id: string, seeds: number | null, { latest, busy, start
         title: "Run this figure again",
         method: "POST",
         path: `/api/v1/figures/${id}/runs`,
-        body: (seeds === null ? {} : { seeds }) as Json,
+        body: requestOf(asked) as Json,
       },
       ...(latest
         ? ([
@@ -168,7 +178,7 @@ function useFigureScreen(id: string, seeds: number | null, { latest, busy, start
           ] as const)
         : []),
     ],
-    [id, seeds, latest],
+    [id, asked, latest],
   );
   useScreen(requests);
   const { mutate: run } = start;
@@ -182,7 +192,7 @@ function useFigureScreen(id: string, seeds: number | null, { latest, busy, start
   useCommands("figure", commands);
 }
 
-function FigureHead({ figure, run, seeds, onSeeds }: { figure: Figure; run: FigureRun } & SeedsProps) {
+function FigureHead({ figure, run, asked, onAsk }: { figure: Figure; run: FigureRun } & AskProps) {
   return (
     <div className={styles.head}>
       <div>
@@ -195,21 +205,35 @@ function FigureHead({ figure, run, seeds, onSeeds }: { figure: Figure; run: Figu
       {figure.result && <FidelityNote result={figure.result} />}
       <VerdictSummary figure={figure} />
       <span className={styles.space} />
-      <RunForm figure={figure} run={run} seeds={seeds} onSeeds={onSeeds} />
+      <RunForm figure={figure} run={run} asked={asked} onAsk={onAsk} />
     </div>
   );
 }
 
-interface SeedsProps {
-  /** Null for as many as the last result had. */
+/** How a figure is run. */
+interface Asked {
+  /** Null for the figure's own number. */
   seeds: number | null;
-  onSeeds: (seeds: number | null) => void;
+  /** All of the paper's data, for a figure that simulates a part of it otherwise. */
+  whole: boolean;
 }
 
-function RunForm({ figure, run, seeds, onSeeds }: { figure: Figure; run: FigureRun } & SeedsProps) {
+const requestOf = ({ seeds, whole }: Asked) => ({
+  ...(seeds !== null && { seeds }),
+  whole,
+});
+
+interface AskProps {
+  asked: Asked;
+  onAsk: (asked: Asked) => void;
+}
+
+function RunForm({ figure, run, asked, onAsk }: { figure: Figure; run: FigureRun } & AskProps) {
   const { latest, busy, start, cancel } = run;
   const [unreadable, setUnreadable] = useState(0);
   const seedsId = useId();
+  const dataId = useId();
+  const expected = asked.whole ? figure.whole_secs : figure.expected_secs;
   return (
     <UnreadableInputs onCount={setUnreadable}>
       <form
@@ -225,8 +249,8 @@ function RunForm({ figure, run, seeds, onSeeds }: { figure: Figure; run: FigureR
             <span className={styles.seeds}>
               <NumberInput
                 id={seedsId}
-                value={seeds}
-                onChange={onSeeds}
+                value={asked.seeds}
+                onChange={(seeds) => onAsk({ ...asked, seeds })}
                 integer
                 optional
                 min={1}
@@ -236,11 +260,26 @@ function RunForm({ figure, run, seeds, onSeeds }: { figure: Figure; run: FigureR
             </span>
           </>
         )}
+        {figure.parts > 1 && (
+          <>
+            <label htmlFor={dataId}>Data</label>
+            <Select
+              id={dataId}
+              width={150}
+              value={asked.whole ? "whole" : "part"}
+              onChange={(value) => onAsk({ ...asked, whole: value === "whole" })}
+              options={[
+                { value: "part", label: `1/${figure.parts} of the paper’s` },
+                { value: "whole", label: "all of the paper’s" },
+              ]}
+            />
+          </>
+        )}
         <Button type="submit" look="primary" icon="play" disabled={busy || unreadable > 0}>
           {figure.result_from === "run" ? "Run again" : "Run"}
         </Button>
-        {!busy && figure.expected_secs !== null && seeds === null && (
-          <span className={styles.muted}>{aboutText(figure.expected_secs)}</span>
+        {!busy && expected !== null && asked.seeds === null && (
+          <span className={styles.muted}>{aboutText(expected)}</span>
         )}
         {busy && latest && !isOver(latest.state) && (
           <Button icon="close" disabled={cancel.isPending} onClick={() => cancel.mutate(latest.id)}>

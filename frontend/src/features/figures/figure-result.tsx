@@ -48,57 +48,59 @@ export function ResultView({ figure, result }: { figure: Figure; result: FigureR
           />
         </section>
       )}
-      <section className={styles.block} aria-label="Numbers">
-        <table className={styles.table}>
-          <caption className="visually-hidden">Paper and Cubeyard</caption>
-          <thead>
-            <tr>
-              <th scope="col">Value</th>
-              <th scope="col" className={styles.number}>
-                Paper
-              </th>
-              <th scope="col" className={styles.number}>
-                Ours
-              </th>
-              <th scope="col" className={styles.unit}>
-                Unit
-              </th>
-              <th scope="col" className={styles.band}>
-                Tolerance
-              </th>
-              <th scope="col" className={styles.reasoned}>
-                Verdict
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {result.rows.map((row, at) => (
-              <tr key={at}>
-                <th scope="row">{row.name}</th>
-                <td className={styles.number} data-column="Paper">
-                  {printedText(row.paper)}
-                </td>
-                <td className={styles.number} data-column="Ours">
-                  {valueText(row.ours)}
-                  {row.deviation && row.deviation > 1e-9 * Math.abs(row.ours ?? 0) ? (
-                    <span className={styles.muted} title="Standard deviation over the seeds">
-                      {` ± ${valueText(row.deviation, 2)}`}
-                    </span>
-                  ) : null}
-                </td>
-                <td>{unitText(row.unit)}</td>
-                <td className={styles.band} data-column="Tolerance">
-                  {bandText(row.low, row.high)}
-                </td>
-                <td>
-                  <VerdictMark verdict={row.verdict} />
-                  {row.reason && <p className={styles.muted}>{row.reason}</p>}
-                </td>
+      {result.rows.length > 0 && (
+        <section className={styles.block} aria-label="Numbers">
+          <table className={styles.table}>
+            <caption className="visually-hidden">Paper and Cubeyard</caption>
+            <thead>
+              <tr>
+                <th scope="col">Value</th>
+                <th scope="col" className={styles.number}>
+                  Paper
+                </th>
+                <th scope="col" className={styles.number}>
+                  Ours
+                </th>
+                <th scope="col" className={styles.unit}>
+                  Unit
+                </th>
+                <th scope="col" className={styles.band}>
+                  Tolerance
+                </th>
+                <th scope="col" className={styles.reasoned}>
+                  Verdict
+                </th>
               </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
+            </thead>
+            <tbody>
+              {result.rows.map((row, at) => (
+                <tr key={at}>
+                  <th scope="row">{row.name}</th>
+                  <td className={styles.number} data-column="Paper">
+                    {printedText(row.paper)}
+                  </td>
+                  <td className={styles.number} data-column="Ours">
+                    {valueText(row.ours)}
+                    {row.deviation && row.deviation > 1e-9 * Math.abs(row.ours ?? 0) ? (
+                      <span className={styles.muted} title="Standard deviation over the seeds">
+                        {` ± ${valueText(row.deviation, 2)}`}
+                      </span>
+                    ) : null}
+                  </td>
+                  <td>{unitText(row.unit)}</td>
+                  <td className={styles.band} data-column="Tolerance">
+                    {bandText(row.low, row.high)}
+                  </td>
+                  <td>
+                    <VerdictMark verdict={row.verdict} />
+                    {row.reason && <p className={styles.muted}>{row.reason}</p>}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
       {choices.length > 0 && (
         <section className={styles.block} aria-labelledby="choices">
           <h2 id="choices">Assumptions where the paper is silent</h2>

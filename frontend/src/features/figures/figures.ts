@@ -148,6 +148,8 @@ interface Provenance {
   engine?: string;
   engine_version?: string;
   seeds?: number[];
+  /** Of so many equal parts of the paper's data one was simulated. */
+  parts?: number;
   /** Of a measured figure, with what follows. */
   host?: { cpu: string; cores: number; kernel: string; load_before: number; load_after: number };
   fidelity?: Fidelity;
@@ -214,6 +216,7 @@ export function provenanceText(figure: Figure): string {
     figure.basis,
     from?.engine && `engine ${from.engine} ${from.engine_version ?? ""}`.trim(),
     seeds.length === 1 && `seed ${seeds[0]}`,
+    from?.parts && (from.parts > 1 ? `1/${from.parts} of the data` : "the whole data"),
     seeds.length > 1 && `seeds ${seeds.length > 4 ? `${seeds[0]} to ${seeds.at(-1)}` : seeds.join(", ")}`,
     ...(from ? hostTexts(from) : []),
     `paper ${figure.source}`,

@@ -9,14 +9,13 @@ use serde_json::json;
 use super::bcube_fig10::{PRINTED, patterns, sent};
 use super::bcube_fig11::{GIGABYTES, all_to_all_paths, steps};
 use super::testbed::run;
-use super::testbed_packets::{SETTINGS, Sending};
+use super::testbed_packets::{Growing, SETTINGS, Sending};
 use super::{Axes, Context, Outcome, Row, Series, built};
 use crate::engine::PredictError;
 use crate::fluid::Completion;
 
-/// Of the data that is simulated.
-const SHARE: f64 = 0.05;
 const BRIEF: &str = "a twentieth of the data: 0.5 GB of 2^30 bytes where the paper has 10; times are told as of the whole, 20 times as long";
+const WHOLE: &str = "the whole data: 10 GB of 2^30 bytes";
 const CPU: &str =
     "the testbed relayed and copied on its CPU, which is not simulated; its TCP's settings are not stated";
 const TWO_WAY: &str = "acknowledgements wait behind the data of the other direction and come in bursts, of which queues of one idle round trip lose packets; the testbed's queues are not stated, and its relays copied on their CPU";
@@ -35,25 +34,32 @@ fn both(
     topology: &Topology,
     routing: &str,
     seed: u64,
+    growing: Option<&Growing<'_>>,
 ) -> Result<(Completion, Completion), PredictError> {
     let paths = all_to_all_paths(context, topology, routing, seed)?;
     let gigabytes = GIGABYTES / f64::from(topology.server_count() - 1);
     let directed_links = topology.links().len() * 2;
     let fluid = run(context, &paths, gigabytes, directed_links)?;
+    let title = if routing == "tree" { "Tree" } else { "BCube" };
+    if let Some(growing) = growing {
+        growing.line(steps(&format!("{title}, fluid"), &fluid));
+    }
+    let packets = format!("{title}, packets");
     let sending = Sending {
         paths: &paths,
         gigabytes,
-        share: SHARE,
         directed_links,
         expected_secs: fluid.makespan_secs(),
         seed,
+        shown: growing.map(|growing| (growing, packets.as_str())),
     };
     Ok((fluid, sending.run(context)?))
 }
 
-/// The same for each seed, in BCube and in the tree.
+/// The same for each seed, in BCube and in the tree; `growing` shows the first one.
 fn shuffles(
     context: &Context<'_>,
+    growing: Option<&Growing<'_>>,
     bcube: &Topology,
     tree: &Topology,
 ) -> Result<Vec<[(Completion, Completion); 2]>, PredictError> {
@@ -61,9 +67,10 @@ fn shuffles(
     seeds
         .into_par_iter()
         .map(|seed| {
+            let growing = growing.filter(|_| seed == context.first_seed);
             Ok([
-                both(context, bcube, "bsr", seed)?,
-                both(context, tree, "tree", seed)?,
+                both(context, bcube, "bsr", seed, growing)?,
+                both(context, tree, "tree", seed, growing)?,
             ])
         })
         .collect()
@@ -71,7 +78,7 @@ fn shuffles(
 
 /// Payload that the all-to-alls of all seeds simulate.
 fn shuffled_bytes(context: &Context<'_>) -> u64 {
-    (context.seeds as f64 * 2.0 * 16.0 * GIGABYTES * SHARE * 1_073_741_824.0) as u64
+    (context.seeds as f64 * 2.0 * 16.0 * GIGABYTES / context.parts() as f64 * 1_073_741_824.0) as u64
 }
 
 fn ends(done: &[[(Completion, Completion); 2]], tree: usize, packets: bool) -> Vec<f64> {
@@ -102,20 +109,20 @@ pub(super) fn fig10(context: &Context<'_>) -> Result<Outcome, PredictError> {
             .map(|(pattern, &expected_secs)| Sending {
                 paths: &pattern.paths,
                 gigabytes: pattern.gigabytes,
-                share: SHARE,
                 directed_links: pattern.directed_links,
                 expected_secs,
                 seed: context.first_seed,
+                shown: None,
             })
     };
-    let patterned: u64 = sendings().map(|sending| sending.total_bytes()).sum();
+    let patterned: u64 = sendings().map(|sending| sending.total_bytes(context)).sum();
     context.expect(patterned + shuffled_bytes(context));
     let sendings: Vec<Sending<'_>> = sendings().collect();
     let packets = sendings
         .par_iter()
         .map(|sending| Ok(sending.run(context)?.makespan_secs()))
         .collect::<Result<Vec<f64>, PredictError>>()?;
-    let done = shuffles(context, &bcube, &tree)?;
+    let done = shuffles(context, None, &bcube, &tree)?;
     let mut rows = Vec::new();
     for (place, (pattern, &secs)) in patterns.iter().zip(&packets).enumerate() {
         let (name, unit, paper, step) = PRINTED[place];
@@ -163,7 +170,7 @@ pub(super) fn fig10(context: &Context<'_>) -> Result<Outcome, PredictError> {
             y: "throughput of a server, Gb/s",
         }),
         choices: vec![
-            BRIEF,
+            context.of_data(BRIEF, WHOLE),
             SETTINGS,
             CHOICE,
             "one-to-several and one-to-all: relays pass on what they receive at once, so every edge is a flow of its own",
@@ -175,7 +182,18 @@ pub(super) fn fig10(context: &Context<'_>) -> Result<Outcome, PredictError> {
 pub(super) fn fig11(context: &Context<'_>) -> Result<Outcome, PredictError> {
     let (bcube, tree) = networks()?;
     context.expect(shuffled_bytes(context));
-    let done = shuffles(context, &bcube, &tree)?;
+    let axes = Axes {
+        x: "time (s)",
+        y: "total throughput (Gb/s)",
+    };
+    let choices = vec![
+        context.of_data(BRIEF, WHOLE),
+        SETTINGS,
+        CHOICE,
+        "throughput in the chart is goodput of packets, and of the fluid the rate on the line; of the first seed",
+    ];
+    let growing = Growing::new(context, axes, &choices);
+    let done = shuffles(context, Some(&growing), &bcube, &tree)?;
     let rate = |secs: &f64| sent() / secs * 1e3;
     let rates = |tree| ends(&done, tree, true).iter().map(rate).collect::<Vec<f64>>();
     let local: Vec<f64> = done
@@ -211,15 +229,7 @@ pub(super) fn fig11(context: &Context<'_>) -> Result<Outcome, PredictError> {
             Series::paper("paper: BCube is over", [(114.0, 0.0)]),
             Series::paper("paper: the tree is over", [(332.0, 0.0)]),
         ],
-        axes: Some(Axes {
-            x: "time (s)",
-            y: "total throughput (Gb/s)",
-        }),
-        choices: vec![
-            BRIEF,
-            SETTINGS,
-            CHOICE,
-            "throughput in the chart is goodput of packets, and of the fluid the rate on the line; of the first seed",
-        ],
+        axes: Some(axes),
+        choices,
     })
 }

@@ -10,6 +10,7 @@ use crate::engine::{EngineKind, PredictError};
 pub(super) type Compute = fn(&Context<'_>) -> Result<Outcome, PredictError>;
 
 /// A published figure that can be recomputed.
+#[derive(Clone, Copy)]
 pub(super) struct Entry {
     pub id: &'static str,
     pub title: &'static str,
@@ -19,6 +20,8 @@ pub(super) struct Entry {
     pub compute: Compute,
     /// What computes it.
     pub engine: EngineKind,
+    /// Of how many equal parts of the paper's data one is simulated, unless the whole is asked for; 1: always the whole.
+    pub parts: u64,
 }
 
 /// Enough to know the spread of what is drawn.
@@ -35,6 +38,7 @@ const fn entry(id: &'static str, title: &'static str, source: &'static str, comp
         seeds: FEW_SEEDS,
         compute,
         engine: EngineKind::Flow,
+        parts: 1,
     }
 }
 
@@ -52,6 +56,16 @@ const fn packets(id: &'static str, title: &'static str, source: &'static str, co
         engine: EngineKind::Packet,
         ..entry(id, title, source, compute)
     }
+}
+
+/// A figure whose packets take long: one of so many equal parts of its data is simulated, unless the whole is asked for.
+const fn brief(parts: u64, entry: Entry) -> Entry {
+    Entry { parts, ..entry }
+}
+
+/// Of what takes longest: one seed.
+const fn once(entry: Entry) -> Entry {
+    Entry { seeds: 1, ..entry }
 }
 
 /// All figures, in the papers' order.
@@ -98,17 +112,23 @@ pub(super) const ENTRIES: &[Entry] = &[
         "[bcube §7.5, Fig. 11]",
         bcube_fig11::compute,
     ),
-    packets(
-        "bcube-fig10-packets",
-        "Throughput of traffic patterns, packet by packet",
-        "[bcube §7.5, Fig. 10]",
-        bcube_packets::fig10,
+    brief(
+        20,
+        packets(
+            "bcube-fig10-packets",
+            "Throughput of traffic patterns, packet by packet",
+            "[bcube §7.5, Fig. 10]",
+            bcube_packets::fig10,
+        ),
     ),
-    packets(
-        "bcube-fig11-packets",
-        "All-to-all in time, packet by packet",
-        "[bcube §7.5, Fig. 11]",
-        bcube_packets::fig11,
+    brief(
+        20,
+        packets(
+            "bcube-fig11-packets",
+            "All-to-all in time, packet by packet",
+            "[bcube §7.5, Fig. 11]",
+            bcube_packets::fig11,
+        ),
     ),
     entry(
         "bcube-packaging",
@@ -140,15 +160,15 @@ pub(super) const ENTRIES: &[Entry] = &[
         "[dcell §7.3, Fig. 12]",
         dcell_fig12::compute,
     ),
-    Entry {
-        seeds: 1,
-        ..packets(
+    once(brief(
+        200,
+        packets(
             "dcell-fig12-packets",
             "All-to-all in time, packet by packet",
             "[dcell §7.3, Fig. 12]",
             dcell_fig12::packets,
-        )
-    },
+        ),
+    )),
     entry(
         "camcube-structure",
         "Path lengths and links of the simulated networks",
@@ -233,60 +253,60 @@ pub(super) const ENTRIES: &[Entry] = &[
         "[subways §8.3, Fig. 8]",
         subways::fig8::compute,
     ),
-    Entry {
-        seeds: 1,
-        ..packets(
+    once(brief(
+        20,
+        packets(
             "subways-fig8-packets",
             "Speedup of a shuffle by job size, packet by packet",
             "[subways §8.3, Fig. 8]",
             subways::packets::fig8,
-        )
-    },
+        ),
+    )),
     entry(
         "subways-fig9",
         "Upgrade paths",
         "[subways §8.4, Fig. 9]",
         subways::fig9::compute,
     ),
-    Entry {
-        seeds: 1,
-        ..packets(
+    once(brief(
+        20,
+        packets(
             "subways-fig9-packets",
             "Upgrade paths, packet by packet",
             "[subways §8.4, Fig. 9]",
             subways::packets::fig9,
-        )
-    },
+        ),
+    )),
     entry(
         "subways-fig10",
         "Speedup of a shuffle by loop size",
         "[subways §8.5, Fig. 10]",
         subways::fig10::compute,
     ),
-    Entry {
-        seeds: 1,
-        ..packets(
+    once(brief(
+        20,
+        packets(
             "subways-fig10-packets",
             "Speedup of a shuffle by loop size, packet by packet",
             "[subways §8.5, Fig. 10]",
             subways::packets::fig10,
-        )
-    },
+        ),
+    )),
     entry(
         "subways-fig11",
         "Speedup of a shuffle by ports per server",
         "[subways §8.6, Fig. 11]",
         subways::fig11::compute,
     ),
-    Entry {
-        seeds: 1,
-        ..packets(
+    once(brief(
+        20,
+        packets(
             "subways-fig11-packets",
             "Speedup of a shuffle by ports per server, packet by packet",
             "[subways §8.6, Fig. 11]",
             subways::packets::fig11,
-        )
-    },
+        ),
+    )),
     entry(
         "subways-fig12",
         "Memcache throughput by oversubscription",

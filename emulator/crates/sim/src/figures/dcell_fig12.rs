@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::bcube_fig11::{all_to_all, all_to_all_paths, steps};
 use super::testbed::GIGABITS_A_GB;
-use super::testbed_packets::{SETTINGS, Sending};
+use super::testbed_packets::{Growing, SETTINGS, Sending};
 use super::{Axes, Context, Outcome, Row, Series, built, setup};
 use crate::flow::PredictError;
 use crate::flows::{Flows, Pattern};
@@ -16,6 +16,11 @@ use crate::scheme::Scheme;
 
 /// What a server sends to each of the 19 others: 5 GB.
 const GIGABYTES: f64 = 5.0 * 19.0;
+
+const AXES: Axes = Axes {
+    x: "time (s)",
+    y: "aggregate throughput (Gb/s)",
+};
 
 pub(super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
     let dcell = built(&json!({"family": "dcell", "n": 4, "k": 1}))?;
@@ -83,36 +88,35 @@ pub(super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
             Series::paper("paper: DCell is over", [(2270.0, 0.0)]),
             Series::paper("paper: the tree is over", [(4460.0, 0.0)]),
         ],
-        axes: Some(Axes {
-            x: "time (s)",
-            y: "aggregate throughput (Gb/s)",
-        }),
+        axes: Some(AXES),
         choices: vec![
             "5 GB of 2^30 bytes on each of 380 connections; all links 1 Gb/s; DCellRouting; the tree has two levels: five switches of four servers under one root",
         ],
     })
 }
 
-/// Of the data that is simulated.
-const SHARE: f64 = 0.005;
+const BRIEF: &str = "a two-hundredth of the data: 25 MB of 2^20 bytes on each of 380 connections where the paper has 5 GB; times are told as of the whole, 200 times as long, and with them the start and the tail of each connection";
+const WHOLE: &str = "the whole data: 5 GB of 2^30 bytes on each of 380 connections";
 
 /// The same packet by packet, with the fluid in the chart.
 pub(super) fn packets(context: &Context<'_>) -> Result<Outcome, PredictError> {
     let dcell = built(&json!({"family": "dcell", "n": 4, "k": 1}))?;
     let tree = built(&json!({"family": "tree", "edge_ports": 4, "root_ports": 8, "servers": 20}))?;
-    context.expect((2.0 * 20.0 * GIGABYTES * SHARE * GIGABITS_A_GB * 1.25e8) as u64);
-    let done: Vec<(Completion, Completion)> = [(&dcell, "dcell"), (&tree, "tree")]
+    context.expect((2.0 * 20.0 * GIGABYTES / context.parts() as f64 * GIGABITS_A_GB * 1.25e8) as u64);
+    let growing = Growing::new(context, AXES, &packet_choices(context));
+    let done: Vec<(Completion, Completion)> = [(&dcell, "dcell", "DCell"), (&tree, "tree", "Tree")]
         .into_par_iter()
-        .map(|(topology, routing)| {
+        .map(|(topology, routing, title)| {
             let paths = all_to_all_paths(context, topology, routing, 0)?;
             let fluid = all_to_all(context, topology, routing, GIGABYTES, 0)?;
+            growing.line(steps(&format!("{title}, fluid"), &fluid));
             let sending = Sending {
                 paths: &paths,
                 gigabytes: GIGABYTES / 19.0,
-                share: SHARE,
                 directed_links: topology.links().len() * 2,
                 expected_secs: fluid.makespan_secs(),
                 seed: context.first_seed,
+                shown: Some((&growing, &format!("{title}, packets"))),
             };
             Ok((fluid, sending.run(context)?))
         })
@@ -164,16 +168,18 @@ pub(super) fn packets(context: &Context<'_>) -> Result<Outcome, PredictError> {
             Series::paper("paper: DCell is over", [(2270.0, 0.0)]),
             Series::paper("paper: the tree is over", [(4460.0, 0.0)]),
         ],
-        axes: Some(Axes {
-            x: "time (s)",
-            y: "aggregate throughput (Gb/s)",
-        }),
-        choices: vec![
-            "a two-hundredth of the data: 25 MB of 2^20 bytes on each of 380 connections where the paper has 5 GB; times are told as of the whole, 200 times as long, and with them the start and the tail of each connection",
-            SETTINGS,
-            "DCellRouting; the tree has two levels: five switches of four servers under one root; relays take no CPU",
-        ],
+        axes: Some(AXES),
+        choices: packet_choices(context),
     })
+}
+
+/// What is assumed of the packets.
+fn packet_choices(context: &Context<'_>) -> Vec<&'static str> {
+    vec![
+        context.of_data(BRIEF, WHOLE),
+        SETTINGS,
+        "DCellRouting; the tree has two levels: five switches of four servers under one root; relays take no CPU",
+    ]
 }
 
 /// When the last of the connections ends whose path is one level-1 link.

@@ -48,6 +48,8 @@ pub struct Context<'a> {
     pub seeds: u64,
     /// The first of them.
     pub first_seed: u64,
+    /// All of the paper's data, where a part of it would do.
+    pub whole: bool,
     /// Shared with the thread that waits.
     pub progress: &'a Progress,
     entry: &'static Entry,
@@ -59,9 +61,19 @@ impl Context<'_> {
         self.first_seed..self.first_seed + self.seeds
     }
 
+    /// Of how many equal parts of the paper's data one is simulated; 1: all of it.
+    pub fn parts(&self) -> u64 {
+        if self.whole { 1 } else { self.entry.parts }
+    }
+
+    /// What is said of a part of the data, or of all of it.
+    pub fn of_data(&self, part: &'static str, whole: &'static str) -> &'static str {
+        if self.parts() == 1 { whole } else { part }
+    }
+
     /// Shows what there is of the figure so far: lines that grow, and the numbers already reached.
     pub fn show(&self, outcome: &Outcome) {
-        let mut document = document(self.entry, outcome, self.seeds());
+        let mut document = document(self, outcome);
         document.insert("partial".to_owned(), json!(true));
         self.progress.show(Value::Object(document).to_string());
     }
@@ -92,36 +104,36 @@ pub fn figure_ids() -> Vec<&'static str> {
     ENTRIES.iter().map(|entry| entry.id).collect()
 }
 
-/// All figures without computing them: `[{id, title, source}]`.
+/// All figures without computing them: `[{id, title, source, parts}]`; of `parts` equal parts of the paper's data one is
+/// simulated unless the whole is asked for.
 pub fn figures_json() -> String {
     let figures: Vec<Value> = ENTRIES
         .iter()
-        .map(|entry| json!({"id": entry.id, "title": entry.title, "source": entry.source}))
+        .map(|entry| json!({"id": entry.id, "title": entry.title, "source": entry.source, "parts": entry.parts}))
         .collect();
     Value::Array(figures).to_string()
+}
+
+/// How a figure is asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked {
+    /// How many seeds; the figure's own number if `None`.
+    pub seeds: Option<u64>,
+    /// The first of them.
+    pub first_seed: u64,
+    /// All of the paper's data, for a figure that simulates a part of it otherwise.
+    pub whole: bool,
 }
 
 /// Computes a figure: `{id, title, rows, verdicts, series, axes, choices, provenance}`. Where it takes long, what there is
 /// so far is shown in `progress.partial`: the same with `partial: true`.
 ///
 /// # Errors
-/// A finding for an id that there is not, or for seeds out of range; cancellation.
-pub fn figure(id: &str, seeds: Option<u64>, progress: &Progress) -> Result<Value, PredictError> {
-    figure_from(id, 0, seeds, progress)
-}
-
-/// [`figure`] with other seeds: those from `first_seed` on.
-///
-/// # Errors
-/// As [`figure`].
-pub fn figure_from(
-    id: &str,
-    first_seed: u64,
-    seeds: Option<u64>,
-    progress: &Progress,
-) -> Result<Value, PredictError> {
+/// A finding for an id that there is not, for seeds out of range, or for the whole data of a figure that always has it;
+/// cancellation.
+pub fn figure(id: &str, asked: Asked, progress: &Progress) -> Result<Value, PredictError> {
     let Some(entry) = ENTRIES.iter().find(|entry| entry.id == id) else {
-        return Err(PredictError::Findings(vec![
+        return Err(refused(
             Finding::error(
                 "no-such-figure",
                 "figure",
@@ -129,11 +141,11 @@ pub fn figure_from(
                 format!("Use one of {}.", figure_ids().join(", ")),
             )
             .with_value(id),
-        ]));
+        ));
     };
-    let seeds = seeds.unwrap_or(entry.seeds);
+    let seeds = asked.seeds.unwrap_or(entry.seeds);
     if !(1..=MAX_SEEDS).contains(&seeds) {
-        return Err(PredictError::Findings(vec![
+        return Err(refused(
             Finding::error(
                 "figure-seeds",
                 "seeds",
@@ -142,19 +154,36 @@ pub fn figure_from(
             )
             .with_value(seeds)
             .with_limit(MAX_SEEDS),
-        ]));
+        ));
+    }
+    if asked.whole && entry.parts == 1 {
+        return Err(refused(
+            Finding::error(
+                "figure-whole",
+                "whole",
+                format!("Figure {id} is always computed with all of its data."),
+                "Leave `whole` out.",
+            )
+            .with_value(true),
+        ));
     }
     let context = Context {
         seeds,
-        first_seed,
+        first_seed: asked.first_seed,
+        whole: asked.whole,
         progress,
         entry,
     };
     let outcome = (entry.compute)(&context)?;
-    Ok(Value::Object(document(entry, &outcome, context.seeds())))
+    Ok(Value::Object(document(&context, &outcome)))
 }
 
-fn document(entry: &Entry, outcome: &Outcome, seeds: Range<u64>) -> Map<String, Value> {
+fn refused(finding: Finding) -> PredictError {
+    PredictError::Findings(vec![finding])
+}
+
+fn document(context: &Context<'_>, outcome: &Outcome) -> Map<String, Value> {
+    let entry = context.entry;
     let count = |verdict| outcome.rows.iter().filter(|row| row.verdict() == verdict).count();
     let mut document = Map::new();
     let mut put = |name: &str, value: Value| {
@@ -182,15 +211,16 @@ fn document(entry: &Entry, outcome: &Outcome, seeds: Range<u64>) -> Map<String, 
     if let Some(axes) = outcome.axes {
         put("axes", json!({"x": axes.x, "y": axes.y}));
     }
-    put(
-        "provenance",
-        json!({
-            "source": entry.source,
-            "engine": entry.engine.engine().name(),
-            "engine_version": ENGINE_VERSION,
-            "seeds": seeds.collect::<Vec<u64>>(),
-        }),
-    );
+    let mut provenance = json!({
+        "source": entry.source,
+        "engine": entry.engine.engine().name(),
+        "engine_version": ENGINE_VERSION,
+        "seeds": context.seeds().collect::<Vec<u64>>(),
+    });
+    if entry.parts > 1 {
+        provenance["parts"] = json!(context.parts());
+    }
+    put("provenance", provenance);
     document
 }
 

@@ -4,10 +4,11 @@
 //! Not here: experiments on plans, which have routing schemes, faults and settings (`crate::packet`).
 
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 
 use cubeyard_routing::random::Draws;
 
-use super::Context;
+use super::{Axes, Context, Outcome, Series};
 use crate::count::Cancelled;
 use crate::engine::PredictError;
 use crate::fluid::Completion;
@@ -32,29 +33,68 @@ const STEPS: f64 = 100.0;
 /// Events between looks at whether the figure is cancelled.
 const BUDGET: u64 = 1 << 16;
 
-/// What is sent over paths: `gigabytes` on each, of which `share` is simulated.
+/// The lines of a figure in time, shown while their packets are still on their way.
+pub(super) struct Growing<'a> {
+    context: &'a Context<'a>,
+    axes: Axes,
+    choices: Vec<&'static str>,
+    lines: Mutex<Vec<Series>>,
+}
+
+impl<'a> Growing<'a> {
+    /// Without lines.
+    pub(super) fn new(context: &'a Context<'a>, axes: Axes, choices: &[&'static str]) -> Growing<'a> {
+        Growing {
+            context,
+            axes,
+            choices: choices.to_vec(),
+            lines: Mutex::default(),
+        }
+    }
+
+    /// Shows the figure with a line as it is by now, the others as they were.
+    pub(super) fn line(&self, series: Series) {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        match lines.iter_mut().find(|line| line.name == series.name) {
+            Some(line) => *line = series,
+            None => {
+                lines.push(series);
+                lines.sort_by(|one, other| one.name.cmp(&other.name));
+            }
+        }
+        self.context.show(&Outcome {
+            series: lines.clone(),
+            axes: Some(self.axes),
+            choices: self.choices.clone(),
+            ..Outcome::default()
+        });
+    }
+}
+
+/// What is sent over paths: `gigabytes` on each, of which one of the figure's parts is simulated.
 pub(super) struct Sending<'a> {
     pub paths: &'a Paths,
     pub gigabytes: f64,
-    pub share: f64,
     pub directed_links: usize,
     /// What the flow engine says of the same, for the steps in time, in seconds of the whole data.
     pub expected_secs: f64,
     pub seed: u64,
+    /// The line that its rate in time is, where a chart shows it.
+    pub shown: Option<(&'a Growing<'a>, &'a str)>,
 }
 
 impl Sending<'_> {
     /// Payload of a flow, in bytes.
-    fn bytes(&self) -> u64 {
-        (self.gigabytes * GIGABYTE * self.share) as u64
+    fn bytes(&self, context: &Context<'_>) -> u64 {
+        (self.gigabytes * GIGABYTE / context.parts() as f64) as u64
     }
 
     /// Payload of all flows, in bytes.
-    pub(super) fn total_bytes(&self) -> u64 {
-        self.bytes() * self.paths.len() as u64
+    pub(super) fn total_bytes(&self, context: &Context<'_>) -> u64 {
+        self.bytes(context) * self.paths.len() as u64
     }
 
-    fn network(&self) -> Core {
+    fn network(&self, bytes: u64) -> Core {
         let wire = Link::new(BITS_PER_SEC, HOP_DELAY, 0, PACKET_BYTES);
         let per_link = |bytes| wire.time_of(bytes) + HOP_DELAY;
         let round_trip = |links: usize| links as u64 * (per_link(PACKET_BYTES) + per_link(HEADER_BYTES));
@@ -92,7 +132,7 @@ impl Sending<'_> {
             let back = core.add_route(path.iter().rev().map(|link| link ^ 1), flow as u32, true);
             let start_secs = Draws::of(self.seed, flow as u64).unit() * JITTER_SECS;
             core.add_connection(
-                self.bytes(),
+                bytes,
                 (start_secs * SECOND as f64) as u64,
                 &[(there, back, round_trip(path.len()))],
             );
@@ -106,9 +146,10 @@ impl Sending<'_> {
     /// # Errors
     /// After a cancellation.
     pub(super) fn run(&self, context: &Context<'_>) -> Result<Completion, PredictError> {
-        let mut core = self.network();
-        let step = ((self.expected_secs * self.share / STEPS) * SECOND as f64) as u64;
-        let whole_secs = |ps: u64| ps as f64 / SECOND as f64 / self.share;
+        let mut core = self.network(self.bytes(context));
+        let parts = context.parts() as f64;
+        let step = ((self.expected_secs / parts / STEPS) * SECOND as f64) as u64;
+        let whole_secs = |ps: u64| ps as f64 / SECOND as f64 * parts;
         let mut total_rate = Vec::new();
         let (mut until, mut received, mut reported) = (step.max(1), 0, 0);
         loop {
@@ -126,6 +167,9 @@ impl Sending<'_> {
             let from = until - step.max(1);
             let secs = (core.now - from) as f64 / SECOND as f64;
             total_rate.push((whole_secs(from), if secs > 0.0 { bits / secs / 1e9 } else { 0.0 }));
+            if let Some((growing, name)) = self.shown {
+                growing.line(Series::ours(name, total_rate.iter().copied()));
+            }
             received = core.totals.received;
             if stop == Stop::Finished {
                 break;

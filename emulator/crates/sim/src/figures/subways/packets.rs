@@ -2,6 +2,8 @@
 //!
 //! Not here: load balancing and detours, which move flows while packets are on their way, and Fig. 12, whose requests go without TCP.
 
+use std::sync::{Mutex, PoisonError};
+
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
@@ -12,17 +14,18 @@ use crate::experiment::Experiment;
 use crate::network::Network;
 use crate::rack_fluid::{Balance, Between};
 
-/// What a mapper sends to a reducer is 15 MB of 10^6 bytes: a twentieth of it is sent here.
-const BYTES: u64 = 15_000_000 / 20;
-/// The shortest timeout, a twentieth of the usual 200 ms.
-const RTO_MIN_SECS: f64 = 0.01;
+/// What a mapper sends to a reducer: 15 MB of 10^6 bytes.
+const BYTES: u64 = 15_000_000;
+/// The shortest timeout with the whole data; of a part of it, the same part.
+const RTO_MIN_SECS: f64 = 0.2;
 const GIGABITS: f64 = BYTES as f64 * 8e-9;
 
 const BRIEF: &str = "a twentieth of the data: 750 KB from each server to each other, with a shortest timeout of 10 ms, a twentieth of 200 ms; ratios of times are told";
+const WHOLE: &str = "the whole data: 15 MB of 10^6 bytes from each server to each other, with a shortest timeout of 200 ms; ratios of times are told";
 const SETTINGS: &str = "TCP NewReno, MTU 1500, initial window 10, 60 us a hop, drop-tail queues of a link's rate times the longest idle round trip, starts within 100 us, acknowledgements on a route of their own";
 const STATIC: &str = "ECMP only, by each flow's number and the seed: LB and D would have to move flows while packets are on their way; the fluid has their lines";
 const WORDS: &str = "the text gives no number here, only what grows and what shrinks";
-const TAIL: &str = "one seed and a twentieth of the data, and the last of thousands of hashed flows decides; the paper does not state its shortest timeout, its initial window and its seeds";
+const TAIL: &str = "the last of thousands of hashed flows decides, over few seeds; the paper does not state its shortest timeout, its initial window and its seeds";
 
 /// A shuffle among the first racks of a loop: the network's spec, and how many racks.
 #[derive(Clone)]
@@ -72,15 +75,16 @@ impl Shuffle {
             .filter(|&server| racks.rack_of(server) < self.racks)
             .map(|server| topology.node_name(server))
             .collect();
+        let bytes = BYTES / context.parts();
         let flows: Vec<Value> = servers
             .iter()
             .flat_map(|from| servers.iter().map(move |to| (from, to)))
             .filter(|(from, to)| from != to)
-            .map(|(from, to)| json!([from, to, BYTES, 0.0]))
+            .map(|(from, to)| json!([from, to, bytes, 0.0]))
             .collect();
         let experiment = json!({
             "engine": "packet", "workload": {"kind": "listed", "flows": flows}, "routing": "subways-ecmp", "seeds": [seed],
-            "packet": {"rto_min_secs": RTO_MIN_SECS},
+            "packet": {"rto_min_secs": RTO_MIN_SECS / context.parts() as f64},
         });
         let experiment = Experiment::from_json(&experiment.to_string())?;
         let engine = EngineKind::Packet.engine();
@@ -89,69 +93,83 @@ impl Shuffle {
     }
 }
 
-/// One line: at each place a shuffle, and the one that it is compared with.
+/// A line: at each place a shuffle, and the one that it is compared with.
 struct Line {
     name: &'static str,
     points: Vec<(f64, Shuffle, Shuffle)>,
 }
 
-/// Speedups by line, place and seed.
-type Samples = Vec<Vec<Vec<f64>>>;
+/// Speedups by place and seed.
+type Samples = Vec<Vec<f64>>;
 
-/// Speedups of each line: of the fluid, and packet by packet with their spread over seeds.
-fn speedups(context: &Context<'_>, lines: &[Line]) -> Result<(Vec<Series>, Samples), PredictError> {
+/// A line's speedups: packet by packet with their spread over seeds, and as a fluid. Shows each place when it is there.
+fn speedups(context: &Context<'_>, line: &Line, axes: Axes) -> Result<(Vec<Series>, Samples), PredictError> {
     let mut bytes = 0;
-    for (_, shuffle, before) in lines.iter().flat_map(|line| &line.points) {
+    for (_, shuffle, before) in &line.points {
         for one in [shuffle, before] {
             let servers = one.servers()? as u64;
-            bytes += servers * (servers - 1) * BYTES * context.seeds;
+            bytes += servers * (servers - 1) * (BYTES / context.parts()) * context.seeds;
         }
     }
     context.expect(bytes);
-    let mut series = Vec::new();
-    let mut samples = Vec::new();
-    for line in lines {
-        let of_line = line
-            .points
-            .par_iter()
-            .map(|(_, shuffle, before)| {
-                context
-                    .seeds()
-                    .map(|seed| Ok(before.packet_secs(context, seed)? / shuffle.packet_secs(context, seed)?))
-                    .collect::<Result<Vec<f64>, PredictError>>()
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        let places = line.points.iter().map(|&(x, ..)| x);
-        let means = of_line
-            .iter()
-            .map(|sample| sample.iter().sum::<f64>() / sample.len() as f64);
-        series.push(Series::ours(format!("{}, packets", line.name), places.zip(means)));
-        let fluid = line
-            .points
-            .iter()
-            .map(|(x, shuffle, before)| Ok((*x, before.fluid_secs(context)? / shuffle.fluid_secs(context)?)))
-            .collect::<Result<Vec<_>, PredictError>>()?;
-        series.push(Series::ours(format!("{}, fluid", line.name), fluid));
-        samples.push(of_line);
-    }
-    Ok((series, samples))
+    let fluid = line
+        .points
+        .iter()
+        .map(|(x, shuffle, before)| Ok((*x, before.fluid_secs(context)? / shuffle.fluid_secs(context)?)))
+        .collect::<Result<Vec<_>, PredictError>>()?;
+    let series = |packets: &[(f64, f64)]| {
+        vec![
+            Series::ours(format!("{}, packets", line.name), packets.iter().copied()),
+            Series::ours(format!("{}, fluid", line.name), fluid.iter().copied()),
+        ]
+    };
+    let reached = Mutex::new(Vec::new());
+    let samples = line
+        .points
+        .par_iter()
+        .map(|(x, shuffle, before)| {
+            let sample = context
+                .seeds()
+                .map(|seed| Ok(before.packet_secs(context, seed)? / shuffle.packet_secs(context, seed)?))
+                .collect::<Result<Vec<f64>, PredictError>>()?;
+            let mut reached = reached.lock().unwrap_or_else(PoisonError::into_inner);
+            reached.push((*x, mean(&sample)));
+            reached.sort_by(|one, other| one.0.total_cmp(&other.0));
+            context.show(&outcome(context, Vec::new(), series(&reached), axes));
+            Ok(sample)
+        })
+        .collect::<Result<Samples, PredictError>>()?;
+    let means = line
+        .points
+        .iter()
+        .zip(&samples)
+        .map(|((x, ..), sample)| (*x, mean(sample)));
+    Ok((series(&means.collect::<Vec<_>>()), samples))
+}
+
+fn mean(sample: &[f64]) -> f64 {
+    sample.iter().sum::<f64>() / sample.len() as f64
 }
 
 fn default_spec(wiring_type: u8) -> Value {
     json!({"type": wiring_type, "p": 2, "q": 30, "l": 12, "c": 1, "clusters": 2})
 }
 
-fn outcome(rows: Vec<Row>, series: Vec<Series>, x: &'static str, y: &'static str) -> Outcome {
+fn outcome(context: &Context<'_>, rows: Vec<Row>, series: Vec<Series>, axes: Axes) -> Outcome {
     Outcome {
         rows,
         series,
-        axes: Some(Axes { x, y }),
-        choices: vec![BRIEF, SETTINGS, STATIC],
+        axes: Some(axes),
+        choices: vec![context.of_data(BRIEF, WHOLE), SETTINGS, STATIC],
     }
 }
 
 /// Fig. 8: type 1 over type 0 by job size, in one cluster.
 pub(in super::super) fn fig8(context: &Context<'_>) -> Result<Outcome, PredictError> {
+    let axes = Axes {
+        x: "servers of the job",
+        y: "speedup over type 0",
+    };
     let points = [2, 4, 6, 12].map(|racks| {
         (
             (racks * 15) as f64,
@@ -163,18 +181,22 @@ pub(in super::super) fn fig8(context: &Context<'_>) -> Result<Outcome, PredictEr
         name: "Type 1",
         points: points.to_vec(),
     };
-    let (mut series, samples) = speedups(context, &[line])?;
+    let (mut series, samples) = speedups(context, &line, axes)?;
     let rows = vec![
         Row::printed("one cluster: the whole loop, type 1", "x", 1.3, 0.1, 0.0)
             .because(TAIL)
-            .over_seeds(&samples[0][3]),
+            .over_seeds(&samples[3]),
     ];
     series.push(Series::paper("paper: Type 1", [(180.0, 1.3)]));
-    Ok(outcome(rows, series, "servers of the job", "speedup over type 0"))
+    Ok(outcome(context, rows, series, axes))
 }
 
 /// Fig. 9: one network replaced by a faster one.
 pub(in super::super) fn fig9(context: &Context<'_>) -> Result<Outcome, PredictError> {
+    let axes = Axes {
+        x: "rate of a server's port (Gb/s)",
+        y: "speedup over one 10 GbE port",
+    };
     let single = |gbps: f64| {
         let spec = json!({
             "type": 0, "p": 1, "q": 15, "l": 12, "clusters": 2, "server_gbps": gbps, "uplink_gbps": gbps,
@@ -187,27 +209,29 @@ pub(in super::super) fn fig9(context: &Context<'_>) -> Result<Outcome, PredictEr
             .map(|gbps| (gbps, single(gbps), single(10.0)))
             .to_vec(),
     };
-    let (mut series, samples) = speedups(context, &[line])?;
+    let (mut series, samples) = speedups(context, &line, axes)?;
     let rows = [(25.0, 2.5), (40.0, 4.0)]
         .iter()
-        .zip(&samples[0])
+        .zip(&samples)
         .map(|((gbps, printed), sample)| {
             Row::printed(format!("replaced by {gbps:.0} GbE"), "x", *printed, 0.1, 0.0)
-                .because("one seed and a twentieth of the data: slow start and timeouts, which faster links do not shorten, count for more than in the whole")
+                .because(context.of_data(
+                    "a twentieth of the data: slow start and timeouts, which faster links do not shorten, count for more than in the whole",
+                    "slow start and timeouts, which faster links do not shorten",
+                ))
                 .over_seeds(sample)
         });
     let rows = rows.collect();
     series.push(Series::paper("paper: one network", [(25.0, 2.5), (40.0, 4.0)]));
-    Ok(outcome(
-        rows,
-        series,
-        "rate of a server's port (Gb/s)",
-        "speedup over one 10 GbE port",
-    ))
+    Ok(outcome(context, rows, series, axes))
 }
 
 /// Fig. 10: type 1 over type 0 by the loop's size.
 pub(in super::super) fn fig10(context: &Context<'_>) -> Result<Outcome, PredictError> {
+    let axes = Axes {
+        x: "racks of a loop",
+        y: "speedup over type 0",
+    };
     let points = [2, 3, 4, 6, 12].map(|size| {
         let spec = json!({
             "type": 1, "p": 2, "q": 30, "l": size, "clusters": 2, "loops_per_cluster": 12 / size,
@@ -222,24 +246,28 @@ pub(in super::super) fn fig10(context: &Context<'_>) -> Result<Outcome, PredictE
         name: "Type 1",
         points: points.to_vec(),
     };
-    let (mut series, samples) = speedups(context, &[line])?;
+    let (mut series, samples) = speedups(context, &line, axes)?;
     let ratio = value_at(&series[0], 4.0)? / value_at(&series[0], 3.0)?;
     let rows = vec![
         Row::printed("l = 2 (multihoming), type 1", "x", 1.3, 0.1, 0.0)
             .because(TAIL)
-            .over_seeds(&samples[0][0]),
+            .over_seeds(&samples[0]),
         Row::printed("l = 3, type 1", "x", 1.64, 0.01, 0.0)
             .because(TAIL)
-            .over_seeds(&samples[0][1]),
+            .over_seeds(&samples[1]),
         Row::at_most("type 1 at l = 4 over l = 3: less than", "x", 1.0, ratio)
             .because("the text: six racks do not fit loops of 4, and ECMP loads their ToRs unevenly"),
     ];
     series.push(Series::paper("paper: Type 1", [(2.0, 1.3), (3.0, 1.64)]));
-    Ok(outcome(rows, series, "racks of a loop", "speedup over type 0"))
+    Ok(outcome(context, rows, series, axes))
 }
 
 /// Fig. 11: type 1 over type 0 by ports per server, in one cluster.
 pub(in super::super) fn fig11(context: &Context<'_>) -> Result<Outcome, PredictError> {
+    let axes = Axes {
+        x: "ports per server",
+        y: "speedup over type 0",
+    };
     let spec = |wiring_type: u8, ports: u32| {
         let spec = json!({
             "type": wiring_type, "p": ports, "q": 15 * ports, "l": 12, "c": 1, "clusters": 2,
@@ -252,7 +280,7 @@ pub(in super::super) fn fig11(context: &Context<'_>) -> Result<Outcome, PredictE
             .map(|ports| (f64::from(ports), spec(1, ports), spec(0, ports)))
             .to_vec(),
     };
-    let (series, _) = speedups(context, &[line])?;
+    let (series, _) = speedups(context, &line, axes)?;
     let [two, four, six] = series[0].y[..] else {
         return Err(setup());
     };
@@ -268,5 +296,5 @@ pub(in super::super) fn fig11(context: &Context<'_>) -> Result<Outcome, PredictE
         )
         .because(WORDS),
     ];
-    Ok(outcome(rows, series, "ports per server", "speedup over type 0"))
+    Ok(outcome(context, rows, series, axes))
 }
