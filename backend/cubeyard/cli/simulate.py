@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +17,7 @@ from cubeyard.cli.common import SpecOption, explained, progress, read_spec, refu
 from cubeyard.cli.faults import read_fault
 from cubeyard.cli.workload import WORKLOADS, read_workload
 from cubeyard.engine import Engine, Json
-from cubeyard.experiments.rows import FLOW_COLUMNS
+from cubeyard.experiments.flow_times import as_csv, as_parquet
 
 
 def simulate(
@@ -26,8 +25,8 @@ def simulate(
     workload: Annotated[
         str,
         typer.Option(
-            help=f"{WORKLOADS}; or a workload as JSON, with `bytes`; or a CSV file: source,destination,bytes,start_secs "
-            "for flows, source,destination,weight for a matrix."
+            help=f"{WORKLOADS}; or a workload as JSON, with `bytes`; or a CSV or Parquet file: "
+            "source,destination,bytes,start_secs for flows, source,destination,weight for a matrix."
         ),
     ] = "permutation",
     bytes_: Annotated[
@@ -51,8 +50,13 @@ def simulate(
             "transport=udp, mtu_bytes=9000, queue_bytes=37500, congestion_notices=qcn or path_hash=addresses. Can be repeated.",
         ),
     ] = None,
-    flows_csv: Annotated[
-        Path | None, typer.Option("--flows-csv", help="Write each flow's times to this CSV file.")
+    flows: Annotated[
+        Path | None,
+        typer.Option(
+            "--flows",
+            help="Write each flow's times to this file, .csv or .parquet. A CSV file has the flows that are over while the "
+            "simulation runs, up to 20,000.",
+        ),
     ] = None,
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Print packet-hops and memory as JSON instead of running.")
@@ -63,7 +67,9 @@ def simulate(
     """Simulate a workload packet by packet: completion times, drops, timeouts and queues."""
     with explained():
         settings = _settings(setting or [])
-        if flows_csv is not None:
+        if flows is not None:
+            if flows.suffix not in {".csv", ".parquet"}:
+                refuse(f"--flows {flows} is not valid. Give a name that ends in .csv or .parquet.")
             settings["flow_times"] = True
         experiment = {
             "engine": "packet",
@@ -81,13 +87,13 @@ def simulate(
             return
         began = time.process_time()
         with progress("Simulating packets") as told:
-            document: Json = orjson.loads(engine.predict_json(read, experiment, told))
+            document: Json = orjson.loads(engine.predict_json(read, experiment, told, growing(flows)))
         if timing:
             runs = document.get("by_seed") or [document]
             hops = sum(one["packet_hops"] for one in runs)
             document["packet_hops_per_cpu_sec"] = round(hops / max(time.process_time() - began, 1e-9))
-        if flows_csv is not None:
-            _write_flows(flows_csv, document.pop("flow_times"))
+        if flows is not None:
+            _write_flows(flows, document.pop("flow_times"))
         if as_json:
             write(orjson.dumps(document) + b"\n")
         else:
@@ -121,15 +127,29 @@ def _with_bytes(workload: Json | str, size: int | None) -> Json:
     return named if size is None else {**named, "bytes": size}
 
 
+def growing(flows: Path | None) -> Callable[[str], None] | None:
+    """Writes the flows that are over by now, whenever the engine tells. A Parquet file cannot be read before its end."""
+    if flows is None or flows.suffix != ".csv":
+        return None
+
+    def show(frame: str) -> None:
+        if (columns := orjson.loads(frame).get("flow_times")) is not None:
+            _write_flows(flows, columns)
+
+    return show
+
+
 def _write_flows(path: Path, columns: Json) -> None:
-    out = io.StringIO()
-    rows = csv.writer(out, lineterminator="\n")
-    rows.writerow(FLOW_COLUMNS)
-    rows.writerows(zip(*(columns[name] for name in FLOW_COLUMNS), strict=True))
+    """Whoever reads the file meanwhile sees the one before or this one, never half of it."""
+    tables = [({}, columns)]
+    content = as_parquet(tables) if path.suffix == ".parquet" else b"".join(as_csv(tables))
+    part = path.with_name(f".{path.name}.part")
     try:
-        path.write_text(out.getvalue(), encoding="utf-8")
+        part.write_bytes(content)
+        part.replace(path)
     except OSError as error:
-        refuse(f"--flows-csv cannot be written: {error.strerror or error}: {path}")
+        part.unlink(missing_ok=True)
+        refuse(f"--flows cannot be written: {error.strerror or error}: {path}")
 
 
 def _add_latency(table: Table, told: Json | None) -> None:

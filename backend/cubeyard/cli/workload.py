@@ -1,15 +1,18 @@
-"""The `--workload` option: a kind, a workload as JSON, or a CSV file with flows or a traffic matrix."""
+"""The `--workload` option: a kind, a workload as JSON, or a CSV or Parquet file with flows or a traffic matrix."""
 
 from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable
 from pathlib import Path
 
 from cubeyard.cli.common import read_json, refuse
 from cubeyard.engine import Json
 
 FLOW_COLUMNS = ["source", "destination", "bytes", "start_secs"]
+MAX_ROWS = 10_000_000
+"""Of a Parquet file: as many flows as the packet engine takes."""
 WORKLOADS = "all-to-all, one-to-one, one-to-several, one-to-all, permutation, random-pairs, incast, shuffle, hot-racks, matrix or requests"
 
 
@@ -17,15 +20,43 @@ def read_workload(text: str) -> Json | str:
     """A kind as a word, everything else as an object. Exits with 2 for what cannot be read."""
     if text.lstrip().startswith("{"):
         return read_json(text, "--workload")
-    if text.lower().endswith(".csv"):
+    if text.lower().endswith((".csv", ".parquet")):
         try:
-            content = Path(text).read_text(encoding="utf-8-sig")
+            content = _csv_of_parquet(text) if text.lower().endswith(".parquet") else Path(text).read_text("utf-8-sig")
             return flows_of(content) if _has_flows(content) else matrix_of(content)
         except OSError as error:
-            refuse(f"--workload: {text} cannot be opened: {error.strerror}. Give the path of a CSV file.")
+            words = error.strerror or error
+            refuse(f"--workload: {text} cannot be opened: {words}. Give the path of a CSV or Parquet file.")
         except ValueError as error:
             refuse(f"--workload: {text} cannot be read as flows or as a matrix: {error}")
     return text
+
+
+def _csv_of_parquet(path: str) -> str:
+    """The columns of a workload as CSV, the header in line 1: errors name rows as lines.
+
+    Raises OSError, and ValueError for what is no workload.
+    """
+    from pyarrow import ArrowInvalid, parquet
+
+    try:
+        file = parquet.ParquetFile(path)
+    except ArrowInvalid as error:
+        raise ValueError("it is no Parquet file") from error
+    with file:
+        if file.metadata.num_rows > MAX_ROWS:
+            raise ValueError(f"it has {file.metadata.num_rows:,} rows; {MAX_ROWS:,} are the limit")
+        known = [name for name in (*FLOW_COLUMNS, "weight") if name in file.schema_arrow.names]
+        if known[:2] != FLOW_COLUMNS[:2]:
+            raise ValueError(
+                f"its columns are {', '.join(file.schema_arrow.names)}; {', '.join(FLOW_COLUMNS)} are expected"
+            )
+        columns: list[Iterable[object]] = [column.to_pylist() for column in file.read(known).columns]
+    out = io.StringIO()
+    rows = csv.writer(out)
+    rows.writerow(known)
+    rows.writerows(zip(*columns, strict=True))
+    return out.getvalue()
 
 
 def _has_flows(text: str) -> bool:

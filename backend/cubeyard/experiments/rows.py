@@ -22,18 +22,6 @@ POINT_COLUMNS: dict[str, dict[str, str]] = {
     },
 }  # fmt: skip
 """Columns with their Arrow types: of predictions (`points`), of simulations (`simulation`)."""
-FLOW_COLUMNS = (
-    "flow",
-    "source",
-    "destination",
-    "bytes",
-    "start_secs",
-    "completion_secs",
-    "drops",
-    "retransmits",
-    "timeouts",
-)
-"""Of a simulation's flows, with `flow_times`; seconds of virtual time."""
 
 
 def row_of(payload: Json, titles: list[str]) -> Json:

@@ -12,7 +12,8 @@ from pydantic import PrivateAttr
 from cubeyard.engine import Json
 from cubeyard.experiments import results
 from cubeyard.experiments.checks import refused_by_field
-from cubeyard.experiments.rows import FLOW_COLUMNS, POINT_COLUMNS, row_of
+from cubeyard.experiments.flow_times import FLOW_COLUMNS
+from cubeyard.experiments.rows import POINT_COLUMNS, row_of
 from cubeyard.notebook.errors import explained, mistake
 from cubeyard.notebook.picture import facts
 from cubeyard.notebook.progress import Told, line

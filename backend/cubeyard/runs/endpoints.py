@@ -9,6 +9,7 @@ from starlette.responses import StreamingResponse
 
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.experiments.endpoints import Service as Experiments
+from cubeyard.experiments.flow_times import POINT_COLUMNS, Format, as_csv, as_parquet
 from cubeyard.experiments.scenario import junit
 from cubeyard.experiments.scenario.endpoints import FILE, YamlResponse, file_of
 from cubeyard.experiments.scenario.verdict import RunVerdict
@@ -19,6 +20,7 @@ from cubeyard.kit.responses import download, json_bytes
 from cubeyard.kit.sse import EventStream
 from cubeyard.kit.text import PlainText
 from cubeyard.runs import results, schemas, verdicts
+from cubeyard.runs.flow_times import refuse_without, tables
 from cubeyard.runs.models import RunRow
 from cubeyard.runs.repository import FINISHED
 from cubeyard.runs.service import RunService
@@ -38,15 +40,9 @@ EVENTS = {
     204: {"description": "The run is over and every frame was received: do not connect again."},
 }
 PARQUET = "application/vnd.apache.parquet"
-TABLE = {
-    200: {
-        "model": schemas.RunResults,
-        "content": {
-            "text/csv": {"schema": {"type": "string"}},
-            PARQUET: {"schema": {"type": "string", "format": "binary"}},
-        },
-    }
-}
+TABLES = {"text/csv": {"schema": {"type": "string"}}, PARQUET: {"schema": {"type": "string", "format": "binary"}}}
+TABLE = {200: {"model": schemas.RunResults, "content": TABLES}}
+FLOWS: dict[int | str, dict[str, Any]] = {200: {"content": TABLES}}
 
 
 VERDICT: dict[int | str, dict[str, Any]] = {
@@ -179,6 +175,31 @@ def read_results(
     if format == "parquet":
         return download(results.as_parquet(database, run, titles), PARQUET, f"{name}.parquet")
     return download(results.as_csv(database, run, titles), "text/csv; charset=utf-8", f"{name}.csv")
+
+
+@router.get(
+    "/runs/{id}/flows",
+    operation_id="read_flow_times",
+    summary="Each flow's times of a simulation so far, as CSV or Parquet",
+    response_class=PlainResponse,
+    responses={**FLOWS, **responses(404, 409)},
+)
+def read_flow_times(
+    request: Request,
+    service: Service,
+    experiments: Experiments,
+    id: Id,
+    format: Annotated[Format, Query()] = "csv",
+) -> Response:
+    """A row a flow: `point, seed, flow, source, destination, bytes, start_secs, completion_secs, drops, retransmits, timeouts`. While
+    a point is under way, it has those of its flows that are over, up to 20,000."""
+    run = service.read(id)
+    refuse_without(run, None if run.experiment_id is None else experiments.row(run.experiment_id).document)
+    found = tables(request.app.state.database, run)
+    name = f"flows-{run.id}.{format}"
+    if format == "parquet":
+        return download(iter([as_parquet(found, POINT_COLUMNS)]), PARQUET, name)
+    return download(as_csv(found, POINT_COLUMNS), "text/csv; charset=utf-8", name)
 
 
 @router.get(

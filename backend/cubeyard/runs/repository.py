@@ -249,6 +249,7 @@ class RunRepository(Repository):
         return [(place, Frame(seq, kind, payload)) for place, seq, kind, payload in self._session.execute(query)]
 
     def last_payload(self, run_id: str, kind: str) -> str | None:
+        """Of the latest frame of that kind; None if there is none."""
         query = (
             select(type_coerce(cast(FrameRow.payload, Text), Text))
             .where(FrameRow.run_id == run_id, FrameRow.kind == kind)

@@ -8,15 +8,23 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 import typer
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
+from cubeyard.cli.simulate import growing
 from cubeyard.cli.workload import flows_of, read_workload
+from cubeyard.engine import Engine
+from cubeyard.settings import Settings
 from tests.processes import PROGRAM, environment
 
 SMALL = {"family": "bcube", "n": 4, "k": 1}
+
+
+Json = dict[str, Any]
 
 
 def cubeyard(home: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
@@ -129,7 +137,7 @@ def test_requests_are_answered_within_a_bound_that_is_told(tmp_path: Path) -> No
 def test_flows_from_a_file_start_and_end_on_their_own(tmp_path: Path) -> None:
     flows, times = tmp_path / "flows.csv", tmp_path / "times.csv"
     flows.write_text("source,destination,bytes,start_secs\n00,01,1000000,0.25\n02,03,5000,0\n")
-    document = simulated(tmp_path, "--workload", str(flows), "--link-gbps", "1", "--flows-csv", str(times))
+    document = simulated(tmp_path, "--workload", str(flows), "--link-gbps", "1", "--flows", str(times))
     assert document["workload"] == {"kind": "listed", "flows": 2}
     assert "flow_times" not in document
     with times.open() as lines:
@@ -141,6 +149,67 @@ def test_flows_from_a_file_start_and_end_on_their_own(tmp_path: Path) -> None:
     assert float(rows[0]["start_secs"]) >= 0.25
     assert float(rows[0]["completion_secs"]) > 0.008
     assert float(rows[1]["completion_secs"]) == document["completion_secs"]["min"]
+
+
+def test_flows_and_times_as_parquet_are_those_of_csv(tmp_path: Path) -> None:
+    rows = {"source": ["00", "02"], "destination": ["01", "03"], "bytes": [1_000_000, 5000], "start_secs": [0.25, 0.0]}
+    listed = tmp_path / "flows.parquet"
+    parquet.write_table(pyarrow.table(rows), listed)
+    plain = tmp_path / "flows.csv"
+    plain.write_text("source,destination,bytes,start_secs\n00,01,1000000,0.25\n02,03,5000,0\n")
+    ours, other = tmp_path / "ours.parquet", tmp_path / "other.csv"
+    document = simulated(tmp_path, "--workload", str(listed), "--link-gbps", "1", "--flows", str(ours))
+    assert document == simulated(tmp_path, "--workload", str(plain), "--link-gbps", "1", "--flows", str(other))
+    table = parquet.read_table(ours)
+    assert str(table.schema.field("completion_secs").type) == "double"
+    with other.open() as lines:
+        assert [{name: str(value) for name, value in row.items()} for row in table.to_pylist()] == list(
+            csv.DictReader(lines)
+        )
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix == ".part") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "words"),
+    [
+        ("odd.parquet", {"from": ["00"], "to": ["01"]}, "its columns are from, to"),
+        ("half.parquet", {"source": ["00"], "destination": ["01"], "bytes": [0.5]}, "line 2 has '0.5' bytes"),
+    ],
+)
+def test_parquet_that_is_no_workload_is_refused(name: str, columns: Json, words: str, tmp_path: Path) -> None:
+    parquet.write_table(pyarrow.table(columns), tmp_path / name)
+    done = cubeyard(tmp_path, "--spec", json.dumps(SMALL), "--workload", str(tmp_path / name))
+    assert done.returncode == 2
+    assert words in " ".join(done.stderr.decode().split())
+    (tmp_path / name).write_text("text")
+    assert (
+        b"no Parquet file" in cubeyard(tmp_path, "--spec", json.dumps(SMALL), "--workload", str(tmp_path / name)).stderr
+    )
+
+
+def test_a_csv_file_grows_while_flows_end(tmp_path: Path) -> None:
+    """What the command writes at each frame of the engine."""
+    flows = [["00", "33", 5_000_000, at * 0.05] for at in range(60)]
+    experiment = {"engine": "packet", "workload": {"kind": "listed", "flows": flows}, "link_gbps": 1, "packet": {"flow_times": True}}  # fmt: skip
+    path = tmp_path / "times.csv"
+    write = growing(path)
+    assert write is not None
+    sizes: list[int] = []
+
+    def on_frame(frame: str) -> None:
+        write(frame)
+        sizes.append(len(path.read_text().splitlines()) - 1)
+
+    Engine(Settings()).predict_json(SMALL, experiment, None, on_frame)
+    assert sizes == sorted(sizes)
+    assert any(0 < size < 60 for size in sizes)
+    assert growing(tmp_path / "times.parquet") is None
+
+
+def test_a_file_for_times_has_a_name_that_says_its_format(tmp_path: Path) -> None:
+    done = cubeyard(tmp_path, "--spec", json.dumps(SMALL), "--flows", "times.xls")
+    assert done.returncode == 2
+    assert ".csv or .parquet" in " ".join(done.stderr.decode().split())
 
 
 def test_what_is_too_much_or_zero_is_refused_with_its_limit(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 from fastapi.testclient import TestClient
+from pyarrow import parquet
 
 from cubeyard.app import create_app
 from cubeyard.kit.db import Database
@@ -75,6 +76,50 @@ def test_a_long_run_shows_what_there_is_and_ends_soon_when_cancelled(working_cli
     hops = [one["result"]["packet_hops"] for one in partial]
     assert hops == sorted(hops)
     assert partial[-1]["result"]["completion_secs"]["unfinished"] == 240
+
+
+def flows_of(client: TestClient, run: str) -> list[Json]:
+    answer = client.get(f"{API}/runs/{run}/flows")
+    assert answer.status_code == 200, answer.text
+    return list(csv.DictReader(io.StringIO(answer.text)))
+
+
+def test_each_flow_s_times_are_files_of_the_run(working_client: TestClient) -> None:
+    run = start(working_client, **QUESTION, packet={"flow_times": True}, axes={"seeds": 2})
+    done = wait_for(working_client, run["id"], ended)
+    assert done["state"] == "succeeded", done["reason"]
+    rows = flows_of(working_client, run["id"])
+    points = [data for name, _, data in frames(working_client, run["id"]) if name == "simulation"]
+    assert [(row["point"], row["seed"]) for row in rows[:: len(rows) // 2]] == [
+        (str(point["point"]), str(point["seed"])) for point in points
+    ]
+    assert len(rows) == sum(point["result"]["flows"] for point in points)
+    assert (
+        max(float(row["completion_secs"]) for row in rows if row["point"] == "0")
+        == points[0]["result"]["completion_secs"]["max"]
+    )
+    answer = working_client.get(f"{API}/runs/{run['id']}/flows", params={"format": "parquet"})
+    table = parquet.read_table(io.BytesIO(answer.content))
+    assert [{name: str(value) for name, value in row.items()} for row in table.to_pylist()] == rows
+    plain = start(working_client, **QUESTION)
+    wait_for(working_client, plain["id"], ended)
+    refused = working_client.get(f"{API}/runs/{plain['id']}/flows")
+    assert refused.status_code == 409
+    assert "flow_times" in refused.json()["detail"]
+
+
+def test_the_times_of_flows_are_there_as_soon_as_they_are_over(working_client: TestClient) -> None:
+    """Three short flows, and one that goes on: it is not in the list when the run is cancelled."""
+    flows = [["00", "01", 1_000_000, 0.0], ["02", "03", 1_000_000, 0.0], ["10", "13", 1_000_000, 0.0]]
+    workload = {"kind": "listed", "flows": [*flows, ["30", "33", 50_000_000_000, 0.0]]}
+    run = start(working_client, **{**QUESTION, "workload": workload}, packet={"flow_times": True})
+    wait_for(working_client, run["id"], lambda now: now["last_seq"] >= 4 or ended(now))
+    seen = flows_of(working_client, run["id"])
+    working_client.post(f"{API}/runs/{run['id']}/cancel")
+    wait_for(working_client, run["id"], ended)
+    assert [row["flow"] for row in seen] == ["0", "1", "2"]
+    assert all(float(row["completion_secs"]) > 0.008 for row in seen)
+    assert flows_of(working_client, run["id"]) == seen
 
 
 def test_the_estimate_tells_hops_and_memory(client: TestClient) -> None:

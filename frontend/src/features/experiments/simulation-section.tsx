@@ -79,6 +79,14 @@ export function SimulationSection({
       <details>
         <summary>More settings</summary>
         {others.map(field)}
+        <label className={styles.check}>
+          <input
+            type="checkbox"
+            checked={getIn(draft, "packet.flow_times") === true}
+            onChange={(event) => set("packet.flow_times", event.target.checked || undefined)}
+          />
+          Each flow’s times, as CSV and Parquet
+        </label>
       </details>
     </Section>
   );

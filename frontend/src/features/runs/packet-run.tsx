@@ -11,7 +11,7 @@ import { Downloads } from "../shared/run-downloads";
 import { useRunFeed } from "../shared/run-feed";
 import { RunFrame, type RunViewProps } from "../shared/run-frame";
 import type { RunSearch } from "../shared/run-url";
-import { hasHypotheses, isOver } from "../shared/runs";
+import { hasHypotheses, isOver, keepsFlowTimes } from "../shared/runs";
 import { useTheme } from "../shared/theme";
 import { pointText } from "./numbers-panel";
 import {
@@ -47,7 +47,13 @@ export default function PacketRun({ run, experiment }: RunViewProps) {
   const { live } = log;
   const provenance = useMemo(() => provenanceOf(run, experiment!), [run, experiment]);
   return (
-    <RunFrame run={run} live={live} feed={feed} error={error} actions={<Downloads run={run} />}>
+    <RunFrame
+      run={run}
+      live={live}
+      feed={feed}
+      error={error}
+      actions={<Downloads run={run} flows={keepsFlowTimes(experiment!)} />}
+    >
       <div className={styles.columns}>
         <div className={styles.main}>
           {shown ? (

@@ -15,8 +15,13 @@ const REPORTS = [
   { format: "pdf", label: "Report, PDF", hint: "For print" },
 ] as const;
 
-/** What the server makes of a run's results, so far as it has come. */
-export function Downloads({ run }: { run: Run }) {
+const FLOWS = [
+  { format: "csv", label: "Flows, CSV", hint: "One row per flow with its times, so far" },
+  { format: "parquet", label: "Flows, Parquet", hint: "The same, typed, for data frames" },
+] as const;
+
+/** What the server makes of a run's results, so far as it has come; `flows`: it keeps the times of each flow. */
+export function Downloads({ run, flows = false }: { run: Run; flows?: boolean }) {
   const entry = (id: string, label: string, hint: string, path: string, name: string) => ({
     id,
     label,
@@ -39,6 +44,22 @@ export function Downloads({ run }: { run: Run }) {
             entry(format, label, hint, `${run.results_url}?format=${format}`, `run-${run.id}.${format}`),
           ),
         },
+        ...(flows
+          ? [
+              {
+                title: "Flows",
+                entries: FLOWS.map(({ format, label, hint }) =>
+                  entry(
+                    `flows-${format}`,
+                    label,
+                    hint,
+                    `/api/v1/runs/${run.id}/flows?format=${format}`,
+                    `flows-${run.id}.${format}`,
+                  ),
+                ),
+              },
+            ]
+          : []),
         {
           title: "Report",
           entries: REPORTS.map(({ format, label, hint }) =>

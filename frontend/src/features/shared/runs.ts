@@ -8,6 +8,9 @@ export type RunState = Run["state"];
 export const hasHypotheses = ({ hypotheses, emulation }: Experiment): boolean =>
   (hypotheses?.length ?? 0) > 0 || Boolean(emulation?.hypothesis);
 
+/** Whether a simulation keeps the times of each flow. */
+export const keepsFlowTimes = ({ packet }: Experiment): boolean => packet?.flow_times === true;
+
 export const isOver = (state: RunState): boolean =>
   state === "succeeded" || state === "failed" || state === "cancelled";
 

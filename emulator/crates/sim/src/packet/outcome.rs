@@ -4,6 +4,7 @@ use cubeyard_plan::summary::ENGINE_VERSION;
 use serde_json::{Map, Value, json};
 
 use super::choices::link_name;
+use super::flows::Connection;
 use super::links::SECOND;
 use super::samples::Samples;
 use super::setup::Setup;
@@ -14,6 +15,8 @@ use crate::flow::document::failed_counts;
 const POINTS: usize = 100;
 /// Flows whose times are listed.
 pub const MAX_LISTED_TIMES: u64 = 1_000_000;
+/// Of up to so many flows, partial frames list the times of those that are over.
+const MAX_GROWING_TIMES: usize = 20_000;
 
 fn secs(ps: u64) -> f64 {
     ps as f64 / SECOND as f64
@@ -130,6 +133,9 @@ pub fn so_far(setup: &Setup<'_>, samples: &Samples) -> Map<String, Value> {
         put("notices", json!(totals.notices));
     }
     put("series", samples.document());
+    if setup.settings.flow_times && core.connections.len() <= MAX_GROWING_TIMES {
+        put("flow_times", flow_times(setup, |one| one.end != NEVER));
+    }
     fields
 }
 
@@ -204,7 +210,7 @@ pub fn document(setup: &Setup<'_>, samples: &Samples, workload: &Value) -> Map<S
     let (_, most_packets) = core.packets();
     put("most_packets", json!(most_packets));
     if setup.settings.flow_times && core.connections.len() as u64 <= MAX_LISTED_TIMES {
-        put("flow_times", flow_times(setup));
+        put("flow_times", flow_times(setup, |_| true));
     }
     fields
 }
@@ -234,15 +240,22 @@ fn busiest(setup: &Setup<'_>) -> Value {
     Value::Array(described.collect())
 }
 
-/// Columns, a row a flow that has a route: `{flow, source, destination, bytes, start_secs, completion_secs, drops, retransmits, timeouts}`.
-fn flow_times(setup: &Setup<'_>) -> Value {
+/// Columns, a row each of these flows that has a route: `{flow, source, destination, bytes, start_secs, completion_secs, drops, retransmits, timeouts}`.
+fn flow_times(setup: &Setup<'_>, listed: impl Fn(&Connection) -> bool) -> Value {
     let topology = setup.network.topology();
     let core = &setup.core;
     let payload = u64::from(core.rules.payload);
-    let ends = || setup.flow_of.iter().map(|&flow| setup.demand.flows.flow(flow));
-    let each = || core.connections.iter();
+    let flows: Vec<(u64, &Connection)> = setup
+        .flow_of
+        .iter()
+        .copied()
+        .zip(&core.connections)
+        .filter(|(_, one)| listed(one))
+        .collect();
+    let ends = || flows.iter().map(|&(flow, _)| setup.demand.flows.flow(flow));
+    let each = || flows.iter().map(|&(_, one)| one);
     json!({
-        "flow": setup.flow_of,
+        "flow": flows.iter().map(|&(flow, _)| flow).collect::<Vec<_>>(),
         "source": ends().map(|(from, _)| topology.node_name(from)).collect::<Vec<_>>(),
         "destination": ends().map(|(_, to)| topology.node_name(to)).collect::<Vec<_>>(),
         "bytes": each().map(|one| one.bytes(payload)).collect::<Vec<_>>(),

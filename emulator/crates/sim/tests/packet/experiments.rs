@@ -138,6 +138,45 @@ fn listed_flows_start_at_their_times_and_are_listed_with_theirs() {
     assert!(document["simulated_secs"].as_f64().unwrap() > 0.5);
 }
 
+/// While a run goes on, the flows that are over are listed with the times that they have at the end.
+#[test]
+fn the_list_of_flows_grows_while_they_end() {
+    let spec = json!({"family": "bcube", "n": 4, "k": 1});
+    let network = Network::open(&spec.to_string()).unwrap();
+    let flows: Vec<Value> = (0..60)
+        .map(|flow| json!(["00", "33", 5_000_000, f64::from(flow) * 0.05]))
+        .collect();
+    let experiment = json!({
+        "engine": "packet", "workload": {"kind": "listed", "flows": flows}, "link_gbps": 1,
+        "packet": {"flow_times": true},
+    });
+    let experiment = Experiment::from_json(&experiment.to_string()).unwrap();
+    let mut lists: Vec<Value> = Vec::new();
+    let document = EngineKind::Packet
+        .engine()
+        .run(&network, &experiment, &Progress::default(), &mut |frame| {
+            if frame.kind == "partial" {
+                lists.push(frame.fields["flow_times"].clone());
+            }
+        })
+        .unwrap();
+    let times = |list: &Value| -> Vec<(u64, f64)> {
+        let flows: Vec<u64> = serde_json::from_value(list["flow"].clone()).unwrap();
+        let secs: Vec<f64> = serde_json::from_value(list["completion_secs"].clone()).unwrap();
+        flows.into_iter().zip(secs).collect()
+    };
+    let last = times(&document["flow_times"]);
+    assert_eq!(last.len(), 60);
+    let grown: Vec<usize> = lists.iter().map(|list| times(list).len()).collect();
+    assert!(
+        grown.is_sorted() && grown.iter().any(|&count| (1..60).contains(&count)),
+        "{grown:?}"
+    );
+    for list in &lists {
+        assert!(times(list).iter().all(|one| last.contains(one)));
+    }
+}
+
 /// Acknowledgements clock the four senders alike, so that their packets reach the full queue at the same times. Were the order
 /// of links to decide who gets the place, one would take them all: 0.77 of the line, with 19 timeouts. ns-3 reaches 0.928.
 #[test]

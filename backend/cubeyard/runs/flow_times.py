@@ -1,0 +1,41 @@
+"""The times of a simulation's flows, point by point: of the points that are computed and of the one under way or given up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import orjson
+
+from cubeyard.experiments.flow_times import Table
+from cubeyard.kit.db import Database
+from cubeyard.kit.errors import ProblemError
+from cubeyard.runs.repository import RunRepository
+from cubeyard.runs.results import frames_of
+from cubeyard.runs.schemas import Run
+
+
+def tables(database: Database, run: Run) -> Iterator[Table]:
+    """A table a point, in the order of points; last what there is of the latest one under way."""
+    done: set[int] = set()
+    for frame in frames_of(database, run.id):
+        payload = orjson.loads(frame.payload)
+        done.add(payload["point"])
+        if (columns := payload["result"].get("flow_times")) is not None:
+            yield {"point": payload["point"], "seed": payload["seed"]}, columns
+    if run.state == "succeeded":
+        return
+    with database.session() as session:
+        latest = RunRepository(session).last_payload(run.id, "simulating")
+    payload = None if latest is None else orjson.loads(latest)
+    if payload is not None and payload["point"] not in done and "flow_times" in payload["result"]:
+        yield {"point": payload["point"], "seed": payload["seed"]}, payload["result"]["flow_times"]
+
+
+def refuse_without(run: Run, document: dict[str, object] | None) -> None:
+    """Raises a 409 for a run that keeps no times of flows, by its experiment's document."""
+    packet = (document or {}).get("packet")
+    if isinstance(packet, dict) and packet.get("flow_times"):
+        return
+    why = "is no simulation" if run.kind != "simulation" else "keeps no times of flows"
+    hint = "Simulate with packet.flow_times true: it is `Each flow's times` in the form."
+    raise ProblemError(409, "no-flow-times", f"Run {run.id} {why}. {hint}")
