@@ -169,8 +169,8 @@ function tilesOf(result: SoFar): Tile[] {
     ...(times.max !== null
       ? [
           {
-            name: "Last flow completes",
-            value: `after ${secs(times.max)}`,
+            name: "Longest completion time",
+            value: secs(times.max),
             ...(predicted?.max && { note: ` predicted ${secs(predicted.max)}` }),
           },
         ]
