@@ -88,7 +88,8 @@ class _Answer:
 
     def _choose(self, head: Message, body: bytes, more: bool) -> _Encoder | None:
         headers = MutableHeaders(scope=head)
-        if not _compressible(headers):
+        # What has not changed names no media type, and varies as the answer that it stands for [rfc9110 §15.4.5].
+        if head["status"] != 304 and not _compressible(headers):
             return None
         headers.add_vary_header("accept-encoding")
         if self._encoding is None or head["status"] in {204, 206, 304} or (not more and len(body) < MINIMUM_BYTES):

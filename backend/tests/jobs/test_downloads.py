@@ -54,6 +54,7 @@ def test_a_copy_that_is_still_the_same_is_not_sent_again(client: TestClient) -> 
     tag = first.headers["etag"]
     again = client.get(path, headers={"if-none-match": tag})
     assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+    assert again.headers["vary"] == "accept-encoding"
     compressed = client.get(path)
     assert client.get(path, headers={"if-none-match": compressed.headers["etag"]}).status_code == 304
     assert client.get(f"/api/v1/plans/{plan}/exports/labels").headers["etag"].removeprefix("W/") != tag
