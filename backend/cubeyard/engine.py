@@ -19,7 +19,7 @@ import orjson
 
 from cubeyard.kit.errors import ProblemError
 from cubeyard.kit.metrics import Metrics
-from cubeyard.settings import MAX_HOSTS, Settings
+from cubeyard.settings import Settings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -218,11 +218,8 @@ class Engine:
 
     @property
     def hosts(self) -> int:
-        """How many machines emulations are spread over by the settings; 0 for this one alone.
-
-        A cluster may have as many as there may be at all: each is asked for its memory before servers are made there.
-        """
-        return len(self._settings.hosts) if self._settings.cluster is None else MAX_HOSTS
+        """How many machines emulations are spread over by the settings, at most; 0 for this one alone."""
+        return self._settings.most_hosts
 
     @cached_property
     def families(self) -> list[Json]:

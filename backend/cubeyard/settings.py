@@ -189,6 +189,11 @@ class Settings(BaseSettings):
         """Whether emulations go to other machines, whose fabrics somebody else starts."""
         return bool(self.hosts) or self.cluster is not None
 
+    @property
+    def most_hosts(self) -> int:
+        """How many they are; of a cluster as many as there may be: each is asked for its memory before servers are made there."""
+        return len(self.hosts) if self.cluster is None else MAX_HOSTS
+
     @field_validator("hosts")
     @classmethod
     def _unlike(cls, hosts: tuple[EmulationHost, ...]) -> tuple[EmulationHost, ...]:
