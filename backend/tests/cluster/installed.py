@@ -38,14 +38,14 @@ def helm(*words: str) -> str:
     return done.stdout
 
 
-def rendered(*values: str) -> str:
+def rendered(*values: str, release: str = "cubeyard") -> str:
     """The chart as documents, with its default values and these: `emulation.underlay=node`."""
     chosen = [word for value in ("database.existingSecret=cubeyard-database", *values) for word in ("--set", value)]
-    return helm("template", "cubeyard", str(CHART), "--kube-version", "1.34.4", "--namespace", NAMESPACE, *chosen)
+    return helm("template", release, str(CHART), "--kube-version", "1.34.4", "--namespace", NAMESPACE, *chosen)
 
 
-def documents(*values: str) -> list[Json]:
-    return [one for one in yaml.safe_load_all(rendered(*values)) if one]
+def documents(*values: str, release: str = "cubeyard") -> list[Json]:
+    return [one for one in yaml.safe_load_all(rendered(*values, release=release)) if one]
 
 
 def install(cluster: Cluster) -> Json:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kubernetes import client
+from kubernetes import client, utils
 
 from cubeyard.emulation.deploy.probe import probe
 from cubeyard.emulation.deploy.reaper import reap
@@ -33,14 +33,16 @@ from tests.cluster.installed import (
     install,
     left,
     manifests,
+    rendered,
     wait_for_pods,
 )
-from tests.cluster.machines import MTU, Cluster, a_cluster, wait
+from tests.cluster.machines import MTU, Cluster, ClusterFailedError, a_cluster, wait
 from tests.cluster.programs import missing
 
 Json = dict[str, Any]
 SMALL = '{"family":"bcube","n":4,"k":1}'
-SHORT = ("--spec", SMALL, "--link-rate", "5M", "--settle", "1", "--calibrate", "0.5")
+DCELL = '{"family":"dcell","n":4,"k":1}'
+SHORT = ("--link-rate", "5M", "--settle", "1", "--calibrate", "0.5")
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +68,8 @@ class Emulate:
             **os.environ, "CUBEYARD_CLUSTER": json.dumps(told), "CUBEYARD_HOME": str(home), "CUBEYARD_LOG_LEVEL": "warning",
         }  # fmt: skip
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        words = [sys.executable, "-m", "cubeyard.cli", "emulate", *SHORT, *arguments, "--json"]
+    def start(self, *arguments: str, spec: str = SMALL) -> subprocess.Popen[str]:
+        words = [sys.executable, "-m", "cubeyard.cli", "emulate", "--spec", spec, *SHORT, *arguments, "--json"]
         return subprocess.Popen(words, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def finish(self, process: subprocess.Popen[str], code: int = 0) -> Json:
@@ -126,6 +128,28 @@ def test_sixteen_pods_on_two_nodes_survive_a_pulled_cable_and_a_killed_server(
     assert cable["moves"] > 0
     assert frozen["recovered_at_secs"] is not None
     assert killed["recovered_at_secs"] is not None, "another pod took its place"
+    assert left(cluster) == {}
+
+
+def test_a_dcell_has_its_direct_cables_over_two_nodes(emulate: Emulate, cluster: Cluster) -> None:
+    """Twenty servers, each with a cable to one of another cell: those between the nodes are tunnels of their own."""
+    found = emulate.finish(
+        emulate.start("--mode", "namespaces", "--workload", "permutation", "--seconds", "4", spec=DCELL)
+    )
+    assert len(found["per_flow"]) == 20
+    assert min(one["goodput_bits_per_sec"] for one in found["per_flow"]) > 0
+    assert left(cluster) == {}
+
+
+def test_a_pod_that_somebody_deletes_is_a_lost_server_and_the_rest_goes_on(emulate: Emulate, cluster: Cluster) -> None:
+    process = emulate.start("--mode", "containers", "--seconds", "8")
+    pods = wait_for_pods(cluster, 16)
+    time.sleep(5)
+    (gone,) = [one.metadata.name for one in pods if one.metadata.labels["cubeyard.server"] == "5"]
+    client.CoreV1Api(cluster.api).delete_namespaced_pod(gone, SERVERS, grace_period_seconds=1)
+    found = emulate.finish(process)
+    assert [one["server"] for one in found["events"] if one["kind"] == "node-lost"] == [5]
+    assert found["timings"]["kept"] == []
     assert left(cluster) == {}
 
 
@@ -195,6 +219,38 @@ def test_quotas_and_missing_rights_are_told_before_anything_is_made(
     said = unable.run("--mode", "containers", "--seconds", "5", code=2)["said"]
     assert re.search(r"refuses: .*pods is forbidden|may not create pods", said), said
     assert left(cluster) == {}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        (),
+        ("emulation.enabled=false",),
+        (
+            "emulation.underlay=node",
+            "api.ingress.enabled=true",
+            "api.ingress.tlsSecret=tls",
+            "api.ingress.className=nginx",
+        ),
+        ("podDisruptionBudget.enabled=false", "existingTokenSecret=t", "emulation.existingKeys=k", "worker.replicas=3"),
+    ],
+)
+@pytest.mark.usefixtures("told")
+def test_the_api_server_takes_every_document_of_the_chart(cluster: Cluster, values: tuple[str, ...]) -> None:
+    """Tried without making anything, under another name than what is installed."""
+    found = [one for one in documents(*values, release="other") if one["kind"] != "Namespace"]
+    assert {"Deployment", "StatefulSet", "Service", "Job"} <= {one["kind"] for one in found}
+    assert ("DaemonSet" in {one["kind"] for one in found}) == ("emulation.enabled=false" not in values)
+    for document in found:
+        place = document["metadata"].get("namespace", NAMESPACE)
+        utils.create_from_dict(cluster.api, document, namespace=place, dry_run="All")
+
+
+def test_a_chart_without_a_database_says_what_to_give() -> None:
+    if why := missing():
+        pytest.fail(why)
+    with pytest.raises(ClusterFailedError, match=r"database.url is empty: give postgresql://"):
+        rendered("database.existingSecret=")
 
 
 def test_the_plain_manifests_are_the_chart() -> None:

@@ -56,6 +56,8 @@ class Pods:
         self._signal = signal
         self._made: dict[str, tuple[str, int, Json]] = {}
         """Run, server and document of each pod of ours, by its name."""
+        self._removing: dict[str, float] = {}
+        """Until when the pods of a run that is being removed are waited for."""
 
     @property
     def _api(self) -> Any:
@@ -208,7 +210,8 @@ class Pods:
             except ApiException as error:
                 if error.status != 404:
                     raise
-        self._until_gone(lambda: [one for one in self._listed(run_id) if one.metadata.name == container])
+        deadline = time.monotonic() + GONE_SECS
+        self._until_gone(lambda: [one for one in self._listed(run_id) if one.metadata.name == container], deadline)
         self._create(document)
         self._wait_until_running(run_id, {container}, lambda _: None)
         return self.found_by({server: container})[server]
@@ -240,7 +243,10 @@ class Pods:
                 propagation_policy="Background",
                 _request_timeout=CALL_SECS,
             )
-        self._until_gone(lambda: self._listed(run_id))
+        # A further try looks once: the pods have had their time.
+        deadline = self._removing.setdefault(run_id, time.monotonic() + GONE_SECS)
+        self._until_gone(lambda: self._listed(run_id), deadline)
+        self._removing.pop(run_id, None)
         with explained():
             try:
                 self._api.delete_namespaced_config_map(
@@ -252,8 +258,7 @@ class Pods:
         self._made = {name: one for name, one in self._made.items() if one[0] != run_id}
         return []
 
-    def _until_gone(self, left: Callable[[], list[Any]]) -> None:
-        deadline = time.monotonic() + GONE_SECS
+    def _until_gone(self, left: Callable[[], list[Any]], deadline: float) -> None:
         while pods := left():
             if time.monotonic() > deadline:
                 nodes = sorted({str(one.spec.node_name) for one in pods})

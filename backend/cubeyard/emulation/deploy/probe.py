@@ -162,7 +162,7 @@ def _over(settings: Settings, hosts: Sequence[Host], binaries: Capability) -> Ma
 
 def _look(settings: Settings, hosts: Sequence[Host], number: int) -> _Look:
     host = hosts[number]
-    docker = _docker(host.docker) if settings.cluster is None else _pods(settings.cluster)
+    docker = _docker(host.docker) if settings.cluster is None else _pods(settings.cluster, asks=settings.fabric_start)
     asked = {"here": number, "underlays": [one.underlay for one in hosts], "first_vni": 1}
     try:
         with FabricClient(host.socket) as client:
@@ -259,15 +259,18 @@ def _docker(engine: str = "") -> Capability:
     )
 
 
-def _pods(cluster: EmulationCluster) -> Capability:
-    """In the place of Docker: whether servers may be pods of the cluster."""
+def _pods(cluster: EmulationCluster, *, asks: bool) -> Capability:
+    """In the place of Docker: whether servers may be pods of the cluster.
+
+    An API of a deployment has no right to make pods, and does not ask (`asks`): its workers have it, or say in the run that they lack it.
+    """
     from cubeyard.emulation.cluster.client import refused_verbs, version
     from cubeyard.emulation.deploy.pods import RIGHTS
 
     fix, available = "", False
     try:
         reason = f"Kubernetes {version(cluster)}, namespace {cluster.namespace}."
-        refused = refused_verbs(cluster, RIGHTS)
+        refused = refused_verbs(cluster, RIGHTS) if asks else []
         available = not refused
         if refused:
             reason = f"This account may not {', '.join(refused)} in namespace {cluster.namespace}."

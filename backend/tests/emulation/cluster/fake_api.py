@@ -47,6 +47,8 @@ class FakeCluster:
     forbidden: set[tuple[str, str]] = field(default_factory=set)
     """Verb and resource."""
     down: bool = False
+    stuck: bool = False
+    """The kubelets are away: pods that are deleted stay."""
     objects: dict[tuple[str, str, str], Json] = field(default_factory=dict)
     """By namespace, resource and name."""
     calls: list[str] = field(default_factory=list)
@@ -143,7 +145,7 @@ class FakeCluster:
 
     def delete_collection(self, namespace: str, kind: str, query: Json) -> Json:
         for key, one in list(self.objects.items()):
-            if key[:2] == (namespace, kind) and _selected(one, query):
+            if key[:2] == (namespace, kind) and _selected(one, query) and not self.stuck:
                 del self.objects[key]
         return {"kind": "Status", "apiVersion": "v1", "status": "Success"}
 

@@ -15,6 +15,8 @@ from cubeyard.emulation.cluster.errors import ClusterGoneError, ClusterRefusedEr
 from cubeyard.emulation.deploy.containers import containers_of
 from cubeyard.emulation.deploy.pod_document import label, pod_name
 from cubeyard.emulation.deploy.pods import Pods
+from cubeyard.emulation.deploy.probe import probe
+from cubeyard.emulation.deploy.schemas import Capability
 from cubeyard.emulation.fabric.hosts import Host, Hosts
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.kit.errors import ProblemError
@@ -163,6 +165,22 @@ def test_pods_that_never_run_end_the_wait_after_its_time(pods: Pods, cluster: Fa
         create(pods)
 
 
+def test_whoever_may_make_no_pods_is_offered_namespaces(
+    cluster: FakeCluster, settings: EmulationCluster, tmp_path: Path
+) -> None:
+    def pods_of(**more: Any) -> Capability:
+        found = probe(Settings(cluster=settings, home=tmp_path, **more))
+        return next(one for one in found.capabilities if one.name == "docker")
+
+    assert "there is none" in pods_of().reason
+    cluster.put("cubeyard", "pods", fabric_pod("f-1", "node-a"))
+    assert pods_of().available
+    cluster.forbidden = {("create", "pods")}
+    assert not pods_of().available
+    assert "may not create pods in namespace servers" in pods_of().reason
+    assert pods_of(fabric_start=False).available, "an API whose workers make them"
+
+
 def test_whoever_checks_may_end_the_wait(pods: Pods, cluster: FakeCluster) -> None:
     cluster.looks_until_running = 10**6
 
@@ -213,6 +231,24 @@ def test_removing_takes_one_runs_pods_and_their_owner_and_no_others(
     assert len(cluster.pods()) == len(cluster.names("configmaps")) == 1
 
 
+def test_pods_of_a_node_that_is_away_are_waited_for_once(
+    pods: Pods, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cubeyard.emulation.deploy.pods.GONE_SECS", 0.6)
+    create(pods)
+    cluster.stuck = True
+    for _ in range(2):
+        with pytest.raises(ClusterGoneError, match="8 pods on node-a do not go: the node may be away"):
+            pods.remove(RUN)
+    looks = Counter(cluster.calls)["list pods"]
+    with pytest.raises(ClusterGoneError):
+        pods.remove(RUN)
+    assert Counter(cluster.calls)["list pods"] == looks + 1
+    cluster.stuck = False
+    pods.remove(RUN)
+    assert not cluster.objects
+
+
 def test_what_a_dead_worker_left_is_found_by_the_next_of_its_name(
     pods: Pods, cluster: FakeCluster, settings: EmulationCluster
 ) -> None:
@@ -253,7 +289,7 @@ def fabric_pod(name: str, node: str, ready: str = "True") -> Json:
         "metadata": {"name": name, "labels": {"app.kubernetes.io/component": "fabric"}},
         "spec": {"nodeName": node, "containers": [{"name": "fabric"}]},
         "status": {
-            "podIP": f"10.0.0.{len(node)}",
+            "podIP": f"127.0.0.{len(node)}",
             "hostIP": f"192.0.2.{len(node)}",
             "conditions": [{"type": "Ready", "status": ready}],
         },
@@ -271,8 +307,8 @@ def test_hosts_are_the_nodes_whose_fabric_is_ready(
     cluster.put("cubeyard", "pods", fabric_pod("f-3", "node-ccc", "False"))
     hosts = Hosts.of(found, Place(tmp_path)).every
     assert [(one.name, one.underlay, str(one.socket)) for one in hosts] == [
-        ("node-a", "10.0.0.6", "10.0.0.6:7117"),
-        ("node-bb", "10.0.0.7", "10.0.0.7:7117"),
+        ("node-a", "127.0.0.6", "127.0.0.6:7117"),
+        ("node-bb", "127.0.0.7", "127.0.0.7:7117"),
     ]
     by_node = found.model_copy(update={"cluster": settings.model_copy(update={"underlay": "node"})})
     assert [one.underlay for one in Hosts.of(by_node, Place(tmp_path)).every] == ["192.0.2.6", "192.0.2.7"]
