@@ -221,23 +221,21 @@ def group_hierarchies() -> list[Path]:
     root = Path("/sys/fs/cgroup")
     if (root / "cgroup.controllers").exists():
         return [root]
-    return [one for one in root.iterdir() if one.is_dir() and not one.is_symlink() and (one / "tasks").exists()]
+    return [one for one in root.iterdir() if not one.is_symlink() and (one / "cgroup.procs").exists()]
 
 
 def remove_group(group: Path) -> None:
-    """With the groups inside it, from the innermost; processes in them were ended before."""
-    if not group.exists():
-        return
-    for inner in sorted((one for one in group.rglob("*") if one.is_dir()), key=lambda one: -len(one.parts)):
-        with suppress(OSError):
-            inner.rmdir()
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline:
-        with suppress(OSError):
-            group.rmdir()
-        if not group.exists():
-            return
-        time.sleep(0.1)
+    """With the groups inside it, from the innermost. What is in it was started by the cluster, and ends."""
+    deadline = time.monotonic() + 10
+    while group.exists() and time.monotonic() < deadline:
+        for inner in sorted(
+            (one for one in (group, *group.rglob("*")) if one.is_dir()), key=lambda one: -len(one.parts)
+        ):
+            with suppress(OSError):
+                for process in (inner / "cgroup.procs").read_text().split():
+                    os.kill(int(process), signal.SIGKILL)
+                inner.rmdir()
+        time.sleep(0.05)
 
 
 def wait(

@@ -12,6 +12,13 @@ class ClusterGoneError(ProblemError):
         super().__init__(503, "cluster-gone", f"The cluster's API server does not answer: {said}")
 
 
+class PodsStayError(ClusterGoneError):
+    """It answers, but pods that were deleted stay: their node's kubelet is away, and they go when it is back."""
+
+    def __init__(self, said: str) -> None:
+        ProblemError.__init__(self, 503, "cluster-pods-stay", said)
+
+
 class ClusterRefusedError(ProblemError):
     """It answers, and refuses: a right, a quota or a policy."""
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from kubernetes.client.exceptions import ApiException
 
 from cubeyard.emulation.cluster.client import CALL_SECS, core, explained, refused_verbs, version
-from cubeyard.emulation.cluster.errors import ClusterGoneError, ClusterRefusedError
+from cubeyard.emulation.cluster.errors import ClusterRefusedError, PodsStayError
 from cubeyard.emulation.deploy.containers import Signal, each
 from cubeyard.emulation.deploy.names import PLACE, RUN
 from cubeyard.emulation.deploy.pod_document import label, labels, owner_document, owner_name, pod_document, pod_name
@@ -235,7 +235,7 @@ class Pods:
         return sum(1 for pod in self._listed(run_id) if pod.spec.node_name == self._node and _container_id(pod))
 
     def remove(self, run_id: str) -> list[str]:
-        """The pods first, by one call, then what owns them. Raises ClusterGoneError if some are still there after GONE_SECS."""
+        """The pods first, by one call, then what owns them. Raises PodsStayError if some are still there after GONE_SECS."""
         with explained():
             self._api.delete_collection_namespaced_pod(
                 self._cluster.namespace,
@@ -262,7 +262,9 @@ class Pods:
         while pods := left():
             if time.monotonic() > deadline:
                 nodes = sorted({str(one.spec.node_name) for one in pods})
-                raise ClusterGoneError(f"{len(pods)} pods on {', '.join(nodes)} do not go: the node may be away.")
+                raise PodsStayError(
+                    f"{len(pods)} pods on {', '.join(nodes)} do not go: the node may be away. The next look of the worker removes them."
+                )
             time.sleep(LOOK_SECS)
 
     def _selector(self, run_id: str) -> str:

@@ -238,7 +238,7 @@ def test_pods_of_a_node_that_is_away_are_waited_for_once(
     create(pods)
     cluster.stuck = True
     for _ in range(2):
-        with pytest.raises(ClusterGoneError, match="8 pods on node-a do not go: the node may be away"):
+        with pytest.raises(ClusterGoneError, match=r"^8 pods on node-a do not go: the node may be away"):
             pods.remove(RUN)
     looks = Counter(cluster.calls)["list pods"]
     with pytest.raises(ClusterGoneError):
