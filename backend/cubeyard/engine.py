@@ -90,8 +90,8 @@ class Engine:
 
     @property
     def hosts(self) -> int:
-        """How many machines emulations are spread over by the settings; 0 for this one alone."""
-        return len(self._settings.hosts)
+        """How many machines emulations are spread over by the settings, at most; 0 for this one alone."""
+        return self._settings.most_hosts
 
     @cached_property
     def families(self) -> list[Json]:

@@ -7,16 +7,17 @@ import json
 import os
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 MEBIBYTE = 1024 * 1024
 SOCKET_PATH_BYTES = 107
 """A Unix socket's path may not be longer."""
 MAX_HOSTS = 64
+NAMESPACE = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
 
 
 class EmulationHost(BaseModel):
@@ -43,6 +44,32 @@ class EmulationHost(BaseModel):
                 f"must be an absolute path of at most {SOCKET_PATH_BYTES} bytes; forward it to a shorter one"
             )
         return path
+
+
+class EmulationCluster(BaseModel):
+    """A Kubernetes cluster whose nodes take a part of each emulation: servers are pods, the fabric is a DaemonSet's pods."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    namespace: str = Field(pattern=NAMESPACE)
+    """Where the servers' pods are made; it may enforce Pod Security `restricted`."""
+    fabrics: str = Field(pattern=NAMESPACE)
+    """Where the DaemonSet's pods are."""
+    keys: Path
+    """A folder with `ca.crt`, `tls.crt` and `tls.key`, by which fabrics know this process and are known."""
+    image: str = Field(min_length=1, max_length=500)
+    """The servers' image, which holds `program`."""
+    program: str = "/app/.setup/programs/cubeyard-node"
+    port: int = Field(default=7117, ge=1, le=65535)
+    """Where the relay of each fabric listens."""
+    underlay: Literal["pod", "node"] = "pod"
+    """Whose addresses the tunnels between nodes use: the fabrics' pods', or the nodes' own."""
+    deadline_secs: int = Field(default=6 * 3600, ge=60)
+    """A server's pod ends after so long, whatever became of the worker."""
+    start_secs: float = Field(default=120.0, gt=0)
+    """How long all pods of a run may take to run."""
+    kubeconfig: Path | None = None
+    """How the API server is reached from outside of the cluster; inside, the pod's service account says it."""
 
 
 def _default_home() -> Path:
@@ -94,6 +121,9 @@ class Settings(BaseSettings):
     hosts: Annotated[tuple[EmulationHost, ...], NoDecode] = ()
     """The machines that emulations are spread over: a JSON list, or the path of a file that holds one. Empty: this machine."""
 
+    cluster: Annotated[EmulationCluster | None, NoDecode] = None
+    """The Kubernetes cluster that emulations are spread over: a JSON object, or the path of a file that holds one."""
+
     database_pool_size: int = Field(default=10, ge=1)
     session_hours: float = Field(default=12.0, gt=0)
     worker_concurrency: int = Field(default=1, ge=1)
@@ -132,6 +162,37 @@ class Settings(BaseSettings):
                 f"CUBEYARD_HOSTS is {value[:80]!r}; it must be a JSON list of hosts, or the path of a file that holds one"
                 f" ({error})"
             ) from error
+
+    @field_validator("cluster", mode="before")
+    @classmethod
+    def _cluster_from_text(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        text = value.strip()
+        try:
+            if text.startswith("/"):
+                text = Path(text).read_text()
+            return json.loads(text) if text else None
+        except (OSError, ValueError) as error:
+            raise ValueError(
+                f"CUBEYARD_CLUSTER is {value[:80]!r}; it must be a JSON object, or the path of a file that holds one ({error})"
+            ) from error
+
+    @model_validator(mode="after")
+    def _one_source_of_hosts(self) -> Settings:
+        if self.hosts and self.cluster is not None:
+            raise ValueError("CUBEYARD_HOSTS and CUBEYARD_CLUSTER are both set; unset one of them")
+        return self
+
+    @property
+    def spread(self) -> bool:
+        """Whether emulations go to other machines, whose fabrics somebody else starts."""
+        return bool(self.hosts) or self.cluster is not None
+
+    @property
+    def most_hosts(self) -> int:
+        """How many they are; of a cluster as many as there may be: each is asked for its memory before servers are made there."""
+        return len(self.hosts) if self.cluster is None else MAX_HOSTS
 
     @field_validator("hosts")
     @classmethod

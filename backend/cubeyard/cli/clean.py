@@ -17,7 +17,7 @@ def clean() -> None:
     place = Place.of(settings)
     removed: list[str] = []
     with explained():
-        if settings.hosts or place.folder.exists():
+        if settings.spread or place.folder.exists():
             fabric = FabricProcess(settings, place)
             entered = place.enter()
             try:

@@ -44,6 +44,7 @@ SUBCOMMANDS = {
     "service": "service:service_app",
     "routes": "routes:routes",
     "chip": "chip:chip_app",
+    "relay": "relay:relay",
     "clean": "clean:clean",
     "changes": "changes:changes",
     "token": "admin:token_app",

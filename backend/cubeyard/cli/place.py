@@ -20,9 +20,9 @@ from cubeyard.settings import Settings
 @contextmanager
 def command_place(settings: Settings) -> Iterator[Place]:
     """A place of this process's own for root, who can start a fabric; for others the one where a fabric may run."""
-    if os.geteuid() != 0 or settings.fabric_dir is not None or settings.hosts:
+    if os.geteuid() != 0 or settings.fabric_dir is not None or settings.spread:
         place = Place.of(settings)
-        if not settings.hosts:
+        if not settings.spread:
             yield place
             return
         entered = place.enter()

@@ -127,7 +127,7 @@ class EmulationRunner:
         try:
             # sudo may ask for a password again by and by, and a worker cannot: its fabric starts while it is known.
             settings = self._settings
-            if settings.hosts or settings.fabric_sudo or self._place.folder.exists():
+            if settings.spread or settings.fabric_sudo or self._place.folder.exists():
                 self._wake()
                 reap(self._settings, self._place)
             reap_left_alone(self._settings)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cubeyard.emulation.deploy.containers import RUN
+from cubeyard.emulation.deploy.names import RUN
 
 from .engine import Docker, as_root, call
 

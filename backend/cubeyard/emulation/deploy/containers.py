@@ -1,135 +1,35 @@
-"""Servers as containers: no network of Docker's, no capabilities, labels that say whose they are."""
+"""What a deployment asks of whatever runs its containers. Docker engines and Kubernetes clusters answer it."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Protocol
 
-import docker
-import requests
-from docker.errors import APIError, DockerException, NotFound
-from docker.types import Mount
-from docker.utils import kwargs_from_env
+from cubeyard.emulation.cluster.errors import ClusterGoneError, ClusterRefusedError
+from cubeyard.emulation.deploy.docker_engine import DockerGoneError
+from cubeyard.emulation.fabric.hosts import Host
+from cubeyard.settings import Settings
 
-from cubeyard.emulation.deploy.contexts import context
-from cubeyard.emulation.deploy.images import MOUNT
-from cubeyard.emulation.deploy.names import container_name
-from cubeyard.emulation.fabric.client import FabricGoneError
-from cubeyard.kit.disk import DiskFullError, is_full
-from cubeyard.kit.errors import ProblemError
+GONE = (DockerGoneError, ClusterGoneError)
+"""Whatever runs the containers does not answer: it may later."""
+UNREACHED = (*GONE, ClusterRefusedError)
+"""Nor can it be asked what it has."""
 
-Json = dict[str, Any]
-
-AT_A_TIME = 4
-"""More at once are no faster: the engine starts them one after the other. [measured]"""
-CALL_SECS = 60
-MINIMUM_API = "1.40"
-"""Of Docker 19.03."""
-RUN, SERVER, PLACE = "cubeyard.run", "cubeyard.server", "cubeyard.place"
-MEMORY_BYTES = 256 * 1024 * 1024
-PROCESSES = 256
+Signal = Callable[[str, int, Literal["kill", "pause", "resume"]], None]
+"""Makes the fabric signal the process of a run's server, where no engine does."""
 
 
-class DockerGoneError(ProblemError):
-    """The Docker engine does not answer."""
+class Containers(Protocol):
+    """The containers of one owner on one host. Safe for several threads."""
 
-    def __init__(self, error: Exception) -> None:
-        super().__init__(503, "docker-gone", f"The Docker engine does not answer: {_short(error)}")
+    wired_by: Literal["pids", "containers"]
+    """How the fabric finds a server: by its process, or by its container's id, which it looks for itself."""
 
-
-def _short(error: Exception) -> str:
-    text = str(error.explanation if isinstance(error, APIError) and error.explanation else error)
-    return text if len(text) <= 300 else text[:299] + "…"
-
-
-@contextmanager
-def explained() -> Any:
-    """Docker's own errors as ours."""
-    try:
-        yield
-    except (DockerException, requests.exceptions.RequestException) as error:
-        if is_full(error):
-            raise DiskFullError("the Docker engine", _data_root()) from error
-        raise DockerGoneError(error) from error
-
-
-@contextmanager
-def _folder_there(mount: str) -> Iterator[None]:
-    """The fabric makes the folder that is mounted; when it dies, the next one removes it."""
-    try:
-        yield
-    except APIError as error:
-        said = str(error)
-        if "bind source path does not exist" in said or (mount in said and "no such file or directory" in said):
-            raise FabricGoneError(f"cubeyard-fabric went away while servers were started: {mount} is gone.") from error
-        raise
-
-
-def _data_root() -> Path | None:
-    """Where the engine keeps what it has, if that is on this machine."""
-    try:
-        with closing(connect(5)) as api:
-            root = Path(api.info()["DockerRootDir"])
-    except (DockerException, requests.exceptions.RequestException, ProblemError, KeyError):
-        return None
-    return root if root.exists() else None
-
-
-def connect(secs: int, engine: str = "") -> Any:
-    """A connection to an engine: a URL, a Docker context, or, if empty, the one that DOCKER_HOST names or this machine's.
-
-    Raises DockerGoneError.
-    """
-    told = _way_to(engine)
-    place = told.get("base_url", "unix:///var/run/docker.sock")
-    path = place.removeprefix("http+").removeprefix("unix://")
-    if path != place and not Path(path).exists():
-        raise DockerGoneError(FileNotFoundError(f"there is no {path}"))
-    with explained():
-        return docker.APIClient(**{**told, "base_url": place}, timeout=secs, version=MINIMUM_API)
-
-
-def _way_to(engine: str) -> Json:
-    if not engine:
-        return dict(kwargs_from_env())
-    way = {"base_url": engine} if "://" in engine else context(engine)
-    if way is None:
-        raise DockerGoneError(LookupError(f"there is no Docker context {engine}; `docker context ls` lists them"))
-    return {**way, "use_ssh_client": True} if way["base_url"].startswith("ssh://") else way
-
-
-def engine_version(secs: int = 5, engine: str = "") -> str:
-    """The engine's version, asked on a connection of its own. Raises DockerGoneError if it does not answer in time."""
-    with explained(), closing(connect(secs, engine)) as api:
-        return str(api.version().get("Version", "?"))
-
-
-class Containers:
-    """The containers of one owner on one Docker engine."""
-
-    def __init__(self, owner: str, engine: str = "") -> None:
-        self._owner = owner
-        self._engine = engine
-        self._local = threading.local()
-        self._opened: list[Any] = []
-
-    @property
-    def api(self) -> Any:
-        """This thread's own connection."""
-        if getattr(self._local, "api", None) is None:
-            self._local.api = connect(CALL_SECS, self._engine)
-            self._opened.append(self._local.api)
-        return self._local.api
-
-    def close(self) -> None:
-        """Close every thread's connection. A later call opens another one."""
-        self._local = threading.local()
-        while self._opened:
-            self._opened.pop().close()
+    def image(self) -> str:
+        """The servers' image; made where that is possible and it is missing."""
+        ...
 
     def create(
         self,
@@ -142,127 +42,60 @@ class Containers:
         raw_sockets: bool,
         check: Callable[[int], None],
     ) -> dict[int, str]:
-        """One container a server (by id: its name), started. Its id by server. `check(so far)` is called before each, and may raise."""
-        made: dict[int, str] = {}
-        lock = threading.Lock()
+        """One container a server (by id: its name), started. What it is called here, by server.
 
-        def one(server: int) -> None:
-            check(len(made))
-            with explained(), _folder_there(mounts[server]):
-                named = (server, servers[server], host_names[server])
-                container = self._create(run_id, named, image, mounts[server], raw_sockets)
-                self.api.start(container)
-            with lock:
-                made[server] = container
+        `check(so far)` is called now and then and may raise. What is refused is refused before anything is made, as far as
+        it can be known then.
+        """
+        ...
 
-        _each(one, servers)
-        check(len(made))
-        return made
+    def found_by(self, containers: dict[int, str]) -> dict[int, int | str]:
+        """What the fabric finds each server by. Raises if one has ended already, with what it said."""
+        ...
 
-    def _create(self, run_id: str, server: tuple[int, str, str], image: str, mount: str, raw_sockets: bool) -> str:
-        number, name, host_name = server
-        host = self.api.create_host_config(
-            network_mode="none",
-            cap_drop=["ALL"],
-            cap_add=["NET_RAW"] if raw_sockets else None,
-            security_opt=["no-new-privileges:true"],
-            read_only=True,
-            # Not by `binds`: of those the engine makes what is missing, and a fabric that is killed would leave it behind.
-            mounts=[Mount(MOUNT, mount, type="bind")],
-            mem_limit=MEMORY_BYTES,
-            pids_limit=PROCESSES,
-            restart_policy={"Name": "no"},
-            log_config={"type": "json-file", "config": {"max-size": "256k", "max-file": "1"}},
-        )
-        return self.api.create_container(
-            image,
-            name=container_name(run_id, name),
-            hostname=host_name,
-            labels={RUN: run_id, SERVER: str(number), PLACE: self._owner},
-            host_config=host,
-            stop_signal="SIGKILL",
-        )["Id"]
+    def kill(self, container: str) -> None: ...
 
-    def pids(self, containers: dict[int, str]) -> dict[int, int]:
-        """The process of each server. Raises if one has ended already, with what it said."""
-        pids: dict[int, int] = {}
+    def start(self, container: str) -> int | str:
+        """Start it again after a kill; what the fabric finds it by now."""
+        ...
 
-        def one(server: int) -> None:
-            with explained():
-                state = self.api.inspect_container(containers[server])["State"]
-                if not state["Running"] or not state["Pid"]:
-                    said = self.api.logs(containers[server], tail=5).decode(errors="replace").strip()
-                    raise ProblemError(500, "server-ended", f"Server {server} ended at once: {said or state['Error']}")
-            pids[server] = state["Pid"]
+    def pause(self, container: str) -> None: ...
 
-        _each(one, containers)
-        return pids
-
-    def kill(self, container: str) -> None:
-        self._unless_so(lambda: self.api.kill(container))
-
-    def start(self, container: str) -> int:
-        """Start it again after a kill; its new process."""
-        with explained():
-            self.api.start(container)
-            return self.api.inspect_container(container)["State"]["Pid"]
-
-    def pause(self, container: str) -> None:
-        self._unless_so(lambda: self.api.pause(container))
-
-    def unpause(self, container: str) -> None:
-        self._unless_so(lambda: self.api.unpause(container))
-
-    def _unless_so(self, change: Callable[[], object]) -> None:
-        """Docker refuses to kill what is dead and to pause what is paused (409): then it is as wanted."""
-        with explained():
-            try:
-                change()
-            except APIError as error:
-                if error.status_code not in (304, 409, 500):
-                    raise
+    def unpause(self, container: str) -> None: ...
 
     def runs(self) -> dict[str, list[str]]:
-        """The ids of this owner's containers, by run, whatever their state."""
-        with explained():
-            listed = self._listed()
-        found: dict[str, list[str]] = {}
-        for one in listed:
-            found.setdefault(one["Labels"].get(RUN, ""), []).append(one["Id"])
-        return found
+        """This owner's containers, by run, whatever their state."""
+        ...
 
     def living(self, run_id: str) -> int:
         """How many of a run's containers run or are paused."""
-        with explained():
-            return len(self.api.containers(filters={"label": [f"{PLACE}={self._owner}", f"{RUN}={run_id}"]}))
+        ...
 
     def remove(self, run_id: str) -> list[str]:
-        """Remove every container of a run. Harmless to call again.
+        """Remove every container of a run. Harmless to call again. Ids of those that may live on unknown to the engine."""
+        ...
 
-        Returns those that the engine did not know to have run. If it was killed while it started one, what it started lives on
-        and is nobody's: the fabric ends it.
-        """
-        with explained():
-            listed = self._listed(f"{RUN}={run_id}")
+    def answer(self) -> None:
+        """Raises one of GONE if nobody answers within about a second."""
+        ...
 
-        def one(container: str) -> None:
-            with explained():
-                try:
-                    self.api.remove_container(container, force=True, v=True)
-                except NotFound:
-                    return
-                except APIError as error:
-                    if error.status_code != 409:  # its removal is under way
-                        raise
-
-        _each(one, [container["Id"] for container in listed])
-        return [container["Id"] for container in listed if container["State"] == "created"]
-
-    def _listed(self, *labels: str) -> list[Json]:
-        return self.api.containers(all=True, filters={"label": [f"{PLACE}={self._owner}", *labels]})
+    def close(self) -> None:
+        """Close connections. A later call opens another one."""
+        ...
 
 
-def _each(work: Callable[[Any], None], items: Iterable[Any]) -> None:
+def containers_of(settings: Settings, owner: str, host: Host, signal: Signal | None = None) -> Containers:
+    """Those of a host: pods where a cluster is set, else containers of its Docker engine."""
+    if settings.cluster is not None:
+        from cubeyard.emulation.deploy.pods import Pods
+
+        return Pods(owner, settings.cluster, host.name, signal)
+    from cubeyard.emulation.deploy.docker_containers import DockerContainers
+
+    return DockerContainers(settings, owner, host.docker)
+
+
+def each(work: Callable[[Any], None], items: Iterable[Any], at_a_time: int) -> None:
     """A few at a time. The first failure is raised, after those under way have ended; the rest are not begun."""
     failed = threading.Event()
 
@@ -275,6 +108,6 @@ def _each(work: Callable[[Any], None], items: Iterable[Any]) -> None:
             failed.set()
             raise
 
-    with ThreadPoolExecutor(AT_A_TIME) as pool:
+    with ThreadPoolExecutor(at_a_time) as pool:
         for future in [pool.submit(one, item) for item in items]:
             future.result()

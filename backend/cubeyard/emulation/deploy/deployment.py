@@ -8,13 +8,11 @@ from typing import Any
 
 import structlog
 
-from cubeyard.emulation.deploy import images
-from cubeyard.emulation.deploy.containers import Containers, DockerGoneError, engine_version, explained
+from cubeyard.emulation.deploy.containers import UNREACHED, Containers, Signal, containers_of
 from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError
 from cubeyard.emulation.fabric.fabrics import Fabrics, on_every
 from cubeyard.emulation.fabric.hosts import Hosts, Spread
 from cubeyard.emulation.fabric.place import Place
-from cubeyard.emulation.fabric.process import NODE, program
 from cubeyard.emulation.setup.estimate import KEPT_BYTES, SERVER_BYTES
 from cubeyard.emulation.setup.question import Question
 from cubeyard.kit.disk import DiskFullError
@@ -41,7 +39,10 @@ class Deployment:
         self.spread = Spread.of(question.network, every.every)
         self._containers: dict[int, str] = {}
         containers = question.settings.mode == "containers"
-        self.engines = [Containers(self._owner, host.docker) for host in self.spread.hosts] if containers else []
+        self.engines: list[Containers] = []
+        if containers:
+            hosts = enumerate(self.spread.hosts)
+            self.engines = [containers_of(settings, self._owner, host, self._signal_on(at)) for at, host in hosts]
         """One a host; none where servers are plain namespaces."""
         self.fabrics: Fabrics | None = None
 
@@ -79,9 +80,9 @@ class Deployment:
             told(0, total)
             self.fabrics.call("wire", run=self._run, plain=True)
         else:
-            pids = self._start([_mounts(one) for one in prepared_by_host], told)
+            found = self._start([_mounts(one) for one in prepared_by_host], told)
             started = time.monotonic()
-            self.fabrics.each("wire", lambda host: {"run": self._run, "pids": pids[host]})
+            self.fabrics.each("wire", lambda host: {"run": self._run, self.engines[host].wired_by: found[host]})
         ready = time.monotonic()
         told(total, total)
         return {
@@ -91,12 +92,12 @@ class Deployment:
             "up_secs": round(ready - began, 3),
         }
 
-    def _start(self, mounts: list[dict[int, str]], told: OnServers) -> list[dict[str, int]]:
-        """A container for each server, on all hosts side by side. The process of each, by host and server."""
+    def _start(self, mounts: list[dict[int, str]], told: OnServers) -> list[dict[str, int | str]]:
+        """A container for each server, on all hosts side by side. What the fabric finds each by, by host and server."""
         total = len(self._question.network.servers)
         so_far = [0] * len(self.engines)
 
-        def start(host: int) -> dict[str, int]:
+        def start(host: int) -> dict[str, int | str]:
             def count(done: int) -> None:
                 so_far[host] = done
                 told(sum(so_far), total)
@@ -105,23 +106,25 @@ class Deployment:
             containers = engine.create(
                 self._run,
                 self.spread.servers(self._question.network, host),
-                self._image(engine),
+                engine.image(),
                 mounts[host],
                 host_names=self._question.network.host_names,
                 raw_sockets=self._question.in_user_space,
                 check=count,
             )
             self._containers.update(containers)
-            return {str(server): pid for server, pid in engine.pids(containers).items()}
+            return {str(server): found for server, found in engine.found_by(containers).items()}
 
         return on_every(self.spread.hosts, start)
 
-    def _image(self, engine: Containers) -> str:
-        binary = program(self._settings, NODE)
-        if binary is None:
-            raise ProblemError(503, "no-node", f"There is no {NODE} on this machine. `make setup` builds it.")
-        with explained():
-            return images.ensure(engine.api, binary)
+    def _signal_on(self, host: int) -> Signal:
+        """For containers that no engine signals for us."""
+
+        def signal(run_id: str, server: int, what: str) -> None:
+            assert self.fabrics is not None
+            self.fabrics.on(host, "signal", run=run_id, server=server, signal=what)
+
+        return signal
 
     def _remove_leftovers(self) -> None:
         """Of an earlier attempt at the same run, whose worker died."""
@@ -133,7 +136,7 @@ class Deployment:
     def _check_room(self) -> None:
         """Whether each host of the settings has the memory for its part; this machine's was looked at before."""
         assert self.fabrics is not None
-        if not self._settings.hosts:
+        if not self._settings.spread:
             return
         each = SERVER_BYTES[self._question.settings.mode]
         for number, (host, found) in enumerate(zip(self.spread.hosts, self.fabrics.call("host"), strict=True)):
@@ -162,12 +165,13 @@ class Deployment:
     def revive(self, server: int) -> None:
         """Start a killed server again and give it its cables back."""
         assert self.fabrics is not None
-        pid = self._engine_of(server).start(self._containers[server])
-        self.fabrics.on(self.spread.host_of[server], "wire", run=self._run, pids={str(server): pid})
+        engine = self._engine_of(server)
+        found = {str(server): engine.start(self._containers[server])}
+        self.fabrics.on(self.spread.host_of[server], "wire", run=self._run, **{engine.wired_by: found})
 
     def ask_engines(self) -> None:
-        """Raises DockerGoneError, with the host's name, where one does not answer."""
-        on_every(self.spread.hosts, lambda host: engine_version(1, self.spread.hosts[host].docker))
+        """Raises one of GONE, with the host's name, where one does not answer."""
+        on_every(self.spread.hosts, lambda host: self.engines[host].answer())
 
     def all_ended(self) -> bool:
         """Whether on one of the hosts none of the servers' containers lives."""
@@ -199,7 +203,7 @@ class Deployment:
         for left in reversed(range(REMOVE_TRIES)):
             try:
                 remove()
-            except (DockerGoneError, FabricGoneError, FabricError, DiskFullError) as error:
+            except (*UNREACHED, FabricGoneError, FabricError, DiskFullError) as error:
                 if left == 0:
                     said = self.spread.hosts[host].said(f"{what}: {error.detail}")
                     log.warning("not_removed", run=self._run, error=said)

@@ -1,8 +1,13 @@
-"""What a server is called on its machine, and how to get into it."""
+"""What a server is called and labelled on its machine, and how to get into it."""
 
 from __future__ import annotations
 
 import shlex
+
+RUN, SERVER, PLACE = "cubeyard.run", "cubeyard.server", "cubeyard.place"
+"""Labels of containers and pods: which run, which of its servers, and whose."""
+MEMORY_BYTES = 256 * 1024 * 1024
+"""At most, a server."""
 
 
 def container_name(run_id: str, server_name: str) -> str:

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from cubeyard.emulation.deploy.containers import DockerGoneError, engine_version
+from cubeyard.emulation.cluster.errors import ClusterRefusedError
+from cubeyard.emulation.deploy.containers import GONE
+from cubeyard.emulation.deploy.docker_engine import DockerGoneError, engine_version
 from cubeyard.emulation.deploy.schemas import Capability, HostState, Machine
 from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError
 from cubeyard.emulation.fabric.fabrics import on_every
@@ -17,13 +19,14 @@ from cubeyard.emulation.fabric.hosts import Host, Hosts
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.fabric.process import FABRIC, NODE, by_hand, probe_kernel, program
 from cubeyard.emulation.setup.estimate import KEPT_BYTES, MAX_SERVERS, SERVER_BYTES, memory_free_bytes
-from cubeyard.settings import Settings
+from cubeyard.settings import EmulationCluster, Settings
 
 Json = dict[str, Any]
 
 ENGINE_SOCKET = Path("/var/run/docker.sock")
 
 ANSWER_SECS = 10.0
+EVERY_FABRIC = "The privileged helper (cubeyard-fabric) of every host"
 KERNEL = {
     "namespaces": ("Network namespaces", True, "Run as root on a Linux kernel with namespaces."),
     "bridges": ("Mini-switches (Linux bridges)", True, "Load the module `bridge`."),
@@ -46,8 +49,8 @@ KERNEL = {
 def probe(settings: Settings) -> Machine:
     place = Place.of(settings)
     binaries = _binaries(settings)
-    if settings.hosts:
-        return _over(Hosts.of(settings, place).every, binaries)
+    if settings.spread:
+        return _over_cluster(settings, place, binaries)
     fabric, said = _fabric(settings, place)
     docker = _docker() if settings.fabric_start else _told(settings, place) or _docker()
     kernel = [_kernel(name, said) for name in KERNEL] if said is not None else []
@@ -109,13 +112,30 @@ class _Look:
         )
 
 
-def _over(hosts: Sequence[Host], binaries: Capability) -> Machine:
+def _over_cluster(settings: Settings, place: Place, binaries: Capability) -> Machine:
+    """The hosts of the settings, or a cluster's nodes; a cluster that does not say them is itself what is missing."""
+    try:
+        return _over(settings, Hosts.of(settings, place).every, binaries)
+    except (*GONE, ClusterRefusedError) as error:
+        fabric = Capability(
+            name="fabric",
+            title=EVERY_FABRIC,
+            available=False,
+            reason=error.detail,
+            fix="Install the chart: deploy/helm/cubeyard.",
+            needed=True,
+        )
+        engine = Capability(name="docker", title="Pods", available=False, reason=error.detail, fix="", needed=False)
+        return _machine([binaries, fabric, engine], None, 0, [(0, 1.0)])
+
+
+def _over(settings: Settings, hosts: Sequence[Host], binaries: Capability) -> Machine:
     """Several machines as one: each thing is there when it is there on all of them."""
-    looks = on_every(hosts, lambda number: _look(hosts, number))
+    looks = on_every(hosts, lambda number: _look(settings, hosts, number))
     states = [look.state for look in looks]
     fabric = Capability(
         name="fabric",
-        title="The privileged helper (cubeyard-fabric) of every host",
+        title=EVERY_FABRIC,
         available=all(state.ready for state in states),
         reason="; ".join(f"{state.name}: {state.reason}" for state in states),
         fix="" if all(state.ready for state in states) else "Start it as root on each host, and forward its socket.",
@@ -140,8 +160,9 @@ def _over(hosts: Sequence[Host], binaries: Capability) -> Machine:
     )
 
 
-def _look(hosts: Sequence[Host], number: int) -> _Look:
-    host, docker = hosts[number], _docker(hosts[number].docker)
+def _look(settings: Settings, hosts: Sequence[Host], number: int) -> _Look:
+    host = hosts[number]
+    docker = _docker(host.docker) if settings.cluster is None else _pods(settings.cluster, asks=settings.fabric_start)
     asked = {"here": number, "underlays": [one.underlay for one in hosts], "first_vni": 1}
     try:
         with FabricClient(host.socket) as client:
@@ -236,6 +257,27 @@ def _docker(engine: str = "") -> Capability:
         fix="",
         needed=False,
     )
+
+
+def _pods(cluster: EmulationCluster, *, asks: bool) -> Capability:
+    """In the place of Docker: whether servers may be pods of the cluster.
+
+    An API of a deployment has no right to make pods, and does not ask (`asks`): its workers have it, or say in the run that they lack it.
+    """
+    from cubeyard.emulation.cluster.client import refused_verbs, version
+    from cubeyard.emulation.deploy.pods import RIGHTS
+
+    fix, available = "", False
+    try:
+        reason = f"Kubernetes {version(cluster)}, namespace {cluster.namespace}."
+        refused = refused_verbs(cluster, RIGHTS) if asks else []
+        available = not refused
+        if refused:
+            reason = f"This account may not {', '.join(refused)} in namespace {cluster.namespace}."
+            fix = "Bind it to the Role of the chart; without it servers are plain namespaces."
+    except (*GONE, ClusterRefusedError) as error:
+        reason = error.detail
+    return Capability(name="docker", title="Pods", available=available, reason=reason, fix=fix, needed=False)
 
 
 def _docker_fix() -> str:

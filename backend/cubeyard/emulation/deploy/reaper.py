@@ -6,7 +6,7 @@ import shutil
 
 import structlog
 
-from cubeyard.emulation.deploy.containers import Containers, DockerGoneError
+from cubeyard.emulation.deploy.containers import UNREACHED, Containers, containers_of
 from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError
 from cubeyard.emulation.fabric.hosts import Host, Hosts
 from cubeyard.emulation.fabric.place import Place
@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 def reap(settings: Settings, place: Place) -> list[str]:
     """The runs that were removed, on whichever host they were. What does not answer now is left for the next time."""
     hosts = Hosts.of(settings, place)
-    parts = [_Part(host, hosts.owner) for host in hosts.every]
+    parts = [_Part(settings, host, hosts.owner) for host in hosts.every]
     # A lock without a holder: its run may have something here, or died before it had.
     found = {lock for lock in place.locks() if lock != "owner"}.union(*(part.runs() for part in parts))
     removed = []
@@ -43,17 +43,17 @@ def reap(settings: Settings, place: Place) -> list[str]:
 class _Part:
     """What an owner has on one host."""
 
-    def __init__(self, host: Host, owner: str) -> None:
+    def __init__(self, settings: Settings, host: Host, owner: str) -> None:
         self._host = host
         self._owner = owner
-        self._docker: Containers | None = Containers(owner, host.docker)
+        self._docker: Containers | None = containers_of(settings, owner, host)
 
     def runs(self) -> set[str]:
         found: set[str] = set()
         if self._docker is not None:
             try:
                 found |= set(self._docker.runs())
-            except DockerGoneError as error:
+            except UNREACHED as error:
                 log.debug("docker_not_reaped", error=self._host.said(error.detail))
                 self._docker = None
         try:
@@ -78,7 +78,7 @@ class _Part:
                 strays = self._docker.remove(run)
             with FabricClient(self._host.socket) as fabric:
                 fabric.call("destroy", run=run, strays=strays)
-        except (DockerGoneError, FabricGoneError, FabricError, DiskFullError) as error:
+        except (*UNREACHED, FabricGoneError, FabricError, DiskFullError) as error:
             log.warning("emulation_not_removed", run=run, error=self._host.said(error.detail))
             return False
         return True
@@ -106,11 +106,11 @@ def _clear(settings: Settings, place: Place) -> bool:
     # Its fabric outlives an owner that was killed, and holds what is to go.
     FabricProcess(settings, place).stop()
     reap_state(settings, place)
-    docker = Containers(place.name)
+    docker = containers_of(settings.model_copy(update={"cluster": None}), place.name, Host("", place.socket))
     try:
         for run in docker.runs():
             docker.remove(run)
-    except DockerGoneError as error:
+    except UNREACHED as error:
         # Its name must stay known for as long as there may be containers of that name.
         log.info("place_not_removed", place=place.name, error=error.detail)
         return not any(place.remembered(run) for run in place.locks())

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import struct
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,6 +21,10 @@ Json = dict[str, Any]
 
 CALL_SECS = 120.0
 READ_BYTES = 256 * 1024
+REMOTE_SECS = 5.0
+RELAY_NAME = "cubeyard-fabric"
+"""What a relay's certificate says, whatever its address; a caller's says CALLER_NAME."""
+CALLER_NAME = "cubeyard-worker"
 
 
 class FabricError(ProblemError):
@@ -38,19 +44,62 @@ class FabricGoneError(ProblemError):
         super().__init__(503, "fabric-gone", detail)
 
 
+@dataclass(frozen=True)
+class Remote:
+    """A fabric on another machine, behind a relay (`relay.py`) that knows this process by its key."""
+
+    host: str
+    port: int
+    keys: Path
+    """A folder with `ca.crt`, `tls.crt` and `tls.key`."""
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+    def connect(self, secs: float) -> ssl.SSLSocket:
+        """Raises OSError, also for a key that is not the other side's."""
+        context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH, cafile=str(self.keys / "ca.crt"))
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        context.load_cert_chain(self.keys / "tls.crt", self.keys / "tls.key")
+        plain = socket.create_connection((self.host, self.port), secs)
+        notice_loss(plain)
+        try:
+            return context.wrap_socket(plain, server_hostname=RELAY_NAME)
+        except OSError:
+            plain.close()
+            raise
+
+
+def notice_loss(connection: socket.socket) -> None:
+    """A peer whose machine is gone is noticed after about 15 s, though nothing is sent."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 5)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 2)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def _unix(path: Path, secs: float) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(secs)
+    try:
+        connection.connect(str(path))
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
 class FabricClient:
     """One connection. Not for several threads at a time."""
 
-    def __init__(self, path: Path, connect_secs: float = 2.0) -> None:
+    def __init__(self, path: Path | Remote, connect_secs: float = 2.0) -> None:
         self.path = path
         self._number = 0
         self._held = bytearray()
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.settimeout(connect_secs)
         try:
-            self._socket.connect(str(path))
+            self._socket = _unix(path, connect_secs) if isinstance(path, Path) else path.connect(REMOTE_SECS)
         except OSError as error:
-            self._socket.close()
             raise FabricGoneError(f"cubeyard-fabric does not answer at {path}: {error.strerror or error}.") from error
 
     def __enter__(self) -> Self:
@@ -91,7 +140,7 @@ class FabricClient:
         refusal = FabricError(error)
         if not is_full(refusal):
             return refusal
-        full = DiskFullError(JOURNAL, self.path.parent)
+        full = DiskFullError(JOURNAL, self.path.parent if isinstance(self.path, Path) else None)
         return FabricError({"code": full.code, "message": full.detail})
 
     def subscribe(self, run_id: str) -> None:

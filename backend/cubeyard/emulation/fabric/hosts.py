@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from cubeyard.emulation.fabric.client import Remote
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.network.network import Network
 from cubeyard.settings import Settings
@@ -26,8 +27,8 @@ class Host:
     """One of them. This machine, where no hosts are set, has no name."""
 
     name: str
-    socket: Path
-    """Of its cubeyard-fabric."""
+    socket: Path | Remote
+    """Where its cubeyard-fabric listens, or the relay before it."""
     docker: str = ""
     """URL or context of its engine; empty for the one that the environment names."""
     underlay: str = ""
@@ -48,6 +49,19 @@ class Hosts:
 
     @classmethod
     def of(cls, settings: Settings, place: Place) -> Hosts:
+        """Raises ClusterGoneError and ClusterRefusedError where a cluster is set that does not say its nodes."""
+        if settings.cluster is not None:
+            from cubeyard.emulation.cluster.nodes import fabric_nodes
+
+            cluster = settings.cluster
+            # A worker's name stays when its pod is replaced (StatefulSet): the next one removes what this one left.
+            return cls(
+                f"{place.name}-{socket.gethostname()}",
+                tuple(
+                    Host(node.name, Remote(node.address, cluster.port, cluster.keys), underlay=node.underlay)
+                    for node in fabric_nodes(cluster)
+                ),
+            )
         if not settings.hosts:
             return cls(place.name, (Host("", place.socket),))
         # Others may use these hosts too, from a home with the same path on a machine of theirs.

@@ -51,7 +51,7 @@ class FabricProcess:
 
         Where hosts are set, each has its own, which whoever set it up starts.
         """
-        if self._settings.hosts or self.pid is not None:
+        if self._settings.spread or self.pid is not None:
             return
         binary = program(self._settings, FABRIC)
         if binary is None:

@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from cubeyard.emulation.deploy.containers import DockerGoneError
+from cubeyard.emulation.deploy.containers import GONE
 from cubeyard.emulation.deploy.deployment import Deployment
 from cubeyard.emulation.fabric.client import FabricGoneError
 from cubeyard.emulation.faults.faults import Fault, Strike
@@ -71,7 +71,7 @@ class Injector:
         for strike in list(self._standing.get(fault.id, [])):
             try:
                 self._mend(strike)
-            except (FabricGoneError, DockerGoneError):
+            except (FabricGoneError, *GONE):
                 raise
             except ProblemError as error:
                 failed = failed or error

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import structlog
 
-from cubeyard.emulation.deploy.containers import DockerGoneError
+from cubeyard.emulation.deploy.containers import GONE
 from cubeyard.emulation.deploy.deployment import Deployment
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.judge import report
@@ -177,7 +177,7 @@ class Session:
             return watched_at
         try:
             self._deployment.ask_engines()
-        except DockerGoneError:
+        except GONE:
             if now - watched_at > DOCKER_GONE_SECS:
                 raise
             return watched_at

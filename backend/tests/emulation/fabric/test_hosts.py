@@ -301,7 +301,7 @@ def test_hosts_are_read_from_a_file_too(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_an_unknown_docker_context_is_named(engine: Engine) -> None:
-    from cubeyard.emulation.deploy.containers import DockerGoneError, engine_version
+    from cubeyard.emulation.deploy.docker_engine import DockerGoneError, engine_version
 
     with pytest.raises(DockerGoneError, match="there is no Docker context nowhere-7; `docker context ls` lists them"):
         engine_version(1, "nowhere-7")

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from cubeyard.emulation.deploy.containers import PLACE
+from cubeyard.emulation.deploy.names import PLACE
 from cubeyard.emulation.fabric.process import FABRIC, NODE, program
 from cubeyard.settings import Settings
 from tests.deployment.engine import Docker, EngineUnavailableError, docker_engine

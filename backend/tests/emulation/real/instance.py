@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import psycopg
 
-from cubeyard.emulation.deploy.containers import PLACE, RUN
+from cubeyard.emulation.deploy.names import PLACE, RUN
 from cubeyard.emulation.fabric.client import FabricClient, FabricGoneError
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.kit.embedded import EmbeddedPostgres

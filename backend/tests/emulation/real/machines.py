@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cubeyard.emulation.deploy.containers import PLACE
+from cubeyard.emulation.deploy.names import PLACE
 from cubeyard.emulation.fabric.process import FABRIC, NODE, program
 from cubeyard.settings import Settings
 from tests.deployment.engine import Docker, EngineUnavailableError, plain_environment

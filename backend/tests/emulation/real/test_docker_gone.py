@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cubeyard.emulation.deploy.containers import PLACE
+from cubeyard.emulation.deploy.names import PLACE
 from tests.deployment.engine import EngineUnavailableError, OwnEngine, own_engine
 
 from .conftest import skip

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from cubeyard.emulation.deploy import images
-from cubeyard.emulation.deploy.containers import connect
+from cubeyard.emulation.deploy.docker_engine import connect
 from cubeyard.emulation.fabric.process import NODE, program
 from cubeyard.settings import Settings
 from tests.deployment.engine import OwnEngine

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ const FIRST_RETRY: Duration = Duration::from_millis(20);
 /// The connection, made anew whenever it is lost.
 #[derive(Debug)]
 pub struct Fabric {
+    /// A path, or `@NAME` for a socket that the fabric binds in this network namespace.
     path: PathBuf,
     socket: Option<OwnedFd>,
     waiting: VecDeque<Vec<u8>>,
@@ -30,6 +32,14 @@ pub struct Fabric {
     full: bool,
     was_connected: bool,
     next_try: Time,
+}
+
+/// The address of a path; with `@` before it, of an abstract socket. `[man 7 unix]`
+fn address(path: &Path) -> nix::Result<UnixAddr> {
+    match path.as_os_str().as_bytes().strip_prefix(b"@") {
+        Some(name) => UnixAddr::new_abstract(name),
+        None => UnixAddr::new(path),
+    }
 }
 
 /// What came by the socket.
@@ -80,7 +90,7 @@ impl Fabric {
     fn connect(&self, poller: &Poller) -> nix::Result<OwnedFd> {
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
         let socket = socket(AddressFamily::Unix, SockType::SeqPacket, flags, None)?;
-        connect(socket.as_raw_fd(), &UnixAddr::new(&self.path)?)?;
+        connect(socket.as_raw_fd(), &address(&self.path)?)?;
         poller.add(&socket, Token::Fabric, Interest::READ)?;
         Ok(socket)
     }

@@ -7,7 +7,7 @@ use cubeyard_node::node;
 
 /// Where the fabric's directory is mounted in a container.
 const SOCKET: &str = "/run/cubeyard/fabric.sock";
-const USAGE: &str = "usage: cubeyard-node [--socket PATH]";
+const USAGE: &str = "usage: cubeyard-node [--socket PATH | --socket @NAME]";
 
 fn main() -> ExitCode {
     let mut socket = PathBuf::from(SOCKET);

@@ -13,14 +13,14 @@ use super::capture::{self, Captures};
 use super::owners::{Owners, end_with_caller};
 use crate::error::{During, FabricError, Result};
 use crate::host::clock::monotonic_nanos;
-use crate::host::strays::{ContainerId, remove_strays};
+use crate::host::strays::{ContainerId, processes_of, remove_strays};
 use crate::host::{namespace, probe, underlay};
 use crate::journal::State;
 use crate::names::RunId;
 use crate::network::hosts::Hosts;
 use crate::network::{MAX_SERVERS, Network};
 use crate::reap;
-use crate::run::{FrameSender, Homes, Request, Run, Setup};
+use crate::run::{FrameSender, Homes, NodeSignal, Request, Run, Setup};
 
 /// Descriptors of one server: its sockets, namespace, maps and programs.
 const DESCRIPTORS_PER_SERVER: u64 = 26;
@@ -64,6 +64,8 @@ struct WireJson {
     #[serde(default)]
     pids: Option<BTreeMap<u32, u32>>,
     #[serde(default)]
+    containers: Option<BTreeMap<u32, ContainerId>>,
+    #[serde(default)]
     plain: bool,
 }
 
@@ -96,6 +98,12 @@ impl Fabric {
             "stop" => self.ask(&params, Request::Stop),
             "inject" => self.ask(&params, Request::Inject(params["fault"].clone())),
             "recover" => self.ask(&params, Request::Recover(params["fault"].clone())),
+            "signal" => {
+                let signal = NodeSignal::deserialize(&params["signal"])
+                    .map_err(|error| FabricError::malformed(format!("signal: {error}")))?;
+                let server = server_of(&params)?;
+                self.ask(&params, Request::Signal { server, signal })
+            }
             "inspect" => self.ask(&params, Request::Inspect(server_of(&params)?)),
             "tell" => {
                 let server = server_of(&params)?;
@@ -128,7 +136,7 @@ impl Fabric {
             "runs" => self.describe_all(),
             "end" => end_process(),
             other => {
-                let limit = "probe, host, prepare, wire, workload, start, stop, inject, recover, subscribe, inspect, tell, \
+                let limit = "probe, host, prepare, wire, workload, start, stop, inject, recover, signal, subscribe, inspect, tell, \
                              program, capture, destroy, reap, runs or end";
                 Err(FabricError::bad(
                     "method",
@@ -223,10 +231,14 @@ impl Fabric {
     fn wire(&self, params: Value) -> Result<Value> {
         let json: WireJson = serde_path_to_error::deserialize(params)
             .map_err(|error| FabricError::malformed(format!("{}: {}", error.path(), error.inner())))?;
-        let homes = match (json.pids, json.plain) {
-            (Some(pids), false) => Homes::Containers(pids),
-            (None, true) => Homes::Plain,
-            _ => return Err(FabricError::malformed("wire needs either pids or plain: true")),
+        let homes = match (json.pids, json.containers, json.plain) {
+            (Some(pids), None, false) => Homes::Containers(pids),
+            (None, Some(containers), false) => Homes::Pods(processes_of(&containers)?),
+            (None, None, true) => Homes::Plain,
+            _ => {
+                let needs = "wire needs one of pids, containers or plain: true";
+                return Err(FabricError::malformed(needs));
+            }
         };
         self.run(&json.run)?.ask(Request::Wire(homes))
     }

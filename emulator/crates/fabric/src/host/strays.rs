@@ -1,11 +1,13 @@
 //! What is left of containers that the engine has removed without knowing that they were running: an engine that is killed
 //! while it starts a container forgets the shim, the processes and the control groups of the container.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::process::kill_where;
+use crate::error::{self, FabricError};
 
 /// Where control groups are mounted.
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
@@ -70,11 +72,60 @@ fn is_in_group_of(folder: &Path, containers: &[ContainerId]) -> bool {
 
 /// Whether a control group is named after one of these containers, by cgroupfs (`ID`) or by systemd (`docker-ID.scope`).
 fn is_group_name(name: &str, containers: &[ContainerId]) -> bool {
-    let name = name
-        .strip_suffix(".scope")
-        .and_then(|name| name.strip_prefix("docker-"))
-        .unwrap_or(name);
-    containers.iter().any(|id| id.0 == name)
+    let id = id_in(name);
+    containers.iter().any(|container| container.0 == id)
+}
+
+/// What stands for the container in a group's name: `ID`, or, by systemd, `docker-ID.scope`, `cri-containerd-ID.scope`,
+/// `crio-ID.scope`.
+fn id_in(name: &str) -> &str {
+    let scope = name.strip_suffix(".scope");
+    scope.and_then(|name| name.rsplit('-').next()).unwrap_or(name)
+}
+
+/// A process in each of these containers, by server: its first, as the container itself counts. They are found by their control
+/// groups, so that no socket of a container runtime is needed; it takes the machine's process numbers (`hostPID` of a pod).
+pub fn processes_of(containers: &BTreeMap<u32, ContainerId>) -> error::Result<BTreeMap<u32, u32>> {
+    let wanted: BTreeMap<&str, u32> = containers
+        .iter()
+        .map(|(server, id)| (id.0.as_str(), *server))
+        .collect();
+    let mut found: BTreeMap<u32, (bool, u32)> = BTreeMap::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some(pid) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
+        let groups = fs::read_to_string(entry.path().join("cgroup")).unwrap_or_default();
+        let mut names = groups.lines().flat_map(|line| line.split('/'));
+        if let Some(server) = names.find_map(|name| wanted.get(id_in(name))) {
+            let this = (!is_first(&entry.path()), pid);
+            let best = found.entry(*server).or_insert(this);
+            *best = this.min(*best);
+        }
+    }
+    if let Some((server, id)) = containers.iter().find(|(server, _)| !found.contains_key(server)) {
+        let limit = "a container that runs on this host";
+        let fix =
+            "wire it on the host that it is on, and let cubeyard-fabric see the host's processes (hostPID)";
+        return Err(FabricError::bad(
+            format!("containers.{server}"),
+            &id.0,
+            limit,
+            fix,
+        ));
+    }
+    Ok(found
+        .into_iter()
+        .map(|(server, (_, pid))| (server, pid))
+        .collect())
+}
+
+/// Whether a process is number 1 in its own namespace of processes. `[man 5 proc]`
+fn is_first(folder: &Path) -> bool {
+    let status = fs::read_to_string(folder.join("status")).unwrap_or_default();
+    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
+    numbers.is_some_and(|numbers| numbers.split_whitespace().last() == Some("1"))
 }
 
 /// The control groups of these containers below a folder, in every hierarchy.
@@ -126,6 +177,28 @@ mod tests {
         for wrong in ["", "/", "0af9", &"0afg".repeat(16), &"0af9".repeat(17)] {
             assert!(!read(wrong), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_container_that_runs_nowhere_here_is_refused_by_its_server() {
+        let error = processes_of(&BTreeMap::from([(7, id("e5"))])).expect_err("nobody has this id");
+        assert!(error.message.contains("containers.7"), "{}", error.message);
+        assert!(
+            processes_of(&BTreeMap::new())
+                .expect("nothing to find")
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn every_runtimes_name_of_a_group_holds_the_id() {
+        let ours = id("f6");
+        for name in ["", "docker-", "cri-containerd-", "crio-"] {
+            let systemd = format!("{name}{}.scope", ours.0);
+            assert!(is_group_name(&systemd, std::slice::from_ref(&ours)), "{systemd}");
+        }
+        assert!(is_group_name(&ours.0, std::slice::from_ref(&ours)));
+        assert!(!is_group_name("kubepods-besteffort.slice", &[ours]));
     }
 
     #[test]

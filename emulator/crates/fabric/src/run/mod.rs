@@ -44,6 +44,7 @@ use crate::network::Network;
 
 pub use frames::{Frame, FrameSender};
 pub use verbs::capture::CaptureTarget;
+pub use verbs::signal::NodeSignal;
 
 /// Where the answer to a call goes.
 pub type Reply = Sender<Result<Value>>;
@@ -65,6 +66,13 @@ pub enum Request {
     Inject(Value),
     /// End one fault, or all of them.
     Recover(Value),
+    /// Send a signal to the process of a server in a pod.
+    Signal {
+        /// The server's id.
+        server: u32,
+        /// Which.
+        signal: NodeSignal,
+    },
     /// Describe what a server's node knows.
     Inspect(u32),
     /// Send a message to a service of a server.
@@ -94,6 +102,9 @@ pub enum Request {
 pub enum Homes {
     /// In containers: a process in each, by server id.
     Containers(BTreeMap<u32, u32>),
+    /// The same, in containers that nobody but this fabric can reach into (pods): they have a network of somebody else's, which is
+    /// taken down, and no folder of ours.
+    Pods(BTreeMap<u32, u32>),
     /// In namespaces that we make, with nodes that we start.
     Plain,
 }

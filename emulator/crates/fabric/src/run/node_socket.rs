@@ -31,6 +31,22 @@ pub fn listen_at(path: &Path) -> Result<OwnedFd> {
     attempt().during(|| format!("listening at {}", path.display()))
 }
 
+/// Name of the abstract socket that a node connects to where it gets to see no folder of ours: `cubeyard-node --socket @cubeyard`.
+pub const ABSTRACT_NAME: &[u8] = b"cubeyard";
+
+/// Listens for a node in the network namespace that the calling thread is in: only what is in it too can connect, and no folder
+/// has to be mounted for it. `[man 7 unix]`
+pub fn listen_inside() -> Result<OwnedFd> {
+    let attempt = || -> std::io::Result<OwnedFd> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+        bind(&socket, &SocketAddrUnix::new_abstract_name(ABSTRACT_NAME)?)?;
+        listen(&socket, 4)?;
+        Ok(socket)
+    };
+    attempt().during(|| "listening in a server's namespace".to_owned())
+}
+
 /// A connected node.
 #[derive(Debug)]
 pub struct NodeSocket {

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use cubeyard_messages::ToNode;
 use cubeyard_messages::limits::DATAGRAM_BYTES;
 
-use super::node_socket::{NodeSocket, Received, listen_at};
+use super::node_socket::{NodeSocket, Received, listen_at, listen_inside};
 use super::poller::{Poller, Token};
 use crate::error::Result;
+use crate::host::namespace::Namespace;
 use crate::host::process::Process;
 use crate::journal;
 use crate::network::Network;
@@ -62,6 +63,14 @@ impl Nodes {
             poller: poller.clone(),
             buffer: vec![0; DATAGRAM_BYTES],
         })
+    }
+
+    /// Listens inside a server's namespace from now on, in place of the folder or of the namespace before.
+    pub fn listen_inside(&mut self, server: usize, namespace: &Namespace) -> Result<()> {
+        let listener = namespace.run(listen_inside)?;
+        self.poller.add(&listener, Token::Listener(server))?;
+        self.nodes[server].listener = Some(listener);
+        Ok(())
     }
 
     /// How many servers there are.

@@ -17,8 +17,8 @@ use super::node_socket::Received;
 use super::poller::{Poller, Token};
 use super::state::RunState;
 use super::verbs::{
-    answer, capture, describe, destroy, inject, inspect, program as program_verb, recover, start, stop,
-    subscribe, tell, wire, workload,
+    answer, capture, describe, destroy, inject, inspect, program as program_verb, recover,
+    signal as signal_verb, start, stop, subscribe, tell, wire, workload,
 };
 use super::{Call, Reply, Request, Setup};
 use crate::error::{FabricError, Result};
@@ -140,6 +140,7 @@ impl RunThread {
             Request::Stop => answer(stop::stop(run)),
             Request::Inject(fault) => inject::inject(run, fault).and_then(answer),
             Request::Recover(fault) => recover::recover(run, &fault).and_then(answer),
+            Request::Signal { server, signal } => signal_verb::signal(run, server, signal).and_then(answer),
             Request::Inspect(server) => match inspect::inspect(run, server, reply) {
                 Ok(()) => return,
                 Err(error) => Err(error),

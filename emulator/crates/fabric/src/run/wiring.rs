@@ -41,6 +41,8 @@ pub struct Wiring {
     entry: Entry,
     /// Servers are namespaces that we made, not containers.
     pub plain: bool,
+    /// Servers are pods: their processes are ours to end and pause.
+    pub pods: bool,
     pending: Option<Pending>,
 }
 
@@ -57,6 +59,7 @@ impl Wiring {
             journal,
             entry,
             plain: false,
+            pods: false,
             pending: None,
         })
     }

@@ -12,6 +12,7 @@ pub mod inject;
 pub mod inspect;
 pub mod program;
 pub mod recover;
+pub mod signal;
 pub mod start;
 pub mod stop;
 pub mod subscribe;

@@ -7,6 +7,8 @@ use crate::error::{FabricError, Result};
 use crate::host::namespace::Namespace;
 use crate::host::process::{self, Process};
 use crate::journal::{self, Container};
+use crate::names::LOOPBACK_INDEX;
+use crate::netlink::{Batch, Netlink, gone_already, link_dump, read_link_state, set_up};
 use crate::run::state::RunState;
 use crate::run::{Homes, Reply};
 use crate::servers::Home;
@@ -20,10 +22,15 @@ pub fn wire(run: &mut RunState, homes: Homes, reply: &Reply) -> Result<()> {
         ));
     }
     let started = Instant::now();
+    let in_pods = matches!(homes, Homes::Pods(_));
     let fresh = match homes {
         Homes::Plain => plan_plain(run)?,
-        Homes::Containers(pids) => plan_containers(run, &pids)?,
+        Homes::Containers(pids) | Homes::Pods(pids) => plan_containers(run, &pids)?,
     };
+    if in_pods {
+        run.wiring.pods = true;
+        take_networks_down(&fresh)?;
+    }
     for (server, _) in &fresh {
         // The old namespace and its links have to go before the new ones come: they have the same names.
         run.kernels.servers[*server] = None;
@@ -40,6 +47,9 @@ pub fn wire(run: &mut RunState, homes: Homes, reply: &Reply) -> Result<()> {
     }
     for (server, home) in &fresh {
         run.watch(*server)?;
+        if let Some(kernel) = run.kernels.servers[*server].as_ref().filter(|_| in_pods) {
+            run.nodes.listen_inside(*server, &kernel.namespace)?;
+        }
         match home {
             Home::Process(pid) => run.nodes.adopt(*server, Process::watch(*pid)?)?,
             Home::Named => start_node(run, *server)?,
@@ -48,6 +58,32 @@ pub fn wire(run: &mut RunState, homes: Homes, reply: &Reply) -> Result<()> {
     }
     run.wiring.wait_for(servers, reply, started);
     run.check_wiring();
+    Ok(())
+}
+
+/// Takes down what somebody else, a cluster's network plug-in, has put into the namespaces of pods: all but loopback. The
+/// plug-in removes it itself with the pod. A server that was wired before has interfaces of ours only in its old namespace.
+fn take_networks_down(fresh: &[(usize, Home)]) -> Result<()> {
+    for (_, home) in fresh {
+        let Home::Process(pid) = home else { continue };
+        Namespace::of_process(*pid)?.run(|| {
+            let mut socket = Netlink::open()?;
+            let mut others = Vec::new();
+            socket.dump(&mut link_dump(), |answer| {
+                let found = read_link_state(answer);
+                others.extend(
+                    found
+                        .map(|link| link.index)
+                        .filter(|index| *index != LOOPBACK_INDEX),
+                );
+            })?;
+            let mut batch = Batch::new();
+            others
+                .into_iter()
+                .for_each(|index| set_up(&mut batch, index, false));
+            socket.run(&mut batch, gone_already)
+        })?;
+    }
     Ok(())
 }
 

@@ -1,0 +1,44 @@
+"""`cubeyard relay`: lets workers on other machines call the fabric of this one."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import ssl
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cubeyard.cli.common import refuse, settings_of
+
+if TYPE_CHECKING:
+    from cubeyard.emulation.fabric.relay import Relay
+
+
+def relay(
+    fabric: Annotated[Path, typer.Option(help="Socket of the cubeyard-fabric.")],
+    keys: Annotated[Path, typer.Option(help="Folder with ca.crt, tls.crt and tls.key.")],
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "0.0.0.0",  # noqa: S104 - callers need a key
+    port: Annotated[int, typer.Option(min=1, max=65535)] = 7117,
+) -> None:
+    """Let workers that have a key call this machine's cubeyard-fabric over the network (TLS 1.3)."""
+    from cubeyard.emulation.fabric.relay import Relay
+    from cubeyard.kit import logs
+
+    settings = settings_of()
+    logs.configure(settings.log_level, settings.log_format)
+    try:
+        asyncio.run(_serve(Relay(fabric, keys), host, port))
+    except (OSError, ssl.SSLError) as error:
+        refuse(f"The relay cannot listen on {host}:{port} with the keys in {keys}: {error}")
+
+
+async def _serve(relay: Relay, host: str, port: int) -> None:
+    server = await relay.listen(host, port)
+    over = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, over.set)
+    typer.echo(f"relay on {host}:{port}", err=True)
+    async with server:
+        await over.wait()

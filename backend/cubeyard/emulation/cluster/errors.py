@@ -1,0 +1,26 @@
+"""What a cluster may answer instead of what was wanted. Without the client, whose import takes a second."""
+
+from __future__ import annotations
+
+from cubeyard.kit.errors import ProblemError
+
+
+class ClusterGoneError(ProblemError):
+    """The cluster's API server does not answer."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(503, "cluster-gone", f"The cluster's API server does not answer: {said}")
+
+
+class PodsStayError(ClusterGoneError):
+    """It answers, but pods that were deleted stay: their node's kubelet is away, and they go when it is back."""
+
+    def __init__(self, said: str) -> None:
+        ProblemError.__init__(self, 503, "cluster-pods-stay", said)
+
+
+class ClusterRefusedError(ProblemError):
+    """It answers, and refuses: a right, a quota or a policy."""
+
+    def __init__(self, said: str, fix: str = "") -> None:
+        super().__init__(422, "cluster-refused", f"The cluster refuses: {said.rstrip('.')}.{f' {fix}' if fix else ''}")

@@ -1,0 +1,207 @@
+"""Servers as containers: no network of Docker's, no capabilities, labels that say whose they are."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Literal
+
+from docker.errors import APIError, NotFound
+from docker.types import Mount
+
+from cubeyard.emulation.deploy import images
+from cubeyard.emulation.deploy.containers import each
+from cubeyard.emulation.deploy.docker_engine import connect, engine_version, explained
+from cubeyard.emulation.deploy.names import MEMORY_BYTES, PLACE, RUN, SERVER, container_name
+from cubeyard.emulation.fabric.client import FabricGoneError
+from cubeyard.emulation.fabric.process import NODE, program
+from cubeyard.kit.errors import ProblemError
+from cubeyard.settings import Settings
+
+Json = dict[str, Any]
+
+AT_A_TIME = 4
+"""More at once are no faster: the engine starts them one after the other. [measured]"""
+CALL_SECS = 60
+PROCESSES = 256
+
+
+@contextmanager
+def _folder_there(mount: str) -> Iterator[None]:
+    """The fabric makes the folder that is mounted; when it dies, the next one removes it."""
+    try:
+        yield
+    except APIError as error:
+        said = str(error)
+        if "bind source path does not exist" in said or (mount in said and "no such file or directory" in said):
+            raise FabricGoneError(f"cubeyard-fabric went away while servers were started: {mount} is gone.") from error
+        raise
+
+
+class DockerContainers:
+    """The containers of one owner on one Docker engine."""
+
+    wired_by: Literal["pids", "containers"] = "pids"
+
+    def __init__(self, settings: Settings, owner: str, engine: str = "") -> None:
+        self._settings = settings
+        self._owner = owner
+        self._engine = engine
+        self._local = threading.local()
+        self._opened: list[Any] = []
+
+    @property
+    def api(self) -> Any:
+        """This thread's own connection."""
+        if getattr(self._local, "api", None) is None:
+            self._local.api = connect(CALL_SECS, self._engine)
+            self._opened.append(self._local.api)
+        return self._local.api
+
+    def image(self) -> str:
+        """One static binary on nothing, made here."""
+        binary = program(self._settings, NODE)
+        if binary is None:
+            raise ProblemError(503, "no-node", f"There is no {NODE} on this machine. `make setup` builds it.")
+        with explained():
+            return images.ensure(self.api, binary)
+
+    def answer(self) -> None:
+        engine_version(1, self._engine)
+
+    def close(self) -> None:
+        """Close every thread's connection. A later call opens another one."""
+        self._local = threading.local()
+        while self._opened:
+            self._opened.pop().close()
+
+    def create(
+        self,
+        run_id: str,
+        servers: Mapping[int, str],
+        image: str,
+        mounts: dict[int, str],
+        *,
+        host_names: Mapping[int, str],
+        raw_sockets: bool,
+        check: Callable[[int], None],
+    ) -> dict[int, str]:
+        """One container a server (by id: its name), started. Its id by server. `check(so far)` is called before each, and may raise."""
+        made: dict[int, str] = {}
+        lock = threading.Lock()
+
+        def one(server: int) -> None:
+            check(len(made))
+            with explained(), _folder_there(mounts[server]):
+                named = (server, servers[server], host_names[server])
+                container = self._create(run_id, named, image, mounts[server], raw_sockets)
+                self.api.start(container)
+            with lock:
+                made[server] = container
+
+        each(one, servers, AT_A_TIME)
+        check(len(made))
+        return made
+
+    def _create(self, run_id: str, server: tuple[int, str, str], image: str, mount: str, raw_sockets: bool) -> str:
+        number, name, host_name = server
+        host = self.api.create_host_config(
+            network_mode="none",
+            cap_drop=["ALL"],
+            cap_add=["NET_RAW"] if raw_sockets else None,
+            security_opt=["no-new-privileges:true"],
+            read_only=True,
+            # Not by `binds`: of those the engine makes what is missing, and a fabric that is killed would leave it behind.
+            mounts=[Mount(images.MOUNT, mount, type="bind")],
+            mem_limit=MEMORY_BYTES,
+            pids_limit=PROCESSES,
+            restart_policy={"Name": "no"},
+            log_config={"type": "json-file", "config": {"max-size": "256k", "max-file": "1"}},
+        )
+        return self.api.create_container(
+            image,
+            name=container_name(run_id, name),
+            hostname=host_name,
+            labels={RUN: run_id, SERVER: str(number), PLACE: self._owner},
+            host_config=host,
+            stop_signal="SIGKILL",
+        )["Id"]
+
+    def found_by(self, containers: dict[int, str]) -> dict[int, int | str]:
+        """The process of each server. Raises if one has ended already, with what it said."""
+        pids: dict[int, int | str] = {}
+
+        def one(server: int) -> None:
+            with explained():
+                state = self.api.inspect_container(containers[server])["State"]
+                if not state["Running"] or not state["Pid"]:
+                    said = self.api.logs(containers[server], tail=5).decode(errors="replace").strip()
+                    raise ProblemError(500, "server-ended", f"Server {server} ended at once: {said or state['Error']}")
+            pids[server] = state["Pid"]
+
+        each(one, containers, AT_A_TIME)
+        return pids
+
+    def kill(self, container: str) -> None:
+        self._unless_so(lambda: self.api.kill(container))
+
+    def start(self, container: str) -> int | str:
+        """Start it again after a kill; its new process."""
+        with explained():
+            self.api.start(container)
+            return self.api.inspect_container(container)["State"]["Pid"]
+
+    def pause(self, container: str) -> None:
+        self._unless_so(lambda: self.api.pause(container))
+
+    def unpause(self, container: str) -> None:
+        self._unless_so(lambda: self.api.unpause(container))
+
+    def _unless_so(self, change: Callable[[], object]) -> None:
+        """Docker refuses to kill what is dead and to pause what is paused (409): then it is as wanted."""
+        with explained():
+            try:
+                change()
+            except APIError as error:
+                if error.status_code not in (304, 409, 500):
+                    raise
+
+    def runs(self) -> dict[str, list[str]]:
+        """The ids of this owner's containers, by run, whatever their state."""
+        with explained():
+            listed = self._listed()
+        found: dict[str, list[str]] = {}
+        for one in listed:
+            found.setdefault(one["Labels"].get(RUN, ""), []).append(one["Id"])
+        return found
+
+    def living(self, run_id: str) -> int:
+        """How many of a run's containers run or are paused."""
+        with explained():
+            return len(self.api.containers(filters={"label": [f"{PLACE}={self._owner}", f"{RUN}={run_id}"]}))
+
+    def remove(self, run_id: str) -> list[str]:
+        """Remove every container of a run. Harmless to call again.
+
+        Returns those that the engine did not know to have run. If it was killed while it started one, what it started lives on
+        and is nobody's: the fabric ends it.
+        """
+        with explained():
+            listed = self._listed(f"{RUN}={run_id}")
+
+        def one(container: str) -> None:
+            with explained():
+                try:
+                    self.api.remove_container(container, force=True, v=True)
+                except NotFound:
+                    return
+                except APIError as error:
+                    if error.status_code != 409:  # its removal is under way
+                        raise
+
+        each(one, [container["Id"] for container in listed], AT_A_TIME)
+        return [container["Id"] for container in listed if container["State"] == "created"]
+
+    def _listed(self, *labels: str) -> list[Json]:
+        return self.api.containers(all=True, filters={"label": [f"{PLACE}={self._owner}", *labels]})

@@ -1,0 +1,83 @@
+"""A connection to a Docker engine, and its errors as ours."""
+
+from __future__ import annotations
+
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import docker
+import requests
+from docker.errors import APIError, DockerException
+from docker.utils import kwargs_from_env
+
+from cubeyard.emulation.deploy.contexts import context
+from cubeyard.kit.disk import DiskFullError, is_full
+from cubeyard.kit.errors import ProblemError
+
+Json = dict[str, Any]
+
+MINIMUM_API = "1.40"
+"""Of Docker 19.03."""
+
+
+class DockerGoneError(ProblemError):
+    """The Docker engine does not answer."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(503, "docker-gone", f"The Docker engine does not answer: {_short(error)}")
+
+
+def _short(error: Exception) -> str:
+    text = str(error.explanation if isinstance(error, APIError) and error.explanation else error)
+    return text if len(text) <= 300 else text[:299] + "…"
+
+
+@contextmanager
+def explained() -> Any:
+    """Docker's own errors as ours."""
+    try:
+        yield
+    except (DockerException, requests.exceptions.RequestException) as error:
+        if is_full(error):
+            raise DiskFullError("the Docker engine", _data_root()) from error
+        raise DockerGoneError(error) from error
+
+
+def _data_root() -> Path | None:
+    """Where the engine keeps what it has, if that is on this machine."""
+    try:
+        with closing(connect(5)) as api:
+            root = Path(api.info()["DockerRootDir"])
+    except (DockerException, requests.exceptions.RequestException, ProblemError, KeyError):
+        return None
+    return root if root.exists() else None
+
+
+def connect(secs: int, engine: str = "") -> Any:
+    """A connection to an engine: a URL, a Docker context, or, if empty, the one that DOCKER_HOST names or this machine's.
+
+    Raises DockerGoneError.
+    """
+    told = _way_to(engine)
+    place = told.get("base_url", "unix:///var/run/docker.sock")
+    path = place.removeprefix("http+").removeprefix("unix://")
+    if path != place and not Path(path).exists():
+        raise DockerGoneError(FileNotFoundError(f"there is no {path}"))
+    with explained():
+        return docker.APIClient(**{**told, "base_url": place}, timeout=secs, version=MINIMUM_API)
+
+
+def _way_to(engine: str) -> Json:
+    if not engine:
+        return dict(kwargs_from_env())
+    way = {"base_url": engine} if "://" in engine else context(engine)
+    if way is None:
+        raise DockerGoneError(LookupError(f"there is no Docker context {engine}; `docker context ls` lists them"))
+    return {**way, "use_ssh_client": True} if way["base_url"].startswith("ssh://") else way
+
+
+def engine_version(secs: int = 5, engine: str = "") -> str:
+    """The engine's version, asked on a connection of its own. Raises DockerGoneError if it does not answer in time."""
+    with explained(), closing(connect(secs, engine)) as api:
+        return str(api.version().get("Version", "?"))

@@ -1,0 +1,108 @@
+"""The pod of one server, as the API server takes it: what Pod Security `restricted` asks for, and nothing of the node's."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any
+
+from cubeyard.emulation.deploy.names import MEMORY_BYTES, PLACE, RUN, SERVER
+from cubeyard.settings import EmulationCluster
+
+Json = dict[str, Any]
+
+SOCKET = "@cubeyard"
+"""The fabric binds this abstract socket inside the server's network: no folder has to be mounted."""
+NOBODY = 65534
+REQUESTED = {"cpu": "10m", "memory": "24Mi"}
+LABEL_CHARACTERS = 63
+
+
+def label(text: str) -> str:
+    """A label's value that stands for a text: the text itself where it is a valid one."""
+    plain = re.sub(r"[^A-Za-z0-9_.-]", "-", text)
+    if plain == text and len(text) <= LABEL_CHARACTERS and (not text or (text[0].isalnum() and text[-1].isalnum())):
+        return text
+    return f"{plain[:40].strip('-_.') or 'x'}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def owner_name(run_id: str) -> str:
+    """Of the ConfigMap that owns a run's pods: what is left of a run goes with it."""
+    return f"cubeyard-{hashlib.sha256(run_id.encode()).hexdigest()[:16]}"
+
+
+def pod_name(run_id: str, server: int) -> str:
+    return f"{owner_name(run_id)}-{server}"
+
+
+def labels(owner: str, run_id: str) -> dict[str, str]:
+    return {PLACE: label(owner), RUN: label(run_id), "app.kubernetes.io/part-of": "cubeyard"}
+
+
+def owner_document(owner: str, run_id: str) -> Json:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": owner_name(run_id), "labels": labels(owner, run_id)},
+        "data": {"run": run_id, "owner": owner},
+    }
+
+
+def pod_document(
+    cluster: EmulationCluster,
+    owner: str,
+    run_id: str,
+    owner_uid: str,
+    server: int,
+    *,
+    host_name: str,
+    image: str,
+    node: str,
+) -> Json:
+    """Its node is asked for by affinity, not by `nodeName`: what does not fit is Pending, with a reason."""
+    field = {"key": "metadata.name", "operator": "In", "values": [node]}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": pod_name(run_id, server),
+            "labels": {**labels(owner, run_id), SERVER: str(server)},
+            "ownerReferences": [
+                {"apiVersion": "v1", "kind": "ConfigMap", "name": owner_name(run_id), "uid": owner_uid}
+            ],
+        },
+        "spec": {
+            "hostname": re.sub(r"[^a-z0-9-]", "-", host_name.lower())[:63].strip("-") or f"server-{server}",
+            "restartPolicy": "Never",
+            "activeDeadlineSeconds": cluster.deadline_secs,
+            "terminationGracePeriodSeconds": 1,
+            "automountServiceAccountToken": False,
+            "enableServiceLinks": False,
+            "dnsPolicy": "Default",
+            "affinity": {
+                "nodeAffinity": {
+                    "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": [field]}]}
+                }
+            },
+            "securityContext": {
+                "runAsNonRoot": True,
+                "runAsUser": NOBODY,
+                "runAsGroup": NOBODY,
+                "seccompProfile": {"type": "RuntimeDefault"},
+            },
+            "containers": [
+                {
+                    "name": "node",
+                    "image": image,
+                    "imagePullPolicy": "IfNotPresent",
+                    "command": [cluster.program, "--socket", SOCKET],
+                    "securityContext": {
+                        "allowPrivilegeEscalation": False,
+                        "readOnlyRootFilesystem": True,
+                        "capabilities": {"drop": ["ALL"]},
+                    },
+                    "resources": {"requests": REQUESTED, "limits": {"memory": str(MEMORY_BYTES)}},
+                }
+            ],
+        },
+    }

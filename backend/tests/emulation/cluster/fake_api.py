@@ -1,0 +1,292 @@
+"""An API server in this process that speaks the HTTP paths of Kubernetes for what Cubeyard asks of one: pods, ConfigMaps, quotas
+and access reviews. The official client calls it as any other. It refuses what a real one refuses (rights, quotas, Pod Security
+`restricted`), and plays scheduler and kubelets: a pod runs after it was looked at `looks_until_running` times.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import orjson
+import yaml
+
+from cubeyard.settings import EmulationCluster
+
+Json = dict[str, Any]
+NAMESPACE = "servers"
+OBJECTS = re.compile(r"^/api/v1/namespaces/([a-z0-9-]+)/(pods|configmaps|resourcequotas)(?:/([a-z0-9.-]+))?$")
+KINDS = {"pods": "Pod", "configmaps": "ConfigMap", "resourcequotas": "ResourceQuota"}
+VERSION_PARTS = ("buildDate", "compiler", "gitCommit", "gitTreeState", "goVersion", "major", "minor", "platform")
+VERSION = {**dict.fromkeys(VERSION_PARTS, "1"), "gitVersion": "v1.34.4"}
+VERBS = {"POST": "create", "GET": "get", "DELETE": "delete"}
+
+
+class RefusedError(Exception):
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass
+class FakeCluster:
+    """What it holds, and how it behaves."""
+
+    nodes: dict[str, int] = field(default_factory=lambda: {"node-a": 110, "node-b": 110})
+    """Room for pods, by node."""
+    looks_until_running: int = 2
+    waiting: Json | None = None
+    """The state of containers that never run."""
+    forbidden: set[tuple[str, str]] = field(default_factory=set)
+    """Verb and resource."""
+    down: bool = False
+    stuck: bool = False
+    """The kubelets are away: pods that are deleted stay."""
+    objects: dict[tuple[str, str, str], Json] = field(default_factory=dict)
+    """By namespace, resource and name."""
+    calls: list[str] = field(default_factory=list)
+    """Verb and resource of each call, in order."""
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    made: int = 0
+
+    def pods(self, namespace: str = NAMESPACE) -> list[Json]:
+        with self.lock:
+            return [one for (where, kind, _), one in self.objects.items() if where == namespace and kind == "pods"]
+
+    def names(self, kind: str) -> list[str]:
+        with self.lock:
+            return sorted(name for _, found, name in self.objects if found == kind)
+
+    def put(self, namespace: str, kind: str, document: Json) -> None:
+        with self.lock:
+            self.objects[namespace, kind, document["metadata"]["name"]] = document
+
+    def end(self, name: str, message: str = "") -> None:
+        """A pod's container ends."""
+        with self.lock:
+            pod = self.objects[NAMESPACE, "pods", name]
+            ended = {"reason": "Error", "exitCode": 137, "message": message}
+            pod["status"] = {**pod["status"], "phase": "Failed", "containerStatuses": [_status({"terminated": ended})]}
+
+    # ---- what requests come to
+
+    def create(self, namespace: str, kind: str, document: Json) -> Json:
+        name = document["metadata"]["name"]
+        if (namespace, kind, name) in self.objects:
+            raise RefusedError(409, f'{kind} "{name}" already exists')
+        self.made += 1
+        document["metadata"] |= {"uid": f"uid-{self.made}", "namespace": namespace}
+        if kind == "pods":
+            refuse_unrestricted(document)
+            self._refuse_over_quota(namespace)
+            document["status"] = {"phase": "Pending"}
+            self._schedule(document)
+        self.objects[namespace, kind, name] = document
+        return document
+
+    def _refuse_over_quota(self, namespace: str) -> None:
+        for (where, kind, name), quota in self.objects.items():
+            if where == namespace and kind == "resourcequotas":
+                used, hard = len(self.pods(namespace)), quota["status"]["hard"].get("pods")
+                if hard is not None and used + 1 > int(hard):
+                    said = f"exceeded quota: {name}, requested: pods=1, used: pods={used}, limited: pods={hard}"
+                    raise RefusedError(403, said)
+
+    def _schedule(self, pod: Json) -> None:
+        terms = pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+        (wanted,) = terms["nodeSelectorTerms"][0]["matchFields"][0]["values"]
+        on_it = sum(1 for one in self.pods() if one["spec"].get("nodeName") == wanted)
+        if on_it >= self.nodes.get(wanted, 0):
+            message = f"0/{len(self.nodes)} nodes are available: 1 Too many pods."
+            pod["status"]["conditions"] = [
+                {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+            ]
+            return
+        pod["spec"]["nodeName"] = wanted
+        pod["looks"] = 0
+
+    def listed(self, namespace: str, kind: str, query: Json) -> Json:
+        items = []
+        for (where, found, _), one in list(self.objects.items()):
+            if where == namespace and found == kind and _selected(one, query):
+                if kind == "pods" and "looks" in one:
+                    self._look(one)
+                items.append(one)
+        if kind == "resourcequotas":
+            for quota in items:
+                quota["status"]["used"] = {"pods": str(len(self.pods(namespace)))}
+        return {"apiVersion": "v1", "kind": f"{KINDS[kind]}List", "metadata": {}, "items": items}
+
+    def _look(self, pod: Json) -> None:
+        pod["looks"] += 1
+        if pod["status"]["phase"] != "Pending" or pod["looks"] < self.looks_until_running:
+            return
+        if self.waiting is not None:
+            pod["status"]["containerStatuses"] = [_status({"waiting": self.waiting})]
+            return
+        identity = f"{int(pod['metadata']['uid'][4:]):064x}"
+        running = _status({"running": {"startedAt": "2026-01-01T00:00:00Z"}})
+        pod["status"] = {
+            "phase": "Running",
+            "containerStatuses": [{**running, "containerID": f"containerd://{identity}"}],
+        }
+
+    def delete(self, namespace: str, kind: str, name: str) -> Json:
+        if self.objects.pop((namespace, kind, name), None) is None:
+            raise RefusedError(404, f'{kind} "{name}" not found')
+        return {"kind": "Status", "apiVersion": "v1", "status": "Success"}
+
+    def delete_collection(self, namespace: str, kind: str, query: Json) -> Json:
+        for key, one in list(self.objects.items()):
+            if key[:2] == (namespace, kind) and _selected(one, query) and not self.stuck:
+                del self.objects[key]
+        return {"kind": "Status", "apiVersion": "v1", "status": "Success"}
+
+    def answer(self, method: str, path: str, query: Json, body: Json) -> Json:
+        if path == "/version/":
+            return VERSION
+        if path == "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews":
+            asked = body["spec"]["resourceAttributes"]
+            allowed = (asked["verb"], asked["resource"]) not in self.forbidden
+            return {**body, "status": {"allowed": allowed}}
+        return self._of_objects(method, path, query, body)
+
+    def _of_objects(self, method: str, path: str, query: Json, body: Json) -> Json:
+        found = OBJECTS.match(path)
+        if found is None:
+            raise RefusedError(404, f"the server could not find the requested resource ({path})")
+        namespace, kind, name = found.groups()
+        verb = VERBS[method]
+        if name is None:
+            verb = {"get": "list", "delete": "deletecollection"}.get(verb, verb)
+        self.calls.append(f"{verb} {kind}")
+        if (verb, kind) in self.forbidden:
+            raise RefusedError(403, f'{kind} is forbidden: User "worker" cannot {verb} resource "{kind}"')
+        answers = {
+            "create": lambda: self.create(namespace, kind, body),
+            "list": lambda: self.listed(namespace, kind, query),
+            "deletecollection": lambda: self.delete_collection(namespace, kind, query),
+            "delete": lambda: self.delete(namespace, kind, name),
+            "get": lambda: self.get(namespace, kind, name),
+        }
+        return answers[verb]()
+
+    def get(self, namespace: str, kind: str, name: str) -> Json:
+        if (namespace, kind, name) not in self.objects:
+            raise RefusedError(404, f'{kind} "{name}" not found')
+        return self.objects[namespace, kind, name]
+
+
+def refuse_unrestricted(pod: Json) -> None:
+    """Pod Security Standards, level restricted, v1.34: what a real admission refuses, as far as a pod of ours could break it."""
+    spec, wrong = pod["spec"], []
+    own = spec.get("securityContext", {})
+    if any(spec.get(name) for name in ("hostNetwork", "hostPID", "hostIPC")):
+        wrong.append("host namespaces")
+    wrong += [f"volume {one['name']}" for one in spec.get("volumes", []) if "hostPath" in one]
+    for one in spec["containers"]:
+        context = one.get("securityContext", {})
+        capabilities = context.get("capabilities", {})
+        if context.get("allowPrivilegeEscalation") is not False:
+            wrong.append("allowPrivilegeEscalation != false")
+        if "ALL" not in capabilities.get("drop", []) or set(capabilities.get("add", [])) - {"NET_BIND_SERVICE"}:
+            wrong.append("unrestricted capabilities")
+        if not context.get("runAsNonRoot", own.get("runAsNonRoot")) or own.get("runAsUser") == 0:
+            wrong.append("runAsNonRoot != true")
+        if context.get("seccompProfile", own.get("seccompProfile", {})).get("type") not in (
+            "RuntimeDefault",
+            "Localhost",
+        ):
+            wrong.append("seccompProfile")
+    if wrong:
+        raise RefusedError(403, f'violates PodSecurity "restricted:latest": {", ".join(wrong)}')
+
+
+def _status(state: Json) -> Json:
+    return {"name": "node", "image": "i", "imageID": "", "ready": "running" in state, "restartCount": 0, "state": state}
+
+
+def _selected(one: Json, query: Json) -> bool:
+    labels = one["metadata"].get("labels", {})
+    for part in filter(None, query.get("labelSelector", [""])[0].split(",")):
+        name, _, value = part.partition("=")
+        if labels.get(name) != value:
+            return False
+    for part in filter(None, query.get("fieldSelector", [""])[0].split(",")):
+        name, _, value = part.partition("=")
+        assert name == "spec.nodeName", name
+        if one["spec"].get("nodeName") != value:
+            return False
+    return True
+
+
+@contextmanager
+def serving(cluster: FakeCluster, folder: Path) -> Iterator[EmulationCluster]:
+    """The settings that lead to it."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def work(self) -> None:
+            length = int(self.headers.get("Content-Length") or 0)
+            body = orjson.loads(self.rfile.read(length)) if length else {}
+            where = urlsplit(self.path)
+            try:
+                if cluster.down:
+                    raise RefusedError(503, "etcdserver: leader changed")
+                with cluster.lock:
+                    status, said = 200, cluster.answer(self.command, where.path, parse_qs(where.query), body)
+            except RefusedError as error:
+                status = error.status
+                said = {
+                    "kind": "Status",
+                    "apiVersion": "v1",
+                    "status": "Failure",
+                    "message": str(error),
+                    "code": status,
+                }
+            sent = orjson.dumps(said)
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(sent)))
+            self.end_headers()
+            self.wfile.write(sent)
+
+        do_GET = do_POST = do_DELETE = work  # noqa: N815 - what the base class calls them
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    config = folder / "kubeconfig"
+    place = {"server": f"http://127.0.0.1:{server.server_address[1]}"}
+    config.write_text(
+        yaml.safe_dump(
+            {
+                "apiVersion": "v1",
+                "kind": "Config",
+                "clusters": [{"name": "c", "cluster": place}],
+                "users": [{"name": "u", "user": {"token": "t"}}],
+                "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+                "current-context": "x",
+            }
+        )
+    )
+    try:
+        yield EmulationCluster(
+            namespace=NAMESPACE, fabrics="cubeyard", keys=folder, image="cubeyard:test", kubeconfig=config, start_secs=3
+        )
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

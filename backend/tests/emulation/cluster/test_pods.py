@@ -1,0 +1,314 @@
+"""Servers as pods: the real Kubernetes client against an API server in this process. What is made, what is refused before anything
+is made and in which words, and that nothing is left.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cubeyard.emulation.cluster.errors import ClusterGoneError, ClusterRefusedError
+from cubeyard.emulation.deploy.containers import containers_of
+from cubeyard.emulation.deploy.pod_document import label, pod_name
+from cubeyard.emulation.deploy.pods import Pods
+from cubeyard.emulation.deploy.probe import probe
+from cubeyard.emulation.deploy.schemas import Capability
+from cubeyard.emulation.fabric.hosts import Host, Hosts
+from cubeyard.emulation.fabric.place import Place
+from cubeyard.kit.errors import ProblemError
+from cubeyard.settings import EmulationCluster, Settings
+from tests.emulation.cluster.fake_api import NAMESPACE, FakeCluster, RefusedError, refuse_unrestricted, serving
+
+Json = dict[str, Any]
+RUN, OTHER = "0192f3a1b2c3d4e5f607182930414243", "0192f3a1b2c3d4e5f607182930414244"
+SERVERS = {at: f"<0,{at}>" for at in range(8)}
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    return FakeCluster()
+
+
+@pytest.fixture
+def settings(cluster: FakeCluster, tmp_path: Path) -> Iterator[EmulationCluster]:
+    with serving(cluster, tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+def signals() -> list[tuple[str, int, str]]:
+    return []
+
+
+@pytest.fixture
+def pods(settings: EmulationCluster, signals: list[tuple[str, int, str]]) -> Pods:
+    return Pods("home-worker-0", settings, "node-a", lambda *told: signals.append(told))
+
+
+def create(pods: Pods, run: str = RUN, servers: dict[int, str] = SERVERS, **more: Any) -> dict[int, str]:
+    told = {"host_names": {at: f"s{at}" for at in servers}, "raw_sockets": False, "check": lambda _: None, **more}
+    return pods.create(run, servers, pods.image(), {}, **told)
+
+
+def test_a_pod_a_server_runs_on_its_node_and_is_found_by_its_container(pods: Pods, cluster: FakeCluster) -> None:
+    seen: list[int] = []
+    made = create(pods, check=seen.append)
+    assert made == {at: pod_name(RUN, at) for at in SERVERS}
+    assert sorted(made.values()) == cluster.names("pods")
+    assert seen[0] == 0
+    assert seen[-1] == len(SERVERS)
+    assert {one["spec"]["nodeName"] for one in cluster.pods()} == {"node-a"}
+    found = pods.found_by(made)
+    assert pods.wired_by == "containers"
+    assert len(set(found.values())) == len(SERVERS)
+    assert all(isinstance(one, str) and len(one) == 64 and "/" not in one for one in found.values())
+    assert pods.living(RUN) == len(SERVERS)
+
+
+def test_pods_are_owned_end_by_themselves_and_hold_nothing_of_the_node(pods: Pods, cluster: FakeCluster) -> None:
+    create(pods)
+    (owner,) = [one for key, one in cluster.objects.items() if key[1] == "configmaps"]
+    assert owner["data"] == {"run": RUN, "owner": "home-worker-0"}
+    for pod in cluster.pods():
+        assert [one["uid"] for one in pod["metadata"]["ownerReferences"]] == [owner["metadata"]["uid"]]
+        spec = pod["spec"]
+        assert spec["activeDeadlineSeconds"] > 0
+        assert spec["automountServiceAccountToken"] is False
+        assert "volumes" not in spec
+        assert spec["restartPolicy"] == "Never"
+        (container,) = spec["containers"]
+        assert container["securityContext"]["readOnlyRootFilesystem"] is True
+        assert container["command"][-2:] == ["--socket", "@cubeyard"]
+
+
+def test_the_fake_admission_refuses_what_a_real_one_does(pods: Pods, cluster: FakeCluster) -> None:
+    create(pods, servers={0: "a"})
+    (pod,) = cluster.pods()
+    refuse_unrestricted(pod)
+    pod["spec"]["volumes"] = [{"name": "run", "hostPath": {"path": "/run"}}]
+    with pytest.raises(RefusedError, match="volume run"):
+        refuse_unrestricted(pod)
+
+
+def test_looking_costs_one_call_whatever_the_number_of_pods(pods: Pods, cluster: FakeCluster) -> None:
+    cluster.looks_until_running = 4
+    create(pods)
+    pods.found_by({at: pod_name(RUN, at) for at in SERVERS})
+    pods.remove(RUN)
+    calls = Counter(cluster.calls)
+    assert calls["create pods"] == len(SERVERS)
+    assert calls["list pods"] <= 4 + 1 + 1
+    assert calls["deletecollection pods"] == 1
+    assert calls["get pods"] == calls["delete pods"] == 0
+
+
+def test_a_missing_right_is_named_before_anything_is_made(pods: Pods, cluster: FakeCluster) -> None:
+    cluster.forbidden = {("create", "pods"), ("deletecollection", "pods")}
+    with pytest.raises(
+        ClusterRefusedError, match=r"may not create pods, deletecollection pods in namespace servers.*Role"
+    ):
+        create(pods)
+    assert not cluster.objects
+
+
+def test_a_quota_is_told_before_anything_is_made(pods: Pods, cluster: FakeCluster) -> None:
+    cluster.put(NAMESPACE, "resourcequotas", {"metadata": {"name": "small"}, "status": {"hard": {"pods": "5"}}})
+    with pytest.raises(ClusterRefusedError, match=r"8 servers want 8 of pods; quota small .* has 5 left of 5"):
+        create(pods)
+    assert not cluster.pods()
+    assert not cluster.names("configmaps")
+    cluster.objects[NAMESPACE, "resourcequotas", "small"]["status"]["hard"] = {"requests.memory": "100Mi"}
+    with pytest.raises(ClusterRefusedError, match=r"of requests.memory; quota small"):
+        create(pods)
+
+
+def test_a_quota_that_may_not_be_read_is_the_api_servers_to_tell(pods: Pods, cluster: FakeCluster) -> None:
+    cluster.forbidden = {("list", "resourcequotas")}
+    cluster.put(NAMESPACE, "resourcequotas", {"metadata": {"name": "small"}, "status": {"hard": {"pods": "5"}}})
+    with pytest.raises(ClusterRefusedError, match=r"exceeded quota: small.*Raise the namespace's ResourceQuota"):
+        create(pods)
+    pods.remove(RUN)
+    assert not cluster.pods()
+    assert not cluster.names("configmaps")
+
+
+def test_user_space_forwarding_is_refused_since_pods_have_no_capability(pods: Pods, cluster: FakeCluster) -> None:
+    with pytest.raises(ClusterRefusedError, match=r'NET_RAW.*mode "namespaces"'):
+        create(pods, raw_sockets=True)
+    assert not cluster.calls
+
+
+def test_a_full_node_is_told_as_kubernetes_tells_it(
+    pods: Pods, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cubeyard.emulation.deploy.pods.UNSCHEDULED_SECS", 0.3)
+    cluster.nodes["node-a"] = 5
+    with pytest.raises(ClusterRefusedError, match=r"stays Pending: 0/2 nodes are available: 1 Too many pods.*node-a"):
+        create(pods)
+    pods.remove(RUN)
+    assert not cluster.pods()
+
+
+def test_an_image_that_is_not_there_ends_the_wait_at_once(pods: Pods, cluster: FakeCluster) -> None:
+    cluster.waiting = {"reason": "ImagePullBackOff", "message": "Back-off pulling image"}
+    with pytest.raises(ClusterRefusedError, match=r"does not start: ImagePullBackOff: Back-off.*cubeyard:test"):
+        create(pods)
+
+
+def test_pods_that_never_run_end_the_wait_after_its_time(pods: Pods, cluster: FakeCluster) -> None:
+    cluster.looks_until_running = 10**6
+    with pytest.raises(ClusterRefusedError, match="does not run after 3 s: Pending"):
+        create(pods)
+
+
+def test_whoever_may_make_no_pods_is_offered_namespaces(
+    cluster: FakeCluster, settings: EmulationCluster, tmp_path: Path
+) -> None:
+    def pods_of(**more: Any) -> Capability:
+        found = probe(Settings(cluster=settings, home=tmp_path, **more))
+        return next(one for one in found.capabilities if one.name == "docker")
+
+    assert "there is none" in pods_of().reason
+    cluster.put("cubeyard", "pods", fabric_pod("f-1", "node-a"))
+    assert pods_of().available
+    cluster.forbidden = {("create", "pods")}
+    assert not pods_of().available
+    assert "may not create pods in namespace servers" in pods_of().reason
+    assert pods_of(fabric_start=False).available, "an API whose workers make them"
+
+
+def test_whoever_checks_may_end_the_wait(pods: Pods, cluster: FakeCluster) -> None:
+    cluster.looks_until_running = 10**6
+
+    def cancelled(so_far: int) -> None:
+        if cluster.pods():
+            raise ProblemError(409, "cancelled", f"after {so_far}")
+
+    with pytest.raises(ProblemError, match="after 0"):
+        create(pods, check=cancelled)
+
+
+def test_a_server_that_ended_is_told_with_its_reason(pods: Pods, cluster: FakeCluster) -> None:
+    made = create(pods)
+    cluster.end(made[3], "out of luck")
+    with pytest.raises(ProblemError, match="Server 3 ended at once: out of luck"):
+        pods.found_by(made)
+    assert pods.living(RUN) == len(SERVERS) - 1
+
+
+def test_signals_go_to_the_fabric_and_a_killed_server_is_another_pod(
+    pods: Pods, cluster: FakeCluster, signals: list[tuple[str, int, str]]
+) -> None:
+    made = create(pods)
+    before = pods.found_by(made)
+    pods.kill(made[2])
+    pods.pause(made[4])
+    pods.unpause(made[4])
+    assert signals == [(RUN, 2, "kill"), (RUN, 4, "pause"), (RUN, 4, "resume")]
+    cluster.end(made[2])
+    again = pods.start(made[2])
+    assert again != before[2]
+    assert pods.found_by(made) == {**before, 2: again}
+    assert pods.living(RUN) == len(SERVERS)
+
+
+def test_removing_takes_one_runs_pods_and_their_owner_and_no_others(
+    pods: Pods, cluster: FakeCluster, settings: EmulationCluster
+) -> None:
+    create(pods)
+    create(pods, OTHER, {0: "a"})
+    foreign = Pods("somebody-else", settings, "node-b")
+    create(foreign, "0192f3a1b2c3d4e5f607182930414299", {0: "a"})
+    assert {run: len(names) for run, names in pods.runs().items()} == {RUN: 8, OTHER: 1}
+    assert pods.remove(RUN) == []
+    assert pods.remove(RUN) == []
+    assert list(pods.runs()) == [OTHER]
+    pods.remove(OTHER)
+    assert len(cluster.pods()) == len(cluster.names("configmaps")) == 1
+
+
+def test_pods_of_a_node_that_is_away_are_waited_for_once(
+    pods: Pods, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cubeyard.emulation.deploy.pods.GONE_SECS", 0.6)
+    create(pods)
+    cluster.stuck = True
+    for _ in range(2):
+        with pytest.raises(ClusterGoneError, match=r"^8 pods on node-a do not go: the node may be away"):
+            pods.remove(RUN)
+    looks = Counter(cluster.calls)["list pods"]
+    with pytest.raises(ClusterGoneError):
+        pods.remove(RUN)
+    assert Counter(cluster.calls)["list pods"] == looks + 1
+    cluster.stuck = False
+    pods.remove(RUN)
+    assert not cluster.objects
+
+
+def test_what_a_dead_worker_left_is_found_by_the_next_of_its_name(
+    pods: Pods, cluster: FakeCluster, settings: EmulationCluster
+) -> None:
+    create(pods)
+    after = containers_of(Settings(cluster=settings), "home-worker-0", Host("node-b", Path("/nowhere")))
+    assert set(after.runs()) == {RUN}
+    after.remove(RUN)
+    assert not cluster.objects
+
+
+def test_an_owner_without_pods_is_found_too(pods: Pods, cluster: FakeCluster) -> None:
+    create(pods)
+    for name in cluster.names("pods"):
+        del cluster.objects[NAMESPACE, "pods", name]
+    assert pods.runs() == {RUN: []}
+
+
+def test_an_api_server_that_does_not_answer_is_gone_not_refusing(pods: Pods, cluster: FakeCluster) -> None:
+    pods.answer()
+    cluster.down = True
+    for ask in (pods.answer, pods.runs, lambda: pods.remove(RUN), lambda: pods.living(RUN)):
+        with pytest.raises(ClusterGoneError, match="etcdserver: leader changed"):
+            ask()
+
+
+def test_labels_are_valid_whatever_the_text() -> None:
+    assert label("home-worker-0") == "home-worker-0"
+    for text in ("x" * 64, "-a", "a b", "ü", "a" * 300):
+        made = label(text)
+        assert len(made) <= 63
+        assert made[0].isalnum()
+        assert made[-1].isalnum()
+        assert made != label(text + "2")
+
+
+def fabric_pod(name: str, node: str, ready: str = "True") -> Json:
+    return {
+        "metadata": {"name": name, "labels": {"app.kubernetes.io/component": "fabric"}},
+        "spec": {"nodeName": node, "containers": [{"name": "fabric"}]},
+        "status": {
+            "podIP": f"127.0.0.{len(node)}",
+            "hostIP": f"192.0.2.{len(node)}",
+            "conditions": [{"type": "Ready", "status": ready}],
+        },
+    }
+
+
+def test_hosts_are_the_nodes_whose_fabric_is_ready(
+    cluster: FakeCluster, settings: EmulationCluster, tmp_path: Path
+) -> None:
+    found = Settings(cluster=settings)
+    with pytest.raises(ClusterRefusedError, match="no node has a ready pod of cubeyard-fabric; there is none"):
+        Hosts.of(found, Place(tmp_path))
+    cluster.put("cubeyard", "pods", fabric_pod("f-1", "node-bb"))
+    cluster.put("cubeyard", "pods", fabric_pod("f-2", "node-a"))
+    cluster.put("cubeyard", "pods", fabric_pod("f-3", "node-ccc", "False"))
+    hosts = Hosts.of(found, Place(tmp_path)).every
+    assert [(one.name, one.underlay, str(one.socket)) for one in hosts] == [
+        ("node-a", "127.0.0.6", "127.0.0.6:7117"),
+        ("node-bb", "127.0.0.7", "127.0.0.7:7117"),
+    ]
+    by_node = found.model_copy(update={"cluster": settings.model_copy(update={"underlay": "node"})})
+    assert [one.underlay for one in Hosts.of(by_node, Place(tmp_path)).every] == ["192.0.2.6", "192.0.2.7"]

@@ -1,0 +1,152 @@
+"""The relay before a fabric: who may call, that bytes arrive whole in both directions, and that both sides end together."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from cubeyard.emulation.fabric.client import CALLER_NAME, RELAY_NAME, FabricClient, FabricGoneError, Remote
+from cubeyard.emulation.fabric.relay import Relay
+from tests.emulation.cluster.keys import authority, signed
+
+Json = dict[str, Any]
+LONG = 5_000_000
+
+
+class Echo:
+    """A fabric's socket, whose answer is what it was asked; it counts who is connected."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.connected = 0
+        self.changed = threading.Condition()
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listener.bind(str(path))
+        self._listener.listen(8)
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._attend, args=(connection,), daemon=True).start()
+
+    def _attend(self, connection: socket.socket) -> None:
+        self._count(1)
+        with connection, connection.makefile("rb") as lines:
+            for line in lines:
+                asked = orjson.loads(line)
+                connection.sendall(orjson.dumps({"id": asked["id"], "result": asked["params"]}) + b"\n")
+                if asked["method"] == "end":
+                    break
+        self._count(-1)
+
+    def _count(self, change: int) -> None:
+        with self.changed:
+            self.connected += change
+            self.changed.notify_all()
+
+    def wait_for(self, connected: int) -> bool:
+        with self.changed:
+            return self.changed.wait_for(lambda: self.connected == connected, 10)
+
+    def close(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("keys")
+    ca = authority(folder / "ca")
+    signed(ca, RELAY_NAME, folder / "relay")
+    signed(ca, CALLER_NAME, folder / "worker")
+    signed(authority(folder / "other-ca"), CALLER_NAME, folder / "stranger")
+    return folder
+
+
+@pytest.fixture
+def fabric(tmp_path: Path) -> Iterator[Echo]:
+    echo = Echo(tmp_path / "fabric.sock")
+    yield echo
+    echo.close()
+
+
+@pytest.fixture
+def port(fabric: Echo, keys: Path) -> Iterator[int]:
+    """Of a relay before the fabric."""
+    loop = asyncio.new_event_loop()
+    server = loop.run_until_complete(Relay(fabric.path, keys / "relay").listen("127.0.0.1", 0))
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    yield server.sockets[0].getsockname()[1]
+
+    async def end() -> None:
+        server.close()
+        mine = asyncio.current_task()
+        rest = [task for task in asyncio.all_tasks() if task is not mine]
+        for task in rest:
+            task.cancel()
+        await asyncio.gather(*rest, return_exceptions=True)
+
+    asyncio.run_coroutine_threadsafe(end(), loop).result(10)
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
+
+
+def test_calls_arrive_whole_in_both_directions(port: int, keys: Path, fabric: Echo) -> None:
+    with FabricClient(Remote("127.0.0.1", port, keys / "worker")) as client:
+        assert client.call("ask", value=1) == {"value": 1}
+        long = "x" * LONG
+        assert client.call("ask", value=long) == {"value": long}
+        assert fabric.wait_for(1)
+
+
+def test_a_caller_that_goes_is_gone_for_the_fabric(port: int, keys: Path, fabric: Echo) -> None:
+    client = FabricClient(Remote("127.0.0.1", port, keys / "worker"))
+    client.call("ask")
+    assert fabric.wait_for(1)
+    client.close()
+    assert fabric.wait_for(0)
+
+
+def test_a_fabric_that_goes_is_gone_for_the_caller(port: int, keys: Path) -> None:
+    with FabricClient(Remote("127.0.0.1", port, keys / "worker")) as client:
+        client.call("end")
+        with pytest.raises(FabricGoneError):
+            client.call("ask")
+
+
+@pytest.mark.parametrize("who", ["stranger", "relay"])
+def test_whoever_is_no_worker_of_this_authority_is_refused(port: int, keys: Path, fabric: Echo, who: str) -> None:
+    with pytest.raises(FabricGoneError), FabricClient(Remote("127.0.0.1", port, keys / who)) as client:
+        client.call("ask")
+    assert fabric.connected == 0
+
+
+def test_without_a_key_nothing_is_answered(port: int, fabric: Echo) -> None:
+    with socket.create_connection(("127.0.0.1", port), 5) as plain:
+        plain.sendall(b'{"id": 1, "method": "probe", "params": {}}\n')
+        plain.settimeout(5)
+        assert b"result" not in plain.recv(4096)
+    assert fabric.connected == 0
+
+
+def test_a_relay_of_another_authority_is_not_believed(fabric: Echo, port: int, keys: Path) -> None:
+    with pytest.raises(FabricGoneError, match="does not answer at"):
+        FabricClient(Remote("127.0.0.1", port, keys / "stranger")).call("ask")
+
+
+def test_keys_that_are_not_there_are_an_error_of_the_relay(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        Relay(tmp_path / "fabric.sock", tmp_path)

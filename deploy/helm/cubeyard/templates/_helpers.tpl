@@ -1,0 +1,89 @@
+{{- define "cubeyard.labels" -}}
+app.kubernetes.io/name: cubeyard
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end }}
+
+{{- define "cubeyard.selector" -}}
+app.kubernetes.io/name: cubeyard
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "cubeyard.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag }}
+{{- end }}
+
+{{- define "cubeyard.databaseSecret" -}}
+{{ .Values.database.existingSecret | default (printf "%s-database" .Release.Name) }}
+{{- end }}
+
+{{- define "cubeyard.tokenSecret" -}}
+{{ .Values.existingTokenSecret | default (printf "%s-token" .Release.Name) }}
+{{- end }}
+
+{{- define "cubeyard.keys" -}}
+{{ .Values.emulation.existingKeys | default (printf "%s-keys" .Release.Name) }}
+{{- end }}
+
+{{/* What every container of ours but the fabric runs as. */}}
+{{- define "cubeyard.unprivileged" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+runAsNonRoot: true
+runAsUser: 10001
+runAsGroup: 10001
+capabilities:
+  drop: [ALL]
+seccompProfile:
+  type: RuntimeDefault
+{{- end }}
+
+{{- define "cubeyard.database" -}}
+- name: DATABASE_URL
+  valueFrom:
+    secretKeyRef:
+      name: {{ include "cubeyard.databaseSecret" . }}
+      key: url
+{{- end }}
+
+{{/* How workers and the API know the nodes. */}}
+{{- define "cubeyard.cluster" -}}
+{{- if .Values.emulation.enabled }}
+- name: CUBEYARD_CLUSTER
+  value: /etc/cubeyard/cluster.json
+{{- end }}
+- name: CUBEYARD_FABRIC_START
+  value: "false"
+{{- end }}
+
+{{- define "cubeyard.mounts" -}}
+- name: tmp
+  mountPath: /tmp
+{{- if .Values.emulation.enabled }}
+- name: cluster
+  mountPath: /etc/cubeyard
+  readOnly: true
+- name: keys
+  mountPath: /keys
+  readOnly: true
+{{- end }}
+{{- end }}
+
+{{- define "cubeyard.volumes" -}}
+- name: tmp
+  emptyDir: {}
+{{- if .Values.emulation.enabled }}
+- name: cluster
+  configMap:
+    name: {{ .Release.Name }}-cluster
+- name: keys
+  secret:
+    secretName: {{ include "cubeyard.keys" . }}
+    defaultMode: 0440
+    items:
+      - { key: ca.crt, path: ca.crt }
+      - { key: worker.crt, path: tls.crt }
+      - { key: worker.key, path: tls.key }
+{{- end }}
+{{- end }}
