@@ -57,6 +57,8 @@ from cubeyard.runs.queue import RunQueue
 from cubeyard.runs.stream import RunStreams
 from cubeyard.search.endpoints import router as search_router
 from cubeyard.settings import Settings
+from cubeyard.topologies.endpoints import IMPORT_MEDIA_TYPES, IMPORT_PATH
+from cubeyard.topologies.endpoints import router as topology_import_router
 from cubeyard.worker import supervise
 
 log = structlog.get_logger(__name__)
@@ -155,6 +157,7 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
     app.state.run_queue = RunQueue()
     problems.install(app)
     for router in (
+        topology_import_router,
         plans_router,
         search_router,
         life_router,
@@ -186,7 +189,11 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
     app.add_middleware(
         BodyLimits,
         max_bytes=settings.max_body_bytes,
-        tables={PRICES_PATH: (XLSX_MEDIA_TYPE, CSV_MEDIA_TYPE), AS_BUILT_PATH: (CSV_MEDIA_TYPE, JSON_MEDIA_TYPE)},
+        tables={
+            PRICES_PATH: (XLSX_MEDIA_TYPE, CSV_MEDIA_TYPE),
+            AS_BUILT_PATH: (CSV_MEDIA_TYPE, JSON_MEDIA_TYPE),
+            IMPORT_PATH: IMPORT_MEDIA_TYPES,
+        },
         max_table_bytes=settings.max_table_bytes,
     )
     app.add_middleware(Guard, settings=settings, application=app)

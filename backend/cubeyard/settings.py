@@ -97,7 +97,8 @@ class Settings(BaseSettings):
     allowed_origins: Annotated[list[str], NoDecode] = Field(default_factory=list)
     frontend_dir: Path = Field(default_factory=_default_frontend)
 
-    max_body_bytes: int = Field(default=2 * MEBIBYTE, ge=1024)
+    max_body_bytes: int = Field(default=4 * MEBIBYTE, ge=1024)
+    """Of JSON: the largest custom topology, 32,768 links with their ports, has 3 MiB."""
     max_table_bytes: int = Field(default=64 * MEBIBYTE, ge=1024)
     """Of a workbook or CSV file with prices, and of a list of cables from the floor."""
     max_links: int = Field(default=2_000_000, ge=1)

@@ -29,6 +29,7 @@ SUBCOMMANDS = {
     "netbox": "netbox:netbox_app",
     "asbuilt": "asbuilt:asbuilt",
     "topology": "plan:topology",
+    "import-topology": "topologies:import_topology",
     "openapi": "server:openapi",
     "paths": "paths:paths",
     "search": "search:search",

@@ -1,6 +1,6 @@
 """Cubeyard in notebooks and scripts: topologies, plans, predictions, simulations and sweeps, without a server or a database.
 
-In: `topology.py`, `plans.py`; `answers.py` and `sweeps.py`, experiments on them; `table.py` and `picture.py`, what they are shown as;
+In: `topology.py`, `networks.py` (files and graphs as topologies), `plans.py`; `answers.py` and `sweeps.py`, experiments on them; `table.py` and `picture.py`, what they are shown as;
 `question.py`, arguments as an experiment; `errors.py`, `progress.py`, `session.py`.
 
 Not in: any number. Everything comes from the same engine and rooms as the page's and the command line's.
@@ -19,6 +19,7 @@ sweep(network, failures={"switches": [0, 0.1, 0.2]}, seeds=5).chart()
 
 from cubeyard.notebook.answers import Prediction, Simulation, predict, simulate
 from cubeyard.notebook.errors import CubeyardError, MissingPackageError, Mistake
+from cubeyard.notebook.networks import read_network
 from cubeyard.notebook.picture import Picture
 from cubeyard.notebook.plans import Plan, formats, plan
 from cubeyard.notebook.question import Asked, Failures, Seeds
@@ -46,6 +47,7 @@ __all__ = [
     "formats",
     "plan",
     "predict",
+    "read_network",
     "simulate",
     "sweep",
 ]

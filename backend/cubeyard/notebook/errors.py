@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from cubeyard.kit.errors import FieldError, ProblemError, of_validation
 
-PREFIXES = ("body.spec.", "body.", "spec.")
+PREFIXES = ("body.spec.", "body.", "spec.", "query.")
 """Where fields stand in a request; a call's fields stand alone."""
 OURS = "Value error, "
 """What pydantic puts before the messages of our checks."""

@@ -58,9 +58,28 @@ class Topology(metaclass=_Families):
         self._counts: Json = orjson.loads(self._raw.counts_json())
 
     @classmethod
-    def from_file(cls, path: str | Path) -> Topology:
-        """The topology of a JSON file with a topology's or a plan's spec, or with an exported plan."""
-        return cls(read_document(path))
+    def from_file(cls, path: str | Path, **options: Any) -> Topology:
+        """The topology of a file: JSON with a spec or an exported plan, or a network that another program wrote.
+
+        Of a network (GraphML, GEXF, DOT, CSV, containerlab, NetBox, LLDP), `options` are `format`, `servers` and `switches`
+        (patterns of names, like `["web*"]`), `link_gbps` and `rate_unit`; what was read, assumed and left out: `read_network`. Raises
+        `CubeyardError` with the line or element.
+        """
+        from cubeyard.notebook.networks import is_spec, read_network
+
+        if not options and is_spec(path):
+            return cls(read_document(path))
+        return cls(read_network(path, **options).spec)
+
+    @classmethod
+    def from_networkx(cls, graph: nx.Graph, **options: Any) -> Topology:
+        """The topology of a graph of NetworkX: its nodes and edges, with attributes like `role` and `gbps`.
+
+        `options` as of `from_file`. In a directed graph an edge there and one back are one link. O(nodes and edges).
+        """
+        from cubeyard.notebook.networks import of_graph
+
+        return cls(of_graph(graph, **options).spec)
 
     @property
     def spec(self) -> Json:

@@ -22,9 +22,12 @@ SPECS: list[dict[str, Any]] = [
     {"family": "fat_tree", "ports": 4, "layers": 3},
     {"family": "tree", "edge_ports": 4, "servers": 14},
     {"family": "leaf_spine", "leaves": 3, "spines": 2, "servers_per_leaf": 3, "uplinks_per_spine": 2},
+    {"family": "torus2d", "x": 3, "y": 4},
+    {"family": "jellyfish", "switches": 6, "ports": 5, "servers_per_switch": 2},
+    {"family": "dragonfly", "a": 2, "p": 2, "h": 1},
     {"family": "subways", "type": 1, "p": 2, "q": 4, "l": 4, "clusters": 2, "aggs_per_cluster": 2, "cores": 2},
 ]
-RELAYING = {"bcube", "dcell", "torus3d"}
+RELAYING = {"bcube", "dcell", "torus2d", "torus3d"}
 
 
 def edges_of(engine: Engine, spec: dict[str, Any]) -> tuple[list[str], int, list[tuple[int, int]]]:

@@ -37,6 +37,33 @@ SPECS: dict[str, tuple[Json, str]] = {
         {"family": "leaf_spine", "leaves": 4, "spines": 2, "servers_per_leaf": 6, "uplinks_per_spine": 2},
         "current-2026",
     ),
+    "torus2d": ({"family": "torus2d", "x": 6, "y": 4}, "current-2026"),
+    "jellyfish": ({"family": "jellyfish", "switches": 20, "ports": 12, "servers_per_switch": 6}, "current-2026"),
+    "dragonfly": ({"family": "dragonfly", "a": 4, "p": 2, "h": 2}, "current-2026"),
+    # Names and ports of the user's, a trunk, a server with two links.
+    "custom": (
+        {
+            "family": "custom",
+            "nodes": [
+                {"name": "leaf-1", "role": "switch"},
+                {"name": "leaf-2", "role": "switch"},
+                {"name": "spine-1", "role": "switch"},
+                {"name": "web-1", "role": "server"},
+                {"name": "web-2", "role": "server"},
+                {"name": "db-1", "role": "server"},
+            ],
+            "links": [
+                {"a": "web-1", "b": "leaf-1", "a_port": "ens1f0", "b_port": "Ethernet1/1"},
+                {"a": "web-2", "b": "leaf-2", "gbps": 25},
+                {"a": "db-1", "b": "leaf-1"},
+                {"a": "leaf-2", "b": "db-1"},
+                {"a": "leaf-1", "b": "spine-1", "gbps": 40},
+                {"a": "leaf-1", "b": "spine-1", "gbps": 40},
+                {"a": "spine-1", "b": "leaf-2", "gbps": 40},
+            ],
+        },
+        "current-2026",
+    ),
     # No part of the book fits the switches or the cables.
     "partless": (
         {"topology": {"family": "tree", "edge_ports": 60, "servers": 200}, "cabling": {"link_gbps": 800}},
@@ -104,6 +131,17 @@ def _of(family: str, **parameters: st.SearchStrategy[int]) -> st.SearchStrategy[
     return st.fixed_dictionaries({"family": st.just(family), **parameters})
 
 
+@st.composite
+def _custom(draw: st.DrawFn) -> Json:
+    switches, servers = draw(st.integers(1, 8)), draw(st.integers(1, 40))
+    names = [f"sw-{i}" for i in range(switches)]
+    links = [{"a": names[i], "b": names[draw(st.integers(0, i - 1))], "gbps": 40} for i in range(1, switches)]
+    links += [{"a": f"srv-{i}", "b": draw(st.sampled_from(names))} for i in range(servers)]
+    nodes = [{"name": name, "role": "switch"} for name in names]
+    nodes += [{"name": f"srv-{i}", "role": "server"} for i in range(servers)]
+    return {"family": "custom", "nodes": nodes, "links": links}
+
+
 _side = st.integers(2, 5)
 RANDOM: dict[str, st.SearchStrategy[Json]] = {
     "bcube": _of("bcube", n=st.integers(2, 6), k=st.integers(0, 2)),
@@ -119,6 +157,16 @@ RANDOM: dict[str, st.SearchStrategy[Json]] = {
         servers_per_leaf=st.integers(1, 32),
         uplinks_per_spine=st.integers(1, 2),
     ),
+    "torus2d": _of("torus2d", x=_side, y=_side),
+    "jellyfish": _of(
+        "jellyfish",
+        switches=st.integers(10, 30),
+        ports=st.integers(12, 18),
+        servers_per_switch=st.integers(9, 10),
+        seed=st.integers(0, 1000),
+    ),
+    "dragonfly": _of("dragonfly", a=st.integers(2, 4), p=st.integers(1, 4), h=st.integers(1, 2)),
+    "custom": _custom(),
 }
 """Random specs of every family, a few dozen to a few hundred devices."""
 

@@ -4,6 +4,26 @@
  */
 
 export interface paths {
+    "/api/v1/topologies/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A network that another program describes, as a topology
+         * @description The `spec` goes into a plan as it is. Nothing is stored.
+         */
+        post: operations["import_topology"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/compare": {
         parameters: {
             query?: never;
@@ -4716,6 +4736,105 @@ export interface components {
             worst: number | null;
             /** Sentence */
             sentence: string;
+        };
+        /** ImportedCounts */
+        ImportedCounts: {
+            /** Nodes */
+            nodes: number;
+            /** Servers */
+            servers: number;
+            /** Switches */
+            switches: number;
+            /** Links */
+            links: number;
+        };
+        /** ImportedRate */
+        ImportedRate: {
+            /** Gbps */
+            gbps: number;
+            /** Links */
+            links: number;
+            /**
+             * Told
+             * @description Whether the file says so; false for links that have the rate that was assumed.
+             */
+            told: boolean;
+        };
+        /**
+         * ImportedRoles
+         * @description Nodes whose role one rule gives.
+         */
+        ImportedRoles: {
+            /**
+             * Rule
+             * @enum {string}
+             */
+            rule: "pattern" | "attribute" | "name" | "format" | "links" | "unclear";
+            /**
+             * Title
+             * @description The rule in words.
+             */
+            title: string;
+            /** Servers */
+            servers: number;
+            /** Switches */
+            switches: number;
+            /**
+             * Examples
+             * @description The first of them, at most 8.
+             */
+            examples: string[];
+        };
+        /**
+         * ImportedTopology
+         * @description A network of a file as a topology.
+         */
+        ImportedTopology: {
+            /**
+             * Format
+             * @enum {string}
+             */
+            format: "graphml" | "gexf" | "dot" | "csv" | "containerlab" | "netbox" | "lldp";
+            /** Format Title */
+            format_title: string;
+            /**
+             * Name
+             * @description What the file calls the network; empty where it has no name.
+             */
+            name: string;
+            /**
+             * Spec
+             * @description A topology's spec of the family `custom`, which a plan takes.
+             */
+            spec: {
+                [key: string]: unknown;
+            };
+            counts: components["schemas"]["ImportedCounts"];
+            /**
+             * Roles
+             * @description How it was found which nodes are servers, in the order of the rules.
+             */
+            roles: components["schemas"]["ImportedRoles"][];
+            /**
+             * Rates
+             * @description Rates of the links, the most frequent one first.
+             */
+            rates: components["schemas"]["ImportedRate"][];
+            /**
+             * Assumed
+             * @description What the file does not say, and was taken to be.
+             */
+            assumed: string[];
+            /**
+             * Left Out
+             * @description What of the file is not in the topology.
+             */
+            left_out: string[];
+            /**
+             * Findings
+             * @description What a person should look at.
+             */
+            findings: components["schemas"]["Finding"][];
         };
         /**
          * InspectionColumn
@@ -9696,15 +9815,6 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Not Found */
-        Problem404: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
         /** @description Request Entity Too Large */
         Problem413: {
             headers: {
@@ -9759,6 +9869,15 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description Not Found */
+        Problem404: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description Conflict */
         Problem409: {
             headers: {
@@ -9794,6 +9913,65 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    import_topology: {
+        parameters: {
+            query?: {
+                /** @description The file's name, which may say what format it has. */
+                name?: string;
+                /** @description Found out from the file if left out. */
+                format?: ("graphml" | "gexf" | "dot" | "csv" | "containerlab" | "netbox" | "lldp") | null;
+                /** @description Patterns of names that are servers, with commas between them. */
+                servers?: string | null;
+                /** @description The same for switches; where both match, it is a switch. */
+                switches?: string | null;
+                /** @description Rate of links about which the file says nothing; 10 if left out. */
+                link_gbps?: number | null;
+                /** @description The unit of rates that are bare numbers. */
+                rate_unit?: ("gbps" | "mbps" | "kbps" | "bps") | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A file of GraphML, GEXF, Graphviz DOT, an edge list (CSV), containerlab (YAML), NetBox's cables (CSV or JSON) or lldpctl's JSON: at most 32 MiB, 16,384 nodes and 32,768 links. */
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+                "application/graphml+xml": string;
+                "application/gexf+xml": string;
+                "text/vnd.graphviz": string;
+                /**
+                 * @example source,target,gbps
+                 *     web-1,leaf-1,10
+                 *     web-2,leaf-1,10
+                 *     leaf-1,spine-1,40
+                 */
+                "text/csv": string;
+                "application/yaml": string;
+                "application/json": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportedTopology"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     compare_plans: {
         parameters: {
             query?: never;

@@ -25,6 +25,7 @@ export type Part = Schemas["Part"];
 export type ExportFormat = Schemas["Format"];
 export type DeviceTrace = Schemas["DeviceTrace"];
 export type WorkOrder = Schemas["WorkOrder"];
+export type ImportedTopology = Schemas["ImportedTopology"];
 export type AsBuilt = Schemas["AsBuilt"];
 export type AsBuiltDifference = Schemas["AsBuiltDifference"];
 export type AsBuiltEnd = Schemas["End"];

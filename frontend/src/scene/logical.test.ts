@@ -169,3 +169,69 @@ describe("logical layouts", () => {
     }
   });
 });
+
+describe("networks on circles and grids", () => {
+  it("draws a 2D torus as one grid", () => {
+    const model = planOf(
+      "torus2d",
+      ["(0,0)", "(0,1)", "(1,0)", "(1,1)"],
+      [],
+      [
+        [0, 1, 0],
+        [1, 3, 1],
+        [3, 2, 0],
+        [2, 0, 1],
+      ],
+    );
+    distinct(model);
+    expect(logicalLayout(model).groups).toHaveLength(1);
+  });
+
+  it("draws a dragonfly by its groups, each server at its router", () => {
+    const servers = ["0.0.0", "0.1.0", "1.0.0", "1.1.0"];
+    const routers: [string, number][] = [
+      ["<0,0.0>", 0],
+      ["<0,0.1>", 0],
+      ["<0,1.0>", 0],
+      ["<0,1.1>", 0],
+    ];
+    const model = planOf("dragonfly", servers, routers, [
+      [0, 4, 0],
+      [1, 5, 0],
+      [2, 6, 0],
+      [3, 7, 0],
+      [4, 5, 1],
+      [6, 7, 1],
+      [5, 6, 2],
+    ]);
+    distinct(model);
+    const layout = logicalLayout(model);
+    expect(layout.groups.map((group) => group.label)).toEqual(["Group 0", "Group 1"]);
+    expect(layout.groupOf[0]).toBe(layout.groupOf[4]);
+    expect(layout.groupOf[3]).not.toBe(layout.groupOf[0]);
+  });
+
+  it("draws a Jellyfish on a circle and a custom network by its tiers, the same every time", () => {
+    for (const family of ["jellyfish", "custom"]) {
+      const plan = () =>
+        planOf(
+          family,
+          ["a", "b", "c"],
+          [
+            ["x", 0],
+            ["y", 0],
+            ["z", 1],
+          ],
+          [
+            [0, 3, 0],
+            [1, 4, 0],
+            [2, 4, 0],
+            [3, 5, 1],
+            [4, 5, 1],
+          ],
+        );
+      distinct(plan());
+      expect(logicalLayout(plan()).x).toEqual(logicalLayout(plan()).x);
+    }
+  });
+});

@@ -84,6 +84,10 @@ class CsvTable:
     def has(self, column: str) -> bool:
         return column in self._columns
 
+    def titled(self, *names: str) -> bool:
+        """Whether the file has columns of all these names."""
+        return {_key(name) for name in names} <= {_key(title) for title in self._titles}
+
     def done(self) -> None:
         """Raises `BadListError` if something was wrong."""
         if self.mistakes:

@@ -3,7 +3,7 @@
 //! Every field but the topology may be left out; [`PlanSpec::filled`] puts in place what was chosen instead, so that a
 //! plan can be hashed and shown with nothing hidden. Unknown fields are errors that name the field.
 
-use cubeyard_topology::{Finding, TopologySpec};
+use cubeyard_topology::{Finding, HOST_NAME_MAX_CHARACTERS, TopologySpec};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
@@ -388,6 +388,7 @@ impl PlanSpec {
         );
         count("cabling", "trays_side_by_side", cabling.trays_side_by_side, 8);
         findings.extend(site.host_prefix.as_deref().and_then(check_host_prefix));
+        findings.extend(self.too_long_host_name());
         for (field, value, max) in [
             ("slack_metres", cabling.slack_metres, 100.0),
             ("spare_ratio", cabling.spare_ratio, 1.0),
@@ -405,7 +406,30 @@ impl PlanSpec {
     }
 }
 
-/// Longest prefix of host names; a host name of any family then stays far below the 63 characters of DNS. [ours]
+impl PlanSpec {
+    /// The finding for a name that a user gives a node and that is too long behind the site's prefix.
+    fn too_long_host_name(&self) -> Option<Finding> {
+        let (TopologySpec::Custom(custom), Some(prefix)) = (&self.topology, &self.site.host_prefix) else {
+            return None;
+        };
+        let most = HOST_NAME_MAX_CHARACTERS - (prefix.len() + 1).min(HOST_NAME_MAX_CHARACTERS);
+        let row = custom.nodes.iter().position(|node| node.name.len() > most)?;
+        let name = &custom.nodes[row].name;
+        let finding = Finding::error(
+            "custom-name-too-long",
+            format!("topology.nodes[{row}].name"),
+            format!(
+                "\"{name}\" has {} characters; behind the site's prefix host names have {most} left.",
+                name.len()
+            ),
+            "Shorten the name, or leave site.host_prefix out.",
+        );
+        let finding = finding.with_value(name.as_str()).with_limit(most);
+        Some(finding.with_fix(json!({"site": {"host_prefix": null}})))
+    }
+}
+
+/// Longest prefix of host names; a host name of any family (but custom, whose names are checked) then stays far below the 63 characters of DNS. [ours]
 pub(crate) const HOST_PREFIX_MAX_CHARACTERS: usize = 24;
 
 /// The finding for a prefix that would make illegal host names.

@@ -47,6 +47,16 @@ const SPECS: &[(&str, &str)] = &[
         "current-2026",
         r#"{"family":"leaf_spine","leaves":16,"spines":4,"servers_per_leaf":32,"uplinks_per_spine":2,"server_gbps":25,"uplink_gbps":100}"#,
     ),
+    ("current-2026", r#"{"family":"torus2d","x":32,"y":16}"#),
+    (
+        "current-2026",
+        r#"{"family":"jellyfish","switches":64,"ports":32,"servers_per_switch":16}"#,
+    ),
+    ("current-2026", r#"{"family":"dragonfly","a":8,"p":4,"h":4}"#),
+    (
+        "current-2026",
+        r#"{"family":"custom","nodes":[{"name":"leaf-1","role":"switch"},{"name":"leaf-2","role":"switch"},{"name":"spine-1","role":"switch"},{"name":"web-1","role":"server"},{"name":"web-2","role":"server"}],"links":[{"a":"web-1","b":"leaf-1"},{"a":"web-2","b":"leaf-2"},{"a":"leaf-1","b":"spine-1","gbps":40},{"a":"leaf-2","b":"spine-1","gbps":40}]}"#,
+    ),
 ];
 
 #[test]

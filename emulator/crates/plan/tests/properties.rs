@@ -32,6 +32,28 @@ fn plan(spec: &PlanSpec, book: &Book) -> Option<Planned> {
     })
 }
 
+/// A random list: a tree of switches with further links, servers with one or two links in any order.
+fn custom(switches: u32, servers: u32, seed: u64) -> Value {
+    let mut draws = cubeyard_topology::random::Draws::new(seed);
+    let mut nodes: Vec<Value> = (0..switches)
+        .map(|index| json!({"name": format!("sw-{index}"), "role": "switch"}))
+        .collect();
+    nodes.extend((0..servers).map(|index| json!({"name": format!("srv-{index}"), "role": "server"})));
+    draws.shuffle(&mut nodes);
+    let mut links = Vec::new();
+    for index in 1..switches {
+        links
+            .push(json!({"a": format!("sw-{index}"), "b": format!("sw-{}", draws.below(index)), "gbps": 40}));
+    }
+    for index in 0..servers {
+        for _ in 0..=draws.below(2) {
+            links.push(json!({"a": format!("srv-{index}"), "b": format!("sw-{}", draws.below(switches))}));
+        }
+    }
+    draws.shuffle(&mut links);
+    json!({"family": "custom", "nodes": nodes, "links": links})
+}
+
 fn topology() -> impl Strategy<Value = Value> {
     prop_oneof![
         (2u32..7, 0u32..3).prop_map(|(n, k)| json!({"family": "bcube", "n": n, "k": k})),
@@ -41,6 +63,12 @@ fn topology() -> impl Strategy<Value = Value> {
         }),
         (2u32..6, 0u32..3).prop_map(|(n, k)| json!({"family": "dcell", "n": n, "k": k.min(if n > 3 { 1 } else { 2 })})),
         (3u32..7, 3u32..7, 3u32..7).prop_map(|(x, y, z)| json!({"family": "torus3d", "x": x, "y": y, "z": z})),
+        (3u32..12, 3u32..12).prop_map(|(x, y)| json!({"family": "torus2d", "x": x, "y": y})),
+        (8u32..30, 2u32..6, 1u32..12, any::<u32>()).prop_map(|(switches, between, servers, seed)| {
+            json!({"family": "jellyfish", "switches": switches, "ports": between + servers, "servers_per_switch": servers, "seed": seed})
+        }),
+        (1u32..5, 1u32..4, 1u32..3).prop_map(|(a, p, h)| json!({"family": "dragonfly", "a": a, "p": p, "h": h})),
+        (1u32..12, 1u32..40, any::<u64>()).prop_map(|(switches, servers, seed)| custom(switches, servers, seed)),
         (1u32..3, 2u32..5, 1u32..9, 4u32..12, 1u32..3).prop_map(|(kind, p, r, l, loops)| {
             json!({"family": "subways", "type": kind, "p": p, "q": p * r, "l": l.max(p), "c": 2, "clusters": 2,
                    "loops_per_cluster": loops})

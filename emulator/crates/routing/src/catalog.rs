@@ -6,8 +6,10 @@ use cubeyard_topology::{Topology, TopologySpec};
 
 use crate::bcube::{Bsr, BsrGreedy, FixedPath};
 use crate::dcell::{DcellRouting, Dfr};
+use crate::dragonfly::DragonflyRouting;
 use crate::failures::Failures;
 use crate::fat_tree::FatTreeRouting;
+use crate::k_shortest::KShortest;
 use crate::leaf_spine::LeafSpineRouting;
 use crate::path::Router;
 use crate::shortest::{Choice, Shortest};
@@ -53,6 +55,14 @@ macro_rules! scheme {
             choice: $choice,
             summary: $summary,
             make: |topology, failures| Some(Box::new(Shortest::new(topology, failures, Choice::$how))),
+        }
+    };
+    ($name:expr, k_shortest $k:literal, $summary:literal) => {
+        Scheme {
+            name: $name,
+            choice: PathChoice::Router,
+            summary: $summary,
+            make: |topology, failures| Some(Box::new(KShortest::new(topology, failures, $name, $k))),
         }
     };
     ($name:expr, $choice:expr, $router:ident :: $make:ident, $summary:literal) => {
@@ -126,6 +136,29 @@ const LEAF_SPINE: &[Scheme] = &[scheme!(
     "ECMP over the spines: a random uplink that leads to the other leaf, then a random link down to it. [rfc7938 §6.1]"
 )];
 
+/// Schemes of networks without tiers. k is in the name, as a scheme has no settings.
+const K_SHORTEST: &[Scheme] = &[
+    scheme!("k-shortest", k_shortest 8, "A random one of the 8 shortest live paths of a pair. [jellyfish §5]"),
+    scheme!("k-shortest-2", k_shortest 2, "A random one of the 2 shortest live paths of a pair. [jellyfish §5]"),
+    scheme!("k-shortest-4", k_shortest 4, "A random one of the 4 shortest live paths of a pair. [jellyfish §5]"),
+    scheme!("k-shortest-16", k_shortest 16, "A random one of the 16 shortest live paths of a pair. [jellyfish §5]"),
+];
+
+const DRAGONFLY: &[Scheme] = &[
+    scheme!(
+        "dragonfly-minimal",
+        PathChoice::Router,
+        DragonflyRouting::minimal,
+        "By a link between the two groups, with at most one link before and after it. [dragonfly §4.1]"
+    ),
+    scheme!(
+        "dragonfly-valiant",
+        PathChoice::Router,
+        DragonflyRouting::valiant,
+        "Valiant's: minimal to a random third group, then minimal to the destination. [dragonfly §4.1]"
+    ),
+];
+
 const TORUS: &[Scheme] = &[
     scheme!(
         "torus-multipath",
@@ -180,6 +213,14 @@ const ANY: &[Scheme] = &[
     scheme!("wcmp", PathChoice::Router, shortest ByRate, "Weighted-cost multipath: next hops drawn in proportion to their links' rates. [subways §4.3]"),
 ];
 
+/// Further schemes of a family, behind those for any network.
+fn further(spec: &TopologySpec) -> &'static [Scheme] {
+    match spec {
+        TopologySpec::Custom(_) => K_SHORTEST,
+        _ => &[],
+    }
+}
+
 fn own(spec: &TopologySpec) -> &'static [Scheme] {
     match spec {
         TopologySpec::Bcube(_) => BCUBE,
@@ -187,14 +228,17 @@ fn own(spec: &TopologySpec) -> &'static [Scheme] {
         TopologySpec::FatTree(_) => FAT_TREE,
         TopologySpec::Tree(_) => TREE,
         TopologySpec::LeafSpine(_) => LEAF_SPINE,
-        TopologySpec::Torus3d(_) => TORUS,
+        TopologySpec::Torus2d(_) | TopologySpec::Torus3d(_) => TORUS,
+        TopologySpec::Jellyfish(_) => K_SHORTEST,
+        TopologySpec::Dragonfly(_) => DRAGONFLY,
+        TopologySpec::Custom(_) => &[],
         TopologySpec::Subways(_) => SUBWAYS,
     }
 }
 
 /// The schemes that serve a topology, its own ones first.
 pub fn schemes_for(spec: &TopologySpec) -> impl Iterator<Item = &'static Scheme> {
-    own(spec).iter().chain(ANY)
+    own(spec).iter().chain(ANY).chain(further(spec))
 }
 
 /// Name and one-line description of every scheme that serves a topology, its paper's own first.

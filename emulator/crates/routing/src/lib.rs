@@ -5,8 +5,8 @@
 //! the order. Pure functions of their arguments: no clock, no state between calls.
 //!
 //! Inside: a folder for each family with schemes of its own (`bcube`, `dcell`, `torus`, `subways`), a file each for
-//! `fat_tree`, `leaf_spine` and `tree`, schemes for any network (`shortest`), parallel paths in any network (`disjoint`), and what they share: `path`, `multipath`,
-//! `ports`, `failures`, `random`. `catalog` lists all schemes by name with the families they serve. `tables` has the routing tables of
+//! `dragonfly`, `fat_tree`, `leaf_spine` and `tree`, schemes for any network (`shortest`, `k_shortest`), parallel paths in any network (`disjoint`), and what they share: `path`, `multipath`,
+//! `ports`, `failures`, and `random` of `cubeyard-topology`. `catalog` lists all schemes by name with the families they serve. `tables` has the routing tables of
 //! switches that are routers, `hash` which of their next hops a flow takes, `host_routes` static routes for labs.
 //!
 //! Not here: loads, rates and times of flows (`cubeyard-sim`), packets and messages (`cubeyard-dataplane`).
@@ -15,20 +15,23 @@ pub mod bcube;
 pub mod catalog;
 pub mod dcell;
 pub mod disjoint;
+pub mod dragonfly;
 pub mod failures;
 pub mod fat_tree;
 pub mod hash;
 pub mod host_routes;
+pub mod k_shortest;
 pub mod leaf_spine;
 pub mod multipath;
 pub mod path;
 pub mod ports;
-pub mod random;
 pub mod shortest;
 pub mod subways;
 pub mod tables;
 pub mod torus;
 pub mod tree;
+
+pub use cubeyard_topology::random;
 
 pub use catalog::{PathChoice, RoutingError, Scheme, default_for, names_for, router, scheme, schemes_for};
 pub use failures::{BitSet, FailureKind, Failures};

@@ -33,11 +33,11 @@ pub enum Choice {
 
 /// One direction of a live link.
 #[derive(Clone, Copy, Debug)]
-struct Half {
-    to: NodeId,
-    directed: DirectedLink,
-    /// Half a server hop to or from a switch, a whole one between servers.
-    cost: u8,
+pub(crate) struct Half {
+    pub to: NodeId,
+    pub directed: DirectedLink,
+    /// Half a server hop to or from a switch, a whole one between servers that relay.
+    pub cost: u8,
 }
 
 /// Shortest live paths, counted in hops between servers where servers forward (a switch between two
@@ -81,12 +81,13 @@ impl Shortest {
         }
     }
 
-    fn row(&self, node: NodeId) -> &[Half] {
+    /// The live links of a node.
+    pub(crate) fn row(&self, node: NodeId) -> &[Half] {
         &self.halves[self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize]
     }
 
     /// The distance of every node to `server` in half-hops: 2 from server to server, whether by a
-    /// switch or a cable, and 1 a link to or from a switch. [`UNREACHED`] where no live path leads.
+    /// switch or a cable, and 1 a link to or from a switch. Where servers do not relay, 1 a link. [`UNREACHED`] where no live path leads.
     pub fn half_hops(&self, server: NodeId) -> Vec<u16> {
         let mut distance = vec![UNREACHED; self.starts.len() - 1];
         if self.failures.node_failed(server) {
@@ -116,7 +117,13 @@ impl Shortest {
         distance
     }
 
-    fn with_table<R>(&self, destination: NodeId, read: impl FnOnce(&[u16]) -> R) -> R {
+    /// Whether a path to `destination` can enter `node`: servers that do not relay only end paths.
+    pub(crate) fn forwards(&self, node: NodeId, destination: NodeId) -> bool {
+        self.relays || node >= self.server_count || node == destination
+    }
+
+    /// Reads the distances of all nodes to a server, in half-hops.
+    pub(crate) fn with_table<R>(&self, destination: NodeId, read: impl FnOnce(&[u16]) -> R) -> R {
         let slot = &self.tables[destination as usize];
         if let Some(table) = slot.get() {
             return read(table);
@@ -185,7 +192,9 @@ fn live_halves(topology: &Topology, failures: &Failures) -> (Vec<u32>, Vec<Half>
     let mut halves = vec![empty; starts[starts.len() - 1] as usize];
     for link in (0..links.len()).filter(|&link| live(link)) {
         let (a, b) = (links.a[link], links.b[link]);
-        let cost = if a < servers && b < servers { 2 } else { 1 };
+        // Where servers do not relay, links are counted.
+        let direct = topology.servers_relay() && a < servers && b < servers;
+        let cost = if direct { 2 } else { 1 };
         for (from, to, directed) in [(a, b, a_to_b(link as u32)), (b, a, b_to_a(link as u32))] {
             halves[next[from as usize] as usize] = Half { to, directed, cost };
             next[from as usize] += 1;

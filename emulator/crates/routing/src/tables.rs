@@ -1,8 +1,9 @@
-//! Routing tables of switches and servers in networks whose servers do not relay: fat-tree, leaf-spine, tree and Subways.
+//! Routing tables of switches and servers in networks whose servers do not relay.
 //!
 //! [`Tables::new`] is a pure function of topology and failures. It gives each node routes to servers, each with a group of
 //! weighted next hops. Packets go up until a switch has the destination below it, then down; of the ways up those are used
-//! that lead down soonest. So no packet loops, and as soon as failures have ended the tables are the first ones again.
+//! that lead down soonest. So no packet loops, and as soon as failures have ended the tables are the first ones again. Where
+//! switches have no tiers (Jellyfish, Dragonfly, custom), next hops are those on shortest paths (`shortest`).
 //!
 //! A server prefers ToRs that it shares with the destination. Otherwise it uses all its live links that lead there, and
 //! the ways down to the destination's links are weighted like those links, so that both ends' links are chosen
@@ -21,8 +22,10 @@ use crate::failures::Failures;
 use crate::path::{DirectedLink, a_to_b, b_to_a};
 use crate::subways::{LinkWeights, RackDetours};
 use detoured::Detours;
+use shortest::Nearest;
 
 mod detoured;
+mod shortest;
 
 pub use detoured::{MAX_RELAYS, Relay, Relays, Segment};
 
@@ -219,7 +222,22 @@ impl Tables {
         let network = LiveLinks::of(topology, failures, weigh, shares_equally);
         let mut makers: Vec<Maker> = (0..topology.node_count()).map(|_| Maker::default()).collect();
         let mut ways = Ways::new(topology.node_count());
+        let mut nearest = (!topology.has_tiers()).then(|| Nearest::new(topology));
         for destination in (0..topology.server_count()).filter(|&server| !failures.node_failed(server)) {
+            if let Some(nearest) = &mut nearest {
+                nearest.find(&network, destination);
+                let others = (0..)
+                    .zip(&mut makers)
+                    .filter(|&(node, _)| node != destination && !failures.node_failed(node));
+                for (node, maker) in others {
+                    let hops = nearest.hops(&network, node);
+                    // What cannot be reached must not go from server to server and back.
+                    let goes_up =
+                        topology.is_server(node) && hops.iter().all(|hop| !topology.is_server(hop.far));
+                    maker.add(destination, hops, goes_up);
+                }
+                continue;
+            }
             ways.find(&network, destination);
             for (node, maker) in (0..).zip(&mut makers) {
                 if node != destination && !failures.node_failed(node) {
@@ -266,7 +284,7 @@ struct Half {
     relays: Relays,
 }
 
-/// Live links by node, upwards and downwards, in the order of links.
+/// Live links by node, upwards and downwards, in the order of links. Without tiers, up is from the `a` end to the `b` end.
 struct LiveLinks {
     ups: Vec<Vec<Half>>,
     downs: Vec<Vec<Half>>,

@@ -10,7 +10,7 @@ use cubeyard_routing::{Failures, NoPath, PathSet, default_for, names_for, router
 use cubeyard_topology::{NodeId, Topology, families};
 use proptest::prelude::*;
 
-/// Least live half-hops (a link at a switch 1, between servers 2), by repeated relaxation.
+/// Least live half-hops (a link at a switch 1, between servers that relay 2), by repeated relaxation.
 fn oracle(topology: &Topology, failures: &Failures, source: NodeId) -> Vec<u32> {
     let links = topology.links();
     let relays = topology.servers_relay();
@@ -29,7 +29,12 @@ fn oracle(topology: &Topology, failures: &Failures, source: NodeId) -> Vec<u32> 
                 if !forwards || here == u32::MAX || dead {
                     continue;
                 }
-                let there = here + if from < servers && to < servers { 2 } else { 1 };
+                let there = here
+                    + if relays && from < servers && to < servers {
+                        2
+                    } else {
+                        1
+                    };
                 if there < distance[to as usize] {
                     distance[to as usize] = there;
                     grew = true;
@@ -47,7 +52,7 @@ fn half_hops(topology: &Topology, path: &[u32]) -> u32 {
     path.iter()
         .map(|&directed| {
             let link = link_of(directed) as usize;
-            if links.a[link] < servers && links.b[link] < servers {
+            if topology.servers_relay() && links.a[link] < servers && links.b[link] < servers {
                 2
             } else {
                 1
@@ -89,7 +94,9 @@ proptest! {
                 prop_assert_eq!(routed, Err(NoPath::NotFound));
                 prop_assert!(path.is_empty());
             }
-            let complete = matches!(scheme.name, "shortest" | "ecmp" | "wcmp" | "tree" | "fat-tree" | "leaf-spine" | "bsr");
+            let complete = matches!(scheme.name, "shortest" | "ecmp" | "wcmp" | "tree" | "fat-tree" | "leaf-spine" | "bsr")
+                || scheme.name.starts_with("k-shortest")
+                || scheme.name.starts_with("dragonfly");
             if complete && reachable && !failures.node_failed(source) {
                 // These may still join two servers by a longer way than their shortest up-paths.
                 let upwards = matches!(scheme.name, "fat-tree" | "leaf-spine");

@@ -27,6 +27,12 @@ const NETWORKS: &[&str] = &[
     r#"{"family":"subways","type":1,"p":3,"q":6,"l":4,"clusters":1}"#,
     r#"{"family":"subways","type":2,"p":2,"q":4,"l":4,"c":2,"clusters":4}"#,
     r#"{"family":"subways","type":2,"p":3,"q":6,"l":6,"c":2,"clusters":4,"cluster_gbps":[10,25,10,25]}"#,
+    r#"{"family":"jellyfish","switches":10,"ports":6,"servers_per_switch":2}"#,
+    r#"{"family":"jellyfish","switches":7,"ports":5,"servers_per_switch":2,"servers":9,"seed":5}"#,
+    r#"{"family":"dragonfly","a":3,"p":1,"h":1}"#,
+    r#"{"family":"dragonfly","a":2,"p":2,"h":2,"groups":3}"#,
+    r#"{"family":"custom","nodes":[{"name":"a","role":"switch"},{"name":"b","role":"switch"},{"name":"c","role":"switch"},{"name":"d","role":"switch","tier":3},{"name":"s1","role":"server"},{"name":"s2","role":"server"},{"name":"s3","role":"server"},{"name":"s4","role":"server"}],"links":[{"a":"s1","b":"a"},{"a":"s2","b":"a"},{"a":"b","b":"s2"},{"a":"s3","b":"b"},{"a":"s4","b":"c"},{"a":"a","b":"b"},{"a":"c","b":"b"},{"a":"c","b":"d"},{"a":"a","b":"d"},{"a":"a","b":"d","gbps":40}]}"#,
+    r#"{"family":"custom","link_gbps":25,"nodes":[{"name":"x","role":"server"},{"name":"y","role":"server"},{"name":"z","role":"server"},{"name":"one","role":"switch"},{"name":"two","role":"switch"}],"links":[{"a":"x","b":"one"},{"a":"y","b":"one"},{"a":"x","b":"y"},{"a":"z","b":"two"},{"a":"one","b":"two"}]}"#,
 ];
 
 fn any_network() -> impl Strategy<Value = Topology> {
@@ -81,7 +87,13 @@ fn model(topology: &Topology, failures: &Failures, keep: impl Fn(u32) -> bool) -
     (0..topology.link_count() as u32)
         .filter(|&link| !keep(link))
         .for_each(|link| fewer.fail_link(link));
-    router(default_for(topology.spec()), topology, fewer).unwrap()
+    // Without tiers the tables are of shortest paths, whatever else the family has.
+    let scheme = if topology.has_tiers() {
+        default_for(topology.spec())
+    } else {
+        "ecmp"
+    };
+    router(scheme, topology, fewer).unwrap()
 }
 
 proptest! {

@@ -65,7 +65,7 @@ const fn range(from: u32, to: u32, step: u32) -> Tried {
     Tried::Range { from, to, step }
 }
 
-/// What is tried of each family. `sized`: the parameter that follows from the number of servers, if there is one.
+/// What is tried of each family but custom networks, which have no parameters to vary. `sized`: the parameter that follows from the number of servers, if there is one.
 struct Axes {
     family: &'static str,
     tried: &'static [(&'static str, Tried)],
@@ -135,6 +135,34 @@ const AXES: &[Axes] = &[
             ("uplink_gbps", Tried::Each(&[10.0, 40.0, 100.0])),
         ],
         sized: Some("leaves"),
+    },
+    Axes {
+        family: "torus2d",
+        tried: &[("x", range(3, 64, 1)), ("y", range(3, 64, 1))],
+        sized: None,
+    },
+    Axes {
+        family: "jellyfish",
+        tried: &[
+            ("ports", Tried::Each(&[16.0, 24.0, 32.0, 48.0, 64.0])),
+            (
+                "servers_per_switch",
+                Tried::Each(&[4.0, 6.0, 8.0, 12.0, 16.0, 20.0, 24.0, 32.0]),
+            ),
+            ("link_gbps", Tried::Each(&[1.0, 10.0, 25.0])),
+        ],
+        sized: Some("switches"),
+    },
+    Axes {
+        family: "dragonfly",
+        tried: &[
+            ("a", Tried::Each(&[4.0, 6.0, 8.0, 10.0, 12.0, 16.0])),
+            ("p", Tried::Each(&[2.0, 3.0, 4.0, 5.0, 6.0, 8.0])),
+            ("h", Tried::Each(&[2.0, 3.0, 4.0, 5.0, 6.0, 8.0])),
+            ("groups", range(2, 129, 1)),
+            ("link_gbps", Tried::Each(&[10.0, 25.0])),
+        ],
+        sized: None,
     },
 ];
 
@@ -316,6 +344,7 @@ fn repeats_another(family: &str, fields: &[(&str, f64)]) -> bool {
     match family {
         // A torus may be turned.
         "torus3d" => of("x") > of("y") || of("y") > of("z"),
+        "torus2d" => of("x") > of("y"),
         // A loop is spread over clusters in type 2 only.
         "subways" => of("type") < 2.0 && of("c") > 1.0,
         _ => false,
@@ -337,10 +366,15 @@ fn sizes(
         "bcube" => value_of(fields, "n").powf(value_of(fields, "k")) as u64,
         "fat_tree" => value_of(fields, "ports") as u64 / 2,
         "leaf_spine" => value_of(fields, "servers_per_leaf") as u64,
+        "jellyfish" => value_of(fields, "servers_per_switch") as u64,
         _ => 1,
     }
     .max(1);
-    let per = if name == "leaves" { group } else { 1 };
+    let per = if matches!(name, "leaves" | "switches") {
+        group
+    } else {
+        1
+    };
     let spread = u64::from(steps.saturating_sub(1)).max(1);
     let mut list: Vec<u64> = (0..u64::from(steps))
         .map(|step| (least + (most - least) * step / spread).div_ceil(group) * group)
@@ -433,7 +467,8 @@ mod tests {
     fn every_family_is_tried_with_values_that_its_description_allows() {
         let described = families();
         let all = described.as_array().expect("a list");
-        assert_eq!(all.len(), AXES.len(), "a new family needs values to try");
+        // All but custom networks.
+        assert_eq!(all.len(), AXES.len() + 1, "a new family needs values to try");
         for axes in AXES {
             let tried = axes
                 .tried

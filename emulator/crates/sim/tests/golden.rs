@@ -45,6 +45,24 @@ fn networks() -> Vec<(&'static str, Value)> {
             "Subways type 2",
             json!({"family": "subways", "type": 2, "p": 2, "q": 4, "l": 6, "c": 2, "clusters": 2, "uplink_gbps": 10}),
         ),
+        ("torus 4x5", json!({"family": "torus2d", "x": 4, "y": 5})),
+        (
+            "Jellyfish, 8 switches",
+            json!({"family": "jellyfish", "switches": 8, "ports": 6, "servers_per_switch": 2}),
+        ),
+        (
+            "Dragonfly, 5 groups",
+            json!({"family": "dragonfly", "a": 2, "p": 2, "h": 2}),
+        ),
+        (
+            "custom, ring of 4",
+            json!({"family": "custom",
+                "nodes": [{"name": "n", "role": "switch"}, {"name": "e", "role": "switch"}, {"name": "s", "role": "switch"},
+                    {"name": "w", "role": "switch"}, {"name": "h-n", "role": "server"}, {"name": "h-e", "role": "server"},
+                    {"name": "h-s", "role": "server"}, {"name": "h-w", "role": "server"}],
+                "links": [{"a": "h-n", "b": "n"}, {"a": "h-e", "b": "e"}, {"a": "h-s", "b": "s"}, {"a": "h-w", "b": "w"},
+                    {"a": "n", "b": "e"}, {"a": "e", "b": "s"}, {"a": "s", "b": "w"}, {"a": "w", "b": "n"}]}),
+        ),
     ]
 }
 

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::family;
-use crate::spec::TopologySpec;
+use crate::spec::{TopologySpec, rows_schema};
 
 /// The kind of value a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,6 +15,10 @@ pub(crate) enum Kind {
     NumberOrList,
     /// A list of numbers.
     List,
+    /// A list of nodes of a custom network.
+    Nodes,
+    /// A list of links of a custom network.
+    Links,
     /// One of the listed integers.
     Enum(&'static [(u32, &'static str)]),
 }
@@ -109,7 +113,10 @@ impl Parameter {
 
     /// A number as JSON: whole numbers of integer parameters without a fraction.
     pub fn number_json(&self, value: f64) -> Value {
-        if matches!(self.kind, Kind::Integer | Kind::Enum(_)) {
+        if matches!(
+            self.kind,
+            Kind::Integer | Kind::Enum(_) | Kind::Nodes | Kind::Links
+        ) {
             json!(value as u64)
         } else {
             json!(value)
@@ -123,6 +130,8 @@ impl Parameter {
             Kind::Number => ("number", false),
             Kind::NumberOrList => ("number", true),
             Kind::List => ("list", true),
+            Kind::Nodes => ("nodes", true),
+            Kind::Links => ("links", true),
             Kind::Enum(_) => ("enum", false),
         };
         out.insert("name".into(), json!(self.name));
@@ -179,6 +188,7 @@ impl Parameter {
             Kind::Number => scalar("number"),
             Kind::NumberOrList => json!({"anyOf": [scalar("number"), list()]}),
             Kind::List => list(),
+            Kind::Nodes | Kind::Links => rows_schema(self),
             Kind::Enum(choices) => {
                 json!({"enum": choices.iter().map(|(value, _)| *value).collect::<Vec<_>>()})
             }
@@ -227,7 +237,7 @@ fn preset_json(text: &str) -> Value {
 ///
 /// A list of `{family, title, summary, source, names, parameters, example, presets}`; a parameter is
 /// `{name, letter, title, kind, list, min, max, default, default_doc, unit, doc, required, choices?}`
-/// with `kind` one of `integer`, `number`, `enum`, `list`; `list` says whether a list is taken.
+/// with `kind` one of `integer`, `number`, `enum`, `list`, `nodes`, `links`; `list` says whether a list is taken.
 pub fn families() -> Value {
     let list = family::DESCRIPTIONS.iter().map(|family| {
         let presets: Vec<Value> = family

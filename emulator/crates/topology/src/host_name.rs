@@ -4,6 +4,8 @@
 //! DNS. A host name has the same numbers with hyphens between them behind a letter: `h0132` for a server, `s3-001` for a
 //! switch. It is a DNS label (RFC 1123): lower-case letters, digits and hyphens, at most 63 characters, never a number.
 //!
+//! Where users name the nodes themselves, their names are the host names.
+//!
 //! Not here: names as the papers write them (`family/`).
 
 use crate::graph::NodeId;
@@ -20,6 +22,10 @@ impl Topology {
     pub fn write_host_name(&self, node: NodeId, out: &mut String) {
         let mut name = String::new();
         self.write_name(node, &mut name);
+        if self.family().names_are_host_names() {
+            out.push_str(&name);
+            return;
+        }
         out.push(if self.is_server(node) { 'h' } else { 's' });
         let start = out.len();
         for group in name

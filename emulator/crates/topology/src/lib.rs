@@ -19,6 +19,7 @@ mod finding;
 mod graph;
 mod host_name;
 mod metrics;
+pub mod random;
 mod size;
 mod slice;
 mod spec;
@@ -33,7 +34,8 @@ pub use metrics::{Metric, PathMeasure, StructureMetrics};
 pub use size::Size;
 pub use slice::{Part, Slice, SliceOfServers, SliceWithin};
 pub use spec::{
-    BcubeSpec, DcellGrowth, DcellSpec, FatTreeSpec, GbpsList, LeafSpineSpec, MAX_LINKS, SubwaysSpec,
-    TopologySpec, Torus3dSpec, TreeSpec,
+    BcubeSpec, CustomLink, CustomNode, CustomRole, CustomSpec, DcellGrowth, DcellSpec, DragonflySpec,
+    FatTreeSpec, GbpsList, JellyfishSpec, LeafSpineSpec, MAX_LINKS, SubwaysSpec, TopologySpec, Torus2dSpec,
+    Torus3dSpec, TreeSpec,
 };
 pub use topology::{Picture, SwitchTier, Topology};

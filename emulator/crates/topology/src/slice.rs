@@ -1,7 +1,8 @@
 //! Slices: a part of a topology that keeps the ids, names and ports of the whole.
 //!
 //! A slice is chosen by servers, or as the smaller structure of the same family around one server. It has the chosen
-//! servers, the switches above them that join at least two of their parts, and every link between these nodes.
+//! servers, the switches above them that join at least two of their parts, and every link between these nodes. In a network
+//! without tiers it has all switches that a path between them can cross.
 //!
 //! Not here: what a slice is emulated with (addresses, rates, protocols).
 
@@ -164,7 +165,15 @@ impl Topology {
         loop {
             let above = |link: usize| (!self.is_server(links.b[link])).then_some(links.b[link] as usize);
             let below = (0..links.len()).filter(|&link| is_in[links.a[link] as usize]);
-            let fresh: Vec<usize> = below.filter_map(above).filter(|&switch| !is_in[switch]).collect();
+            let mut fresh: Vec<usize> = below.filter_map(above).filter(|&switch| !is_in[switch]).collect();
+            if !self.has_tiers() {
+                // Without tiers any switch may be on a path: down as well, as long as there is one.
+                let down = (0..links.len()).filter(|&link| is_in[links.b[link] as usize]);
+                let switches = down
+                    .map(|link| links.a[link])
+                    .filter(|&node| !self.is_server(node));
+                fresh.extend(switches.map(|node| node as usize).filter(|&node| !is_in[node]));
+            }
             if fresh.is_empty() {
                 break;
             }

@@ -14,7 +14,7 @@ use crate::spec::TopologySpec;
 pub struct SwitchTier {
     /// Level of the switches.
     pub level: u8,
-    /// `mini-switch`, `tor`, `aggregation`, `core`, `edge`, `root`, `leaf` or `spine`.
+    /// `mini-switch`, `tor`, `aggregation`, `core`, `edge`, `root`, `leaf`, `spine`, `switch`, `router`, or `tier-0` and so on.
     pub role: &'static str,
     /// First id.
     pub first: NodeId,
@@ -128,6 +128,12 @@ impl Topology {
         self.family().relays()
     }
 
+    /// Whether switches stand in tiers, every link between two of them, so that a path goes up and then down. In the other
+    /// switched families (Jellyfish, Dragonfly, custom) paths are the shortest ones.
+    pub fn has_tiers(&self) -> bool {
+        self.family().has_tiers()
+    }
+
     /// How the family's own paper counts the length of a path.
     pub fn path_measure(&self) -> PathMeasure {
         self.family().path_measure()
@@ -192,7 +198,9 @@ impl Topology {
 
     /// Name of a port: `P0` on a switch, `eth0` (torus: `x+`) on a server.
     pub fn port_name(&self, node: NodeId, port: u16) -> String {
-        if self.is_server(node) {
+        if let Some(own) = self.family().own_port_name(node, port) {
+            own
+        } else if self.is_server(node) {
             self.family().server_port_name(port)
         } else {
             format!("P{port}")

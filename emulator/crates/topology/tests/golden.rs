@@ -40,6 +40,14 @@ const SPECS: &[&str] = &[
     r#"{"family":"tree","edge_ports":4,"root_ports":4,"servers":64}"#,
     r#"{"family":"leaf_spine","leaves":64,"spines":4,"servers_per_leaf":32}"#,
     r#"{"family":"leaf_spine","leaves":5,"spines":2,"servers_per_leaf":3,"uplinks_per_spine":2,"server_gbps":25,"uplink_gbps":25}"#,
+    r#"{"family":"torus2d","x":8,"y":5}"#,
+    r#"{"family":"jellyfish","switches":64,"ports":16,"servers_per_switch":4}"#,
+    r#"{"family":"jellyfish","switches":245,"ports":14,"servers_per_switch":3,"servers":686}"#,
+    r#"{"family":"jellyfish","switches":9,"ports":4,"servers_per_switch":1,"seed":3}"#,
+    r#"{"family":"dragonfly","a":4,"p":2,"h":2}"#,
+    r#"{"family":"dragonfly","a":8,"p":4,"h":4}"#,
+    r#"{"family":"dragonfly","a":4,"p":2,"h":2,"groups":4}"#,
+    r#"{"family":"custom","nodes":[{"name":"leaf-1","role":"switch"},{"name":"leaf-2","role":"switch"},{"name":"top","role":"switch"},{"name":"web-1","role":"server"},{"name":"web-2","role":"server"},{"name":"db","role":"server"}],"links":[{"a":"web-1","b":"leaf-1","gbps":25,"a_port":"ens1","b_port":"swp1"},{"a":"leaf-2","b":"web-2"},{"a":"db","b":"leaf-1"},{"a":"db","b":"leaf-2"},{"a":"top","b":"leaf-1","gbps":100},{"a":"leaf-2","b":"top","gbps":100},{"a":"leaf-2","b":"top","gbps":100}]}"#,
 ];
 
 /// What is described is tried too: a new family has a row here and a strategy among the random specifications.

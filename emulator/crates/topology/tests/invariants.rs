@@ -52,7 +52,8 @@ proptest! {
             let host = topology.host_name(node);
             prop_assert_eq!(topology.node_by_name(&host), Some(node), "{}", host);
             prop_assert!(host.len() <= HOST_NAME_MAX_CHARACTERS, "{}", host);
-            prop_assert!(host.starts_with(if topology.is_server(node) { 'h' } else { 's' }), "{}", host);
+            let letter = if topology.is_server(node) { 'h' } else { 's' };
+            prop_assert!(host.starts_with(letter), "{}", host);
             prop_assert!(host.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'), "{}", host);
             prop_assert!(!host.ends_with('-') && !host.contains("--"), "{}", host);
             prop_assert!(topology.node_by_name(&format!("{host}-0-0-0-0-0")).is_none(), "{}", host);
@@ -125,8 +126,15 @@ proptest! {
                 (None, None) => prop_assert!(a < b),
                 (None, Some(upper)) => prop_assert_eq!(links.level[link], upper.level),
                 (Some(lower), Some(upper)) => {
-                    prop_assert!(lower.level < upper.level);
-                    prop_assert_eq!(links.level[link], upper.level);
+                    prop_assert!(a < b && lower.level <= upper.level);
+                    // Only where switches stand in no tiers do links join those of the same level.
+                    let within = u8::from(lower.level == upper.level);
+                    prop_assert!(within == 0 || !topology.has_tiers());
+                    if topology.has_tiers() || within == 0 {
+                        prop_assert_eq!(links.level[link], upper.level);
+                    } else {
+                        prop_assert!(links.level[link] > upper.level);
+                    }
                 }
                 (Some(_), None) => prop_assert!(false, "a switch before a server"),
             }

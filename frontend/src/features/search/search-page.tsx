@@ -28,7 +28,8 @@ export default function SearchPage() {
   const [asked, setAsked] = useState(values);
   const [unreadable, setUnreadable] = useState(0);
   const search = useSearch();
-  const listed = families.data ?? [];
+  // A network of one's own has one plan: there is nothing to search.
+  const listed = (families.data ?? []).filter(({ family }) => family !== "custom");
   const question = questionOf(
     values,
     listed.map(({ family }) => family),

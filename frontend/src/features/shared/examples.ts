@@ -63,6 +63,27 @@ export const EXAMPLES: readonly Example[] = [
     detail: "two ports a server",
     spec: of({ family: "subways", type: 1, p: 2, q: 32, l: 16, clusters: 4, loops_per_cluster: 2 }),
   },
+  {
+    slug: "torus2d",
+    title: "2D torus 64×32",
+    short: "2D torus",
+    detail: "four ports a server, no switches",
+    spec: of({ family: "torus2d", x: 64, y: 32 }),
+  },
+  {
+    slug: "jellyfish",
+    title: "Jellyfish, 128 switches",
+    short: "Jellyfish",
+    detail: "random links between 32-port switches",
+    spec: of({ family: "jellyfish", switches: 128, ports: 32, servers_per_switch: 16 }),
+  },
+  {
+    slug: "dragonfly",
+    title: "Dragonfly, 16 groups",
+    short: "Dragonfly",
+    detail: "16 routers a group, all groups joined",
+    spec: of({ family: "dragonfly", a: 16, p: 8, h: 8, groups: 16 }),
+  },
 ];
 
 export const exampleBySlug = (slug: string) => EXAMPLES.find((example) => example.slug === slug);

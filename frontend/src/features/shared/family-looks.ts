@@ -4,11 +4,14 @@
 const FAMILIES = [
   /^(partial )?bcube/i,
   /^(partial )?dcell/i,
-  /^(partial )?(torus|camcube)/i,
+  /^(partial )?(2d torus|torus|camcube)/i,
   /^(partial )?fat-tree/i,
   /^(partial )?(the )?(two-level )?tree/i,
   /^(partial )?subways/i,
   /^(partial )?leaf-spine/i,
+  /^(partial )?jellyfish/i,
+  /^(partial )?dragonfly/i,
+  /^custom/i,
 ];
 
 /** As many as there are colours. */

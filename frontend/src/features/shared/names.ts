@@ -21,8 +21,8 @@ function slotLetter(slot: number): string {
 /** As the engine names ports: `P3` on a switch, `eth1` on a server, the direction on a torus. */
 export function portName(model: PlanModel, device: number, port: number): string {
   if (model.devices.kind[device] === 1) return `P${port}`;
-  if (model.topology?.family === "torus3d") {
-    const { x, y, z } = model.topology as unknown as { x: number; y: number; z: number };
+  if (model.topology?.family === "torus3d" || model.topology?.family === "torus2d") {
+    const { x, y, z = 1 } = model.topology as unknown as { x: number; y: number; z?: number };
     return torusPorts([x, y, z])[port] ?? `eth${port}`;
   }
   return `eth${port}`;

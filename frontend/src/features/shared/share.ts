@@ -5,8 +5,25 @@ const VERSION = "1";
 /** A link longer than this was not made here; refusing it keeps a crafted one from filling memory. */
 const MAX_CODE_CHARACTERS = 64_000;
 const MAX_JSON_BYTES = 1_000_000;
+/** What begins a code that this tab alone knows. */
+const KEPT = "kept-";
 
 export const encodeSpec = (spec: PlanSpec): Promise<string> => pack(spec);
+
+export const SAVE_FIRST = "This plan is too large for a link. Save it first.";
+
+/** The same, or null where the spec is too large for a link that anyone can open. */
+export async function linkSpec(spec: PlanSpec): Promise<string | null> {
+  const text = canonical(spec);
+  if (new Blob([text]).size > MAX_JSON_BYTES) return null;
+  const code = await pack(spec);
+  return fitsLink(code) ? code : null;
+}
+
+/** What stands in the address of this tab: the spec itself, or where this tab keeps a larger one. */
+export async function addressSpec(spec: PlanSpec): Promise<string> {
+  return (await linkSpec(spec)) ?? (await import("./kept")).keepSpec(spec);
+}
 
 /** Any JSON, for `unpack`. */
 export async function pack(value: Json): Promise<string> {
@@ -21,7 +38,7 @@ export async function pack(value: Json): Promise<string> {
 
 /** Throws an Error a person can read when the code is no spec. */
 export async function decodeSpec(code: string): Promise<PlanSpec> {
-  return parseSpecText(await unpack(code));
+  return code.startsWith(KEPT) ? (await import("./kept")).keptSpec(code) : parseSpecText(await unpack(code));
 }
 
 /** Whether `unpack` takes a code: with a longer one in it, a link is of no use. */

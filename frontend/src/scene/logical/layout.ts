@@ -1,6 +1,7 @@
 /** Where the logical view puts every server and switch: a function of names and links only, the same every time. */
 import { type Box, memoised, type PlanModel } from "../model";
 import { bcubeLayout } from "./bcube";
+import { dragonflyLayout, jellyfishLayout } from "./clusters";
 import { dcellLayout } from "./dcell";
 import { layeredLayout } from "./layered";
 import { torusLayout } from "./torus";
@@ -48,9 +49,13 @@ export function logicalLayout(model: PlanModel): LogicalLayout {
         ? bcubeLayout(model)
         : family === "dcell"
           ? dcellLayout(model)
-          : family === "torus3d"
+          : family === "torus3d" || family === "torus2d"
             ? torusLayout(model)
-            : null;
+            : family === "dragonfly"
+              ? dragonflyLayout(model)
+              : family === "jellyfish"
+                ? jellyfishLayout(model)
+                : null;
     return special ?? layeredLayout(model);
   });
 }

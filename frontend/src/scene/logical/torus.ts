@@ -1,4 +1,4 @@
-/** A 3D torus as its z layers in isometric view, pulled apart so that every server is seen and can be clicked [ours]. */
+/** A 3D torus as its z layers, a 2D torus as one, in isometric view, pulled apart so that every server is seen and can be clicked [ours]. */
 import type { PlanModel } from "../model";
 import type { LogicalLayout } from "./layout";
 import { Bounds, digitsOf, GroupCollector } from "./parts";
@@ -15,12 +15,13 @@ export function torusLayout(model: PlanModel): LogicalLayout | null {
   for (const name of devices.names) {
     const match = /^\((.*)\)$/.exec(name);
     const digits = match ? digitsOf(match[1]!, true) : null;
-    if (digits?.length !== 3) return null;
-    const place = digits as [number, number, number];
+    if (digits?.length !== 3 && digits?.length !== 2) return null;
+    const place: [number, number, number] = [digits[0]!, digits[1]!, digits[2] ?? 0];
     places.push(place);
     for (let axis = 0; axis < 3; axis++) size[axis] = Math.max(size[axis]!, place[axis]! + 1);
   }
   if (places.length === 0) return null;
+  const flat = model.topology?.family === "torus2d";
   const width = size[0] + size[1] * SHEAR + 2;
   const height = size[1] * RISE + 2.6;
   const columns = bestColumns(size[2], width / height);
@@ -32,7 +33,7 @@ export function torusLayout(model: PlanModel): LogicalLayout | null {
     x[device] = (pz % columns) * width + px + py * SHEAR;
     y[device] = Math.floor(pz / columns) * height + (size[1] - 1 - py) * RISE;
     all.add(x[device]!, y[device]!, 0.6);
-    groups.add(device, String(pz), `z = ${pz}`, -1, x[device]!, y[device]!, 0.4);
+    groups.add(device, String(pz), flat ? "" : `z = ${pz}`, -1, x[device]!, y[device]!, 0.4);
   });
   return {
     x,

@@ -1,7 +1,7 @@
 //! The torus of a run: its shape, which of its servers are there, and what may be a torus that CamCube runs on.
 
 use cubeyard_routing::torus::Shape;
-use cubeyard_topology::{NodeId, Topology, TopologySpec};
+use cubeyard_topology::{NodeId, Topology, TopologySpec, Torus2dSpec, Torus3dSpec};
 
 use super::tables::SERVERS;
 use crate::configuration::{Configuration, ConfigurationError};
@@ -29,9 +29,15 @@ fn wrong(field: &str, value: String, limit: &str, fix: &str) -> ConfigurationErr
 }
 
 fn shape(spec: &TopologySpec) -> Result<Shape, ConfigurationError> {
-    let TopologySpec::Torus3d(torus) = spec else {
-        let fix = "Take a torus, or a protocol of this family.";
-        return Err(wrong("spec.family", spec.family().to_owned(), "torus3d", fix));
+    let torus = match spec {
+        TopologySpec::Torus3d(torus) => torus.clone(),
+        // One plane.
+        &TopologySpec::Torus2d(Torus2dSpec { x, y }) => Torus3dSpec { x, y, z: 1 },
+        _ => {
+            let fix = "Take a torus, or a protocol of this family.";
+            let limit = "torus2d or torus3d";
+            return Err(wrong("spec.family", spec.family().to_owned(), limit, fix));
+        }
     };
     // A key has a byte for each coordinate. Checked before anything is built.
     for (name, size) in [("x", torus.x), ("y", torus.y), ("z", torus.z)] {
@@ -63,7 +69,7 @@ fn shape(spec: &TopologySpec) -> Result<Shape, ConfigurationError> {
         wrong(
             "spec.family",
             spec.family().to_owned(),
-            "torus3d",
+            "torus2d or torus3d",
             "Take a torus.",
         )
     })

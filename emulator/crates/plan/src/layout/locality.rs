@@ -194,6 +194,18 @@ fn blocks(spec: &TopologySpec) -> Vec<u32> {
         TopologySpec::FatTree(s) => powers((s.ports / 2).max(1), s.layers),
         TopologySpec::Tree(s) => halves(s.edge_ports),
         TopologySpec::LeafSpine(s) => halves(s.servers_per_leaf),
+        TopologySpec::Torus2d(s) => halves(s.y),
+        // Whole groups, or the servers of a router.
+        TopologySpec::Dragonfly(s) => vec![s.a.saturating_mul(s.p), s.p],
+        TopologySpec::Jellyfish(s) => match s.servers.unwrap_or(0) % s.switches {
+            0 => halves(
+                s.servers_per_switch
+                    .min(s.servers.unwrap_or(u32::MAX) / s.switches),
+            ),
+            _ => Vec::new(),
+        },
+        // Switches have any number of servers; servers of a switch follow each other.
+        TopologySpec::Custom(_) => Vec::new(),
     }
 }
 

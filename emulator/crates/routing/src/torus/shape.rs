@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use cubeyard_topology::address::TorusAddresses;
-use cubeyard_topology::{NodeId, Topology, TopologySpec};
+use cubeyard_topology::{NodeId, Topology, TopologySpec, Torus2dSpec, Torus3dSpec};
 
 use crate::failures::Failures;
 use crate::path::{DirectedLink, link_of};
@@ -36,11 +36,14 @@ impl Deref for Shape {
 impl Shape {
     /// The shape of a torus; `None` for other families.
     pub fn new(topology: &Topology) -> Option<Shape> {
-        let TopologySpec::Torus3d(spec) = topology.spec() else {
-            return None;
+        let spec = match *topology.spec() {
+            TopologySpec::Torus3d(ref spec) => spec.clone(),
+            // One plane.
+            TopologySpec::Torus2d(Torus2dSpec { x, y }) => Torus3dSpec { x, y, z: 1 },
+            _ => return None,
         };
         Some(Shape {
-            addresses: TorusAddresses::new(spec),
+            addresses: TorusAddresses::new(&spec),
             ports: PortTable::new(topology),
         })
     }

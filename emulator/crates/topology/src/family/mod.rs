@@ -10,10 +10,15 @@
 
 mod bcube;
 mod common;
+mod custom;
 mod dcell;
+mod dragonfly;
 mod fat_tree;
+mod irregular;
+mod jellyfish;
 mod leaf_spine;
 mod subways;
+mod torus2d;
 mod torus3d;
 mod tree;
 
@@ -47,6 +52,18 @@ pub(crate) trait Family {
     }
     fn server_port_name(&self, port: u16) -> String {
         format!("eth{port}")
+    }
+    /// The port's name at this node where the specification gives one of its own.
+    fn own_port_name(&self, _node: NodeId, _port: u16) -> Option<String> {
+        None
+    }
+    /// Whether names are host names already, because the user gave them.
+    fn names_are_host_names(&self) -> bool {
+        false
+    }
+    /// Whether packets go up through tiers of switches and then down; otherwise they take shortest paths.
+    fn has_tiers(&self) -> bool {
+        true
     }
     /// The highest level of the structures of the same kind that this one is made of, itself included; `None` for a
     /// family that is not made of smaller ones.
@@ -88,6 +105,10 @@ pub(crate) const DESCRIPTIONS: &[&Description] = &[
     &fat_tree::DESCRIPTION,
     &tree::DESCRIPTION,
     &leaf_spine::DESCRIPTION,
+    &torus2d::DESCRIPTION,
+    &jellyfish::DESCRIPTION,
+    &dragonfly::DESCRIPTION,
+    &custom::DESCRIPTION,
 ];
 
 pub(crate) fn description(family: &str) -> Option<&'static Description> {
@@ -106,6 +127,10 @@ pub(crate) fn validate(spec: &TopologySpec) -> Vec<Finding> {
         TopologySpec::FatTree(spec) => fat_tree::validate(spec),
         TopologySpec::Tree(spec) => tree::validate(spec),
         TopologySpec::LeafSpine(spec) => leaf_spine::validate(spec),
+        TopologySpec::Torus2d(spec) => torus2d::validate(spec),
+        TopologySpec::Jellyfish(spec) => jellyfish::validate(spec),
+        TopologySpec::Dragonfly(spec) => dragonfly::validate(spec),
+        TopologySpec::Custom(spec) => custom::validate(spec),
         TopologySpec::Subways(spec) => subways::validate(spec),
     }
 }
@@ -118,7 +143,10 @@ pub(crate) fn resolve(spec: &TopologySpec) -> TopologySpec {
         TopologySpec::FatTree(spec) => TopologySpec::FatTree(fat_tree::resolve(spec)),
         TopologySpec::Tree(spec) => TopologySpec::Tree(tree::resolve(spec)),
         TopologySpec::Subways(spec) => TopologySpec::Subways(subways::resolve(spec)),
-        TopologySpec::Torus3d(_) | TopologySpec::LeafSpine(_) => spec.clone(),
+        TopologySpec::Jellyfish(spec) => TopologySpec::Jellyfish(jellyfish::resolve(spec)),
+        TopologySpec::Dragonfly(spec) => TopologySpec::Dragonfly(dragonfly::resolve(spec)),
+        TopologySpec::Custom(spec) => TopologySpec::Custom(custom::resolve(spec)),
+        TopologySpec::Torus2d(_) | TopologySpec::Torus3d(_) | TopologySpec::LeafSpine(_) => spec.clone(),
     }
 }
 
@@ -131,6 +159,10 @@ pub(crate) fn title(spec: &TopologySpec) -> String {
         TopologySpec::FatTree(spec) => fat_tree::title(spec),
         TopologySpec::Tree(spec) => tree::title(spec),
         TopologySpec::LeafSpine(spec) => leaf_spine::title(spec),
+        TopologySpec::Torus2d(spec) => torus2d::title(spec),
+        TopologySpec::Jellyfish(spec) => jellyfish::title(spec),
+        TopologySpec::Dragonfly(spec) => dragonfly::title(spec),
+        TopologySpec::Custom(spec) => custom::title(spec),
         TopologySpec::Subways(spec) => subways::title(spec),
     }
 }
@@ -144,6 +176,9 @@ pub(crate) enum Shape {
     FatTree(fat_tree::FatTree),
     Tree(tree::Tree),
     LeafSpine(leaf_spine::LeafSpine),
+    Jellyfish(jellyfish::Jellyfish),
+    Dragonfly(dragonfly::Dragonfly),
+    Custom(custom::Custom),
     Subways(subways::Subways),
 }
 
@@ -156,6 +191,10 @@ impl Shape {
             TopologySpec::FatTree(spec) => Shape::FatTree(fat_tree::FatTree::new(spec)),
             TopologySpec::Tree(spec) => Shape::Tree(tree::Tree::new(spec)),
             TopologySpec::LeafSpine(spec) => Shape::LeafSpine(leaf_spine::LeafSpine::new(spec)),
+            TopologySpec::Torus2d(spec) => Shape::Torus3d(torus2d::shape(spec)),
+            TopologySpec::Jellyfish(spec) => Shape::Jellyfish(jellyfish::Jellyfish::new(spec)),
+            TopologySpec::Dragonfly(spec) => Shape::Dragonfly(dragonfly::Dragonfly::new(spec)),
+            TopologySpec::Custom(spec) => Shape::Custom(custom::Custom::new(spec)),
             TopologySpec::Subways(spec) => Shape::Subways(subways::shape(spec)),
         }
     }
@@ -168,6 +207,9 @@ impl Shape {
             Shape::FatTree(shape) => shape,
             Shape::Tree(shape) => shape,
             Shape::LeafSpine(shape) => shape,
+            Shape::Jellyfish(shape) => shape,
+            Shape::Dragonfly(shape) => shape,
+            Shape::Custom(shape) => shape,
             Shape::Subways(shape) => shape,
         }
     }

@@ -103,6 +103,10 @@ pub(crate) fn title(spec: &Torus3dSpec) -> String {
 #[derive(Clone, Debug)]
 pub(crate) struct Torus3d {
     sizes: [u32; 3],
+    /// 3, or 2 in a torus without a third axis, whose size is 1 then.
+    axes: usize,
+    /// Where the closed forms come from.
+    source: &'static str,
     addresses: TorusAddresses,
 }
 
@@ -111,7 +115,18 @@ impl Torus3d {
         let addresses = TorusAddresses::new(spec);
         Torus3d {
             sizes: addresses.sizes(),
+            axes: 3,
+            source: "[camcube §2]",
             addresses,
+        }
+    }
+
+    /// A torus of two axes, the planes of one of three.
+    pub fn flat(x: u32, y: u32) -> Torus3d {
+        Torus3d {
+            axes: 2,
+            source: "[ours]",
+            ..Torus3d::new(&Torus3dSpec { x, y, z: 1 })
         }
     }
 
@@ -126,7 +141,11 @@ impl Torus3d {
 
     fn read(&self, name: &str) -> Option<[u32; 3]> {
         let list = read_list(name.strip_prefix('(')?.strip_suffix(')')?, ',')?;
-        let place: [u32; 3] = list.try_into().ok()?;
+        if list.len() != self.axes {
+            return None;
+        }
+        let mut place = [0; 3];
+        place[..list.len()].copy_from_slice(&list);
         place
             .iter()
             .zip(&self.sizes)
@@ -190,7 +209,7 @@ impl Family for Torus3d {
 
     fn links_at_level(&self) -> Vec<u64> {
         let servers = u64::from(self.server_count());
-        (0..3)
+        (0..self.axes)
             .map(|axis| match self.sizes[axis] {
                 1 => 0,
                 2 => servers / 2,
@@ -201,7 +220,7 @@ impl Family for Torus3d {
 
     fn wire(&self, links: &mut Links) {
         let servers = self.server_count();
-        for axis in 0..3 {
+        for axis in 0..self.axes {
             let (size, stride, plus) = (
                 self.sizes[axis],
                 self.addresses.stride(axis),
@@ -231,7 +250,10 @@ impl Family for Torus3d {
 
     fn write_name(&self, node: NodeId, out: &mut String) {
         let [x, y, z] = [0, 1, 2].map(|axis| self.addresses.coordinate(node, axis));
-        let _ = write!(out, "({x},{y},{z})");
+        let _ = match self.axes {
+            2 => write!(out, "({x},{y})"),
+            _ => write!(out, "({x},{y},{z})"),
+        };
     }
 
     fn node_by_name(&self, name: &str) -> Option<NodeId> {
@@ -276,9 +298,11 @@ impl Family for Torus3d {
     }
 
     fn rule(&self) -> String {
-        "A link joins two servers whose coordinates differ by one, around the ring, along its axis only: the + port \
-         of one and the - port of the next [camcube §2]."
-            .to_owned()
+        format!(
+            "A link joins two servers whose coordinates differ by one, around the ring, along its axis only: the + port \
+         of one and the - port of the next {}.",
+            self.source
+        )
     }
 
     fn obeys(&self, link: &NamedLink) -> bool {
@@ -286,7 +310,7 @@ impl Family for Torus3d {
             return false;
         };
         let axis = usize::from(link.level);
-        if axis > 2 || (0..3).any(|other| other != axis && a[other] != b[other]) {
+        if axis >= self.axes || (0..3).any(|other| other != axis && a[other] != b[other]) {
             return false;
         }
         let size = self.sizes[axis];
@@ -307,7 +331,7 @@ impl Family for Torus3d {
 
     fn diameter_links(&self) -> Metric {
         let halves: u32 = self.sizes.iter().map(|size| size / 2).sum();
-        Metric::exact(halves, "links", "[camcube §2]")
+        Metric::exact(halves, "links", self.source)
     }
 
     fn metrics(&self, _topology: &Topology) -> StructureMetrics {
@@ -324,7 +348,11 @@ impl Family for Torus3d {
         let with_self: f64 = self.sizes.iter().map(|&size| ring(size)).sum();
         let average = |unit| {
             (servers > 1.0).then(|| {
-                Metric::exact(with_self * servers / (servers - 1.0), unit, "[camcube §2]").with_note(format!(
+                let mean = Metric::exact(with_self * servers / (servers - 1.0), unit, self.source);
+                if self.axes == 2 {
+                    return mean;
+                }
+                mean.with_note(format!(
                     "{with_self:.4} when a server counts as its own partner, as the paper does."
                 ))
             })
@@ -348,17 +376,19 @@ impl Family for Torus3d {
         let hops = self.diameter_links().value;
         let wires: u64 = self.links_at_level().iter().sum();
         StructureMetrics {
-            diameter: Metric::exact(hops, "hops", "[camcube §2]"),
+            diameter: Metric::exact(hops, "hops", self.source),
             diameter_links: self.diameter_links(),
             average_path: average("hops"),
             average_path_links: average("links"),
             bisection: bisection(cut, "links"),
             bisection_bits_per_sec: bisection(cut * GIGABIT, "bit/s"),
-            disjoint_paths: Metric::exact(degree, "paths", "[ours]")
-                .with_note("As many as a server has links; CamCube's own routing promises at least 3."),
+            disjoint_paths: Metric::exact(degree, "paths", "[ours]").with_note(match self.axes {
+                2 => "As many as a server has links.",
+                _ => "As many as a server has links; CamCube's own routing promises at least 3.",
+            }),
             all_to_all_throughput: None,
-            server_ports: Metric::exact(degree, "ports", "[camcube §2]"),
-            wires: Metric::exact(wires as f64, "links", "[camcube §2]"),
+            server_ports: Metric::exact(degree, "ports", self.source),
+            wires: Metric::exact(wires as f64, "links", self.source),
             switch_ports_used: None,
         }
     }

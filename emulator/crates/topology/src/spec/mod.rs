@@ -1,17 +1,22 @@
 //! The specification of a topology: the papers' letters.
 //!
 //! Inside: one struct for each family and the choice among them (here), and how they are read from JSON with findings
-//! instead of errors (`read`). Limits and defaults come from the families' descriptions.
+//! instead of errors (`read`; lists of nodes and links: `rows`); families that no paper of the emulator names are in `own`. Limits and defaults come from the families' descriptions.
 //!
 //! Not here: whether parameters fit together, and defaults that depend on others; each family decides (`crate::family`).
 
+mod own;
 mod read;
+mod rows;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::family;
 use crate::finding::{Finding, TopologyError};
+
+pub use own::{CustomLink, CustomNode, CustomRole, CustomSpec, DragonflySpec, JellyfishSpec, Torus2dSpec};
+pub(crate) use rows::{FINDINGS_AT_MOST, TIER_AT_MOST, schema as rows_schema};
 
 /// Largest structure that is built: beyond it adjacency no longer fits 32-bit offsets comfortably and
 /// a plan would take minutes.
@@ -235,6 +240,15 @@ pub enum TopologySpec {
     Tree(TreeSpec),
     /// Leaf-spine.
     LeafSpine(LeafSpineSpec),
+    /// Two-dimensional torus.
+    #[serde(rename = "torus2d")]
+    Torus2d(Torus2dSpec),
+    /// Jellyfish.
+    Jellyfish(JellyfishSpec),
+    /// Dragonfly.
+    Dragonfly(DragonflySpec),
+    /// Nodes and links as listed.
+    Custom(CustomSpec),
 }
 
 impl<'de> Deserialize<'de> for TopologySpec {
@@ -261,6 +275,10 @@ impl TopologySpec {
             TopologySpec::FatTree(_) => "fat_tree",
             TopologySpec::Tree(_) => "tree",
             TopologySpec::LeafSpine(_) => "leaf_spine",
+            TopologySpec::Torus2d(_) => "torus2d",
+            TopologySpec::Jellyfish(_) => "jellyfish",
+            TopologySpec::Dragonfly(_) => "dragonfly",
+            TopologySpec::Custom(_) => "custom",
         }
     }
 

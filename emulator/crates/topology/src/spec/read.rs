@@ -151,6 +151,8 @@ fn missing_field(description: &Description, parameter: &Parameter) -> Finding {
 fn check_value(parameter: &Parameter, value: &Value) -> Vec<Finding> {
     let field = format!("topology.{}", parameter.name);
     match (parameter.kind, value) {
+        (Kind::Nodes | Kind::Links, Value::Array(rows)) => super::rows::check(parameter, rows),
+        (Kind::Nodes | Kind::Links, _) => vec![super::rows::not_a_list(parameter, kind_of(value))],
         (Kind::NumberOrList | Kind::List, Value::Array(items)) => {
             if items.is_empty() {
                 return vec![
@@ -256,6 +258,7 @@ fn range_text(parameter: &Parameter) -> String {
         Kind::Number => format!("a number from {min} to {max}"),
         Kind::NumberOrList => format!("a number from {min} to {max}, or a list of them"),
         Kind::List => format!("a list of numbers from {min} to {max}"),
+        Kind::Nodes | Kind::Links => format!("a list of {min} to {max} {}", parameter.name),
         Kind::Enum(choices) => {
             let values: Vec<String> = choices.iter().map(|(value, _)| value.to_string()).collect();
             format!("one of {}", values.join(", "))
@@ -263,7 +266,7 @@ fn range_text(parameter: &Parameter) -> String {
     }
 }
 
-fn kind_of(value: &Value) -> &'static str {
+pub(super) fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "true or false",
@@ -274,7 +277,7 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-fn nearest<'a>(name: &str, known: &[&'a str]) -> &'a str {
+pub(super) fn nearest<'a>(name: &str, known: &[&'a str]) -> &'a str {
     known
         .iter()
         .copied()

@@ -7,8 +7,9 @@
 )]
 
 use cubeyard_topology::{
-    BcubeSpec, DcellGrowth, DcellSpec, FatTreeSpec, Finding, GbpsList, LeafSpineSpec, SubwaysSpec, Topology,
-    TopologySpec, Torus3dSpec, TreeSpec,
+    BcubeSpec, CustomLink, CustomNode, CustomRole, CustomSpec, DcellGrowth, DcellSpec, DragonflySpec,
+    FatTreeSpec, Finding, GbpsList, JellyfishSpec, LeafSpineSpec, SubwaysSpec, Topology, TopologySpec,
+    Torus2dSpec, Torus3dSpec, TreeSpec,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -218,6 +219,118 @@ fn subways(largest: u32) -> impl Strategy<Value = TopologySpec> {
         })
 }
 
+fn torus2d(largest: u32) -> impl Strategy<Value = TopologySpec> {
+    (1u32..=12, 1u32..=12)
+        .prop_filter("small", move |&(x, y)| x * y <= largest)
+        .prop_map(|(x, y)| TopologySpec::Torus2d(Torus2dSpec { x, y }))
+}
+
+fn jellyfish(largest: u32) -> impl Strategy<Value = TopologySpec> {
+    (1u32..=24, 2u32..=8, 1u32..=6, 0.0..1.0f64, any::<u32>())
+        .prop_map(|(switches, between, on_switch, share, seed)| {
+            let between = between.min(switches - 1);
+            let servers = switches + (f64::from(switches * (on_switch - 1)) * share) as u32;
+            TopologySpec::Jellyfish(JellyfishSpec {
+                switches,
+                ports: servers.div_ceil(switches) + between,
+                servers_per_switch: on_switch,
+                servers: (share < 0.7).then_some(servers),
+                seed,
+                link_gbps: 10.0,
+            })
+        })
+        .prop_filter("valid and small", move |spec| {
+            let TopologySpec::Jellyfish(s) = spec else {
+                return false;
+            };
+            s.switches * s.servers_per_switch <= largest && !has_error(spec)
+        })
+}
+
+fn dragonfly(largest: u32) -> impl Strategy<Value = TopologySpec> {
+    (1u32..=5, 1u32..=3, 1u32..=3, proptest::option::of(1u32..=16))
+        .prop_map(|(a, p, h, groups)| {
+            let groups = groups.map(|groups| groups.min(a * h + 1));
+            TopologySpec::Dragonfly(DragonflySpec {
+                a,
+                p,
+                h,
+                groups,
+                link_gbps: 10.0,
+            })
+        })
+        .prop_filter("small", move |spec| {
+            spec.size().is_ok_and(|size| size.servers <= u64::from(largest))
+        })
+}
+
+/// Connected networks of switches with servers on them: links in any direction, trunks, ports with and without names, tiers
+/// given or not, servers with several links or with one to another server.
+fn custom(largest: u32) -> impl Strategy<Value = TopologySpec> {
+    let switches = 1usize..=9;
+    let shape = (switches, 1..=largest.min(24) as usize, 0usize..=12, any::<u64>());
+    shape.prop_map(|(switches, servers, more, seed)| {
+        let mut draws = cubeyard_topology::random::Draws::new(seed);
+        let mut below = move |bound: usize| draws.below(bound as u32) as usize;
+        let given = below(2) == 0;
+        let mut nodes: Vec<CustomNode> = Vec::new();
+        for index in 0..servers {
+            nodes.push(CustomNode {
+                name: format!("h-{index}"),
+                role: CustomRole::Server,
+                tier: None,
+            });
+        }
+        for index in 0..switches {
+            let tier = (given && index % 2 == 0).then_some((index % 4) as u8);
+            nodes.push(CustomNode {
+                name: format!("sw{index}"),
+                role: CustomRole::Switch,
+                tier,
+            });
+        }
+        let (server, switch) = (
+            |index: usize| format!("h-{index}"),
+            |index: usize| format!("sw{index}"),
+        );
+        let mut pairs: Vec<(String, String)> = (1..switches)
+            .map(|index| (switch(index), switch(below(index))))
+            .collect();
+        pairs.extend((0..servers).map(|index| (server(index), switch(below(switches)))));
+        for _ in 0..more {
+            let (a, b) = (below(switches), below(switches));
+            pairs.push(if a == b {
+                (server(below(servers)), switch(a))
+            } else {
+                (switch(a), switch(b))
+            });
+        }
+        if servers > 1 && given {
+            pairs.push((server(0), server(1)));
+        }
+        let mut links: Vec<CustomLink> = Vec::new();
+        for (index, (a, b)) in pairs.into_iter().enumerate() {
+            let (a, b) = if below(2) == 0 { (a, b) } else { (b, a) };
+            links.push(CustomLink {
+                a,
+                b,
+                gbps: (below(3) == 0).then_some([1.0, 25.0, 40.0][below(3)]),
+                a_port: (below(3) == 0).then(|| format!("P{}", index % 7 + 50 * index)),
+                b_port: (below(4) == 0).then(|| format!("swp{index}/1")),
+            });
+        }
+        // Any order of nodes is a list.
+        for index in (1..nodes.len()).rev() {
+            nodes.swap(index, below(index + 1));
+        }
+        TopologySpec::Custom(CustomSpec {
+            nodes,
+            links,
+            link_gbps: 10.0,
+        })
+    })
+}
+
 /// A valid specification of any family with at most about `largest` servers.
 pub fn any_spec(largest: u32) -> BoxedStrategy<TopologySpec> {
     prop_oneof![
@@ -229,6 +342,10 @@ pub fn any_spec(largest: u32) -> BoxedStrategy<TopologySpec> {
         tree(largest),
         leaf_spine(largest),
         subways(largest),
+        torus2d(largest),
+        jellyfish(largest),
+        dragonfly(largest),
+        custom(largest),
     ]
     .boxed()
 }
@@ -237,6 +354,6 @@ pub fn any_spec(largest: u32) -> BoxedStrategy<TopologySpec> {
 pub fn servers_relay(spec: &TopologySpec) -> bool {
     matches!(
         spec,
-        TopologySpec::Bcube(_) | TopologySpec::Dcell(_) | TopologySpec::Torus3d(_)
+        TopologySpec::Bcube(_) | TopologySpec::Dcell(_) | TopologySpec::Torus2d(_) | TopologySpec::Torus3d(_)
     )
 }

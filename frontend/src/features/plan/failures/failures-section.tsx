@@ -5,9 +5,10 @@ import type { PlanModel } from "@/scene/model";
 import { Button } from "@/ui/button";
 import { Section, Select } from "@/ui/form";
 import { BasisBadge, Skeleton } from "@/ui/marks";
+import { toast } from "@/ui/toast";
 import { formatCount, formatGbps, formatPercent, plural } from "@/units";
 import { ProblemView } from "../../shared/problem";
-import { encodeSpec } from "../../shared/share";
+import { linkSpec, SAVE_FIRST } from "../../shared/share";
 import { useSettled } from "../../shared/use-settled";
 import type { Computed } from "../state/preview";
 import { Curve } from "./curve";
@@ -69,7 +70,9 @@ export function FailuresSection({ computed, model }: { computed: Computed; model
 function ToLife({ spec }: { spec: Computed["spec"] }) {
   const navigate = useNavigate();
   const go = async () => {
-    await navigate({ to: "/life", search: { plan: `z.${await encodeSpec(spec)}` } });
+    const code = await linkSpec(spec);
+    if (code === null) toast(SAVE_FIRST, "error");
+    else await navigate({ to: "/life", search: { plan: `z.${code}` } });
   };
   return (
     <Button small onClick={() => void go()}>

@@ -9,6 +9,7 @@ import { encodeSpec } from "../../shared/share";
 import { canonical, type PlanSpec } from "../../shared/spec";
 import { TopologyIcon } from "../parameters/topology-icon";
 import { useOpenSpec, useRecentPlans } from "../state/use-plans";
+import { openTopologyFile } from "../topology-file/open";
 import styles from "./start-strip.module.css";
 
 const KEY = "cubeyard.examples-hidden";
@@ -66,6 +67,17 @@ export function StartStrip({ spec }: { spec: PlanSpec }) {
                 </li>
               );
             })}
+            <li>
+              <button
+                type="button"
+                className={styles.chip}
+                title="GraphML, GEXF, DOT, CSV, containerlab or NetBox: drop a file on the page, or choose one"
+                onClick={() => openTopologyFile()}
+              >
+                <TopologyIcon family="custom" />
+                Your own…
+              </button>
+            </li>
           </ul>
           {plans.length > 0 && (
             <>

@@ -1,9 +1,12 @@
 /** Dropping a plan's file anywhere on the page opens it, as does the palette; the frame shows where. */
-import { useMemo } from "react";
+import { lazy, Suspense, useMemo } from "react";
 import { useFileDrop } from "@/ui/use-file-drop";
 import { type Command, useCommands } from "../../shared/commands";
+import { openTopologyFile, useTopologyFile } from "../topology-file/open";
 import styles from "./import.module.css";
 import { chooseFile, useImport } from "./use-import";
+
+const TopologyFileDialog = lazy(() => import("../topology-file/dialog"));
 
 export function PlanDrop() {
   const open = useImport();
@@ -15,14 +18,30 @@ export function PlanDrop() {
         group: "Plan",
         run: () => chooseFile((files) => void open(files)),
       },
+      {
+        id: "open-topology",
+        title: "Bring your own topology",
+        group: "Plan",
+        run: () => openTopologyFile(),
+      },
     ],
     [open],
   );
   useCommands("plan-import", commands);
   const over = useFileDrop("window", (files) => void open(files));
-  return over ? (
-    <div className={styles.drop}>
-      <p>Drop a plan’s JSON file to open it</p>
-    </div>
-  ) : null;
+  const isOpen = useTopologyFile((state) => state.isOpen);
+  return (
+    <>
+      {over && (
+        <div className={styles.drop}>
+          <p>Drop a plan’s JSON file, or a network: GraphML, GEXF, DOT, CSV, containerlab, NetBox</p>
+        </div>
+      )}
+      {isOpen && (
+        <Suspense>
+          <TopologyFileDialog />
+        </Suspense>
+      )}
+    </>
+  );
 }

@@ -1,8 +1,9 @@
-/** Opening a plan from a file, chosen or dropped. */
+/** Opening a plan from a file, chosen or dropped; a network of another program opens its dialog. */
 import { useCallback } from "react";
 import { create } from "zustand";
 import { toast } from "@/ui/toast";
 import { useOpenSpec } from "../state/use-plans";
+import { isNetwork, openTopologyFile } from "../topology-file/open";
 import type { PlanFile } from "./plan-file";
 
 /** More than any export of a plan that the server makes; reading it would only fill the browser's memory. */
@@ -19,6 +20,10 @@ export function useImport(): (files: readonly File[]) => Promise<void> {
       try {
         const [file] = files;
         if (!file || files.length > 1) throw new Error("Open one file at a time.");
+        if (await isNetwork(file)) {
+          openTopologyFile(file);
+          return;
+        }
         if (file.size > MOST_BYTES) throw new Error(`${file.name} is too large for a plan.`);
         const { readPlanFile } = await import("./plan-file");
         const read = readPlanFile(file.name, await file.text());
@@ -36,7 +41,6 @@ export function useImport(): (files: readonly File[]) => Promise<void> {
 export function chooseFile(open: (files: readonly File[]) => void): void {
   const input = document.createElement("input");
   input.type = "file";
-  input.accept = ".json,application/json";
   input.addEventListener("change", () => open([...(input.files ?? [])]));
   input.click();
 }

@@ -5,7 +5,7 @@ export interface Parameter {
   name: string;
   letter: string | null;
   title: string;
-  kind: "integer" | "number" | "enum" | "list";
+  kind: "integer" | "number" | "enum" | "list" | "nodes" | "links";
   list: boolean;
   min: number | null;
   max: number | null;

@@ -15,6 +15,10 @@ const SHORT: Record<string, string> = {
   fat_tree: "Fat-tree",
   tree: "Tree",
   leaf_spine: "Leaf-spine",
+  torus2d: "2D torus",
+  jellyfish: "Jellyfish",
+  dragonfly: "Dragonfly",
+  custom: "Your own",
 };
 
 /** The families to choose from, as radio buttons with a drawing each. */

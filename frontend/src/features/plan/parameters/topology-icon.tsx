@@ -8,6 +8,10 @@ const DRAWINGS: Record<string, string> = {
   fat_tree:
     "M3 13V9M6.3 13V9M9.7 13V9M13 13V9M3 9l3.3-5.5M6.3 9V3.5M9.7 9V3.5M13 9 9.7 3.5M3 9l6.7-5.5M13 9 6.3 3.5",
   tree: "M8 3v3M4 9V6h8v3M2.5 13V9h3v4M10.5 13V9h3v4",
+  torus2d: "M3 3h10v10H3zM3 6.3h10M3 9.7h10M6.3 3v10M9.7 3v10",
+  jellyfish: "M8 2.5 13 6 11 12H5L3 6zM8 2.5 11 12M8 2.5 5 12M3 6h10M3 6l8 6",
+  dragonfly: "M3 4.5 6 3v3zM13 4.5 10 3v3zM8 13l-2-2.5h4zM6 3h4M4.5 5.3 6.5 10.5M11.5 5.3 9.5 10.5",
+  custom: "M4 12.5 6.5 8M6.5 8 4 3.5M6.5 8H11M11 8l2 4.5M11 8l2-4.5M4 3.5h9",
   leaf_spine: "M3 13V9M8 13V9M13 13V9M3 9l2.5-5.5L8 9l2.5-5.5L13 9M3 9l7.5-5.5M13 9 5.5 3.5",
 };
 

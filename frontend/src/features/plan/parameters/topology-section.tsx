@@ -1,3 +1,4 @@
+import { lazy, Suspense } from "react";
 import type { Finding } from "@/api/types";
 import { Field, NumberInput, Section, Select } from "@/ui/form";
 import { Icon } from "@/ui/icon";
@@ -8,6 +9,8 @@ import { FamilyCards } from "./family-cards";
 import unfolding from "./more.module.css";
 import { ParameterField } from "./parameter-field";
 import styles from "./topology-section.module.css";
+
+const CustomSummary = lazy(() => import("../topology-file/custom-summary"));
 
 /** More groups than this are set by the number of servers. */
 const GROUPS_AT_MOST = 64;
@@ -26,8 +29,10 @@ export function TopologySection({
   resolved: PlanSpec | undefined;
 }) {
   const family = families.find((f) => f.family === spec.topology.family);
-  const required = family?.parameters.filter((p) => p.required) ?? [];
-  const optional = family?.parameters.filter((p) => !p.required) ?? [];
+  // Lists of nodes and links come from a file.
+  const fields = family?.parameters.filter((p) => p.kind !== "nodes" && p.kind !== "links") ?? [];
+  const required = fields.filter((p) => p.required);
+  const optional = fields.filter((p) => !p.required);
   const main = [...required, ...optional.filter((p) => p.name === "servers")];
   const more = optional.filter((p) => p.name !== "servers");
 
@@ -56,6 +61,11 @@ export function TopologySection({
       {family && (
         <Section title="Parameters" guide="size">
           <PresetField family={family} spec={spec} />
+          {fields.length < family.parameters.length && (
+            <Suspense>
+              <CustomSummary topology={spec.topology} />
+            </Suspense>
+          )}
           {main.filter((p) => p.name !== "servers").map(field)}
           <GroupsField spec={spec} />
           {main.filter((p) => p.name === "servers").map(field)}

@@ -4,7 +4,7 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { api, take } from "@/api/client";
 import { isPlanPath } from "../../shared/last-plan";
-import { decodeSpec, encodeSpec, parseSpecText } from "../../shared/share";
+import { addressSpec, decodeSpec, parseSpecText } from "../../shared/share";
 import { DEFAULT_SPEC, type PlanSpec } from "../../shared/spec";
 import type { PlanSearch } from "../../shared/url-state";
 import { isDirty, savedOf, usePlan } from "./store";
@@ -84,7 +84,7 @@ export function useOpenPlan(): OpenState {
     if (!state.ready || !edited) return;
     let stale = false;
     const timer = setTimeout(async () => {
-      const code = dirty || id === undefined ? await encodeSpec(spec) : undefined;
+      const code = dirty || id === undefined ? await addressSpec(spec) : undefined;
       if (stale || !isPlanPath(location.pathname)) return;
       const next = `${id ?? ""}|${search.revision ?? ""}|${code ?? ""}|`;
       if (current.current === next) return;

@@ -4,7 +4,7 @@ import { useCallback, useRef } from "react";
 import type { PlanCanvasHandle } from "@/render/plan-canvas";
 import { copyText, saveFile } from "@/ui/clipboard";
 import { toast } from "@/ui/toast";
-import { encodeSpec } from "../../shared/share";
+import { linkSpec, SAVE_FIRST } from "../../shared/share";
 import { isDirty, usePlan } from "./store";
 
 /** The open notes of a saved plan for a link; null if there are none, or the server does not answer. */
@@ -20,6 +20,15 @@ async function copiedNotes({ id, revision }: { id: string; revision: number }): 
   }
 }
 
+/** How other pages name the plan on screen: its id if it is saved, else its spec; null for one that must be saved first. */
+async function planRef(): Promise<string | null> {
+  const state = usePlan.getState();
+  if (state.saved && !isDirty(state)) return state.saved.id;
+  const code = await linkSpec(state.history.present);
+  if (code === null) toast(SAVE_FIRST, "error");
+  return code && `z.${code}`;
+}
+
 /** `hash`: the first digits of the plan's, for names of files and provenance. `canvas` is for the drawing to take. */
 export function usePlanActions(hash: string | undefined) {
   const canvas = useRef<PlanCanvasHandle | null>(null);
@@ -32,7 +41,9 @@ export function usePlanActions(hash: string | undefined) {
       url.pathname = "/plans/new";
       url.searchParams.delete("revision");
       url.searchParams.delete("topology");
-      url.searchParams.set("spec", await encodeSpec(history.present));
+      const code = await linkSpec(history.present);
+      if (code === null) return toast(SAVE_FIRST, "error");
+      url.searchParams.set("spec", code);
       // Such a link leads to no saved plan, which is what notes are kept with.
       const notes = saved && (await copiedNotes(saved));
       if (notes) url.searchParams.set("notes", notes);
@@ -42,20 +53,18 @@ export function usePlanActions(hash: string | undefined) {
     );
   }, []);
   const compare = useCallback(async () => {
-    const state = usePlan.getState();
-    const self =
-      state.saved && !isDirty(state) ? state.saved.id : `z.${await encodeSpec(state.history.present)}`;
+    const self = await planRef();
+    if (self === null) return;
+    const family = String(usePlan.getState().history.present.topology.family);
     const others = ["ex.dcell", "ex.fat-tree", "ex.tree"].filter(
-      (ref) => !ref.includes(String(state.history.present.topology.family).replace("_", "-")),
+      (ref) => !ref.includes(family.replace("_", "-")),
     );
     await navigate({ to: "/compare", search: { plans: [self, ...others].join(",") } });
   }, [navigate]);
   const ask = useCallback(
     async (engine?: "emulation") => {
-      const state = usePlan.getState();
-      const plan =
-        state.saved && !isDirty(state) ? state.saved.id : `z.${await encodeSpec(state.history.present)}`;
-      await navigate({ to: "/experiments", search: { plan, engine } });
+      const plan = await planRef();
+      if (plan !== null) await navigate({ to: "/experiments", search: { plan, engine } });
     },
     [navigate],
   );

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { api, take } from "@/api/client";
-import { encodeSpec } from "../../shared/share";
+import { addressSpec } from "../../shared/share";
 import type { PlanSpec } from "../../shared/spec";
 
 export function useRecentPlans(limit = 12) {
@@ -16,6 +16,6 @@ export function useRecentPlans(limit = 12) {
 export function useOpenSpec() {
   const navigate = useNavigate();
   return async (spec: PlanSpec) => {
-    await navigate({ to: "/plans/new", search: { spec: await encodeSpec(spec) } });
+    await navigate({ to: "/plans/new", search: { spec: await addressSpec(spec) } });
   };
 }

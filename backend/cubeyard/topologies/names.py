@@ -1,0 +1,59 @@
+"""Names that a plan can hold, of the names in a file."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from cubeyard.topologies.network import Network
+
+_MACHINE_MADE = re.compile(r"(?:n|node|v|id)?_?[0-9]+(?:::n?[0-9]+)*", re.IGNORECASE)
+_OTHER = re.compile(r"[^a-z0-9]+")
+_NOT_IN_PORTS = re.compile(r"[^A-Za-z0-9/._:-]")
+MOST_CHARACTERS = 63
+
+
+def called(network: Network) -> tuple[dict[str, str], bool]:
+    """What each node is called in the plan, by its name in the file, and whether labels were taken for names.
+
+    Labels count where every id looks like a program's (`n0`, `12`) and every label is there once. Names become host names (DNS
+    labels: lower-case letters, digits and hyphens, a letter first); one that is taken then gets a number behind it.
+    """
+    labels = [node.label for node in network.nodes.values()]
+    by_label = (
+        len(labels) > 0
+        and all(labels)
+        and len({label.casefold() for label in labels}) == len(labels)
+        and all(_MACHINE_MADE.fullmatch(name) for name in network.nodes)
+    )
+    wanted = {name: node.label if by_label else name for name, node in network.nodes.items()}
+    # A name that is fine as it is keeps it, whoever comes first.
+    taken = {words for words in wanted.values() if _fine(words) == words}
+    names: dict[str, str] = {}
+    kept: set[str] = set()
+    for name, words in wanted.items():
+        fine = _fine(words)
+        if fine == words and fine not in kept:
+            names[name] = fine
+            kept.add(fine)
+            continue
+        number, one = 1, fine
+        while one in taken:
+            number += 1
+            one = f"{fine[: MOST_CHARACTERS - len(str(number)) - 1]}-{number}"
+        names[name] = one
+        taken.add(one)
+    return names, by_label
+
+
+def port(words: str) -> str:
+    """A port's name as a plan can hold it; empty for none."""
+    return _NOT_IN_PORTS.sub("_", words.strip())[:MOST_CHARACTERS]
+
+
+def _fine(words: str) -> str:
+    plain = unicodedata.normalize("NFKD", words).encode("ascii", "ignore").decode().lower()
+    name = _OTHER.sub("-", plain).strip("-")
+    if not name[:1].isalpha():
+        name = f"n{name}"
+    return name[:MOST_CHARACTERS].rstrip("-")

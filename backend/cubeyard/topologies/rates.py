@@ -1,0 +1,77 @@
+"""What links carry, from whichever attribute of a file says so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any, Literal
+
+Unit = Literal["gbps", "mbps", "kbps", "bps"]
+GBPS_OF: dict[Unit, float] = {"gbps": 1.0, "mbps": 1e-3, "kbps": 1e-6, "bps": 1e-9}
+MIN_GBPS, MAX_GBPS = 0.001, 1_600.0
+_NAMED: tuple[tuple[str, Unit], ...] = (
+    ("linkspeedraw", "bps"),
+    ("rate_bits_per_sec", "bps"),
+    ("bits_per_sec", "bps"),
+)
+_WITHOUT_UNIT = ("speed", "linkspeed", "bandwidth", "bw", "rate", "capacity", "link_speed")
+_SUFFIX = re.compile(r"(?:.*[_. -])?(gbps|mbps|kbps|bps)")
+_AMOUNT = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?(?:e\+?[0-9]{1,2})?)\s*([kmgt]?)\s*(.*)", re.IGNORECASE)
+_REST = re.compile(r"(?:b|bit|bits|bps|bits?/s(?:ec)?|b/s|bit/sec|be|base.*|e|)", re.IGNORECASE)
+_LETTER = {"": None, "k": 1e-6, "m": 1e-3, "g": 1.0, "t": 1e3}
+
+
+class Rates:
+    """Reads the rates of links; `unit` is that of bare numbers."""
+
+    def __init__(self, unit: Unit | None) -> None:
+        self._unit: Unit | None = unit
+
+    def of(self, attributes: Mapping[str, Any]) -> tuple[float, bool] | str | None:
+        """Gb/s and whether the unit is known, the text of a rate that cannot be read, or None where there is none."""
+        for name, unit in _NAMED:
+            if (value := attributes.get(name)) not in (None, ""):
+                return _read(value, unit)
+        for name, value in attributes.items():
+            if value not in (None, "") and (found := _SUFFIX.fullmatch(name)):
+                return _read(value, next(unit for unit in GBPS_OF if unit == found[1]))
+        for name in _WITHOUT_UNIT:
+            if (value := attributes.get(name)) not in (None, ""):
+                if name == "linkspeed":
+                    value = f"{value}{attributes.get('linkspeedunits', '')}"
+                return _read(value, self._unit)
+        return None
+
+
+def _read(value: object, unit: Unit | None) -> tuple[float, bool] | str:
+    words = str(value).strip()
+    found = _AMOUNT.fullmatch(words[:60])
+    if found is None or _REST.fullmatch(found[3]) is None:
+        return words[:60]
+    amount = float(found[1])
+    if not isfinite(amount):
+        return words[:60]
+    letter, rest = found[2].lower(), found[3].lower()
+    if letter:
+        factor, known = _LETTER[letter], True
+    elif rest in ("bps", "b/s", "bit/s", "bits/s", "bit/sec", "bits/sec"):
+        factor, known = 1e-9, True
+    elif rest.startswith("base"):
+        factor, known = 1e-3, True  # NetBox's 1000base-t counts in Mb/s
+    else:
+        factor, known = (GBPS_OF[unit], True) if unit is not None else (1.0, False)
+    assert factor is not None
+    return amount * factor, known
+
+
+def guessed_unit(amounts: list[float]) -> Unit | None:
+    """The unit of numbers without one, if there is one in which all of them are usual rates of links; None where that is open."""
+    if not amounts:
+        return None
+    if max(amounts) <= MAX_GBPS / 2 and min(amounts) >= 1:
+        # 100 may be Mb/s too, which is why the page and the command line say what was assumed.
+        return "gbps"
+    if min(amounts) >= 1e7:
+        return "bps"
+    return None

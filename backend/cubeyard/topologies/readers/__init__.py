@@ -1,0 +1,74 @@
+"""Files of networks, read one format a file.
+
+In: GraphML and GEXF (`xml_graphs.py`), Graphviz DOT (`dot.py`), containerlab (`containerlab.py`), and tables and JSON of cables
+(`cables.py`: edge lists, our own schedule, NetBox, LLDP); `text.py` decodes them.
+
+Not in: which node is a server and what a link carries. Readers give attributes as the file writes them.
+"""
+
+from __future__ import annotations
+
+import re
+
+from cubeyard.topologies.network import MAX_BYTES, TITLES, Format, Network, refused
+from cubeyard.topologies.readers import cables, containerlab, dot, xml_graphs
+from cubeyard.topologies.readers.text import decoded
+
+__all__ = ["detect", "read"]
+
+_BY_NAME: tuple[tuple[str, Format], ...] = (
+    (".graphml", "graphml"),
+    (".gexf", "gexf"),
+    (".dot", "dot"),
+    (".gv", "dot"),
+    (".csv", "csv"),
+    (".yml", "containerlab"),
+    (".yaml", "containerlab"),
+)
+_DOT = re.compile(rb"\s*(?:(?://|#)[^\n]*\n\s*|/\*.*?\*/\s*)*(?:strict\s+)?(?:di)?graph\b", re.IGNORECASE | re.DOTALL)
+_YAML = re.compile(rb"^topology\s*:", re.MULTILINE)
+
+
+def read(data: bytes, name: str = "", format: Format | None = None) -> Network:
+    """The network of a file. What it is follows from `format`, else from its content and the file's `name`.
+
+    Raises `BadListError` with the line or element of each mistake. Linear in the file.
+    """
+    if len(data) > MAX_BYTES:
+        raise refused(
+            "file", f"It has {len(data):,} bytes; the limit is {MAX_BYTES:,}.", "Import a part of the network."
+        )
+    if not data.strip():
+        raise refused("file", "It is empty.", "Choose a file with a network.")
+    if data[:2] not in (b"\xff\xfe", b"\xfe\xff") and (at := data.find(b"\0")) >= 0:
+        line = data.count(b"\n", 0, at) + 1
+        raise refused(f"line {line}", "A zero byte is no text.", "Save the file as UTF-8 text.", line=line)
+    # XML says its encoding itself.
+    text = decoded(data).encode() if data[:2] in (b"\xff\xfe", b"\xfe\xff") else data
+    kind = format or detect(text, name)
+    if kind in ("graphml", "gexf"):
+        return xml_graphs.read(data, kind)
+    if kind == "dot":
+        return dot.read(text)
+    if kind == "containerlab":
+        return containerlab.read(text)
+    return cables.read(text, kind, name)
+
+
+def detect(data: bytes, name: str = "") -> Format:
+    """Which format a file has. Raises `BadListError` if it is none of them."""
+    head = data[:65_536].lstrip(b"\xef\xbb\xbf \t\r\n")
+    found: Format | None = None
+    if head.startswith(b"<"):
+        found = "graphml" if b"<graphml" in head else "gexf" if b"<gexf" in head else None
+    elif head[:1] in (b"{", b"["):
+        found = cables.json_format(head)
+    elif _DOT.match(head):
+        found = "dot"
+    elif _YAML.search(data):
+        found = "containerlab"
+    if found is None:
+        found = next((kind for ending, kind in _BY_NAME if name.casefold().endswith(ending)), None)
+    if found is None and head.startswith(b"<"):
+        raise refused("file", "It is XML, but neither GraphML nor GEXF.", f"Send one of {', '.join(TITLES.values())}.")
+    return found or "csv"

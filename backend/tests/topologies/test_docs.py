@@ -1,0 +1,19 @@
+"""The examples of docs/topologies.md are read, each in its format."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.topologies.files import imported, roles
+
+PAGE = Path(__file__).parents[3] / "docs" / "topologies.md"
+
+
+def test_every_example_is_read() -> None:
+    found = re.findall(r"```(xml|dot|csv|yaml)\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    read = [imported(text.encode()) for _, text in found]
+    assert [one.format for one in read] == ["graphml", "gexf", "dot", "csv", "containerlab", "netbox"]
+    for one in read:
+        assert roles(one.spec) == {"web1": "server", "leaf1": "switch"}
+        assert one.findings == []

@@ -1,0 +1,143 @@
+//! The k shortest paths of any network, by link state: how Jellyfish uses its many paths that are not quite the shortest.
+//! `[jellyfish §5]`
+//!
+//! Paths without a node twice, in order of length, those of one length in the order of links. As all links count alike, no
+//! algorithm of Yen's is needed: from the least length up, a search in depth walks only where the destination can still be
+//! reached in the links that are left, which the distances to it tell. A flow draws one of the first k.
+
+use cubeyard_topology::{NodeId, Topology};
+
+use crate::failures::Failures;
+use crate::multipath::{MultipathRouter, PathSet};
+use crate::path::{DirectedLink, NoPath, Router, ends_alive};
+use crate::random::Draws;
+use crate::shortest::{Choice, Shortest, UNREACHED};
+
+/// Links that one search may try; what it has found by then is what there is.
+const STEPS_AT_MOST: u32 = 200_000;
+
+/// One of the k shortest live paths.
+#[derive(Debug)]
+pub struct KShortest {
+    name: &'static str,
+    k: usize,
+    network: Shortest,
+    failures: Failures,
+}
+
+impl KShortest {
+    /// The `k` shortest paths, at least one, under the scheme's name.
+    pub fn new(topology: &Topology, failures: Failures, name: &'static str, k: usize) -> KShortest {
+        KShortest {
+            name,
+            k: k.max(1),
+            network: Shortest::new(topology, failures.clone(), Choice::First),
+            failures,
+        }
+    }
+}
+
+/// A search for the paths of one flow.
+struct Search<'a> {
+    network: &'a Shortest,
+    /// Half-hops from every node to the destination.
+    distance: &'a [u16],
+    destination: NodeId,
+    k: usize,
+    steps: u32,
+    nodes: Vec<NodeId>,
+    links: Vec<DirectedLink>,
+}
+
+impl Search<'_> {
+    /// Adds the paths from `at` of exactly `left` half-hops.
+    fn walk(&mut self, at: NodeId, left: u16, paths: &mut PathSet) {
+        if at == self.destination {
+            if left == 0 {
+                paths.push(&self.links);
+            }
+            return;
+        }
+        for half in self.network.row(at) {
+            if paths.len() == self.k || self.steps == 0 {
+                return;
+            }
+            self.steps -= 1;
+            let (to, cost) = (half.to, u16::from(half.cost));
+            let reaches = cost <= left && self.distance[to as usize] <= left - cost;
+            if reaches && self.network.forwards(to, self.destination) && !self.nodes.contains(&to) {
+                self.nodes.push(to);
+                self.links.push(half.directed);
+                self.walk(to, left - cost, paths);
+                self.nodes.pop();
+                self.links.pop();
+            }
+        }
+    }
+}
+
+impl Router for KShortest {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn route(
+        &self,
+        source: NodeId,
+        destination: NodeId,
+        flow: u64,
+        path: &mut Vec<DirectedLink>,
+    ) -> Result<(), NoPath> {
+        path.clear();
+        let mut paths = PathSet::default();
+        self.good_paths(source, destination, flow, &mut paths)?;
+        let chosen = Draws::new(flow).below(paths.len() as u32);
+        path.extend_from_slice(paths.path(chosen as usize));
+        Ok(())
+    }
+
+    fn multipath(&self) -> Option<&dyn MultipathRouter> {
+        Some(self)
+    }
+}
+
+impl MultipathRouter for KShortest {
+    fn good_paths(
+        &self,
+        source: NodeId,
+        destination: NodeId,
+        _flow: u64,
+        paths: &mut PathSet,
+    ) -> Result<(), NoPath> {
+        paths.clear();
+        ends_alive(source, destination, &self.failures)?;
+        if source == destination {
+            paths.push(&[]);
+            return Ok(());
+        }
+        self.network.with_table(destination, |distance| {
+            let least = distance[source as usize];
+            if least == UNREACHED {
+                return Err(NoPath::NotFound);
+            }
+            let mut search = Search {
+                network: &self.network,
+                distance,
+                destination,
+                k: self.k,
+                steps: STEPS_AT_MOST,
+                nodes: vec![source],
+                links: Vec::new(),
+            };
+            // No path without a node twice is longer than two half-hops a node.
+            let longest = (2 * distance.len()).min(usize::from(UNREACHED) - 1) as u16;
+            for length in least..=longest.max(least) {
+                search.walk(source, length, paths);
+                if paths.len() >= self.k || search.steps == 0 {
+                    break;
+                }
+            }
+            Ok(())
+        })
+    }
+}

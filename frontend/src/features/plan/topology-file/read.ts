@@ -1,0 +1,37 @@
+/** Sends a file to be read, with what the user said about it. */
+import { api, take } from "@/api/client";
+import type { ImportedTopology } from "@/api/types";
+
+export interface Answers {
+  servers: string;
+  switches: string;
+  linkGbps: number | null;
+  rateUnit: "" | "gbps" | "mbps" | "kbps" | "bps";
+}
+
+export const NO_ANSWERS: Answers = { servers: "", switches: "", linkGbps: null, rateUnit: "" };
+
+/** The server takes no larger ones. */
+const MOST_BYTES = 32 * 1024 * 1024;
+
+export async function readTopology(file: File, answers: Answers): Promise<ImportedTopology> {
+  if (file.size > MOST_BYTES)
+    throw new Error(`${file.name} has more than ${MOST_BYTES / 1024 / 1024} MiB, the most that can be read.`);
+  return take(
+    api.POST("/api/v1/topologies/import", {
+      params: {
+        query: {
+          name: file.name.slice(-255),
+          servers: answers.servers.trim() || undefined,
+          switches: answers.switches.trim() || undefined,
+          link_gbps: answers.linkGbps ?? undefined,
+          rate_unit: answers.rateUnit || undefined,
+        },
+      },
+      // The file is sent as it is.
+      body: "",
+      bodySerializer: () => file,
+      headers: { "Content-Type": "application/octet-stream" },
+    }),
+  );
+}
