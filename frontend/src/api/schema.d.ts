@@ -5463,7 +5463,7 @@ export interface components {
             title: string;
             /**
              * Kind
-             * @description `integer`, `number`, `enum` or `list`.
+             * @description `integer`, `number`, `enum`, `list`, `nodes` or `links`.
              */
             kind: string;
             /**
