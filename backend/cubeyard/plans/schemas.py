@@ -73,7 +73,7 @@ class Parameter(BaseModel):
     name: str
     letter: str | None = None
     title: str
-    kind: str = Field(description="`integer`, `number`, `enum` or `list`.")
+    kind: str = Field(description="`integer`, `number`, `enum`, `list`, `nodes` or `links`.")
     list: bool = Field(description="Whether several values may be given.")
     min: float | None = None
     max: float | None = None

@@ -5629,7 +5629,7 @@ export interface components {
             title: string;
             /**
              * Kind
-             * @description `integer`, `number`, `enum` or `list`.
+             * @description `integer`, `number`, `enum`, `list`, `nodes` or `links`.
              */
             kind: string;
             /**

@@ -22,6 +22,9 @@ const PORT: u16 = 7000;
 const FAT_TREE: &str = r#"{"family":"fat_tree","ports":4,"layers":3}"#;
 const TREE: &str = r#"{"family":"tree","edge_ports":4,"servers":10}"#;
 const LEAF_SPINE: &str = r#"{"family":"leaf_spine","leaves":4,"spines":4,"servers_per_leaf":3,"uplinks_per_spine":2,"server_gbps":1,"uplink_gbps":1}"#;
+const JELLYFISH: &str = r#"{"family":"jellyfish","switches":6,"ports":4,"servers_per_switch":1}"#;
+const DRAGONFLY: &str = r#"{"family":"dragonfly","a":2,"p":1,"h":1}"#;
+const CUSTOM: &str = r#"{"family":"custom","link_gbps":1,"nodes":[{"name":"a","role":"switch"},{"name":"b","role":"switch"},{"name":"c","role":"switch"},{"name":"x","role":"server"},{"name":"y","role":"server"},{"name":"z","role":"server"}],"links":[{"a":"x","b":"a"},{"a":"b","b":"y"},{"a":"z","b":"c"},{"a":"z","b":"b"},{"a":"a","b":"b"},{"a":"c","b":"b"},{"a":"a","b":"c"},{"a":"a","b":"c"}]}"#;
 const TRUNKS: &str = r#"{"family":"subways","type":0,"p":2,"q":4,"l":4,"clusters":2}"#;
 const ONE_CLUSTER: &str =
     r#"{"family":"subways","type":1,"p":2,"q":4,"l":4,"clusters":2,"aggs_per_cluster":2,"cores":2}"#;
@@ -180,7 +183,17 @@ fn every_server_reaches_every_other_in_each_family() {
     if !can_emulate("every_server_reaches_every_other_in_each_family") {
         return;
     }
-    for spec in [FAT_TREE, TREE, LEAF_SPINE, TRUNKS, ONE_CLUSTER, TWO_CLUSTERS] {
+    for spec in [
+        FAT_TREE,
+        TREE,
+        LEAF_SPINE,
+        JELLYFISH,
+        DRAGONFLY,
+        CUSTOM,
+        TRUNKS,
+        ONE_CLUSTER,
+        TWO_CLUSTERS,
+    ] {
         let mut network = Routed::build(spec);
         assert_eq!(network.lost(&network.all_servers()), [], "{spec}");
         let nodes = network.topology.node_count() as usize;

@@ -137,6 +137,26 @@ proptest! {
 fn one_click_fixes_give_the_nearest_valid_values() {
     let cases = [
         (
+            json!({"family":"jellyfish","switches":10,"ports":4,"servers_per_switch":3}),
+            "jellyfish-too-few-ports",
+            json!({"ports":5}),
+        ),
+        (
+            json!({"family":"jellyfish","switches":4,"ports":16,"servers_per_switch":3}),
+            "jellyfish-too-many-ports",
+            json!({"ports":6}),
+        ),
+        (
+            json!({"family":"jellyfish","switches":10,"ports":8,"servers_per_switch":3,"servers":31}),
+            "jellyfish-servers",
+            json!({"servers":30}),
+        ),
+        (
+            json!({"family":"dragonfly","a":4,"p":2,"h":2,"groups":10}),
+            "dragonfly-too-many-groups",
+            json!({"groups":9}),
+        ),
+        (
             json!({"family":"bcube","n":8,"k":3,"servers":2000}),
             "bcube-servers-not-whole",
             json!({"servers":2048}),
@@ -278,6 +298,19 @@ fn messages_name_field_value_limit_and_fix() {
 #[test]
 fn odd_but_valid_specifications_carry_remarks() {
     for (topology, code) in [
+        (json!({"family":"torus2d","x":2,"y":4}), "torus-short-axis"),
+        (
+            json!({"family":"jellyfish","switches":5,"ports":4,"servers_per_switch":1}),
+            "jellyfish-odd-port",
+        ),
+        (
+            json!({"family":"dragonfly","a":4,"p":2,"h":2,"groups":4}),
+            "dragonfly-free-ports",
+        ),
+        (
+            json!({"family":"dragonfly","a":4,"p":1,"h":2}),
+            "dragonfly-unbalanced",
+        ),
         (
             json!({"family":"bcube","n":8,"k":3,"servers":512}),
             "bcube-idle-top-level",
