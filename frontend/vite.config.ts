@@ -16,8 +16,12 @@ export default defineConfig({
       "/api/v1": {
         target: backend,
         changeOrigin: true,
+        ws: true,
         configure: (proxy) => {
           proxy.on("proxyReq", (request) => {
+            if (request.getHeader("origin")) request.setHeader("origin", backend);
+          });
+          proxy.on("proxyReqWs", (request) => {
             if (request.getHeader("origin")) request.setHeader("origin", backend);
           });
         },

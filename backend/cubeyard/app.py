@@ -23,7 +23,11 @@ from cubeyard.catalog.service import CatalogService
 from cubeyard.chip.endpoints import router as chip_router
 from cubeyard.emulation.fabric.metrics import FabricCollector
 from cubeyard.emulation.live.endpoints import router as emulation_router
+from cubeyard.emulation.live.packets.endpoints import router as packets_router
+from cubeyard.emulation.live.packets.streams import PacketStreams
 from cubeyard.emulation.live.service import Outliner
+from cubeyard.emulation.live.terminal.endpoints import router as terminal_router
+from cubeyard.emulation.live.terminal.session import Terminals
 from cubeyard.engine import Engine
 from cubeyard.experiments.endpoints import router as experiments_router
 from cubeyard.experiments.engines import EMULATION
@@ -133,6 +137,7 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
             stopping.set()
             for one in collectors:
                 measured.registry.unregister(one)
+            await app.state.terminals.close()
             await streams.close()
             if working is not None:
                 await working
@@ -152,6 +157,8 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
     app.state.settings = settings
     app.state.metrics = measured
     app.state.engine = Engine(settings, measured)
+    app.state.terminals = Terminals(settings)
+    app.state.packet_streams = PacketStreams()
     app.state.outliners = {EMULATION.name: Outliner(app.state.engine)}
     app.state.queue = Queue()
     app.state.run_queue = RunQueue()
@@ -170,6 +177,8 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
         runs_router,
         reports_router,
         emulation_router,
+        packets_router,
+        terminal_router,
         figures_router,
         catalog_router,
         chip_router,

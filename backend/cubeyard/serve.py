@@ -30,6 +30,7 @@ def serve(app: FastAPI, settings: Settings) -> None:
         timeout_graceful_shutdown=DRAIN_SECS,
         timeout_keep_alive=30,
         h11_max_incomplete_event_size=64 * 1024,
+        ws_max_size=64 * 1024,
     )
     # uvicorn repeats the signal that ended it, which would make a clean end look like a death.
     signals = ending()
@@ -61,4 +62,6 @@ class _Announcing(uvicorn.Server):
         app = self.config.app
         assert isinstance(app, FastAPI)
         app.state.streams.listener.hang_up()
+        app.state.packet_streams.hang_up()
+        await app.state.terminals.close()
         await super().shutdown(sockets)  # pyright: ignore[reportArgumentType]

@@ -125,6 +125,13 @@ class Settings(BaseSettings):
     cluster: Annotated[EmulationCluster | None, NoDecode] = None
     """The Kubernetes cluster that emulations are spread over: a JSON object, or the path of a file that holds one."""
 
+    terminals: bool = True
+    """Whether people may open shells in the containers of runs from the page. They have the containers' rights and no others."""
+    terminal_limit: int = Field(default=8, ge=1, le=64)
+    """Terminals that are open at a time."""
+    terminal_idle_secs: float = Field(default=900.0, ge=5, le=86_400)
+    """A terminal that nobody types into for this long is closed."""
+
     database_pool_size: int = Field(default=10, ge=1)
     session_hours: float = Field(default=12.0, gt=0)
     worker_concurrency: int = Field(default=1, ge=1)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import sys
+from contextlib import aclosing
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, BinaryIO
 
 import typer
 from pydantic import ValidationError
@@ -31,16 +34,35 @@ def capture(
             "--output", "-o", help="Also write the file here, or to standard output with -, for `| wireshark -k -i -`."
         ),
     ] = None,
-    seconds: Annotated[float, typer.Option(help="Most seconds.")] = 10.0,
-    max_bytes: Annotated[int, typer.Option(help="Most bytes of the file.")] = 4 * 2**20,
+    live: Annotated[
+        Path | None,
+        typer.Option(
+            "--write", "-w", help="Write packets here while they flow, or to standard output with -; nothing is kept."
+        ),
+    ] = None,
+    seconds: Annotated[float | None, typer.Option(help="Most seconds: 10; with -w 3600.")] = None,
+    max_bytes: Annotated[int | None, typer.Option(help="Most bytes of the file: 4 MiB; with -w 256 MiB.")] = None,
     packet_bytes: Annotated[int, typer.Option(help="Bytes kept of each packet.")] = 65_535,
+    match_protocol: Annotated[
+        str | None, typer.Option(help="With -w, only arp, icmp, tcp, udp, control or service packets.")
+    ] = None,
+    match_host: Annotated[
+        str | None, typer.Option(help="With -w, only from or to this server or IPv4 address.")
+    ] = None,
+    match_port: Annotated[int | None, typer.Option(help="With -w, only from or to this TCP or UDP port.")] = None,
 ) -> None:
     """Capture the packets of a link or port of a run to a pcapng file, which is kept with the run.
 
-    Wireshark opens it as soon as the capture ends: `cubeyard capture RUN --link A/B --seconds 5 -o - | wireshark -k -i -`.
+    Live, in Wireshark: `cubeyard capture RUN --link A/B -w - | wireshark -k -i -`, until the run, the link or Wireshark ends.
     """
-    if output == PIPE and sys.stdout.isatty():
-        refuse("-o - writes a binary file: give it to a program, like `| wireshark -k -i -`, or name a file.")
+    for name, path in (("-o", output), ("-w", live)):
+        if path == PIPE and sys.stdout.isatty():
+            refuse(f"{name} - writes a binary file: give it to a program, like `| wireshark -k -i -`, or name a file.")
+    if output is not None and live is not None:
+        refuse("Give either -o, for a file that is kept with the run, or -w, for packets while they flow.")
+    matches = {"match_protocol": match_protocol, "match_host": match_host, "match_port": match_port}
+    if live is None and (first := next((name for name, value in matches.items() if value is not None), None)):
+        refuse(f"--{first.replace('_', '-')} needs -w: files that are kept with the run hold every packet.")
     from cubeyard.emulation.fabric.hosts import Hosts
     from cubeyard.emulation.fabric.place import Place
     from cubeyard.emulation.live import captures, schemas
@@ -50,15 +72,14 @@ def capture(
         "link": link,
         "server": server or None,
         "port": number or None,
-        "max_secs": seconds,
-        "max_bytes": max_bytes,
+        **({} if seconds is None else {"max_secs": seconds}),
+        **({} if max_bytes is None else {"max_bytes": max_bytes}),
         "packet_bytes": packet_bytes,
     }
-    try:
-        request = schemas.CaptureRequest.model_validate(asked)
-    except ValidationError as error:
-        first = error.errors()[0]
-        refuse(f"{'.'.join(str(part) for part in first['loc']) or '--link or --port'}: {first['msg']}")
+    if live is not None:
+        _stream(run, {**asked, **matches}, live)
+        return
+    request = _checked(schemas.CaptureRequest, asked)
     settings = settings_of()
     quiet_logs(settings)
     hosts = Hosts.of(settings, Place.of(settings))
@@ -81,6 +102,57 @@ def capture(
     Console(stderr=to_pipe).print(
         f"{found.packets} packets of {found.target}, {found.size_bytes:,} bytes{where}.", highlight=False
     )
+
+
+def _checked(kind: Any, asked: dict[str, Any]) -> Any:
+    """The request. Exits with 2 if it is not valid."""
+    try:
+        return kind.model_validate(asked)
+    except ValidationError as error:
+        first = error.errors()[0]
+        refuse(f"{'.'.join(str(part) for part in first['loc']) or '--link or --port'}: {first['msg']}")
+
+
+def _stream(run: str, asked: dict[str, Any], to: Path) -> None:
+    """Write packets while they flow, to a file or to the program behind a pipe, until one of the ends has enough."""
+    from cubeyard.emulation.fabric.hosts import Hosts
+    from cubeyard.emulation.fabric.place import Place
+    from cubeyard.emulation.live.packets.schemas import StreamRequest
+    from cubeyard.emulation.live.packets.streams import Seen
+
+    request = _checked(StreamRequest, asked)
+    settings = settings_of()
+    quiet_logs(settings)
+    hosts = Hosts.of(settings, Place.of(settings))
+    with explained():
+        with open_database(settings) as database, database.session() as session:
+            watched = _service(session, settings).watched(run, hosts, request)
+        seen = Seen(watched)
+        try:
+            # Not closed with the standard output, which the interpreter closes at its end.
+            with os.fdopen(os.dup(1), "wb", 0) if to == PIPE else to.open("wb", 0) as file:
+                asyncio.run(_pour(watched, seen, file))
+            reason = seen.end().reason
+        except KeyboardInterrupt:
+            reason = "Stopped."
+        except BrokenPipeError:
+            reason = "The reader has left."
+        except OSError as error:
+            refuse(f"--write cannot be written: {error.strerror or error}: {to}")
+    missed = f", {seen.end().missed} more came faster than they were read" if seen.end().missed else ""
+    errors.print(f"{seen.packets} packets of {watched.target.name}{missed}. {reason}", highlight=False)
+
+
+async def _pour(watched: Any, seen: Any, file: BinaryIO) -> None:
+    from cubeyard.emulation.live.packets.streams import PacketStreams
+
+    async with aclosing(PacketStreams().parts(watched)) as parts:
+        async for part in parts:
+            seen.add(part)
+            if isinstance(part, bytes):
+                left = memoryview(part)
+                while left:
+                    left = left[file.write(left) :]
 
 
 def _put(output: Path, content: bytes) -> None:

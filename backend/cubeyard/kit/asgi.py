@@ -48,6 +48,8 @@ class RequestContext:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
+            if scope["type"] == "websocket":
+                scope.setdefault("state", {})["request_id"] = secrets.token_hex(8)
             await self.app(scope, receive, send)
             return
         given = Headers(scope=scope).get("x-request-id", "")

@@ -15,6 +15,7 @@ import orjson
 import psycopg
 import structlog
 from fastapi import Depends, Request
+from fastapi.requests import HTTPConnection
 from psycopg.types.json import set_json_dumps
 from sqlalchemy import MetaData, create_engine, event, func, make_url, select, text
 from sqlalchemy.engine import URL
@@ -167,7 +168,7 @@ def psycopg_url(url: str) -> URL:
     return parsed.set(drivername="postgresql+psycopg")
 
 
-def mark_caller(session: Session, request: Request) -> None:
+def mark_caller(session: Session, request: HTTPConnection) -> None:
     """The session works for whom the request comes from."""
     session.info[CALLER] = getattr(request.state, "identity", None)
 

@@ -11,6 +11,8 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -285,3 +287,18 @@ def _restore_firewall(rules: str | None, forwarding: str) -> None:
     subprocess.run(
         as_root("sysctl", "-qw", f"net.ipv4.ip_forward={forwarding}"), check=False, capture_output=True, env=environment
     )
+
+
+def main() -> None:
+    """For programs that are not Python: prints where an engine listens, and stops it when the standard input ends."""
+    folder = Path(tempfile.mkdtemp(prefix="cubeyard-docker-"))
+    try:
+        with docker_engine(folder) as engine:
+            print(f"unix://{engine.socket}", flush=True)
+            sys.stdin.read()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

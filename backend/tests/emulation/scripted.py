@@ -36,6 +36,8 @@ class Scripted:
         self.probed: Json = {}
         self.inspected: Json = {}
         self.captured: Json = {"pcapng": "", "interface": "p0", "packets": 0, "missed": 0, "end": "secs"}
+        self.parts: list[bytes] = []
+        """Of a capture in parts, what comes before its answer."""
         self.programs: Json = {"program": None, "servers": 0, "micros": 0}
         """Of a call of `program`."""
         self.deaf: set[int] = set()
@@ -71,6 +73,10 @@ class Scripted:
         if method == "host":
             return {"at_nanos": time.monotonic_ns() + self.ahead_nanos, "cores": 2, "memory_free_bytes": 2**40}
         return {"runs": self.runs, "at_nanos": time.monotonic_ns()}
+
+    def parts_of(self, method: str, params: Json) -> list[bytes]:
+        """What comes before the answer."""
+        return self.parts if params.get("parts") and method not in self.fails else []
 
     def tell(self, params: Json) -> None:
         if params["server"] in self.deaf:
@@ -124,6 +130,8 @@ def scripted(socket: Path) -> Iterator[Scripted]:
             for line in self.rfile:
                 asked = json.loads(line)
                 try:
+                    for part in script.parts_of(asked["method"], asked["params"]):
+                        self._say({"part": part.hex()})
                     self._say({"id": asked["id"], "result": script.answer(asked["method"], asked["params"])})
                 except ValueError as error:
                     self._say({"id": asked["id"], "error": {"code": "refused", "message": str(error), "fix": "Wait."}})

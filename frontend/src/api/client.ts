@@ -46,7 +46,7 @@ export function setToken(token: string | null): void {
   }
 }
 
-function token(): string | null {
+export function token(): string | null {
   try {
     return sessionStorage.getItem(TOKEN_KEY);
   } catch {

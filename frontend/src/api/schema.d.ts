@@ -1425,6 +1425,69 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/packets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Packets of a link or port in words, while they flow
+         * @description Server-sent events: how many packets there were, and the last of them. Ends with its reader, at a limit, or with the run.
+         */
+        get: operations["watch_packets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/packets.pcapng": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Packets of a link or port as a pcapng stream, while they flow
+         * @description For Wireshark: `curl -N 'URL?link=…' | wireshark -k -i -`. A reader that takes nothing for 10 s is hung up on; packets that
+         *     come faster than they are read are counted in the file's last block. Nothing is kept with the run.
+         */
+        get: operations["stream_packets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/servers/{name}/terminal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Whether a shell can be opened in a server of a run
+         * @description A WebSocket at the same address, with `columns` and `rows`, is the terminal. The shell has the rights of the server's
+         *     container. To it go JSON messages `{"type": "input", "data"}` and `{"type": "resize", "columns", "rows"}`; from it come what the
+         *     shell prints, as bytes, and JSON messages of types `server` and `end`.
+         */
+        get: operations["read_terminal"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/figures": {
         parameters: {
             query?: never;
@@ -2447,7 +2510,7 @@ export interface components {
         };
         /**
          * CaptureRequest
-         * @description A link, or a port of a server.
+         * @description What is captured, and when the capture ends.
          */
         CaptureRequest: {
             /**
@@ -2535,12 +2598,12 @@ export interface components {
              * @description What was changed. `work` is the cabling of a plan's revision.
              * @enum {string}
              */
-            kind: "plan" | "note" | "work" | "experiment" | "run" | "capture" | "book" | "token";
+            kind: "plan" | "note" | "work" | "experiment" | "run" | "capture" | "terminal" | "book" | "token";
             /**
              * Action
              * @enum {string}
              */
-            action: "created" | "renamed" | "revised" | "reverted" | "edited" | "resolved" | "reopened" | "marked" | "started" | "cancelled" | "deleted" | "revoked";
+            action: "created" | "renamed" | "revised" | "reverted" | "edited" | "resolved" | "reopened" | "marked" | "started" | "opened" | "cancelled" | "deleted" | "revoked";
             /**
              * Subject
              * @description The id of what was changed; a price book's name. It may be deleted by now.
@@ -7776,6 +7839,34 @@ export interface components {
              * @description Entries that the table holds.
              */
             size: number;
+        };
+        /**
+         * TerminalState
+         * @description Whether a terminal can be opened in a server now.
+         */
+        TerminalState: {
+            /** Available */
+            available: boolean;
+            /**
+             * Reason
+             * @description Why not; empty if it can.
+             */
+            reason: string;
+            /**
+             * Open
+             * @description Terminals that are open here, in all runs.
+             */
+            open: number;
+            /**
+             * Limit
+             * @description Terminals that may be open at a time (CUBEYARD_TERMINAL_LIMIT).
+             */
+            limit: number;
+            /**
+             * Idle Secs
+             * @description A terminal without input is closed after this time (CUBEYARD_TERMINAL_IDLE_SECS).
+             */
+            idle_secs: number;
         };
         /** Token */
         Token: {
@@ -13210,6 +13301,200 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    watch_packets: {
+        parameters: {
+            query?: {
+                /** @description By its two ends. */
+                link?: string | null;
+                server?: string | null;
+                /** @description Of the server, from 0. */
+                port?: number | null;
+                /** @description Of what the kernel hands over. */
+                max_bytes?: number;
+                max_secs?: number;
+                /** @description Kept of each packet. */
+                packet_bytes?: number;
+                /** @description Only these packets: `control` is what servers tell their neighbours, `service` packets of services. */
+                match_protocol?: ("arp" | "icmp" | "tcp" | "udp" | "control" | "service") | null;
+                /** @description Only from or to this server, by its name, or this IPv4 address. */
+                match_host?: string | null;
+                /** @description Only from or to this TCP or UDP port. */
+                match_port?: number | null;
+            };
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events `packets`, then `end`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": {
+                        /**
+                         * Packets
+                         * @description Since the stream began.
+                         */
+                        packets: number;
+                        /**
+                         * Size Bytes
+                         * @description Of these packets, on the link.
+                         */
+                        size_bytes: number;
+                        /**
+                         * Items
+                         * @description The latest last; at most 50.
+                         */
+                        items: {
+                            /**
+                             * At Secs
+                             * @description Since the first packet of the stream.
+                             */
+                            at_secs: number;
+                            /**
+                             * Size Bytes
+                             * @description On the link.
+                             */
+                            size_bytes: number;
+                            /**
+                             * Outgoing
+                             * @description Whether the end that is looked at sent it.
+                             */
+                            outgoing: boolean;
+                            /**
+                             * Protocol
+                             * @description `arp`, `icmp`, `tcp`, `udp`, `control`, `service` or `other`.
+                             */
+                            protocol: string;
+                            /** Source */
+                            source: string;
+                            /** Destination */
+                            destination: string;
+                            /** Text */
+                            text: string;
+                        }[];
+                    } | {
+                        /**
+                         * Reason
+                         * @description Why the stream ended.
+                         */
+                        reason: string;
+                        /** Packets */
+                        packets: number;
+                        /**
+                         * Missed
+                         * @description Packets that came faster than they were read.
+                         */
+                        missed: number;
+                    };
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    stream_packets: {
+        parameters: {
+            query?: {
+                /** @description By its two ends. */
+                link?: string | null;
+                server?: string | null;
+                /** @description Of the server, from 0. */
+                port?: number | null;
+                /** @description Of what the kernel hands over. */
+                max_bytes?: number;
+                max_secs?: number;
+                /** @description Kept of each packet. */
+                packet_bytes?: number;
+                /** @description Only these packets: `control` is what servers tell their neighbours, `service` packets of services. */
+                match_protocol?: ("arp" | "icmp" | "tcp" | "udp" | "control" | "service") | null;
+                /** @description Only from or to this server, by its name, or this IPv4 address. */
+                match_host?: string | null;
+                /** @description Only from or to this TCP or UDP port. */
+                match_port?: number | null;
+            };
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file, as it grows. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-pcapng": string;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_terminal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TerminalState"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     list_figures: {
         parameters: {
             query?: never;
@@ -13626,9 +13911,9 @@ export interface operations {
             query?: {
                 cursor?: string | null;
                 /** @description Any of these. */
-                kind?: ("plan" | "note" | "work" | "experiment" | "run" | "capture" | "book" | "token")[] | null;
+                kind?: ("plan" | "note" | "work" | "experiment" | "run" | "capture" | "terminal" | "book" | "token")[] | null;
                 /** @description Any of these. */
-                action?: ("created" | "renamed" | "revised" | "reverted" | "edited" | "resolved" | "reopened" | "marked" | "started" | "cancelled" | "deleted" | "revoked")[] | null;
+                action?: ("created" | "renamed" | "revised" | "reverted" | "edited" | "resolved" | "reopened" | "marked" | "started" | "opened" | "cancelled" | "deleted" | "revoked")[] | null;
                 /** @description Made by this token. */
                 who?: string | null;
                 /** @description Of this saved plan and what belongs to it. */

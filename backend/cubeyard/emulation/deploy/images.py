@@ -1,4 +1,6 @@
-"""The servers' image: one static binary on nothing, made here and pulled from nowhere. Its tag is its content's hash."""
+"""The servers' image: one static binary, and the tools of a shell where this machine has them. It is made here and pulled from
+nowhere. Its tag is its content's hash.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,12 @@ from typing import Any
 
 from docker.errors import ImageNotFound
 
+from cubeyard.emulation.deploy.tools import Tools
+
 REPOSITORY = "cubeyard-node"
 LABEL = "cubeyard.image"
+SHELL_LABEL = "cubeyard.shell"
+"""Of an image, and so of its containers, that has a shell."""
 PROGRAM = "/cubeyard-node"
 MOUNT = "/run/cubeyard"
 """Where the run's folder of a server is inside it."""
@@ -19,24 +25,29 @@ MOUNT = "/run/cubeyard"
 
 def ensure(api: Any, binary: Path) -> str:
     """The image's name; built if the engine does not have it. Older ones of ours that nothing uses are removed."""
-    content = binary.read_bytes()
-    tag = hashlib.sha256(content).hexdigest()[:16]
+    tools = Tools.of_machine()
+    layer = _layer(binary.read_bytes(), tools)
+    tag = hashlib.sha256(layer).hexdigest()[:16]
     name = f"{REPOSITORY}:{tag}"
     try:
         api.inspect_image(name)
     except ImageNotFound:
         api.import_image_from_data(
-            _layer(content),
+            layer,
             repository=REPOSITORY,
             tag=tag,
-            changes=[f"LABEL {LABEL}={tag}", f'ENTRYPOINT ["{PROGRAM}"]'],
+            changes=[
+                f"LABEL {LABEL}={tag}",
+                *([f"LABEL {SHELL_LABEL}=1"] if tools is not None else []),
+                f'ENTRYPOINT ["{PROGRAM}"]',
+            ],
         )
         _forget_others(api, name)
     return name
 
 
-def _layer(content: bytes) -> bytes:
-    """A tar with the program and the folder that the run's own is mounted on; the same bytes for the same program."""
+def _layer(content: bytes, tools: Tools | None) -> bytes:
+    """A tar with the program, the tools, and the folder that the run's own is mounted on; the same bytes for the same files."""
     held = io.BytesIO()
     with tarfile.open(fileobj=held, mode="w") as tar:
         for folder in ("run", MOUNT[1:]):
@@ -46,6 +57,8 @@ def _layer(content: bytes) -> bytes:
         entry = tarfile.TarInfo(PROGRAM[1:])
         entry.size, entry.mode = len(content), 0o755
         tar.addfile(entry, io.BytesIO(content))
+        if tools is not None:
+            tools.put(tar)
     return held.getvalue()
 
 

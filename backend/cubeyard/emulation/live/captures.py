@@ -47,27 +47,27 @@ class Target:
     host: Host
 
 
-def target_of(hosts: Hosts, network: Network, asked: schemas.CaptureRequest) -> Target:
-    """Raises a 422 that names the field of a link, server or port that the run does not have."""
+def target_of(hosts: Hosts, network: Network, asked: schemas.CaptureTarget, place: str = "body") -> Target:
+    """`place` is where the request has its fields. Raises a 422 that names the field of a link, server or port that the run does not have."""
     spread = Spread.of(network, hosts.every)
     if asked.link is not None:
         link = next((one for one in network.links if asked.link in network.link_names(one)), None)
         if link is None:
             example = network.link_name(network.links[0])
             hint = f"Links are named by their two ends, like {example}."
-            raise field_error("body.link", asked.link, f"There is no link {asked.link} in this run.", hint=hint)
+            raise field_error(f"{place}.link", asked.link, f"There is no link {asked.link} in this run.", hint=hint)
         at = next((node for node, _ in (link.a, link.b) if node in network.servers), None)
         host = spread.hosts[spread.host_of[at] if at is not None else 0]
         return Target(network.link_name(link), {"link": link.id}, host)
     assert asked.server is not None
     server = network.id_of.get(asked.server)
     if server is None or server not in network.servers:
-        raise field_error("body.server", asked.server, f"There is no server {asked.server} in this run.")
+        raise field_error(f"{place}.server", asked.server, f"There is no server {asked.server} in this run.")
     ports = sorted(port for link in network.links for node, port in (link.a, link.b) if node == server)
     if asked.port not in ports:
         limit = f"one of {', '.join(str(one) for one in ports)}"
         message = f"Port {asked.port} of server {asked.server} has no link in this run."
-        raise field_error("body.port", asked.port, message, limit=limit)
+        raise field_error(f"{place}.port", asked.port, message, limit=limit)
     return Target(f"{asked.server} p{asked.port}", {"port": [server, asked.port]}, spread.hosts[spread.host_of[server]])
 
 

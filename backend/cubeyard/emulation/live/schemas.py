@@ -76,7 +76,7 @@ class CaptureLimits(Request):
         return {"max_bytes": self.max_bytes, "max_secs": self.max_secs, "packet_bytes": self.packet_bytes}
 
 
-class CaptureRequest(CaptureLimits):
+class CaptureTarget(Request):
     """A link, or a port of a server."""
 
     link: Annotated[PlainText, Field(min_length=1, max_length=140)] | None = Field(
@@ -86,12 +86,16 @@ class CaptureRequest(CaptureLimits):
     port: int | None = Field(default=None, ge=0, le=255, description="Of the server, from 0.")
 
     @model_validator(mode="after")
-    def _one_target(self) -> CaptureRequest:
+    def _one_target(self) -> CaptureTarget:
         if (self.link is None) == (self.server is None):
             raise ValueError("give either link, or server and port")
         if (self.server is None) != (self.port is None):
             raise ValueError("server and port belong together")
         return self
+
+
+class CaptureRequest(CaptureTarget, CaptureLimits):
+    """What is captured, and when the capture ends."""
 
 
 class Capture(BaseModel):

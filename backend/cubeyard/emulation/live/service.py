@@ -7,18 +7,22 @@ distinct and they are committed in the order of their ids, which the worker read
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from cubeyard.emulation.deploy.names import shell_command
-from cubeyard.emulation.fabric.hosts import Hosts
+from cubeyard.emulation.fabric.hosts import Host, Hosts, Spread
 from cubeyard.emulation.faults.damage import Damage
 from cubeyard.emulation.faults.faults import NEVER, Fault, Schedule, resolve
 from cubeyard.emulation.live import schemas
 from cubeyard.emulation.live.captures import CaptureService, Target, target_of
 from cubeyard.emulation.live.inspection import inspect, inspect_switch, server_of
 from cubeyard.emulation.live.models import OrderRow
+from cubeyard.emulation.live.packets.filters import wanted
+from cubeyard.emulation.live.packets.schemas import StreamRequest
+from cubeyard.emulation.live.packets.streams import Watched
 from cubeyard.emulation.live.programs import Commit, running
 from cubeyard.emulation.live.repository import CaptureRepository, EventRepository, OrderRepository
 from cubeyard.emulation.live.services import Message, check_message, services_of
@@ -68,6 +72,18 @@ ROUTES = ("controllers", "tor-uplinks", "tor-weights", "routes", "groups")
 """Sections of a node's inspection that are its routes, and what sets their weights."""
 
 
+@dataclass(frozen=True)
+class TerminalPlace:
+    """Where a shell in a server of a run is opened."""
+
+    run_id: str
+    server: tuple[int, str]
+    """Its id and name."""
+    host_name: str
+    host: Host
+    mode: str
+
+
 class Outliner:
     """Answers for experiments with real packets before any is sent."""
 
@@ -92,7 +108,8 @@ class SessionService:
         self._engine = engine
         self._orders = OrderRepository(session)
         self._runs = RunRepository(session)
-        self.captures = CaptureService(CaptureRepository(session), ChangeLog(session))
+        self._log = ChangeLog(session)
+        self.captures = CaptureService(CaptureRepository(session), self._log)
 
     def faults(self, run_id: str) -> schemas.FaultList:
         """The faults of a run and their states. Raises a 404, a 409 for a run of another engine."""
@@ -235,6 +252,29 @@ class SessionService:
         row, document = self._under_way(run_id)
         server = server_of(network_of(self._engine, document), row.id, name)
         return shell_command(row.id, server, name, _mode(document))
+
+    def terminal(self, run_id: str, name: str, hosts: Hosts) -> TerminalPlace:
+        """Where a shell in a server would be. Raises a 404 for a run or server, a 409 unless the run is under way."""
+        row, document = self._under_way(run_id)
+        network = network_of(self._engine, document)
+        server = server_of(network, row.id, name)
+        spread = Spread.of(network, hosts.every)
+        host = spread.hosts[spread.host_of[server]]
+        return TerminalPlace(row.id, (server, name), network.host_names.get(server, name), host, _mode(document))
+
+    def terminal_opened(self, place: TerminalPlace) -> None:
+        """Write into the change log that a shell was opened."""
+        self._log.record("terminal", "opened", place.run_id, place.server[1], f"run {place.run_id}")
+
+    def watched(self, run_id: str, hosts: Hosts, asked: StreamRequest) -> Watched:
+        """What a stream of packets shows, which is written into the change log. Raises a 404, a 409 unless the run is under way, a
+        422 for a link, port or host that the run does not have."""
+        row, document = self._under_way(run_id)
+        network = network_of(self._engine, document)
+        target = target_of(hosts, network, asked, "query")
+        found = Watched(row.id, network, target, asked, wanted(network, asked))
+        self._log.record("capture", "opened", row.id, target.name, f"live, run {row.id}")
+        return found
 
     def stop_all(self, run_id: str) -> schemas.Order:
         """Order the end of every fault. Raises a 404, a 409 unless the run is under way."""

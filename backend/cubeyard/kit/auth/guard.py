@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 COOKIE = "cubeyard_session"
+SUBPROTOCOL = "cubeyard"
+"""Of a WebSocket. A browser lets a page set no header of one, so that its token may come as a second
+subprotocol, `bearer.TOKEN`."""
 OPEN_PATHS = frozenset({"/login", "/healthz"})
 """Reachable without a token."""
 
@@ -39,10 +42,11 @@ class Guard:
         self._origins = {origin.lower().rstrip("/") for origin in settings.allowed_origins}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] not in {"http", "websocket"}:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
+        # A refusal of a WebSocket is an HTTP answer in its place.
         refusal = self._refuse_peer(scope) or self._refuse_host(scope, headers) or self._refuse_origin(scope, headers)
         if refusal is None:
             refusal = await self._refuse_stranger(scope, headers)
@@ -73,7 +77,8 @@ class Guard:
         return self.settings.exposed or is_loopback(host)
 
     def _refuse_origin(self, scope: Scope, headers: Headers) -> Response | None:
-        if scope["method"] in SAFE_METHODS:
+        # A page elsewhere may open a WebSocket without a question, and read what it brings.
+        if scope["type"] == "http" and scope["method"] in SAFE_METHODS:
             return None
         origin = headers.get("origin")
         if origin is None:
@@ -92,6 +97,10 @@ class Guard:
         authorization = headers.get("authorization", "")
         scheme, _, bearer = authorization.partition(" ")
         cookies = cookie_parser(headers.get("cookie", ""))
+        if scope["type"] == "websocket" and not bearer:
+            offered = (one.strip() for one in headers.get("sec-websocket-protocol", "").split(","))
+            bearer = next((one.removeprefix("bearer.") for one in offered if one.startswith("bearer.")), "")
+            scheme = "bearer"
         is_bearer = scheme.lower() == "bearer" and bool(bearer.strip())
         if is_bearer or (self.settings.exposed and COOKIE in cookies and scope["path"] not in OPEN_PATHS):
             identity = await run_in_threadpool(
@@ -104,7 +113,7 @@ class Guard:
                 return self._unauthorised(scope, "The token is not known here, or was revoked.")
         if not self.settings.exposed or scope["path"] in OPEN_PATHS:
             return None
-        if scope["method"] in {"GET", "HEAD"} and "text/html" in headers.get("accept", ""):
+        if scope["type"] == "http" and scope["method"] in {"GET", "HEAD"} and "text/html" in headers.get("accept", ""):
             wanted = scope["path"] + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else "")
             return RedirectResponse(f"/login?next={quote(wanted, safe='')}", status_code=303)
         return self._unauthorised(scope, "This server needs a token: `Authorization: Bearer …`, or log in at /login.")

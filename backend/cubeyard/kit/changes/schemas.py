@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-ChangeKind = Literal["plan", "note", "work", "experiment", "run", "capture", "book", "token"]
+ChangeKind = Literal["plan", "note", "work", "experiment", "run", "capture", "terminal", "book", "token"]
 ChangeAction = Literal[
     "created",
     "renamed",
@@ -18,6 +18,7 @@ ChangeAction = Literal[
     "reopened",
     "marked",
     "started",
+    "opened",
     "cancelled",
     "deleted",
     "revoked",

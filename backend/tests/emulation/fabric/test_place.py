@@ -15,6 +15,7 @@ import pytest
 
 from cubeyard.emulation.deploy.images import _layer
 from cubeyard.emulation.deploy.reaper import reap
+from cubeyard.emulation.deploy.tools import Tools
 from cubeyard.emulation.fabric import process
 from cubeyard.emulation.fabric.client import FabricClient, FabricGoneError
 from cubeyard.emulation.fabric.place import Place
@@ -117,14 +118,28 @@ def test_nobody_at_the_socket_is_said_so(tmp_path: Path) -> None:
 
 
 def test_the_image_is_the_program_and_a_folder() -> None:
-    layer = _layer(b"\x7fELF program")
-    assert layer == _layer(b"\x7fELF program")
+    layer = _layer(b"\x7fELF program", None)
+    assert layer == _layer(b"\x7fELF program", None)
     with tarfile.open(fileobj=BytesIO(layer)) as tar:
         assert {entry.name: entry.mode for entry in tar} == {
             "run": 0o755,
             "run/cubeyard": 0o755,
             "cubeyard-node": 0o755,
         }
+
+
+def test_the_image_has_a_shell_where_the_machine_has_its_programs() -> None:
+    tools = Tools({"bin/busybox": b"many programs", "etc/shellrc": b"alias ping=/bin/ping"}, ("ip", "sh"))
+    with tarfile.open(fileobj=BytesIO(_layer(b"\x7fELF program", tools))) as tar:
+        found = {entry.name: entry.linkname if entry.issym() else entry.size for entry in tar if not entry.isdir()}
+        assert {entry.name for entry in tar if entry.isdir()} == {"run", "run/cubeyard", "bin", "etc"}
+    assert found == {
+        "cubeyard-node": 12,
+        "bin/busybox": 13,
+        "etc/shellrc": 20,
+        "bin/ip": "busybox",
+        "bin/sh": "busybox",
+    }
 
 
 def test_a_probe_that_takes_too_long_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

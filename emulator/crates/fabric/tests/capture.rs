@@ -108,6 +108,61 @@ fn a_capture_has_both_directions_of_a_port_and_keeps_its_limits() {
 }
 
 #[test]
+fn a_capture_in_parts_is_read_while_packets_flow_and_ends_with_its_caller() {
+    if !can_emulate("a_capture_in_parts_is_read_while_packets_flow_and_ends_with_its_caller") {
+        return;
+    }
+    let mut host = Host::start();
+    let run = host.build(&row(2, &fresh_run(), "none", |_| 0));
+    let pings = Pings::start(&run, 0, "10.0.0.2");
+    let params =
+        |secs: f64| json!({"run": run, "target": {"link": 0}, "limits": {"max_secs": secs}, "parts": true});
+    let begin = |secs: f64| {
+        let mut stream = connect(host.folder());
+        let asked = json!({"id": 1, "method": "capture", "params": params(secs)});
+        writeln!(stream, "{asked}").expect("it reads");
+        BufReader::new(stream)
+    };
+    let line = |reader: &mut BufReader<_>| -> Value {
+        let mut line = String::new();
+        BufRead::read_line(reader, &mut line).expect("a line");
+        serde_json::from_str(&line).expect("a document")
+    };
+    let digits_of = |value: &Value| bytes_of(&json!({"pcapng": value}));
+    // Two readers of one link; the file's header comes at once, its end with the answer.
+    let (mut one, mut other) = (begin(1.0), begin(600.0));
+    let header = line(&mut one);
+    assert!(packets_of(&digits_of(&header["part"])).is_empty());
+    let mut file = digits_of(&header["part"]);
+    let mut parts = 0;
+    let answer = loop {
+        let document = line(&mut one);
+        if document.get("part").is_none() {
+            break document;
+        }
+        parts += 1;
+        file.extend(digits_of(&document["part"]));
+    };
+    file.extend(digits_of(&answer["result"]["pcapng"]));
+    assert_eq!(answer["result"]["end"], "secs");
+    assert_eq!(answer["result"]["packets"], packets_of(&file).len());
+    assert!(parts >= 3 && packets_of(&file).len() >= 20, "{parts} parts");
+    line(&mut other);
+    assert!(!packets_of(&digits_of(&line(&mut other)["part"])).is_empty());
+    // A caller that leaves makes room: more callers, one after the other, than may capture at a time.
+    drop(other);
+    for _ in 0..20 {
+        let mut brief = begin(600.0);
+        assert!(line(&mut brief)["part"].is_string());
+        drop(brief);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let refused = host.call("capture", &params(3601.0)).unwrap_err();
+    assert_eq!(refused["field"], "limits.max_secs");
+    drop(pings);
+}
+
+#[test]
 fn a_capture_holds_nothing_up_and_ends_with_its_interface() {
     if !can_emulate("a_capture_holds_nothing_up_and_ends_with_its_interface") {
         return;

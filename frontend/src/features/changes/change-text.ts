@@ -2,7 +2,17 @@
 import type { Change } from "@/api/types";
 import { oneOf } from "../shared/url-state";
 
-export const KINDS = ["plan", "note", "work", "experiment", "run", "capture", "book", "token"] as const;
+export const KINDS = [
+  "plan",
+  "note",
+  "work",
+  "experiment",
+  "run",
+  "capture",
+  "terminal",
+  "book",
+  "token",
+] as const;
 
 const NAMES: Record<Change["kind"], string> = {
   plan: "Plan",
@@ -11,6 +21,7 @@ const NAMES: Record<Change["kind"], string> = {
   experiment: "Experiment",
   run: "Run",
   capture: "Packet capture",
+  terminal: "Terminal",
   book: "Price book",
   token: "API token",
 };

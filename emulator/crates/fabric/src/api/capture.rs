@@ -1,21 +1,24 @@
-//! `capture`: packets of a link or port as a pcapng file, in hexadecimal digits. The caller waits for the whole file; it
-//! ends the capture early by closing its connection.
+//! `capture`: packets of a link or port as a pcapng file, in hexadecimal digits. The caller waits for the whole file, or asks for
+//! it in parts, which are lines `{"part": digits}` before the answer; it ends the capture early by closing its connection.
 
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Caller, Fabric};
-use crate::capture::{End, Limits, capture};
+use crate::capture::{End, Limits, PassOn, capture};
 use crate::error::{FabricError, Result};
 use crate::names::RunId;
 use crate::run::{CaptureTarget, Request};
 
-/// Captures at a time, each with a file in memory.
-const MAX_CAPTURES: usize = 4;
+/// Captures at a time, each with a file or a part of one in memory.
+const MAX_CAPTURES: usize = 16;
+/// A caller that takes nothing of a capture in parts for so long is gone.
+const TAKES_NOTHING: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,12 +27,15 @@ struct CaptureJson {
     target: CaptureTarget,
     #[serde(default)]
     limits: Limits,
+    /// Whether the file comes in parts while it grows.
+    #[serde(default)]
+    parts: bool,
 }
 
 /// The answer.
 #[derive(Debug, Serialize)]
 pub struct Captured {
-    /// The file, two hexadecimal digits a byte.
+    /// The file, or the rest of it, two hexadecimal digits a byte.
     pcapng: String,
     /// Name of the interface.
     interface: String,
@@ -58,7 +64,7 @@ impl Drop for Running<'_> {
 pub fn answer(fabric: &Fabric, params: Value, caller: &Caller) -> Result<Captured> {
     let json: CaptureJson = serde_path_to_error::deserialize(params)
         .map_err(|error| FabricError::malformed(format!("{}: {}", error.path(), error.inner())))?;
-    json.limits.check()?;
+    json.limits.check(json.parts)?;
     let before = fabric.captures.0.fetch_add(1, Ordering::SeqCst);
     let _running = Running(&fabric.captures.0);
     if before >= MAX_CAPTURES {
@@ -71,12 +77,27 @@ pub fn answer(fabric: &Fabric, params: Value, caller: &Caller) -> Result<Capture
         .ask(Request::Capture(json.target, sender))?;
     let gone = |_| FabricError::state("the run has ended", "prepare it again");
     let socket = sockets.recv().map_err(gone)?;
-    let captured = capture(&socket, &json.limits, caller.connection.as_fd());
+    let mut pass_on = |part: &[u8]| caller.say(&json!({"part": digits(part)})).is_ok();
+    let parts: Option<PassOn<'_>> = if json.parts { Some(&mut pass_on) } else { None };
+    caller.patience(json.parts.then_some(TAKES_NOTHING))?;
+    let captured = capture(&socket, &json.limits, caller.connection.as_fd(), parts);
+    caller.patience(None)?;
     Ok(Captured {
-        pcapng: captured.file.iter().map(|byte| format!("{byte:02x}")).collect(),
+        pcapng: digits(&captured.file),
         interface: socket.interface,
         packets: captured.packets,
         missed: captured.missed,
         end: captured.end,
     })
+}
+
+/// Two hexadecimal digits a byte.
+fn digits(bytes: &[u8]) -> String {
+    const DIGITS: [char; 16] = [
+        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+    ];
+    bytes
+        .iter()
+        .flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]])
+        .collect()
 }

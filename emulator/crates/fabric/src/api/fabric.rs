@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rustix::process::{Signal, getpid, kill_process};
 use serde::Deserialize;
@@ -11,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::capture::{self, Captures};
 use super::owners::{Owners, end_with_caller};
+use super::server::write_line;
 use crate::error::{During, FabricError, Result};
 use crate::host::clock::monotonic_nanos;
 use crate::host::strays::{ContainerId, processes_of, remove_strays};
@@ -55,6 +57,22 @@ pub struct Caller {
     pub frames: FrameSender,
     /// Its connection.
     pub connection: UnixStream,
+    /// The same, for whoever writes a line to it.
+    pub output: Arc<Mutex<UnixStream>>,
+}
+
+impl Caller {
+    /// Writes a line between answers.
+    pub(super) fn say(&self, line: &Value) -> std::io::Result<()> {
+        write_line(&self.output, &line.to_string())
+    }
+
+    /// How long a line may wait for a caller that does not read.
+    pub(super) fn patience(&self, most: Option<Duration>) -> Result<()> {
+        self.connection
+            .set_write_timeout(most)
+            .during(|| "limiting how long a caller may take".to_owned())
+    }
 }
 
 #[derive(Debug, Deserialize)]

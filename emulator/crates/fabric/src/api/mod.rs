@@ -16,7 +16,7 @@
 //! | `tell` | `server`, `service`, `message` | sends a message to a service of a server, which answers by events |
 //! | `program` | `program` | puts a user's program into the chip of every server, while packets flow; without one tells what they run |
 //! | `subscribe` | | sends every frame on this connection from now on |
-//! | `capture` | `target`, `limits` | packets of a link or port, as a pcapng file |
+//! | `capture` | `target`, `limits`, `parts` | packets of a link or port, as a pcapng file, whole or in parts while it grows |
 //! | `destroy` | `strays` | removes the run, and what an engine has left of these containers |
 //! | `reap` | `keep` | destroys all runs but these |
 //! | `runs` | | describes all runs |

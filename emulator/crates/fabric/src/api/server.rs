@@ -109,7 +109,11 @@ fn attend(fabric: &Arc<Fabric>, stream: UnixStream, uid: Option<u32>, busy: bool
     let Ok(connection) = stream.try_clone() else {
         return;
     };
-    let caller = Caller { frames, connection };
+    let caller = Caller {
+        frames,
+        connection,
+        output: output.clone(),
+    };
     let mut reader = BufReader::new(stream);
     let mut line = Vec::new();
     loop {
@@ -165,7 +169,8 @@ fn forward(waiting: &Receiver<Arc<str>>, output: &Mutex<UnixStream>) {
     }
 }
 
-fn write_line(output: &Mutex<UnixStream>, line: &str) -> std::io::Result<()> {
+/// Writes a line whole, whoever else writes to the same caller.
+pub(super) fn write_line(output: &Mutex<UnixStream>, line: &str) -> std::io::Result<()> {
     let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
     output.write_all(line.as_bytes())?;
     output.write_all(b"\n")

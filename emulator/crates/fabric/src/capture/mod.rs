@@ -1,4 +1,4 @@
-//! Packet captures of a link's end, as pcapng files that are limited in bytes and seconds.
+//! Packet captures of a link's end, as pcapng files that are limited in bytes and seconds: whole, or in parts while packets flow.
 //!
 //! `socket` receives packets from an interface, `pcapng` encodes them. Which interface it is decides the run
 //! (`run/verbs/capture.rs`); the caller waits for the whole file (`api/`), so that a run never waits for a capture.
@@ -21,6 +21,14 @@ use socket::{CaptureSocket, Received};
 pub const MAX_BYTES: usize = 16 << 20;
 /// Most seconds of a capture.
 pub const MAX_SECS: f64 = 60.0;
+/// Most bytes of a file that is passed on in parts.
+pub const MAX_STREAM_BYTES: usize = 1 << 30;
+/// Most seconds of such a capture.
+pub const MAX_STREAM_SECS: f64 = 3600.0;
+/// A part is passed on when it is this long,
+const PART_BYTES: usize = 64 << 10;
+/// or when its first packet is this old.
+const PART_TIME: Duration = Duration::from_millis(100);
 /// Bytes of each packet that are kept, at most: a super-packet whole.
 pub const MAX_PACKET_BYTES: u32 = 65_535;
 
@@ -47,8 +55,13 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Checks each limit. Errors name it.
-    pub fn check(&self) -> Result<()> {
+    /// Checks each limit, of a whole file or of one in parts. Errors name it.
+    pub fn check(&self, in_parts: bool) -> Result<()> {
+        let (most_bytes, most_secs) = if in_parts {
+            (MAX_STREAM_BYTES, MAX_STREAM_SECS)
+        } else {
+            (MAX_BYTES, MAX_SECS)
+        };
         let within = |name: &str, given: f64, least: f64, most: f64| {
             if (least..=most).contains(&given) {
                 return Ok(());
@@ -61,8 +74,8 @@ impl Limits {
                 "leave it out for the default",
             ))
         };
-        within("max_bytes", self.max_bytes as f64, 1024.0, MAX_BYTES as f64)?;
-        within("max_secs", self.max_secs, 0.1, MAX_SECS)?;
+        within("max_bytes", self.max_bytes as f64, 1024.0, most_bytes as f64)?;
+        within("max_secs", self.max_secs, 0.1, most_secs)?;
         within(
             "packet_bytes",
             f64::from(self.packet_bytes),
@@ -89,7 +102,7 @@ pub enum End {
 /// A finished capture.
 #[derive(Debug)]
 pub struct Capture {
-    /// The file.
+    /// The file, or the end of it that was not passed on.
     pub file: Vec<u8>,
     /// Packets in it.
     pub packets: u64,
@@ -99,19 +112,42 @@ pub struct Capture {
     pub end: End,
 }
 
-/// Captures until a limit is reached, the interface is down, or `caller` closes its connection.
-pub fn capture(socket: &CaptureSocket, limits: &Limits, caller: BorrowedFd<'_>) -> Capture {
+/// Takes a part of a file; returns whether more is wanted. While it waits, the kernel keeps packets, and counts those it loses.
+pub type PassOn<'a> = &'a mut dyn FnMut(&[u8]) -> bool;
+
+/// Captures until a limit is reached, the interface is down, or `caller` closes its connection. With `pass_on` the file leaves in
+/// parts of whole blocks, its header at once.
+pub fn capture(
+    socket: &CaptureSocket,
+    limits: &Limits,
+    caller: BorrowedFd<'_>,
+    mut pass_on: Option<PassOn<'_>>,
+) -> Capture {
     let mut file = File::new(&socket.interface, limits.packet_bytes, limits.max_bytes);
     let mut buffer = vec![0; limits.packet_bytes as usize];
     let mut packets = 0;
-    let deadline = Instant::now() + Duration::from_secs_f64(limits.max_secs);
+    let mut due = Instant::now();
+    let deadline = due + Duration::from_secs_f64(limits.max_secs);
     let end = loop {
-        let left = deadline.saturating_duration_since(Instant::now());
+        let now = Instant::now();
+        let left = deadline.saturating_duration_since(now);
         if left.is_zero() {
             break End::Secs;
         }
-        match socket.receive(&mut buffer, left, caller) {
+        let mut patience = left;
+        if let Some(pass_on) = pass_on.as_mut().filter(|_| file.waiting() > 0) {
+            if (now >= due || file.waiting() >= PART_BYTES) && !pass_on(&file.take()) {
+                break End::CallerGone;
+            }
+            if file.waiting() > 0 {
+                patience = patience.min(due.saturating_duration_since(now));
+            }
+        }
+        match socket.receive(&mut buffer, patience, caller) {
             Received::Packet(packet) => {
+                if file.waiting() == 0 {
+                    due = Instant::now() + PART_TIME;
+                }
                 if !file.add(&packet, &buffer[..packet.kept_bytes]) {
                     break End::Bytes;
                 }

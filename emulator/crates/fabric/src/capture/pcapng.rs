@@ -20,10 +20,11 @@ const OUTBOUND: u32 = 2;
 /// Bytes of the statistics at the end, for which there is always room.
 const STATISTICS_BYTES: usize = 40;
 
-/// A file in memory.
+/// A file, or the part of it that was not taken yet.
 #[derive(Debug)]
 pub struct File {
     bytes: Vec<u8>,
+    taken_bytes: usize,
     max_bytes: usize,
     last_nanos: u64,
 }
@@ -33,6 +34,7 @@ impl File {
     pub fn new(interface: &str, packet_bytes: u32, max_bytes: usize) -> File {
         let mut file = File {
             bytes: Vec::new(),
+            taken_bytes: 0,
             max_bytes,
             last_nanos: 0,
         };
@@ -68,12 +70,23 @@ impl File {
         let flags = if packet.outgoing { OUTBOUND } else { INBOUND };
         put_option(&mut body, OPTION_FLAGS, &flags.to_le_bytes());
         put_option(&mut body, OPTION_END, &[]);
-        if self.bytes.len() + body.len() + 12 + STATISTICS_BYTES > self.max_bytes {
+        if self.taken_bytes + self.bytes.len() + body.len() + 12 + STATISTICS_BYTES > self.max_bytes {
             return false;
         }
         self.last_nanos = packet.at_nanos;
         self.put_block(ENHANCED_PACKET, &body);
         true
+    }
+
+    /// Bytes that were not taken yet.
+    pub fn waiting(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Takes the blocks that were added since the last call; `finish` returns what is added after it.
+    pub fn take(&mut self) -> Vec<u8> {
+        self.taken_bytes += self.bytes.len();
+        std::mem::take(&mut self.bytes)
     }
 
     /// Ends the file with the number of packets that are missing.
@@ -139,9 +152,11 @@ mod tests {
         fn a_file_holds_the_packets_that_fit_its_limit_and_no_more(
             sizes in prop::collection::vec(0_usize..2000, 0..30),
             max_bytes in 1024_usize..20_000,
+            taken_every in 1_usize..8,
         ) {
             let mut file = File::new("p0", 1000, max_bytes);
             let mut taken = 0;
+            let mut bytes = Vec::new();
             for (number, size) in sizes.iter().enumerate() {
                 let kept: Vec<u8> = (0..*size.min(&1000)).map(|at| (at + number) as u8).collect();
                 let packet = Packet { bytes: *size, kept_bytes: kept.len(), at_nanos: 1 << 40 | number as u64, outgoing: number % 2 == 1 };
@@ -149,8 +164,13 @@ mod tests {
                     break;
                 }
                 taken += 1;
+                // In parts or whole, it is the same file.
+                if taken % taken_every == 0 {
+                    bytes.extend(file.take());
+                    prop_assert_eq!(file.waiting(), 0);
+                }
             }
-            let bytes = file.finish(7);
+            bytes.extend(file.finish(7));
             prop_assert!(bytes.len() <= max_bytes, "{} of {max_bytes}", bytes.len());
             let blocks = blocks(&bytes);
             prop_assert_eq!(blocks.len(), taken + 3);

@@ -1,14 +1,18 @@
 /** Packet captures of a link or a port: begun here while the run lasts, kept with the run as pcapng files. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
+import { lazy, Suspense, useState } from "react";
 import { api, take } from "@/api/client";
 import type { components } from "@/api/schema";
 import { Button, IconButton } from "@/ui/button";
+import { Skeleton } from "@/ui/marks";
 import { toast } from "@/ui/toast";
 import { formatBytes, plural } from "@/units";
 import { downloadFrom } from "../../shared/download";
 import shared from "../common.module.css";
 import styles from "./captures.module.css";
+
+const LivePackets = lazy(() => import("./live-packets"));
 
 type Capture = components["schemas"]["Capture"];
 const LIMITS = { max_bytes: 4 * 2 ** 20, max_secs: 10, packet_bytes: 65_535 };
@@ -20,6 +24,7 @@ const REFETCH_MS = 500;
 /** `name` is the target as the server names it; `live` whether the run can still be captured. */
 export function Captures({ target, name, live }: { target: Target; name: string; live: boolean }) {
   const { id } = useParams({ strict: false });
+  const [watching, setWatching] = useState(false);
   const client = useQueryClient();
   const queryKey = ["captures", id];
   const list = useQuery({
@@ -53,15 +58,31 @@ export function Captures({ target, name, live }: { target: Target; name: string;
   return (
     <>
       {live && (
-        <Button
-          small
-          icon="export"
-          disabled={running || start.isPending}
-          title={`Up to ${LIMITS.max_secs} s and ${formatBytes(LIMITS.max_bytes)}, as a pcapng file for Wireshark or tcpdump`}
-          onClick={() => start.mutate()}
-        >
-          {running ? "Capturing…" : "Capture packets"}
-        </Button>
+        <div className={styles.buttons}>
+          <Button
+            small
+            icon="export"
+            disabled={running || start.isPending}
+            title={`Up to ${LIMITS.max_secs} s and ${formatBytes(LIMITS.max_bytes)}, as a pcapng file for Wireshark or tcpdump`}
+            onClick={() => start.mutate()}
+          >
+            {running ? "Capturing…" : "Capture packets"}
+          </Button>
+          <Button
+            small
+            icon="play"
+            disabled={watching}
+            title="Count and show packets while they flow, or send them to Wireshark"
+            onClick={() => setWatching(true)}
+          >
+            Watch live
+          </Button>
+        </div>
+      )}
+      {live && watching && (
+        <Suspense fallback={<Skeleton height={260} />}>
+          <LivePackets target={target} name={name} onClose={() => setWatching(false)} />
+        </Suspense>
       )}
       {own.length > 0 && (
         <ul className={styles.captures} aria-label={`Captures of ${name}`}>

@@ -18,6 +18,7 @@ import styles from "./server-view.module.css";
 import { hasTalk } from "./service-talk";
 
 const Services = lazy(() => import("./services"));
+const ServerTerminal = lazy(() => import("./terminal"));
 
 export function ServerView(props: InspectorProps & { row: number }) {
   const { network, tick, row, liveRun } = props;
@@ -60,6 +61,12 @@ export function ServerView(props: InspectorProps & { row: number }) {
           })}
         </div>
       </Section>
+      {liveRun && (
+        // Beside the server's own report: it stays while a frozen server does not answer.
+        <Suspense>
+          <ServerTerminal key={row} run={liveRun} name={nodeName(network, row)} />
+        </Suspense>
+      )}
       {liveRun ? <ServerAccount {...props} run={liveRun} /> : <ServerRecord {...props} />}
     </>
   );

@@ -1,0 +1,155 @@
+"""A shell in a server's container: `docker exec` with a terminal, through the engine's API.
+
+It has the rights of the container, no others, and no command of anybody's is put together here: the shell is started bare, and
+what a person types goes to it as bytes. Each shell and what it starts carry a mark in their environment, by which they are found and
+ended: the engine ends nothing of an exec when its connection closes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from docker.errors import NotFound
+
+from cubeyard.emulation.deploy.containers import PLACE, RUN, SERVER, connect, explained
+from cubeyard.emulation.deploy.images import SHELL_LABEL
+from cubeyard.emulation.deploy.tools import FOLDERS, MISSING, SETTINGS, SHELL
+from cubeyard.kit.errors import ProblemError
+from cubeyard.kit.ids import new_id
+
+Json = dict[str, Any]
+
+CALL_SECS = 20
+READ_BYTES = 32 * 1024
+MARK = "CUBEYARD_TERMINAL"
+REAP = f'''for one in /proc/[0-9]*; do
+  tr '\\0' '\\n' <"$one/environ" 2>/dev/null | grep -qx "{MARK}=$0" && kill -KILL "${{one#/proc/}}"
+done'''
+"""Ends every process with the mark `$0`."""
+FROZEN = "Server {} is frozen by a fault. Recover the fault, then open the terminal again."
+OFF = "Server {} is off. Recover its fault, then open the terminal again."
+NO_CONTAINER = "Server {} has no container: it is being started, or the run is ending."
+
+
+class Shell:
+    """One shell. Reading, writing and asking are for different threads."""
+
+    def __init__(
+        self, engine: str, owner: str, run_id: str, server: tuple[int, str], prompt: str, idle_secs: float
+    ) -> None:
+        """`server` is its id and name, `prompt` a host name; the shell ends by itself after so long without input. Raises a 409 for a server that is not
+        on, DockerGoneError."""
+        self._engine = engine
+        self._mark = new_id()
+        with _api(engine) as api:
+            self._container = container_of(api, owner, run_id, server)
+            self._exec = api.exec_create(
+                self._container,
+                [SHELL],
+                stdin=True,
+                tty=True,
+                environment={
+                    MARK: self._mark,
+                    "TERM": "xterm-256color",
+                    "PATH": FOLDERS,
+                    "ENV": SETTINGS,
+                    "HOME": "/",
+                    "PS1": f"{prompt}:\\w# ",
+                    "TMOUT": str(int(idle_secs)),
+                },
+            )["Id"]
+        # For the shell's bytes alone; closed with the shell.
+        self._api = connect(CALL_SECS, engine)
+        try:
+            with explained():
+                attached = self._api.exec_start(self._exec, tty=True, socket=True)
+        except BaseException:
+            self._api.close()
+            raise
+        self._response = attached._response  # noqa: SLF001  - without it the connection closes
+        # What came with the engine's answer is in the buffer of its reader, so that everything is read from there.
+        self._reader = self._response.raw._fp.fp  # noqa: SLF001
+        self._socket: socket.socket = getattr(attached, "_sock", attached)
+        self._socket.settimeout(None)
+
+    def read(self) -> bytes:
+        """What it prints; empty once it has ended."""
+        try:
+            return self._reader.read1(READ_BYTES)
+        except (OSError, ValueError):
+            return b""
+
+    def write(self, data: bytes) -> None:
+        """Type. What nobody reads any more is lost."""
+        with contextlib.suppress(OSError):
+            self._socket.sendall(data)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """The terminal's size. A shell that has just ended has none."""
+        with contextlib.suppress(ProblemError), _api(self._engine) as api:
+            api.exec_resize(self._exec, height=rows, width=columns)
+
+    def state(self) -> str:
+        """`running`, `paused`, or `gone` for a container that has ended or is no more."""
+        with _api(self._engine) as api:
+            try:
+                state = api.inspect_container(self._container)["State"]
+            except NotFound:
+                return "gone"
+            return "paused" if state.get("Paused") else "running" if state.get("Running") else "gone"
+
+    def exit_code(self) -> int | None:
+        """None for a shell that was ended with its container, or goes on."""
+        try:
+            with _api(self._engine) as api:
+                found = api.exec_inspect(self._exec)
+        except ProblemError:
+            return None
+        return None if found["Running"] else found["ExitCode"]
+
+    def close(self) -> None:
+        """End it and what it has started. Harmless for one that has ended."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(ProblemError), _api(self._engine) as api:
+            if api.inspect_container(self._container)["State"].get("Status") == "running":
+                reaping = api.exec_create(
+                    self._container, [SHELL, "-c", REAP, self._mark], environment={"PATH": FOLDERS}
+                )
+                api.exec_start(reaping["Id"])
+        with contextlib.suppress(OSError):
+            self._response.close()
+        self._api.close()
+
+
+def container_of(api: Any, owner: str, run_id: str, server: tuple[int, str]) -> str:
+    """The container of a server that can have a shell. Raises a 409 that says why there is none."""
+    number, name = server
+    labels = [f"{PLACE}={owner}", f"{RUN}={run_id}", f"{SERVER}={number}"]
+    found = api.containers(all=True, filters={"label": labels})
+    if not found:
+        raise ProblemError(409, "no-container", NO_CONTAINER.format(name))
+    if found[0]["State"] == "paused":
+        raise ProblemError(409, "server-frozen", FROZEN.format(name))
+    if found[0]["State"] != "running":
+        raise ProblemError(409, "server-off", OFF.format(name))
+    if SHELL_LABEL not in found[0]["Labels"]:
+        raise ProblemError(409, "no-shell", MISSING)
+    return found[0]["Id"]
+
+
+def check(engine: str, owner: str, run_id: str, server: tuple[int, str]) -> None:
+    """Raises what opening a shell would raise."""
+    with _api(engine) as api:
+        container_of(api, owner, run_id, server)
+
+
+@contextmanager
+def _api(engine: str) -> Iterator[Any]:
+    """A connection for one question. The engine's errors become ours."""
+    with explained(), contextlib.closing(connect(CALL_SECS, engine)) as api:
+        yield api

@@ -1,0 +1,75 @@
+"""What a shell in a server's container needs, from this machine: BusyBox, which is one static program with many names, and ping.
+
+A server's image holds the node alone. With these it has a shell too, of about 6 MB, whose programs have the container's rights
+and no others. A machine without them makes images without, and says what to install.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import subprocess
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+
+SHELL = "/bin/sh"
+SETTINGS = "/etc/shellrc"
+"""What an interactive shell reads first."""
+MISSING = "Servers have no shell: install Debian's busybox-static where workers run, and start another run."
+FOLDERS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+WITHOUT = frozenset({"busybox", "ping", "ping6", "init", "linuxrc"})
+"""Names that BusyBox does not get here. Its ping needs a raw socket, which most containers may not open; iputils' does not."""
+LIST_SECS = 10
+
+
+@dataclass(frozen=True)
+class Tools:
+    """Files for an image: content by path, and the names that BusyBox has."""
+
+    files: dict[str, bytes]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of_machine(cls) -> Tools | None:
+        """None without a BusyBox that needs no libraries."""
+        busybox = shutil.which("busybox", path=FOLDERS)
+        if busybox is None or _libraries(busybox):
+            return None
+        listed = subprocess.run([busybox, "--list"], capture_output=True, text=True, check=False, timeout=LIST_SECS)
+        names = tuple(sorted(set(listed.stdout.split()) - WITHOUT))
+        if "sh" not in names:
+            return None
+        files = {"bin/busybox": Path(busybox).read_bytes()}
+        if (ping := shutil.which("ping", path=FOLDERS)) is not None and Path(ping).resolve().name != "busybox":
+            files["bin/ping"] = Path(ping).read_bytes()
+            # A shell of BusyBox takes its own program before one on PATH.
+            files[SETTINGS[1:]] = b"alias ping=/bin/ping\n"
+            files |= {path[1:]: Path(path).read_bytes() for path in _libraries(ping)}
+        return cls(files, names)
+
+    def put(self, tar: tarfile.TarFile) -> None:
+        """Add the files and names, and the folders they are in."""
+        folders = {str(parent) for path in self.files for parent in Path(path).parents} - {"."}
+        for folder in sorted(folders):
+            entry = tarfile.TarInfo(folder)
+            entry.type, entry.mode = tarfile.DIRTYPE, 0o755
+            tar.addfile(entry)
+        for path, content in sorted(self.files.items()):
+            entry = tarfile.TarInfo(path)
+            entry.size, entry.mode = len(content), 0o755
+            tar.addfile(entry, io.BytesIO(content))
+        for name in self.names:
+            entry = tarfile.TarInfo(f"bin/{name}")
+            entry.type, entry.linkname = tarfile.SYMTYPE, "busybox"
+            tar.addfile(entry)
+
+
+def _libraries(program: str) -> list[str]:
+    """The files that the loader loads for a program, the loader included; none for a static one."""
+    ldd = shutil.which("ldd", path=FOLDERS)
+    if ldd is None:
+        return []
+    done = subprocess.run([ldd, program], capture_output=True, text=True, check=False, timeout=LIST_SECS)
+    return sorted(set(re.findall(r"(/\S+) \(0x", done.stdout)))

@@ -1,0 +1,138 @@
+"""A packet in words: who sends what to whom, with the names of the run's servers for their addresses.
+
+Headers that servers relay by are legal IPv4: a header around the packet (protocol 4) or an option of number 30 (for experiments,
+RFC 4727) in the packet's own. Their fields belong to the protocol; here they are told by the protocol's title alone.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv6Address
+
+from cubeyard.emulation.network.network import Network
+
+ETHERNET_BYTES = 14
+ARP, IPV4, IPV6 = 0x0806, 0x0800, 0x86DD
+ICMP, IP_IN_IP, TCP, UDP = 1, 4, 6, 17
+CONTROL_PORT, SERVICE_PORT = 4790, 4791
+EXPERIMENT_OPTION = 30
+PORT_NETWORKS = int(IPv4Address("100.64.0.0"))
+PORT_NUMBERS = 64
+FLAGS = ((2, "SYN"), (1, "FIN"), (4, "RST"), (8, "PSH"), (16, "ACK"))
+ICMP_TYPES = {0: "ping reply", 3: "destination unreachable", 5: "redirect", 8: "ping request", 11: "time exceeded"}
+CUT = "cut short"
+
+
+@dataclass
+class Decoded:
+    """What a packet is. A field that its bytes do not tell is empty."""
+
+    protocol: str = ""
+    """`arp`, `icmp`, `tcp`, `udp`, `control`, `service`, or `other`."""
+    source: str = ""
+    destination: str = ""
+    text: str = ""
+    addresses: set[str] = field(default_factory=set)
+    """Of all its headers."""
+    ports: set[int] = field(default_factory=set)
+
+
+def decoded(frame: bytes, network: Network) -> Decoded:
+    """A packet from its Ethernet header on, however much of it is there."""
+    if len(frame) < ETHERNET_BYTES:
+        return Decoded("other", text=f"Ethernet, {CUT}")
+    found = Decoded("other")
+    kind = int.from_bytes(frame[12:14])
+    payload = frame[ETHERNET_BYTES:]
+    try:
+        if kind == IPV4:
+            _ipv4(payload, network, found)
+        elif kind == ARP:
+            _arp(payload, network, found)
+        elif kind == IPV6:
+            found.source, found.destination = str(IPv6Address(payload[8:24])), str(IPv6Address(payload[24:40]))
+            found.addresses |= {found.source, found.destination}
+            found.text = f"IPv6, next header {payload[6]}"
+        else:
+            found.text = f"Ethernet type 0x{kind:04x}"
+    except (struct.error, IndexError, ValueError):
+        found.text = f"{found.text}, {CUT}" if found.text else CUT
+    return found
+
+
+def name_of(address: str, network: Network) -> str:
+    """A server for its address, a server and port for a port's own; another address as it is."""
+    if (server := network.server_at(address)) is not None:
+        return server
+    port, low = divmod(int(IPv4Address(address)) - PORT_NETWORKS, 65_536)
+    if 0 <= port < PORT_NUMBERS and (name := network.servers.get(low - 1)) is not None:
+        return f"{name} p{port}"
+    return address
+
+
+def _arp(payload: bytes, network: Network, found: Decoded) -> None:
+    operation = int.from_bytes(payload[6:8])
+    sender, target = str(IPv4Address(payload[14:18])), str(IPv4Address(payload[24:28]))
+    found.protocol, found.addresses = "arp", {sender, target}
+    found.source, found.destination = name_of(sender, network), name_of(target, network)
+    hardware = payload[8:14].hex(":")
+    asks = f"who has {target}? Tell {sender}"
+    found.text = f"ARP, {asks if operation == 1 else f'{sender} is at {hardware}'}"
+
+
+def _ipv4(payload: bytes, network: Network, found: Decoded, words: tuple[str, ...] = ()) -> None:
+    first, size, fragment, ttl, protocol = struct.unpack_from("!BxH2xHBB", payload)
+    header = (first & 15) * 4
+    if first >> 4 != 4 or header < 20:
+        raise ValueError("no IPv4 header")
+    source, destination = str(IPv4Address(payload[12:16])), str(IPv4Address(payload[16:20]))
+    found.addresses |= {source, destination}
+    found.source, found.destination = name_of(source, network), name_of(destination, network)
+    if header > 20 and payload[20] & 31 == EXPERIMENT_OPTION:
+        words = (*words, f"{network.protocol['title']}, TTL {ttl}")
+    inner = payload[header:size]
+    if protocol == IP_IN_IP:
+        _ipv4(inner, network, found, words)
+        return
+    behind = f" ({'; '.join(words)})" if words else ""
+    found.text = f"IP protocol {protocol}{behind}"
+    if fragment & 0x1FFF:
+        found.text = f"Fragment of IP protocol {protocol}{behind}"
+        return
+    length = max(size - header, 0)
+    if protocol == TCP:
+        _tcp(inner, length, found, behind)
+    elif protocol == UDP:
+        _udp(inner, length, found, behind)
+    elif protocol == ICMP:
+        found.protocol = "icmp"
+        found.text = f"ICMP{behind}"
+        name = ICMP_TYPES.get(inner[0], f"type {inner[0]}")
+        number = f" {int.from_bytes(inner[6:8])}" if inner[0] in (0, 8) else ""
+        found.text = f"ICMP {name}{number}{behind}"
+
+
+def _tcp(payload: bytes, length: int, found: Decoded, behind: str) -> None:
+    found.protocol = "tcp"
+    found.text = f"TCP{behind}"
+    source, destination, offset, flags = struct.unpack_from("!HH8xBB", payload)
+    found.ports |= {source, destination}
+    named = " ".join(name for bit, name in FLAGS if flags & bit) or "no flags"
+    found.text = f"TCP {source} → {destination}, {named}, {max(length - (offset >> 4) * 4, 0)} bytes{behind}"
+
+
+def _udp(payload: bytes, length: int, found: Decoded, behind: str) -> None:
+    found.protocol = "udp"
+    found.text = f"UDP{behind}"
+    source, destination = struct.unpack_from("!HH", payload)
+    found.ports |= {source, destination}
+    size = max(length - 8, 0)
+    if source == destination == CONTROL_PORT:
+        found.protocol = "control"
+        found.text = f"Control message between neighbours, {size} bytes"
+    elif source == destination == SERVICE_PORT:
+        found.protocol = "service"
+        found.text = f"Packet of a service, {size} bytes"
+    else:
+        found.text = f"UDP {source} → {destination}, {size} bytes{behind}"

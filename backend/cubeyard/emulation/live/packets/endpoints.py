@@ -1,0 +1,114 @@
+"""`/api/v1/runs/{id}/packets` and `…/packets.pcapng`: packets of a link or port while they flow."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Annotated, Any
+
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel
+
+from cubeyard.emulation.fabric.hosts import Hosts
+from cubeyard.emulation.fabric.place import Place
+from cubeyard.emulation.live.packets import schemas
+from cubeyard.emulation.live.packets.streams import PacketStreams, Watched
+from cubeyard.emulation.live.service import SessionService
+from cubeyard.kit.db import mark_caller
+from cubeyard.kit.errors import responses
+from cubeyard.kit.ids import Id
+from cubeyard.kit.sse import MEDIA_TYPE, EventStream
+
+router = APIRouter(tags=["emulation"])
+
+PCAPNG = "application/x-pcapng"
+FILE = {
+    "description": "The file, as it grows.",
+    "content": {PCAPNG: {"schema": {"type": "string", "format": "binary"}}},
+}
+
+
+def _event(model: type[BaseModel]) -> dict[str, Any]:
+    """The schema of an event, whole: what is inside a stream can refer to nothing beside it."""
+    schema = model.model_json_schema()
+    inside = schema.pop("$defs", {})
+    for one in schema["properties"].values():
+        if "$ref" in one.get("items", {}):
+            one["items"] = inside[one["items"]["$ref"].rsplit("/", 1)[1]]
+    return schema
+
+
+EVENTS = {
+    "description": "Events `packets`, then `end`.",
+    "content": {MEDIA_TYPE: {"schema": {"oneOf": [_event(schemas.PacketNews), _event(schemas.PacketsEnd)]}}},
+}
+
+
+class StreamResponse(Response):
+    """For the API's description only: a body that is not JSON."""
+
+    media_type = None
+
+
+class _PcapngStream(EventStream):
+    """Bytes in the place of events."""
+
+    media_type = PCAPNG
+
+
+async def _begun(pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+    """The same pieces, the first of them there: what is refused is refused before the answer begins."""
+    try:
+        first = await anext(pieces, b"")
+    except BaseException:
+        await pieces.aclose()
+        raise
+
+    async def every() -> AsyncGenerator[bytes]:
+        try:
+            yield first
+            async for piece in pieces:
+                yield piece
+        finally:
+            await pieces.aclose()
+
+    return every()
+
+
+def _watched(request: Request, id: str, asked: schemas.StreamRequest) -> Watched:
+    state = request.app.state
+    hosts = Hosts.of(state.settings, Place.of(state.settings))
+    with state.database.session() as session:
+        mark_caller(session, request)
+        return SessionService(session, state.engine).watched(id, hosts, asked)
+
+
+@router.get(
+    "/runs/{id}/packets",
+    operation_id="watch_packets",
+    summary="Packets of a link or port in words, while they flow",
+    response_class=StreamResponse,
+    responses={200: EVENTS, **responses(404, 409, 503)},
+)
+async def watch_packets(request: Request, id: Id, asked: Annotated[schemas.StreamRequest, Query()]) -> Response:
+    """Server-sent events: how many packets there were, and the last of them. Ends with its reader, at a limit, or with the run."""
+    streams: PacketStreams = request.app.state.packet_streams
+    watched = await run_sync(_watched, request, id, asked)
+    return EventStream(await _begun(streams.words(watched)))
+
+
+@router.get(
+    "/runs/{id}/packets.pcapng",
+    operation_id="stream_packets",
+    summary="Packets of a link or port as a pcapng stream, while they flow",
+    response_class=StreamResponse,
+    responses={200: FILE, **responses(404, 409, 503)},
+)
+async def stream_packets(request: Request, id: Id, asked: Annotated[schemas.StreamRequest, Query()]) -> Response:
+    """For Wireshark: `curl -N 'URL?link=…' | wireshark -k -i -`. A reader that takes nothing for 10 s is hung up on; packets that
+    come faster than they are read are counted in the file's last block. Nothing is kept with the run."""
+    streams: PacketStreams = request.app.state.packet_streams
+    watched = await run_sync(_watched, request, id, asked)
+    answer = _PcapngStream(await _begun(streams.pcapng(watched)))
+    answer.headers["content-disposition"] = f'attachment; filename="run-{id[:8]}.pcapng"'
+    return answer

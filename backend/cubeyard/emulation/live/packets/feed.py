@@ -1,0 +1,74 @@
+"""A capture in parts, from the fabric of the host that has the link: bytes of a pcapng file as soon as packets have gone by."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from cubeyard.emulation.fabric.client import FabricError, FabricGoneError
+from cubeyard.emulation.live.captures import Target
+from cubeyard.emulation.live.packets.schemas import StreamRequest
+
+Json = dict[str, Any]
+
+LINE_BYTES = 2 * 2**20
+"""Longest line of the fabric: a part of 64 KiB and one packet more, two digits a byte."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """Why a capture ended, and its counts."""
+
+    end: str
+    """`bytes`, `secs`, `interface-down` or `caller-gone`."""
+    packets: int
+    missed: int
+    """Packets that came faster than they were read."""
+
+
+async def feed(target: Target, run_id: str, asked: StreamRequest) -> AsyncGenerator[bytes | Ended]:
+    """The file's parts, each of whole blocks, its header at once; then how it ended. Closing it ends the capture.
+
+    Raises FabricError, FabricGoneError.
+    """
+    path = target.host.socket
+    try:
+        reader, writer = await asyncio.open_unix_connection(str(path), limit=LINE_BYTES)
+    except OSError as error:
+        raise FabricGoneError(f"cubeyard-fabric does not answer at {path}: {error.strerror or error}.") from error
+    try:
+        params = {"run": run_id, "target": target.for_fabric, "limits": asked.for_fabric(), "parts": True}
+        writer.write(orjson.dumps({"id": 1, "method": "capture", "params": params}) + b"\n")
+        await writer.drain()
+        while True:
+            said = await _line(reader)
+            if "part" in said:
+                yield bytes.fromhex(said["part"])
+                continue
+            if said.get("error") is not None:
+                raise FabricError(said["error"])
+            result = said["result"]
+            yield bytes.fromhex(result["pcapng"])
+            yield Ended(result["end"], result["packets"], result["missed"])
+            return
+    except OSError as error:
+        raise FabricGoneError(f"The connection to cubeyard-fabric broke: {error}.") from error
+    finally:
+        writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
+
+
+async def _line(reader: asyncio.StreamReader) -> Json:
+    line = await reader.readline()
+    if not line.endswith(b"\n"):
+        raise FabricGoneError("cubeyard-fabric went away.")
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise FabricGoneError(f"cubeyard-fabric said something that is not JSON: {error}.") from error

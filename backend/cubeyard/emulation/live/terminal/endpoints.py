@@ -1,0 +1,109 @@
+"""`/api/v1/runs/{id}/servers/{name}/terminal`: whether a terminal can be opened, and the terminal itself as a WebSocket."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import structlog
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Path, Query, Request, WebSocket
+
+from cubeyard.catalog.endpoints import EngineOf
+from cubeyard.emulation.deploy import shells
+from cubeyard.emulation.fabric.hosts import Hosts
+from cubeyard.emulation.fabric.place import Place
+from cubeyard.emulation.live.service import SessionService, TerminalPlace
+from cubeyard.emulation.live.terminal import schemas
+from cubeyard.emulation.live.terminal.session import Terminals, converse, ended
+from cubeyard.kit.auth.guard import SUBPROTOCOL
+from cubeyard.kit.db import mark_caller
+from cubeyard.kit.errors import ProblemError, responses
+from cubeyard.kit.ids import Id
+
+router = APIRouter(tags=["emulation"])
+log = structlog.get_logger(__name__)
+
+ServerName = Annotated[str, Path(max_length=64, description="As the plan names it.", examples=["00"])]
+
+
+@router.get(
+    "/runs/{id}/servers/{name}/terminal",
+    operation_id="read_terminal",
+    summary="Whether a shell can be opened in a server of a run",
+    responses=responses(404, 409),
+)
+def read_terminal(engine: EngineOf, request: Request, id: Id, name: ServerName) -> schemas.TerminalState:
+    """A WebSocket at the same address, with `columns` and `rows`, is the terminal. The shell has the rights of the server's
+    container. To it go JSON messages `{"type": "input", "data"}` and `{"type": "resize", "columns", "rows"}`; from it come what the
+    shell prints, as bytes, and JSON messages of types `server` and `end`."""
+    state = request.app.state
+    terminals: Terminals = state.terminals
+    hosts = Hosts.of(state.settings, Place.of(state.settings))
+    with state.database.session() as session:
+        found = SessionService(session, engine).terminal(id, name, hosts)
+    reason = terminals.refusal(found.mode)
+    if not reason:
+        try:
+            shells.check(found.host.docker, hosts.owner, found.run_id, found.server)
+        except ProblemError as error:
+            reason = error.detail
+    return terminals.state(reason)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    id: str
+    name: str
+    columns: int
+    rows: int
+
+
+@router.websocket("/runs/{id}/servers/{name}/terminal")
+async def terminal(
+    websocket: WebSocket,
+    id: Id,
+    name: ServerName,
+    columns: Annotated[int, Query(ge=1, le=1000)] = 80,
+    rows: Annotated[int, Query(ge=1, le=1000)] = 24,
+) -> None:
+    """A browser cannot read why a WebSocket was refused: a refusal is told as its only message."""
+    offered = websocket.scope.get("subprotocols") or []
+    await websocket.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
+    terminals: Terminals = websocket.app.state.terminals
+    asked = _Asked(id, name, columns, rows)
+    try:
+        found = await run_sync(_found, websocket, asked)
+        with terminals.place(found.mode):
+            await converse(websocket, terminals, lambda: _open(websocket, found, asked))
+    except ProblemError as error:
+        await ended(websocket, schemas.TerminalEnd(reason=error.detail, exit_code=None))
+
+
+def _hosts(websocket: WebSocket) -> Hosts:
+    settings = websocket.app.state.settings
+    return Hosts.of(settings, Place.of(settings))
+
+
+def _found(websocket: WebSocket, asked: _Asked) -> TerminalPlace:
+    """Raises a 404 for a run or server, a 409 unless the run is under way."""
+    state = websocket.app.state
+    with state.database.session() as session:
+        return SessionService(session, state.engine).terminal(asked.id, asked.name, _hosts(websocket))
+
+
+def _open(websocket: WebSocket, found: TerminalPlace, asked: _Asked) -> shells.Shell:
+    """The shell, whose opening is in the change log before anybody can type."""
+    state, hosts = websocket.app.state, _hosts(websocket)
+    idle_secs = state.settings.terminal_idle_secs
+    shell = shells.Shell(found.host.docker, hosts.owner, found.run_id, found.server, found.host_name, idle_secs)
+    try:
+        shell.resize(asked.columns, asked.rows)
+        with state.database.session() as session:
+            mark_caller(session, websocket)
+            SessionService(session, state.engine).terminal_opened(found)
+    except BaseException:
+        shell.close()
+        raise
+    log.info("terminal_opened", run=found.run_id, server=asked.name)
+    return shell

@@ -1,0 +1,216 @@
+"""One terminal, from the shell's start to its end, and all terminals of the process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import structlog
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+from pydantic import BaseModel, ValidationError
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+
+from cubeyard.emulation.deploy.shells import Shell
+from cubeyard.emulation.live.terminal.schemas import FromPage, Resized, ServerNews, TerminalEnd, TerminalState, Typed
+from cubeyard.kit.errors import ProblemError
+from cubeyard.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+LOOK_SECS = 1.0
+"""Between two looks at the server of a terminal."""
+CLOSE_SECS = 8.0
+"""For ending all shells when the server stops, within what uvicorn waits."""
+OFF = "Terminals are turned off here (CUBEYARD_TERMINALS)."
+NAMESPACES = (
+    "This run's servers are network namespaces, which share this machine's files: the page opens shells in containers only. "
+    "Use the command below, or start a run with servers as containers."
+)
+STOPPING = "The server stops."
+PAUSED = "This server is frozen by a fault. What is typed waits until the fault is recovered."
+RESUMED = "This server runs again."
+STARTED = "Shell started."
+GONE = "The server's container has ended: a fault turned it off, or the run is over."
+NOT_UNDERSTOOD = 1007
+POLICY = 1008
+
+
+class Terminals:
+    """Counts the terminals of this process, and ends them with it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._places = 0
+        self._open: set[asyncio.Task[Any]] = set()
+        self.closed = False
+        # Each terminal waits in a thread for its shell, beside the threads of requests.
+        self.readers = CapacityLimiter(settings.terminal_limit)
+        self.helpers = CapacityLimiter(2 * settings.terminal_limit)
+
+    @property
+    def idle_secs(self) -> float:
+        return self._settings.terminal_idle_secs
+
+    def refusal(self, mode: str) -> str:
+        """Why no terminal can be opened in any server of a run with this mode; empty if one can."""
+        if not self._settings.terminals:
+            return OFF
+        if mode == "namespaces":
+            return NAMESPACES
+        if self.closed:
+            return STOPPING
+        if self._places >= self._settings.terminal_limit:
+            limit = self._settings.terminal_limit
+            return f"{limit} terminals are open, which is the limit (CUBEYARD_TERMINAL_LIMIT). Close one, then open this again."
+        return ""
+
+    def state(self, reason: str) -> TerminalState:
+        return TerminalState(
+            available=not reason,
+            reason=reason,
+            open=self._places,
+            limit=self._settings.terminal_limit,
+            idle_secs=self.idle_secs,
+        )
+
+    @contextmanager
+    def place(self, mode: str) -> Iterator[None]:
+        """A place for a terminal, whose task ends with `hang_up`. Raises a 409 if there is none."""
+        if reason := self.refusal(mode):
+            raise ProblemError(409, "no-terminal", reason)
+        task = asyncio.current_task()
+        assert task is not None
+        self._places += 1
+        self._open.add(task)
+        try:
+            yield
+        finally:
+            self._open.discard(task)
+            self._places -= 1
+
+    def hang_up(self) -> None:
+        """Every terminal ends now: the server stops."""
+        self.closed = True
+        for task in self._open:
+            task.cancel()
+
+    async def close(self) -> None:
+        """Returns once every shell has been ended, or after a while."""
+        self.hang_up()
+        if waiting := [task for task in self._open if task is not asyncio.current_task()]:
+            await asyncio.wait(waiting, timeout=CLOSE_SECS)
+
+
+async def converse(websocket: WebSocket, terminals: Terminals, start: Callable[[], Shell]) -> None:
+    """Carry bytes between a page and a shell until one of them ends; then the shell and what it started are ended."""
+    shell = await run_sync(start, limiter=terminals.helpers)
+    session = _Session(websocket, terminals, shell)
+    end = TerminalEnd(reason=STOPPING, exit_code=None)
+    try:
+        await _say(websocket, ServerNews(state="running", text=STARTED))
+        end = await session.until_end()
+    except asyncio.CancelledError:
+        if not terminals.closed:
+            raise
+    finally:
+        with contextlib.suppress(ProblemError):
+            await _shielded(run_sync(shell.close, limiter=terminals.helpers))
+    await ended(websocket, end)
+
+
+async def ended(websocket: WebSocket, end: TerminalEnd) -> None:
+    """Tell the page why nothing comes any more, and close."""
+    with contextlib.suppress(RuntimeError, WebSocketDisconnect, OSError):
+        if websocket.application_state is WebSocketState.CONNECTED:
+            await _say(websocket, end)
+            await websocket.close(1000, end.reason[:100])
+
+
+async def _say(websocket: WebSocket, news: BaseModel) -> None:
+    await websocket.send_text(news.model_dump_json())
+
+
+async def _shielded(work: Coroutine[Any, Any, None]) -> None:
+    """To its end, also when the task around it is cancelled meanwhile."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task}, timeout=CLOSE_SECS)
+        raise
+
+
+class _Session:
+    def __init__(self, websocket: WebSocket, terminals: Terminals, shell: Shell) -> None:
+        self._websocket = websocket
+        self._terminals = terminals
+        self._shell = shell
+        self._typed_at = asyncio.get_running_loop().time()
+
+    async def until_end(self) -> TerminalEnd:
+        """Why it ended. The first of three that returns decides."""
+        work = [asyncio.ensure_future(one) for one in (self._printing(), self._typing(), self._looking())]
+        try:
+            done, _ = await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
+            return next(iter(done)).result()
+        finally:
+            for one in work:
+                one.cancel()
+            await asyncio.gather(*work, return_exceptions=True)
+
+    async def _printing(self) -> TerminalEnd:
+        """From the shell to the page."""
+        while data := await run_sync(self._shell.read, abandon_on_cancel=True, limiter=self._terminals.readers):
+            try:
+                await self._websocket.send_bytes(data)
+            except (RuntimeError, WebSocketDisconnect):
+                return TerminalEnd(reason="The page has left.", exit_code=None)
+        code = await run_sync(self._shell.exit_code, limiter=self._terminals.helpers)
+        state = await run_sync(self._shell.state, limiter=self._terminals.helpers)
+        if state == "gone":
+            return TerminalEnd(reason=GONE, exit_code=None)
+        return TerminalEnd(
+            reason="The shell has ended." if code is not None else "The connection broke.", exit_code=code
+        )
+
+    async def _typing(self) -> TerminalEnd:
+        """From the page to the shell."""
+        while True:
+            try:
+                message = FromPage.validate_json(await self._websocket.receive_text())
+            except (WebSocketDisconnect, RuntimeError):
+                return TerminalEnd(reason="The page has left.", exit_code=None)
+            except (ValidationError, KeyError) as error:
+                shown = error.errors()[0]["msg"] if isinstance(error, ValidationError) else "send text, not bytes"
+                return TerminalEnd(reason=f"A message was not understood: {shown}", exit_code=None)
+            self._typed_at = asyncio.get_running_loop().time()
+            # In a thread: a frozen server takes a little, then nothing.
+            await run_sync(self._take, message, abandon_on_cancel=True, limiter=self._terminals.helpers)
+
+    def _take(self, message: Typed | Resized) -> None:
+        if isinstance(message, Typed):
+            self._shell.write(message.data.encode(errors="replace"))
+        else:
+            self._shell.resize(message.columns, message.rows)
+
+    async def _looking(self) -> TerminalEnd:
+        """At the server's state, and at how long nobody has typed."""
+        loop, known = asyncio.get_running_loop(), "running"
+        while True:
+            await asyncio.sleep(LOOK_SECS)
+            idle_secs = self._terminals.idle_secs
+            if loop.time() - self._typed_at > idle_secs:
+                return TerminalEnd(reason=f"Closed: nothing was typed for {idle_secs:g} s.", exit_code=None)
+            try:
+                state = await run_sync(self._shell.state, limiter=self._terminals.helpers)
+            except ProblemError as error:
+                return TerminalEnd(reason=error.detail, exit_code=None)
+            if state == "gone":
+                return TerminalEnd(reason=GONE, exit_code=None)
+            if state != known and state in ("paused", "running"):
+                known = state
+                await _say(self._websocket, ServerNews(state=state, text=PAUSED if state == "paused" else RESUMED))

@@ -1,0 +1,98 @@
+"""Who may open a terminal over a WebSocket, and what is refused before any container is looked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from pydantic import SecretStr
+from starlette.testclient import WebSocketDenialResponse
+
+from cubeyard.app import create_app
+from cubeyard.kit.auth.guard import COOKIE
+from cubeyard.kit.db import Database
+from cubeyard.settings import Settings
+from tests.emulation.live.test_api import API, ASKED
+
+Json = dict[str, Any]
+TOKEN = "a-configured-token"
+
+
+@pytest.fixture
+def run(client: TestClient) -> str:
+    asked = {**ASKED, "emulation": {**ASKED["emulation"], "mode": "containers"}}  # pyright: ignore[reportGeneralTypeIssues]
+    made = client.post(f"{API}/experiments", json=asked).json()["id"]
+    return client.post(f"{API}/experiments/{made}/runs").json()["id"]
+
+
+def end_of(client: TestClient, run: str, *, subprotocols: list[str] | None = None, **headers: str) -> Json:
+    """The only message of a terminal that is not opened."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    sent = {"host": client.base_url.host, **named}
+    address = f"{API}/runs/{run}/servers/00/terminal"
+    with client.websocket_connect(address, subprotocols=subprotocols, headers=sent) as socket:
+        message = socket.receive_json()
+        assert message["type"] == "end"
+        assert socket.accepted_subprotocol == ("cubeyard" if subprotocols else None)
+        return message
+
+
+def refusal(client: TestClient, run: str, **headers: str) -> tuple[int, Json]:
+    with pytest.raises(WebSocketDenialResponse) as denied:
+        end_of(client, run, **headers)
+    return denied.value.status_code, denied.value.json()
+
+
+@pytest.fixture(autouse=True)
+def _no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+
+
+def test_without_an_engine_the_reason_is_told(client: TestClient, run: str) -> None:
+    assert "The Docker engine does not answer" in end_of(client, run)["reason"]
+    state = client.get(f"{API}/runs/{run}/servers/00/terminal").json()
+    assert (state["available"], state["open"], state["limit"]) == (False, 0, 8)
+    assert "there is no /nowhere/docker.sock" in state["reason"]
+    assert client.get(f"{API}/changes", params={"kind": "terminal"}).json()["items"] == [], "none was opened"
+
+
+def test_a_page_from_elsewhere_is_refused(client: TestClient, run: str) -> None:
+    status, problem = refusal(client, run, origin="https://evil.example")
+    assert (status, problem["type"]) == (403, "urn:cubeyard:problem:foreign-origin")
+    status, problem = refusal(client, run, host="evil.example")
+    assert (status, problem["type"]) == (421, "urn:cubeyard:problem:wrong-host")
+    assert refusal(client, run, sec_fetch_site="cross-site")[0] == 403
+    assert end_of(client, run, origin="http://localhost")["reason"]
+
+
+def test_other_machines_need_a_token_for_a_terminal_too(settings: Settings, database: Database, run: str) -> None:
+    exposed = settings.model_copy(update={"host": "0.0.0.0", "token": SecretStr(TOKEN)})
+    with TestClient(create_app(exposed, database=database), base_url="http://10.0.0.9") as other:
+        status, problem = refusal(other, run)
+        assert (status, problem["type"]) == (401, "urn:cubeyard:problem:token-needed")
+        assert refusal(other, run, authorization="Bearer wrong")[0] == 401
+        assert "Docker" in end_of(other, run, authorization=f"Bearer {TOKEN}")["reason"]
+        # As the page sends it: a browser sets no header.
+        assert "Docker" in end_of(other, run, subprotocols=["cubeyard", f"bearer.{TOKEN}"])["reason"]
+        with pytest.raises(WebSocketDenialResponse) as denied:
+            end_of(other, run, subprotocols=["cubeyard", "bearer.wrong"])
+        assert denied.value.status_code == 401
+        logged_in = other.post("/login", data={"token": TOKEN, "next": "/"}, follow_redirects=False)
+        assert logged_in.status_code == 303
+        cookie = f"{COOKIE}={logged_in.cookies[COOKIE]}"
+        assert "Docker" in end_of(other, run, cookie=cookie)["reason"]
+        assert refusal(other, run, cookie=cookie, origin="https://evil.example")[0] == 403
+
+
+def test_terminals_can_be_turned_off_and_namespaces_have_none(
+    settings: Settings, database: Database, client: TestClient, run: str
+) -> None:
+    off = settings.model_copy(update={"terminals": False})
+    with TestClient(create_app(off, database=database), base_url="http://localhost") as other:
+        assert end_of(other, run)["reason"] == "Terminals are turned off here (CUBEYARD_TERMINALS)."
+    made = client.post(f"{API}/experiments", json=ASKED).json()["id"]
+    plain = client.post(f"{API}/experiments/{made}/runs").json()["id"]
+    assert "containers only" in end_of(client, plain)["reason"]
+    nobody = "0" * 14
+    assert f"run {nobody}" in end_of(client, nobody)["reason"]

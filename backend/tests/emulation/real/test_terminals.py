@@ -1,0 +1,229 @@
+"""Terminals in the containers of a run, over the WebSocket that the page uses: what they do, what ends them, and what is left."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+
+from cubeyard.emulation.deploy.shells import MARK
+from cubeyard.emulation.deploy.tools import Tools
+from cubeyard.kit.embedded import EmbeddedPostgres
+from tests.deployment.engine import Docker
+from tests.emulation.real.conftest import _only_docker, skip
+from tests.emulation.real.test_live import API, Left, Live
+
+Json = dict[str, Any]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _tools() -> None:
+    if Tools.of_machine() is None:
+        skip("there is no static busybox: make setup-test installs it")
+
+
+@pytest.fixture(scope="module")
+def home() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="cubeyard-terminals-") as folder:
+        yield Path(folder)
+        last = EmbeddedPostgres(Path(folder))
+        last.start()
+        last.stop()
+
+
+class Terminal:
+    """The page's side of a terminal."""
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self._connection = connection
+        self.printed = ""
+        self.news: list[Json] = []
+
+    def type(self, text: str) -> None:
+        self._connection.send(json.dumps({"type": "input", "data": text}))
+
+    def resize(self, columns: int, rows: int) -> None:
+        self._connection.send(json.dumps({"type": "resize", "columns": columns, "rows": rows}))
+
+    def until(self, found: Callable[[], Any], secs: float = 30) -> Any:
+        """Read until something was printed or told. Raises when the connection is closed before, or after so long."""
+        deadline = time.monotonic() + secs
+        while not (what := found()):
+            try:
+                message = self._connection.recv(max(deadline - time.monotonic(), 0.1))
+            except TimeoutError:
+                raise AssertionError((self.printed[-2000:], self.news)) from None
+            if isinstance(message, bytes):
+                self.printed += message.decode(errors="replace")
+            else:
+                self.news.append(json.loads(message))
+        return what
+
+    def prints(self, pattern: str) -> re.Match[str]:
+        return self.until(lambda: re.search(pattern, self.printed))
+
+    def tells(self, kind: str, **fields: Any) -> Json:
+        def found() -> Json | None:
+            return next((one for one in self.news if {"type": kind, **fields}.items() <= one.items()), None)
+
+        return self.until(found)
+
+
+@contextmanager
+def terminal(server: Live, run: str, name: str = "00", **headers: str) -> Iterator[Terminal]:
+    url = f"{server.base.replace('http', 'ws', 1)}{API}/runs/{run}/servers/{quote(name)}/terminal?columns=101&rows=31"
+    with connect(url, additional_headers=headers) as connection:
+        yield Terminal(connection)
+
+
+def marked(docker: Docker, run: str) -> list[str]:
+    """Processes of terminals in the containers of a run, whatever they are called."""
+    listed = docker.run("ps", "--quiet", "--filter", f"label=cubeyard.run={run}").stdout.split()
+    found = []
+    for container in listed:
+        for pid in docker.run("top", container, "-eo", "pid").stdout.split()[1:]:
+            try:
+                if f"{MARK}=".encode() in Path(f"/proc/{pid}/environ").read_bytes():
+                    found.append(pid)
+            except OSError:
+                continue
+    return found
+
+
+def gone(docker: Docker, run: str) -> None:
+    deadline = time.monotonic() + 20
+    while (left := marked(docker, run)) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert left == []
+
+
+def test_a_shell_pings_resizes_and_tells_its_exit_code(home: Path, docker: Docker, nothing_left: Left) -> None:
+    with Live(home, **_only_docker(docker)) as server:
+        run = server.start(mode="containers")
+        server.flowing(run)
+        address = f"{API}/runs/{run}/servers/00/terminal"
+        status, state = server.call("GET", address)
+        assert (status, state["available"], state["reason"], state["open"]) == (200, True, "", 0)
+        with terminal(server, run) as one:
+            assert one.tells("server")["state"] == "running"
+            one.prints("h00:/# ")
+            one.type("ip addr\n")
+            one.prints(r"inet 10\.0\.0\.1/")
+            one.type("ping -c 2 10.0.0.4\n")
+            one.prints("2 packets transmitted, 2 received|2 received, 0% packet loss")
+            one.type("stty size\n")
+            one.prints(r"31 101")
+            one.resize(77, 22)
+            one.type("stty size\n")
+            one.prints(r"22 77")
+            # The container's rights and no others: no capability, nothing can be written, nothing of this machine is there.
+            one.type(
+                "grep -E 'Cap(Prm|Eff|Bnd)' /proc/self/status | sort | uniq -c; touch /x; ls /root /home /etc/shadow\n"
+            )
+            one.prints(r"CapBnd:\s+0000000000000000")
+            one.prints("Read-only file system")
+            one.prints(r"/etc/shadow: No such file")
+            assert server.call("GET", address)[1]["open"] == 1
+            one.type("exit 7\n")
+            end = one.tells("end")
+            assert (end["exit_code"], end["reason"]) == (7, "The shell has ended.")
+        changes = server.call("GET", f"{API}/changes?kind=terminal")[1]["items"]
+        assert [(one["action"], one["name"], one["who"]) for one in changes] == [("opened", "00", "this machine")]
+        # Who leaves without a word leaves nothing: not the shell, not what it had put behind itself.
+        with terminal(server, run, "11") as other:
+            other.prints("h11:/# ")
+            other.type("sleep 1000 & echo behind $((20 + 1))\n")
+            other.prints("behind 21")
+            assert len(marked(docker, run)) >= 2
+        gone(docker, run)
+        assert server.call("POST", f"{API}/runs/{run}/cancel")[0] in (200, 202)
+        server.ended(run)
+        with terminal(server, run) as late:
+            assert "is over" in late.tells("end")["reason"]
+
+
+def test_faults_and_the_runs_end_are_told(home: Path, docker: Docker, nothing_left: Left) -> None:
+    with Live(home, **_only_docker(docker)) as server:
+        run = server.start(mode="containers")
+        server.flowing(run)
+
+        def fault(kind: str, target: str) -> None:
+            asked = {"kind": kind, "target": {"names": [target]}}
+            status, said = server.call("POST", f"{API}/runs/{run}/faults", asked)
+            assert status == 202, said
+
+        with terminal(server, run, "01") as frozen, terminal(server, run, "10") as off, terminal(server, run) as whole:
+            for one, name in ((frozen, "h01"), (off, "h10"), (whole, "h00")):
+                one.prints(f"{name}:/# ")
+            fault("server-frozen", "01")
+            assert "frozen" in frozen.tells("server", state="paused")["text"]
+            status, state = server.call("GET", f"{API}/runs/{run}/servers/01/terminal")
+            assert (status, state["available"]) == (200, False)
+            assert "frozen" in state["reason"]
+            fault("server-off", "10")
+            assert "turned it off" in off.tells("end")["reason"]
+            assert server.call("POST", f"{API}/runs/{run}/stop-all")[0] == 202
+            frozen.until(lambda: [one["state"] for one in frozen.news if one["type"] == "server"][-1] == "running")
+            frozen.type("echo still $((40 + 2))\n")
+            frozen.prints("still 42")
+            assert server.call("POST", f"{API}/runs/{run}/cancel")[0] in (200, 202)
+            assert "the run is over" in whole.tells("end")["reason"]
+        server.ended(run)
+
+
+def test_an_unknown_server_namespaces_and_a_setting_give_no_shell(
+    home: Path, docker: Docker, nothing_left: Left
+) -> None:
+    with Live(home, **_only_docker(docker)) as server:
+        run = server.start()
+        server.flowing(run)
+        status, state = server.call("GET", f"{API}/runs/{run}/servers/00/terminal")
+        assert (status, state["available"]) == (200, False)
+        assert "containers only" in state["reason"]
+        with terminal(server, run) as one:
+            assert "containers only" in one.tells("end")["reason"]
+        with terminal(server, run, "99") as nobody:
+            assert "server 99" in nobody.tells("end")["reason"]
+            with pytest.raises(ConnectionClosed):
+                nobody.until(lambda: False)
+        assert server.call("POST", f"{API}/runs/{run}/cancel")[0] in (200, 202)
+        server.ended(run)
+    with Live(home, CUBEYARD_TERMINALS="false", **_only_docker(docker)) as server:
+        run = server.start(mode="containers")
+        server.flowing(run)
+        with terminal(server, run) as one:
+            assert one.tells("end")["reason"] == "Terminals are turned off here (CUBEYARD_TERMINALS)."
+        assert marked(docker, run) == []
+        assert server.call("POST", f"{API}/runs/{run}/cancel")[0] in (200, 202)
+        server.ended(run)
+
+
+def test_terminals_are_bounded_close_when_idle_and_end_with_the_server(
+    home: Path, docker: Docker, nothing_left: Left
+) -> None:
+    """The last one of this home: the next server would go on with its run."""
+    limits = {"CUBEYARD_TERMINAL_LIMIT": "2", "CUBEYARD_TERMINAL_IDLE_SECS": "8"}
+    with Live(home, **limits, **_only_docker(docker)) as server:
+        run = server.start(mode="containers")
+        server.flowing(run)
+        with terminal(server, run, "00") as one, terminal(server, run, "01") as other:
+            other.prints("h01:/# ")
+            with terminal(server, run, "10") as third:
+                assert "2 terminals are open" in third.tells("end")["reason"]
+            assert "nothing was typed for 8 s" in one.tells("end")["reason"]
+        gone(docker, run)
+        with terminal(server, run, "00") as last:
+            last.prints("h00:/# ")
+            server.process.terminate()
+            assert last.tells("end")["reason"] == "The server stops."
+        assert server.process.wait(40) == 0

@@ -1,0 +1,14 @@
+/** A WebSocket to the server of this page. A browser lets a page set no header of it, so the token goes as a subprotocol. */
+import { token } from "./client";
+
+export const SUBPROTOCOL = "cubeyard";
+
+/** `path` begins with a slash, its query included. */
+export function openSocket(path: string): WebSocket {
+  const url = new URL(path, location.origin);
+  url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+  const bearer = token();
+  const socket = new WebSocket(url, bearer ? [SUBPROTOCOL, `bearer.${bearer}`] : [SUBPROTOCOL]);
+  socket.binaryType = "arraybuffer";
+  return socket;
+}

@@ -1,0 +1,93 @@
+/** What is known of a stream of packets, from its events, and the commands that give it to Wireshark. */
+import type { ServerEvent } from "@/api/events";
+import type { paths } from "@/api/schema";
+
+type Said = paths["/api/v1/runs/{id}/packets"]["get"]["responses"][200]["content"]["text/event-stream"];
+type News = Extract<Said, { items: unknown }>;
+type End = Extract<Said, { reason: string }>;
+export type SeenPacket = News["items"][number];
+export type Target = { link: string } | { server: string; port: number };
+
+/** Packets that stay on the page. */
+export const MAX_SHOWN = 200;
+
+export interface Match {
+  /** Empty for packets of every kind. */
+  protocol: string;
+  host: string;
+  port: string;
+}
+
+export interface Stream {
+  packets: number;
+  bytes: number;
+  /** The latest last. */
+  items: readonly (SeenPacket & { number: number })[];
+  /** Why it ended; null while packets flow. */
+  end: string | null;
+  missed: number;
+}
+
+export const NOTHING: Stream = { packets: 0, bytes: 0, items: [], end: null, missed: 0 };
+
+/** A stream with one event more. */
+export function withEvent(stream: Stream, event: ServerEvent): Stream {
+  if (event.event === "end") {
+    const said: End = JSON.parse(event.data);
+    return { ...stream, packets: said.packets, end: said.reason, missed: said.missed };
+  }
+  if (event.event !== "packets") return stream;
+  const said: News = JSON.parse(event.data);
+  // Of many packets the last ones are told; they are the last of the count.
+  const first = said.packets - said.items.length + 1;
+  const items = said.items.map((item, i) => ({ ...item, number: first + i }));
+  return {
+    ...stream,
+    packets: said.packets,
+    bytes: said.size_bytes,
+    items: [...stream.items, ...items].slice(-MAX_SHOWN),
+  };
+}
+
+/** The query of a stream. */
+export function queryOf(target: Target, match: Match): string {
+  const query = new URLSearchParams(
+    "link" in target ? { link: target.link } : { server: target.server, port: String(target.port) },
+  );
+  if (match.protocol) query.set("match_protocol", match.protocol);
+  if (match.host.trim()) query.set("match_host", match.host.trim());
+  if (match.port.trim()) query.set("match_port", match.port.trim());
+  return query.toString();
+}
+
+/** A word of a POSIX shell's command. */
+const word = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`;
+
+/** The command for the machine that Cubeyard runs on. */
+export function commandOf(run: string, target: Target, match: Match): string {
+  const where =
+    "link" in target ? `--link ${word(target.link)}` : `--port ${word(`${target.server}:${target.port}`)}`;
+  const wanted = Object.entries({
+    protocol: match.protocol,
+    host: match.host.trim(),
+    port: match.port.trim(),
+  })
+    .filter(([, value]) => value)
+    .map(([name, value]) => ` --match-${name} ${word(value)}`)
+    .join("");
+  return `bin/cubeyard capture ${run} ${where}${wanted} -w - | wireshark -k -i -`;
+}
+
+/** The command for any machine that reaches this server; one that is not this machine's own asks for a token. */
+export function curlOf(
+  run: string,
+  target: Target,
+  match: Match,
+  at: Pick<Location, "origin" | "hostname">,
+): string {
+  const url = `${at.origin}/api/v1/runs/${run}/packets.pcapng?${queryOf(target, match)}`;
+  const own = ["localhost", "127.0.0.1", "[::1]"].includes(at.hostname);
+  const token = own ? "" : ' -H "Authorization: Bearer $CUBEYARD_TOKEN"';
+  return `curl -sN${token} ${word(url)} | wireshark -k -i -`;
+}
