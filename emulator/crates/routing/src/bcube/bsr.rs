@@ -166,7 +166,7 @@ impl Bsr {
         path: &mut Vec<DirectedLink>,
     ) -> Result<(), NoPath> {
         if let Some(cube) = &self.cube {
-            let probe = Probe::new(
+            let mut probe = Probe::new(
                 cube,
                 &self.shape,
                 &self.live,

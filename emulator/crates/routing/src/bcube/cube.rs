@@ -169,6 +169,17 @@ impl Cube {
         leads
     }
 
+    /// The corners to which `hops` lead from the source, a bit each at `4 * corner`.
+    #[inline]
+    pub fn reaches(&self, hops: u64) -> u64 {
+        let mut reached = 1;
+        for _ in 0..LEVELS {
+            let [a, b, c, d] = [0, 1, 2, 3].map(|level| (reached & hops >> level) << (4 << level));
+            reached |= a | b | c | d;
+        }
+        reached
+    }
+
     /// The levels by which a hop goes on from `corner` to one that leads on, a bit each.
     #[inline]
     pub fn ahead(&self, hops: u64, leads: u64, corner: usize) -> usize {

@@ -135,13 +135,18 @@ impl Field<'_> {
     /// port of a wrong level.
     pub fn find(&self, levels: usize) -> Option<Steps> {
         let mut planes = [Planes::default(); LEVELS];
+        let hops = self.cube.hops(self.open, self.wrong);
+        let reached = self.cube.reaches(hops);
         let mut exits = 0;
         for level in (0..LEVELS).filter(|&level| levels >> level & 1 == 1) {
-            exits |= self.planes(level, &mut planes[level]);
+            // Most levels cannot be left by from where the source gets, or not come back by to where the destination is got at.
+            let ports = self.open >> level;
+            if reached & ports != 0 && self.leads & ports != 0 {
+                exits |= self.planes(level, &mut planes[level]);
+            }
         }
-        let hops = self.cube.hops(self.open, self.wrong);
         let leads = self.cube.leads(hops, exits);
-        if leads & 1 == 0 {
+        if exits == 0 || leads & 1 == 0 {
             return None;
         }
         let first = self.turned(self.shape.levels as u32) as usize;

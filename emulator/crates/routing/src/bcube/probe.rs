@@ -94,7 +94,7 @@ impl<'a> Probe<'a> {
 
     /// The way of a flow whose drawn path, leaving by `drawn`, is broken: that path's own substitute where there is
     /// one, else any good path, each as likely. Nothing where no path is left.
-    pub fn choose(mut self, drawn: usize, flow: u64) -> Option<Way> {
+    pub fn choose(&mut self, drawn: usize, flow: u64) -> Option<Way> {
         let (hops, leaving) = (alive_hops(self.open), self.cube.leaving());
         let mut whole = 0u32;
         let mut taken = Trace::default();
@@ -142,22 +142,29 @@ impl<'a> Probe<'a> {
             }
             return Some(Way::Correcting(order));
         }
-        if let Some(steps) = self.beside(leads, rotation) {
-            if !last {
-                self.take_around(steps.hops());
+        let longer = match self.beside(leads, rotation) {
+            Ok(steps) => {
+                if !last {
+                    self.take_around(steps.hops());
+                }
+                return Some(Way::Beside(steps));
             }
-            return Some(Way::Beside(steps));
-        }
-        self.search(rotation, last)
+            Err(longer) => longer,
+        };
+        self.search(longer, rotation, last)
     }
 
-    /// A substitute that leaves the cube at one level, where there is one and it is known to be the first in rotated
-    /// order of the shortest.
-    fn beside(&self, leads: u64, rotation: u32) -> Option<Steps> {
+    /// A substitute that leaves the cube at one level, where there is one and it is known to be the first in rotated order
+    /// of the shortest; otherwise what a substitute takes at least. No way over wrong digits alone is left.
+    fn beside(&self, leads: u64, rotation: u32) -> Result<Steps, usize> {
+        let one_more = self.wrong.count_ones() as usize + 1;
+        let Some(lines) = self.lines else {
+            return Err(one_more);
+        };
         let field = Field {
             shape: self.shape,
             cube: self.cube,
-            lines: self.lines?,
+            lines,
             corners: &self.corners,
             open: self.open,
             wrong: self.wrong,
@@ -168,13 +175,14 @@ impl<'a> Probe<'a> {
         let ends = [self.open, self.open >> (4 * self.wrong)];
         // Where an end has no port of a wrong level, its hop is one out to or back from a digit that was right.
         if ends.iter().any(|end| *end as usize & 0xf & self.wrong == 0) {
-            return field.find(self.cube.leaving() as usize & !self.wrong);
+            let right = self.cube.leaving() as usize & !self.wrong;
+            return field.find(right).ok_or(one_more + 2);
         }
-        field.find(self.wrong)
+        field.find(self.wrong).ok_or(one_more + 1)
     }
 
-    /// A substitute by search.
-    fn search(&mut self, rotation: u32, last: bool) -> Option<Way> {
+    /// A substitute by search, which takes at least so many hops.
+    fn search(&mut self, at_least: usize, rotation: u32, last: bool) -> Option<Way> {
         let mut hops = Hops::with_capacity(2 * LEVELS);
         let search = Search::new(
             self.shape,
@@ -183,7 +191,7 @@ impl<'a> Probe<'a> {
             rotation,
             &mut hops,
         );
-        if !search.run(self.wrong.count_ones() as usize + 1) {
+        if !search.run(at_least) {
             return None;
         }
         if !last {

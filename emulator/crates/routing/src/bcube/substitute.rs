@@ -162,7 +162,7 @@ impl<'a, P: Fn(NodeId) -> u32> Search<'a, P> {
                 return false;
             }
             // A rack without power leaves pockets of several servers, which no deepening gets out of.
-            if bound == first + 1 && self.are_apart() {
+            if bound == first.max(least + 1) && self.are_apart() {
                 return false;
             }
         }
