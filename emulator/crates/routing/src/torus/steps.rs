@@ -3,10 +3,8 @@
 //! A torus looks the same from everywhere: which ways lead nearer depends on the steps left along each axis alone. All such
 //! states are numbered, with what each choice makes of them, so that a hop is a multiplication and two look-ups.
 
-use cubeyard_topology::NodeId;
-
 use super::shape::{Shape, Ties};
-use crate::path::DirectedLink;
+use crate::path::{DirectedLink, Flow};
 use crate::random::Draws;
 
 /// Ways out of a server: up and down each of three axes, in this order.
@@ -71,6 +69,24 @@ struct Axis {
     stride: u32,
     /// Whether the last state is a tie.
     ties: bool,
+}
+
+/// A walk to one server, at any moment of it.
+#[derive(Debug)]
+struct Trip {
+    /// The first way of the server it is at.
+    at: u32,
+    /// The first choice of its state.
+    state: u32,
+    count: u8,
+    /// A bit for each axis along which it goes down.
+    down: u32,
+    /// Of 64 bits: times the choices, its whole part chooses and the rest is the next fraction.
+    fraction: u64,
+    draws: Draws,
+    /// Hops in all, and those chosen from the present draw.
+    steps: usize,
+    done: usize,
 }
 
 impl Axis {
@@ -176,14 +192,41 @@ impl Steps {
 
     /// Appends a path in which every hop takes one of the links on a shortest path from there, each as likely.
     #[inline]
-    pub fn append(
-        &self,
-        source: NodeId,
-        destination: NodeId,
-        draws: &mut Draws,
-        path: &mut Vec<DirectedLink>,
-    ) {
-        let (from, to) = (self.places[source as usize], self.places[destination as usize]);
+    pub fn append(&self, flow: &Flow, links: &mut Vec<DirectedLink>) {
+        let mut trip = self.trip(flow);
+        let start = links.len();
+        links.resize(start + trip.steps, 0);
+        self.walk(&mut trip, &mut links[start..]);
+    }
+
+    /// Appends two paths, one after the other, and tells where the first ends. A hop waits for the choice before it: two
+    /// walks by turns take little longer than one.
+    #[inline]
+    pub fn append_two(&self, flows: [&Flow; 2], links: &mut Vec<DirectedLink>) -> usize {
+        let [mut one, mut other] = flows.map(|flow| self.trip(flow));
+        let start = links.len();
+        let middle = start + one.steps;
+        links.resize(middle + other.steps, 0);
+        let (first, second) = links[start..].split_at_mut(one.steps);
+        // Both as far as the shorter goes, up to where a draw is used up, then each alone.
+        let shared = first.len().min(second.len()).min(HOPS_A_DRAW);
+        for (to_one, to_other) in first[..shared].iter_mut().zip(&mut second[..shared]) {
+            *to_one = self.hop(&mut one);
+            *to_other = self.hop(&mut other);
+        }
+        (one.done, other.done) = (shared, shared);
+        self.walk(&mut one, &mut first[shared..]);
+        self.walk(&mut other, &mut second[shared..]);
+        middle
+    }
+
+    /// A walk that begins.
+    #[inline]
+    fn trip(&self, flow: &Flow) -> Trip {
+        let (from, to) = (
+            self.places[flow.source as usize],
+            self.places[flow.destination as usize],
+        );
         let (mut state, mut steps, mut down) = (0, 0, 0);
         for axis in 0..3 {
             let begins = &self.begins[axis];
@@ -192,23 +235,43 @@ impl Steps {
             steps += begin.steps;
             down |= begin.down;
         }
-        let mut count = self.counts[state as usize];
-        let (mut at, mut state) = (source * WAYS as u32, state * CHOICES);
-        let start = path.len();
-        path.resize(start + steps as usize, 0);
-        for hops in path[start..].chunks_mut(HOPS_A_DRAW) {
-            // A fraction of 64 bits: times the choices, its whole part chooses and the rest is the next fraction.
-            let mut fraction = draws.next_bits();
-            for hop in hops {
-                let product = u128::from(fraction) * u128::from(count);
-                fraction = product as u64;
-                let choice = self.choices[(state + (product >> 64) as u32) as usize];
-                (state, count) = (choice.next, choice.count);
-                down |= u32::from(choice.turns);
-                let way = 2 * u32::from(choice.axis) + (down >> choice.axis & 1);
-                let way = self.ways[(at + way) as usize];
-                (at, *hop) = (way.next, way.link);
-            }
+        let mut draws = Draws::new(flow.seed);
+        Trip {
+            at: flow.source * WAYS as u32,
+            state: state * CHOICES,
+            count: self.counts[state as usize],
+            down,
+            fraction: draws.next_bits(),
+            draws,
+            steps: steps as usize,
+            done: 0,
         }
+    }
+
+    /// Writes the rest of a walk.
+    #[inline(always)]
+    fn walk(&self, trip: &mut Trip, links: &mut [DirectedLink]) {
+        for link in links {
+            if trip.done == HOPS_A_DRAW {
+                trip.fraction = trip.draws.next_bits();
+                trip.done = 0;
+            }
+            trip.done += 1;
+            *link = self.hop(trip);
+        }
+    }
+
+    /// Goes a hop on; the link it takes.
+    #[inline(always)]
+    fn hop(&self, trip: &mut Trip) -> DirectedLink {
+        let product = u128::from(trip.fraction) * u128::from(trip.count);
+        trip.fraction = product as u64;
+        let choice = self.choices[(trip.state + (product >> 64) as u32) as usize];
+        (trip.state, trip.count) = (choice.next, choice.count);
+        trip.down |= u32::from(choice.turns);
+        let way = 2 * u32::from(choice.axis) + (trip.down >> choice.axis & 1);
+        let way = self.ways[(trip.at + way) as usize];
+        trip.at = way.next;
+        way.link
     }
 }
