@@ -5,6 +5,7 @@ use cubeyard_topology::{NodeId, Topology};
 use super::cube::Cube;
 use super::live::Live;
 use super::paths::path_leaving_by;
+use super::planes::Lines;
 use super::probe::{Probe, Way};
 use super::shape::{Hops, Shape};
 use super::substitute::{Taken, attempt_seed, find_substitute};
@@ -90,6 +91,8 @@ pub struct Bsr {
     walk: Walk,
     live: Live,
     cube: Option<Cube>,
+    /// Where something has failed and it fits.
+    lines: Option<Lines>,
     /// Levels by which a path can leave: all but one with a single digit.
     levels: Vec<usize>,
     failures: Failures,
@@ -103,6 +106,11 @@ impl Bsr {
         Some(Bsr {
             walk: Walk::new(&shape, &live),
             cube: Cube::new(&shape),
+            lines: if failures.is_empty() {
+                None
+            } else {
+                Lines::new(&shape, &live)
+            },
             live,
             levels: (0..shape.levels)
                 .filter(|&level| shape.radix[level] > 1)
@@ -158,12 +166,19 @@ impl Bsr {
         path: &mut Vec<DirectedLink>,
     ) -> Result<(), NoPath> {
         if let Some(cube) = &self.cube {
-            let probe = Probe::new(cube, &self.shape, &self.live, [source, destination]);
+            let mut probe = Probe::new(
+                cube,
+                &self.shape,
+                &self.live,
+                self.lines.as_ref(),
+                [source, destination],
+            );
             match probe.choose(level, flow).ok_or(NoPath::NotFound)? {
                 Way::Leaving(level) => {
                     self.walk.leaving_by(source, destination, level, path);
                 }
                 Way::Correcting(order) => self.walk.correcting(source, destination, order.iter(), path),
+                Way::Beside(steps) => self.shape.push_links(source, steps.hops(), path),
                 Way::Around(hops) => self.shape.push_links(source, &hops, path),
             }
             return Ok(());

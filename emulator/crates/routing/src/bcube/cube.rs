@@ -14,6 +14,12 @@ use super::shape::Shape;
 /// Levels whose cube fits into a word.
 pub(super) const LEVELS: usize = 4;
 
+/// Corners of a cube of so many levels.
+pub(super) const CORNERS: usize = 1 << LEVELS;
+
+/// The bit of every corner, at `4 * corner`.
+const CORNER: u64 = 0x1111_1111_1111_1111;
+
 /// By level: the bits of that level at the corners whose digit there is the source's.
 const LOWER: [u64; LEVELS] = [
     0x0101_0101_0101_0101,
@@ -103,7 +109,6 @@ impl Order {
 /// The paths of BuildPathSet as bits, for every set of wrong digits.
 #[derive(Clone, Debug)]
 pub(super) struct Cube {
-    levels: usize,
     /// The levels by which a path can leave, a bit each.
     leaving: u32,
     /// By the set of wrong levels, and by level.
@@ -117,7 +122,6 @@ impl Cube {
     pub fn new(shape: &Shape) -> Option<Cube> {
         let levels = shape.levels;
         (levels <= LEVELS).then(|| Cube {
-            levels,
             leaving: (0..levels)
                 .filter(|&level| shape.radix[level] > 1)
                 .fold(0, |leaving, level| leaving | 1 << level),
@@ -147,31 +151,55 @@ impl Cube {
         &self.traces[wrong]
     }
 
-    /// The first in rotated order of the shortest ways from the source to the destination: they correct wrong digits
-    /// only. Nothing where none is open.
-    pub fn shortest(&self, open: u64, wrong: usize, rotation: u32) -> Option<(Order, Trace)> {
-        let hops = alive_hops(open);
-        // Backwards from the destination: the corners that lead there, a bit each at `4 * corner`.
-        let mut leads = 1u64 << (4 * wrong);
-        for _ in 0..wrong.count_ones() {
-            for level in 0..LEVELS {
-                leads |=
-                    leads >> (4 << level) & hops >> level & u64::from(wrong >> level & 1 == 1).wrapping_neg();
-            }
+    /// The hops at wrong levels whose both ends are open, each at its end with the source's digit.
+    #[inline]
+    pub fn hops(&self, open: u64, wrong: usize) -> u64 {
+        alive_hops(open) & (wrong as u64).wrapping_mul(CORNER)
+    }
+
+    /// The corners from which such hops lead to one of `to`, a bit each at `4 * corner` as in `to`.
+    #[inline]
+    pub fn leads(&self, hops: u64, to: u64) -> u64 {
+        let mut leads = to;
+        // Backwards, a hop a round; the levels of a round do not wait for each other.
+        for _ in 0..LEVELS {
+            let [a, b, c, d] = [0, 1, 2, 3].map(|level| leads >> (4 << level) & hops >> level);
+            leads |= (a | b | c | d) & CORNER;
         }
+        leads
+    }
+
+    /// The corners to which `hops` lead from the source, a bit each at `4 * corner`.
+    #[inline]
+    pub fn reaches(&self, hops: u64) -> u64 {
+        let mut reached = 1;
+        for _ in 0..LEVELS {
+            let [a, b, c, d] = [0, 1, 2, 3].map(|level| (reached & hops >> level) << (4 << level));
+            reached |= a | b | c | d;
+        }
+        reached
+    }
+
+    /// The levels by which a hop goes on from `corner` to one that leads on, a bit each.
+    #[inline]
+    pub fn ahead(&self, hops: u64, leads: u64, corner: usize) -> usize {
+        let leading = (0..LEVELS).fold(0, |leading, level| {
+            leading | (leads >> (4 * (corner | 1 << level)) & 1) << level
+        });
+        (hops >> (4 * corner) & leading) as usize & !corner & 0xf
+    }
+
+    /// The first in rotated order of the shortest ways from the source to the destination: they correct wrong digits
+    /// only, over `hops`, where `leads` are the corners that lead to the destination. `first` is the level tried first.
+    #[inline]
+    pub fn shortest(&self, hops: u64, leads: u64, wrong: usize, first: usize) -> Option<(Order, Trace)> {
         if leads & 1 == 0 {
             return None;
         }
         let (mut order, mut trace) = (Order::default(), Trace::default());
         let mut corner = 0;
         while corner != wrong {
-            let turns = 0..self.levels;
-            let level = turns
-                .map(|turn| (turn + rotation as usize) % self.levels)
-                .find(|&level| {
-                    let usable = wrong & !corner & 1 << level != 0 && hops >> (4 * corner + level) & 1 == 1;
-                    usable && leads >> (4 * (corner | 1 << level)) & 1 == 1
-                })?;
+            let level = first_of(self.ahead(hops, leads, corner), first)?;
             trace.hop(corner, level);
             corner |= 1 << level;
             if corner != wrong {
@@ -181,6 +209,13 @@ impl Cube {
         }
         Some((order, trace))
     }
+}
+
+/// The first of some levels, a bit each, where they are tried in turn from `first`.
+#[inline]
+pub(super) fn first_of(levels: usize, first: usize) -> Option<usize> {
+    let turned = (levels | levels << LEVELS) >> first;
+    (levels != 0).then(|| (turned.trailing_zeros() as usize + first) % LEVELS)
 }
 
 /// The hops whose both ends are open, each at its end with the source's digit.

@@ -2,10 +2,11 @@
 
 use cubeyard_topology::NodeId;
 
-use super::cube::{Cube, Digits, LEVELS, Order, Trace, alive_hops};
+use super::cube::{CORNERS, Cube, Digits, LEVELS, Order, Trace, alive_hops};
 use super::live::Live;
-use super::shape::{Hops, Shape};
-use super::substitute::{Search, Taken, attempt_seed, rotation_of};
+use super::planes::{Cut, Field, Lines, Steps};
+use super::shape::{Hop, Hops, Shape};
+use super::substitute::{Search, Taken, attempt_seed, rotation_of, turned};
 use crate::random::Draws;
 
 /// The path a flow takes.
@@ -15,7 +16,9 @@ pub(super) enum Way {
     Leaving(usize),
     /// A substitute that corrects the wrong digits in this order.
     Correcting(Order),
-    /// A longer substitute.
+    /// A longer substitute that leaves the cube at one level.
+    Beside(Steps),
+    /// Any other.
     Around(Hops),
 }
 
@@ -24,7 +27,9 @@ pub(super) struct Probe<'a> {
     cube: &'a Cube,
     shape: &'a Shape,
     live: &'a Live,
+    lines: Option<&'a Lines>,
     ends: [NodeId; 2],
+    corners: [NodeId; CORNERS],
     source_digits: Digits,
     /// By level, how BuildPathSet changes the source's digit: to the destination's, or one more where they agree.
     turned: Digits,
@@ -34,17 +39,25 @@ pub(super) struct Probe<'a> {
     open: u64,
     /// Hops of the cube whose switches are taken, each at its end with the source's digit.
     crossed: u64,
-    /// What is taken outside the cube.
+    /// What is taken outside the cube, and what of it is beside the cube.
     outside: Taken,
+    cuts: Vec<Cut>,
 }
 
 impl<'a> Probe<'a> {
     /// Looks at everything between two different live servers.
-    pub fn new(cube: &'a Cube, shape: &'a Shape, live: &'a Live, ends: [NodeId; 2]) -> Probe<'a> {
+    #[inline]
+    pub fn new(
+        cube: &'a Cube,
+        shape: &'a Shape,
+        live: &'a Live,
+        lines: Option<&'a Lines>,
+        ends: [NodeId; 2],
+    ) -> Probe<'a> {
         let [source, destination] = ends;
         let wrong = cube.digits(source).differ(cube.digits(destination));
         let mut turned = [0; LEVELS];
-        let mut corners = [source; 1 << LEVELS];
+        let mut corners = [source; CORNERS];
         for (level, turned) in turned.iter_mut().enumerate().take(shape.levels) {
             let own = shape.digit(source, level);
             let next = if own + 1 == shape.radix[level] { 0 } else { own + 1 };
@@ -66,19 +79,22 @@ impl<'a> Probe<'a> {
             cube,
             shape,
             live,
+            lines,
             ends,
+            corners,
             source_digits: cube.digits(source),
             turned: Digits::new(&turned),
             wrong,
             open,
             crossed: 0,
             outside: Taken::default(),
+            cuts: Vec::new(),
         }
     }
 
     /// The way of a flow whose drawn path, leaving by `drawn`, is broken: that path's own substitute where there is
     /// one, else any good path, each as likely. Nothing where no path is left.
-    pub fn choose(mut self, drawn: usize, flow: u64) -> Option<Way> {
+    pub fn choose(&mut self, drawn: usize, flow: u64) -> Option<Way> {
         let (hops, leaving) = (alive_hops(self.open), self.cube.leaving());
         let mut whole = 0u32;
         let mut taken = Trace::default();
@@ -90,38 +106,83 @@ impl<'a> Probe<'a> {
         self.take(&taken);
         // The highest broken level has the first substitute.
         let rank = ((leaving & !whole) >> drawn >> 1).count_ones();
-        let mut substitutes = Vec::new();
+        let mut substitutes = [const { None }; LEVELS];
+        let mut found = 0;
         for attempt in 0..=rank {
             match self.substitute(attempt_seed(flow, u64::from(attempt)), attempt == rank) {
                 Some(way) if attempt == rank => return Some(way),
-                Some(way) => substitutes.push(way),
+                Some(way) => substitutes[attempt as usize] = Some(way),
                 None => break,
             }
+            found += 1;
         }
-        let good = whole.count_ones() + substitutes.len() as u32;
+        let good = whole.count_ones() + found;
         if good == 0 {
             return None;
         }
         let index = Draws::new(flow).below(good);
-        Some(match index.checked_sub(whole.count_ones()) {
-            None => Way::Leaving(nth_highest(whole, index)),
-            Some(index) => substitutes.swap_remove(index as usize),
-        })
+        match index.checked_sub(whole.count_ones()) {
+            None => Some(Way::Leaving(nth_highest(whole, index))),
+            Some(index) => substitutes[index as usize].take(),
+        }
     }
 
     /// The next substitute beside all that is taken, and takes it unless it is the `last`.
     fn substitute(&mut self, seed: u64, last: bool) -> Option<Way> {
-        let entries = self.open >> (4 * self.wrong) & 0xf;
-        if self.open & 0xf == 0 || entries == 0 {
+        if self.open & 0xf == 0 || self.open >> (4 * self.wrong) & 0xf == 0 {
             return None;
         }
         let rotation = rotation_of(seed);
-        if entries & self.wrong as u64 != 0
-            && let Some((order, trace)) = self.cube.shortest(self.open, self.wrong, rotation)
-        {
-            self.take(&trace);
+        let hops = self.cube.hops(self.open, self.wrong);
+        let leads = self.cube.leads(hops, 1 << (4 * self.wrong));
+        let first = turned(rotation, self.shape.levels as u32) as usize;
+        if let Some((order, trace)) = self.cube.shortest(hops, leads, self.wrong, first) {
+            if !last {
+                self.take(&trace);
+            }
             return Some(Way::Correcting(order));
         }
+        let longer = match self.beside(leads, rotation) {
+            Ok(steps) => {
+                if !last {
+                    self.take_around(steps.hops());
+                }
+                return Some(Way::Beside(steps));
+            }
+            Err(longer) => longer,
+        };
+        self.search(longer, rotation, last)
+    }
+
+    /// A substitute that leaves the cube at one level, where there is one and it is known to be the first in rotated order
+    /// of the shortest; otherwise what a substitute takes at least. No way over wrong digits alone is left.
+    fn beside(&self, leads: u64, rotation: u32) -> Result<Steps, usize> {
+        let one_more = self.wrong.count_ones() as usize + 1;
+        let Some(lines) = self.lines else {
+            return Err(one_more);
+        };
+        let field = Field {
+            shape: self.shape,
+            cube: self.cube,
+            lines,
+            corners: &self.corners,
+            open: self.open,
+            wrong: self.wrong,
+            cuts: &self.cuts,
+            leads,
+            rotation,
+        };
+        let ends = [self.open, self.open >> (4 * self.wrong)];
+        // Where an end has no port of a wrong level, its hop is one out to or back from a digit that was right.
+        if ends.iter().any(|end| *end as usize & 0xf & self.wrong == 0) {
+            let right = self.cube.leaving() as usize & !self.wrong;
+            return field.find(right).ok_or(one_more + 2);
+        }
+        field.find(self.wrong).ok_or(one_more + 1)
+    }
+
+    /// A substitute by search, which takes at least so many hops.
+    fn search(&mut self, at_least: usize, rotation: u32, last: bool) -> Option<Way> {
         let mut hops = Hops::with_capacity(2 * LEVELS);
         let search = Search::new(
             self.shape,
@@ -130,7 +191,7 @@ impl<'a> Probe<'a> {
             rotation,
             &mut hops,
         );
-        if !search.run(self.wrong.count_ones() as usize + 1) {
+        if !search.run(at_least) {
             return None;
         }
         if !last {
@@ -145,7 +206,7 @@ impl<'a> Probe<'a> {
     }
 
     /// Takes a path that may leave the cube.
-    fn take_around(&mut self, hops: &Hops) {
+    fn take_around(&mut self, hops: &[Hop]) {
         let mut trace = Trace::default();
         let mut at = self.ends[0];
         for hop in hops {
@@ -155,12 +216,27 @@ impl<'a> Probe<'a> {
                 trace.hop(corner, level);
             } else {
                 self.outside.add(self.shape.switch(at, level));
+                let beside = foreign & !(1 << level);
+                if beside.is_power_of_two() {
+                    let axis = beside.ilog2() as usize;
+                    let digit = self.shape.digit(at, axis);
+                    for side in [corner & !(1 << level), corner | 1 << level] {
+                        self.cuts.push(Cut::new(side, axis, digit, Some(level)));
+                    }
+                }
             }
             at = hop.server;
             if at != self.ends[1] {
                 match self.corner(at) {
                     (corner, 0) => trace.through(corner),
-                    _ => self.outside.add(at),
+                    (corner, foreign) => {
+                        self.outside.add(at);
+                        if foreign.is_power_of_two() {
+                            let axis = foreign.ilog2() as usize;
+                            self.cuts
+                                .push(Cut::new(corner, axis, self.shape.digit(at, axis), None));
+                        }
+                    }
                 }
             }
         }

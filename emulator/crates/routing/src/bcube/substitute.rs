@@ -76,7 +76,7 @@ pub(super) fn rotation_of(seed: u64) -> u32 {
 
 /// The remainder of a rotation: mostly without the division, which a search would wait for again and again.
 #[inline]
-fn turned(rotation: u32, count: u32) -> u32 {
+pub(super) fn turned(rotation: u32, count: u32) -> u32 {
     if count.is_power_of_two() {
         rotation & (count - 1)
     } else {
@@ -162,7 +162,7 @@ impl<'a, P: Fn(NodeId) -> u32> Search<'a, P> {
                 return false;
             }
             // A rack without power leaves pockets of several servers, which no deepening gets out of.
-            if bound == first + 1 && self.are_apart() {
+            if bound == first.max(least + 1) && self.are_apart() {
                 return false;
             }
         }

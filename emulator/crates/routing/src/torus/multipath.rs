@@ -49,20 +49,34 @@ impl Router for Multipath {
             return around.route(source, destination, flow, path);
         }
         path.clear();
-        self.steps
-            .append(source, destination, &mut Draws::new(flow), path);
+        let flow = Flow {
+            source,
+            destination,
+            seed: flow,
+        };
+        self.steps.append(&flow, path);
         Ok(())
     }
 
     fn route_batch(&self, flows: &[Flow], routed: &mut Routed) {
+        let Some(shortest) = &self.around else {
+            routed.links.clear();
+            routed.ends.clear();
+            routed.dropped.clear();
+            let Routed { links, ends, .. } = routed;
+            let (pairs, last) = flows.as_chunks();
+            for [one, other] in pairs {
+                ends.push(self.steps.append_two([one, other], links) as u32);
+                ends.push(links.len() as u32);
+            }
+            for flow in last {
+                self.steps.append(flow, links);
+                ends.push(links.len() as u32);
+            }
+            return;
+        };
         let mut around = Vec::new();
         routed.fill(flows, |flow, links| {
-            let Some(shortest) = &self.around else {
-                let mut draws = Draws::new(flow.seed);
-                self.steps
-                    .append(flow.source, flow.destination, &mut draws, links);
-                return Ok(());
-            };
             shortest.route(flow.source, flow.destination, flow.seed, &mut around)?;
             links.extend_from_slice(&around);
             Ok(())

@@ -1,173 +1,277 @@
 //! A walk towards a server over a random shortest path, a link at a time, without divisions or branches that are chance.
-
-use cubeyard_topology::NodeId;
+//!
+//! A torus looks the same from everywhere: which ways lead nearer depends on the steps left along each axis alone. All such
+//! states are numbered, with what each choice makes of them, so that a hop is a multiplication and two look-ups.
 
 use super::shape::{Shape, Ties};
-use crate::path::DirectedLink;
+use crate::path::{DirectedLink, Flow};
 use crate::random::Draws;
 
 /// Ways out of a server: up and down each of three axes, in this order.
 const WAYS: usize = 6;
 /// Hops chosen from one draw of 64 bits: each takes less than three of them.
 const HOPS_A_DRAW: usize = 20;
+/// Choices of a state, the last two never taken: a power of two.
+const CHOICES: u32 = 8;
 
 /// What all walks of a torus share.
 #[derive(Debug)]
 pub(super) struct Steps {
-    sizes: [u32; 3],
-    strides: [u32; 3],
-    ties: Ties,
     /// By server, its place along each axis.
     places: Vec<[u32; 3]>,
-    /// By way, what a step adds to the server's number, and by axis the sum from which as much as the axis has is taken away.
-    step: [u32; WAYS],
-    end: [u32; 3],
-    /// By `server * 6 + way`, the direction out of the server; any where there is no such way.
-    outward: Vec<DirectedLink>,
+    /// By axis, and by the destination's place less the source's plus the axis's size.
+    begins: [Vec<Begin>; 3],
+    /// By `state * CHOICES + rank`, the choices of the ways on shortest paths in ascending order.
+    choices: Vec<Choice>,
+    /// By state, how many ways there are.
+    counts: Vec<u8>,
+    /// By `server * WAYS + way`, where it leads; any where there is no such way.
+    ways: Vec<Way>,
+}
+
+/// An axis when a walk begins.
+#[derive(Clone, Copy, Debug, Default)]
+struct Begin {
+    /// What the axis adds to the state.
+    state: u32,
+    /// Steps along it.
+    steps: u32,
+    /// The bit of the axis where they go down.
+    down: u32,
+}
+
+/// One of the ways that a state leaves open.
+#[derive(Clone, Copy, Debug, Default)]
+struct Choice {
+    /// The first choice of the state after it.
+    next: u32,
+    /// How many ways that state has.
+    count: u8,
+    axis: u8,
+    /// The bit of the axis where both ways round were equally long and this is the one down.
+    turns: u8,
+}
+
+/// A link out of a server.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    /// The first way of the server at its other end.
+    next: u32,
+    link: DirectedLink,
+}
+
+/// What one axis can stand at: so many steps left, and one more state where both ways round are equally long.
+#[derive(Clone, Copy, Debug)]
+struct Axis {
+    size: u32,
+    /// States of this axis, and what one more of them adds to the number of all.
+    states: u32,
+    stride: u32,
+    /// Whether the last state is a tie.
+    ties: bool,
 }
 
 /// A walk to one server, at any moment of it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Trip {
-    at: NodeId,
-    /// What each axis adds to the server's number.
-    parts: [u32; 3],
-    /// Steps still to make along each axis.
-    left: [u32; 3],
-    /// The ways on shortest paths, ascending, four bits each; those beyond `count` are zero.
-    ways: u32,
-    count: u32,
-    /// A bit for each axis both ways of which are still equally long.
-    tied: u32,
+    /// The first way of the server it is at.
+    at: u32,
+    /// The first choice of its state.
+    state: u32,
+    count: u8,
+    /// A bit for each axis along which it goes down.
+    down: u32,
+    /// Of 64 bits: times the choices, its whole part chooses and the rest is the next fraction.
+    fraction: u64,
+    draws: Draws,
+    /// Hops in all, and those chosen from the present draw.
+    steps: usize,
+    done: usize,
+}
+
+impl Axis {
+    fn new(size: u32, stride: u32, ties: Ties) -> Axis {
+        // In a ring of two both ways are the same link.
+        let ties = ties == Ties::Both && size > 2 && size.is_multiple_of(2);
+        Axis {
+            size,
+            states: size / 2 + 1 + u32::from(ties),
+            stride,
+            ties,
+        }
+    }
+
+    /// The axis's part of a state, and whether it is a tie.
+    fn part(&self, state: u32) -> (u32, bool) {
+        let part = state / self.stride % self.states;
+        (part, self.ties && part + 1 == self.states)
+    }
+
+    /// A walk of so many places upwards, modulo the size.
+    fn begin(&self, axis: usize, up: u32) -> Begin {
+        let down = self.size - up;
+        let steps = up.min(down);
+        let part = if self.ties && up == down {
+            self.states - 1
+        } else {
+            steps
+        };
+        Begin {
+            state: part * self.stride,
+            steps,
+            down: u32::from(down < up) << axis,
+        }
+    }
+
+    /// The choices that the axis has in a state: the state after each, and whether it turns down.
+    fn choices(&self, state: u32) -> impl Iterator<Item = (u32, bool)> {
+        let (part, tied) = self.part(state);
+        // Half the ring is left in a tie, which is the state before; after the step one less.
+        let after = state - self.stride * part.min(1 + u32::from(tied));
+        (0..part.min(1) + u32::from(tied)).map(move |turn| (after, turn == 1))
+    }
 }
 
 impl Steps {
     /// The tables of a torus, linear in its servers.
     pub fn new(shape: &Shape, ties: Ties) -> Steps {
         let sizes = shape.sizes();
-        let strides = [0, 1, 2].map(|axis| shape.stride(axis));
-        let link = |server, way: usize| {
-            if sizes[way / 2] > 1 {
-                shape.outward(server, way / 2, way.is_multiple_of(2))
-            } else {
-                0
+        let mut stride = 1;
+        let axes = sizes.map(|size| {
+            let axis = Axis::new(size, stride, ties);
+            stride *= axis.states;
+            axis
+        });
+        let count = |state: u32| axes.iter().map(|axis| axis.choices(state).count()).sum::<usize>() as u8;
+        let mut choices = vec![Choice::default(); (stride * CHOICES) as usize];
+        for state in 0..stride {
+            let all = axes.iter().enumerate().flat_map(|(number, axis)| {
+                axis.choices(state)
+                    .map(move |(after, turns)| (number, after, turns))
+            });
+            for (rank, (axis, after, turns)) in all.enumerate() {
+                choices[(state * CHOICES) as usize + rank] = Choice {
+                    next: after * CHOICES,
+                    count: count(after),
+                    axis: axis as u8,
+                    turns: u8::from(turns) << axis,
+                };
             }
-        };
-        let place = |server| [0, 1, 2].map(|axis| shape.coordinate(server, axis));
-        let step = |way: usize| {
-            let axis = way / 2;
-            let moves = if way.is_multiple_of(2) { 1 } else { sizes[axis] - 1 };
-            moves * strides[axis]
+        }
+        let way = |server, way: usize| {
+            let (axis, up) = (way / 2, way.is_multiple_of(2));
+            let (next, link) = if sizes[axis] > 1 {
+                shape.step(server, axis, up)
+            } else {
+                (server, 0)
+            };
+            Way {
+                next: next * WAYS as u32,
+                link,
+            }
         };
         let servers = 0..shape.servers();
         Steps {
-            sizes,
-            strides,
-            ties,
-            places: servers.clone().map(place).collect(),
-            step: std::array::from_fn(step),
-            end: std::array::from_fn(|axis| sizes[axis] * strides[axis]),
-            outward: servers
-                .flat_map(|server| (0..WAYS).map(move |way| link(server, way)))
+            places: servers
+                .clone()
+                .map(|server| [0, 1, 2].map(|axis| shape.coordinate(server, axis)))
+                .collect(),
+            begins: std::array::from_fn(|axis| {
+                let size = sizes[axis];
+                (0..2 * size)
+                    .map(|less| axes[axis].begin(axis, less % size))
+                    .collect()
+            }),
+            counts: (0..stride).map(count).collect(),
+            choices,
+            ways: servers
+                .flat_map(|server| (0..WAYS).map(move |number| way(server, number)))
                 .collect(),
         }
     }
 
     /// Appends a path in which every hop takes one of the links on a shortest path from there, each as likely.
     #[inline]
-    pub fn append(
-        &self,
-        source: NodeId,
-        destination: NodeId,
-        draws: &mut Draws,
-        path: &mut Vec<DirectedLink>,
-    ) {
-        let mut trip = self.trip(source, destination);
-        let start = path.len();
-        path.resize(start + trip.left.iter().sum::<u32>() as usize, 0);
-        for hops in path[start..].chunks_mut(HOPS_A_DRAW) {
-            // A fraction of 64 bits: times the choices, its whole part chooses and the rest is the next fraction.
-            let mut fraction = draws.next_bits();
-            for hop in hops {
-                let product = u128::from(fraction) * u128::from(trip.count);
-                fraction = product as u64;
-                *hop = self.take(&mut trip, (product >> 64) as u32);
-            }
+    pub fn append(&self, flow: &Flow, links: &mut Vec<DirectedLink>) {
+        let mut trip = self.trip(flow);
+        let start = links.len();
+        links.resize(start + trip.steps, 0);
+        self.walk(&mut trip, &mut links[start..]);
+    }
+
+    /// Appends two paths, one after the other, and tells where the first ends. A hop waits for the choice before it: two
+    /// walks by turns take little longer than one.
+    #[inline]
+    pub fn append_two(&self, flows: [&Flow; 2], links: &mut Vec<DirectedLink>) -> usize {
+        let [mut one, mut other] = flows.map(|flow| self.trip(flow));
+        let start = links.len();
+        let middle = start + one.steps;
+        links.resize(middle + other.steps, 0);
+        let (first, second) = links[start..].split_at_mut(one.steps);
+        // Both as far as the shorter goes, up to where a draw is used up, then each alone.
+        let shared = first.len().min(second.len()).min(HOPS_A_DRAW);
+        for (to_one, to_other) in first[..shared].iter_mut().zip(&mut second[..shared]) {
+            *to_one = self.hop(&mut one);
+            *to_other = self.hop(&mut other);
         }
+        (one.done, other.done) = (shared, shared);
+        self.walk(&mut one, &mut first[shared..]);
+        self.walk(&mut other, &mut second[shared..]);
+        middle
     }
 
     /// A walk that begins.
     #[inline]
-    fn trip(&self, source: NodeId, destination: NodeId) -> Trip {
-        let (from, to) = (self.places[source as usize], self.places[destination as usize]);
-        let mut trip = Trip {
-            at: source,
-            parts: [0; 3],
-            left: [0; 3],
-            ways: 0,
-            count: 0,
-            tied: 0,
-        };
+    fn trip(&self, flow: &Flow) -> Trip {
+        let (from, to) = (
+            self.places[flow.source as usize],
+            self.places[flow.destination as usize],
+        );
+        let (mut state, mut steps, mut down) = (0, 0, 0);
         for axis in 0..3 {
-            let size = self.sizes[axis];
-            let back = if to[axis] < from[axis] { size } else { 0 };
-            let up = to[axis] + back - from[axis];
-            let down = size - up;
-            let moves = u32::from(up != 0);
-            let way = 2 * axis as u32 + u32::from(down < up);
-            trip.parts[axis] = from[axis] * self.strides[axis];
-            trip.left[axis] = up.min(down);
-            trip.ways |= (way * moves) << (4 * trip.count);
-            trip.count += moves;
-            // In a ring of two both ways are the same link.
-            if up == down && size > 2 && self.ties == Ties::Both {
-                trip.ways |= (way + 1) << (4 * trip.count);
-                trip.count += 1;
-                trip.tied |= 1 << axis;
-            }
+            let begins = &self.begins[axis];
+            let begin = begins[(to[axis] + begins.len() as u32 / 2 - from[axis]) as usize];
+            state += begin.state;
+            steps += begin.steps;
+            down |= begin.down;
         }
-        trip
+        let mut draws = Draws::new(flow.seed);
+        Trip {
+            at: flow.source * WAYS as u32,
+            state: state * CHOICES,
+            count: self.counts[state as usize],
+            down,
+            fraction: draws.next_bits(),
+            draws,
+            steps: steps as usize,
+            done: 0,
+        }
     }
 
-    /// Takes the way of a rank below the trip's choices; the link it takes.
-    #[inline]
-    fn take(&self, trip: &mut Trip, rank: u32) -> DirectedLink {
-        let way = (trip.ways >> (4 * rank) & 7) as usize;
-        let axis = way / 2;
-        let link = self.outward[trip.at as usize * WAYS + way];
-        let before = trip.parts[axis];
-        let beyond = before + self.step[way];
-        let after = if beyond >= self.end[axis] {
-            beyond - self.end[axis]
-        } else {
-            beyond
-        };
-        trip.parts[axis] = after;
-        trip.at = trip.at + after - before;
-        trip.left[axis] -= 1;
-        let mut rank = rank;
-        if trip.tied >> axis & 1 == 1 {
-            trip.tied &= !(1 << axis);
-            // The other way of the axis stands right before or after this one.
-            if way.is_multiple_of(2) {
-                trip.forget(rank + 1, 1);
-            } else {
-                rank -= 1;
-                trip.forget(rank, 1);
+    /// Writes the rest of a walk.
+    #[inline(always)]
+    fn walk(&self, trip: &mut Trip, links: &mut [DirectedLink]) {
+        for link in links {
+            if trip.done == HOPS_A_DRAW {
+                trip.fraction = trip.draws.next_bits();
+                trip.done = 0;
             }
+            trip.done += 1;
+            *link = self.hop(trip);
         }
-        trip.forget(rank, u32::from(trip.left[axis] == 0));
-        link
     }
-}
 
-impl Trip {
-    /// Takes the way of a rank off the list where `gone` is one, and nothing where it is zero: which it is is chance, and
-    /// a branch guessed wrong costs more.
-    #[inline]
-    fn forget(&mut self, rank: u32, gone: u32) {
-        let below = (1 << (4 * rank)) - 1;
-        self.ways = self.ways & below | (self.ways >> (4 * gone)) & !below;
-        self.count -= gone;
+    /// Goes a hop on; the link it takes.
+    #[inline(always)]
+    fn hop(&self, trip: &mut Trip) -> DirectedLink {
+        let product = u128::from(trip.fraction) * u128::from(trip.count);
+        trip.fraction = product as u64;
+        let choice = self.choices[(trip.state + (product >> 64) as u32) as usize];
+        (trip.state, trip.count) = (choice.next, choice.count);
+        trip.down |= u32::from(choice.turns);
+        let way = 2 * u32::from(choice.axis) + (trip.down >> choice.axis & 1);
+        let way = self.ways[(trip.at + way) as usize];
+        trip.at = way.next;
+        way.link
     }
 }

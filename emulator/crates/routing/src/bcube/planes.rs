@@ -1,0 +1,272 @@
+//! Substitutes that leave the cube at one level and come back to it, by bits. `[ours]`
+//!
+//! A substitute one hop longer than the digits are wrong corrects one of them by way of a third digit. Where an end has no live
+//! port of a wrong level the shortest are two hops longer: they change a digit that is right and change it back. Both
+//! visit, beside the cube's own, corners with one foreign digit at one level: a plane for every such digit. The planes of
+//! all digits of a level are looked at together, a bit each, so that the search is a few operations a corner.
+
+use cubeyard_topology::NodeId;
+
+use super::cube::{CORNERS, Cube, LEVELS, first_of};
+use super::live::Live;
+use super::shape::{Hop, Shape};
+
+/// Digits that a lane has room for.
+const DIGITS: usize = 16;
+
+/// The lowest bit of every lane.
+const LANES: u64 = 0x0001_0001_0001_0001;
+
+/// Hops of the longest substitute found here.
+const MOST_HOPS: usize = LEVELS + 2;
+
+/// Live ports by line: the servers that differ at one level only.
+#[derive(Clone, Debug)]
+pub(super) struct Lines {
+    /// By `server * LEVELS + level`: of the servers of its line at that level, the live ports, a lane of sixteen bits a port
+    /// and a bit a digit.
+    words: Vec<u64>,
+}
+
+impl Lines {
+    /// Reads off the lines, in time linear in the servers' ports times the digits of a level; `None` where a level has more
+    /// than sixteen digits or there are more than four levels.
+    pub fn new(shape: &Shape, live: &Live) -> Option<Lines> {
+        let fits = shape.levels <= LEVELS && shape.radix.iter().all(|&radix| radix as usize <= DIGITS);
+        if !fits {
+            return None;
+        }
+        let spread = |ports: u32| {
+            (0..LEVELS).fold(0, |lanes, port| {
+                lanes | u64::from(ports >> port & 1) << (16 * port)
+            })
+        };
+        let mut words = vec![0; shape.servers() as usize * LEVELS];
+        for server in 0..shape.servers() {
+            let lanes = spread(live.ports(server));
+            for level in 0..shape.levels {
+                // Collected at the line's first server.
+                let first = shape.with_digit(server, level, 0);
+                words[first as usize * LEVELS + level] |= lanes << shape.digit(server, level);
+            }
+        }
+        for server in 0..shape.servers() {
+            for level in 0..shape.levels {
+                let first = shape.with_digit(server, level, 0);
+                words[server as usize * LEVELS + level] = words[first as usize * LEVELS + level];
+            }
+        }
+        Some(Lines { words })
+    }
+}
+
+/// A port that is taken beside the cube.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cut {
+    /// The corner without the foreign digit, and the level of that digit.
+    pub corner: usize,
+    pub level: usize,
+    /// Its lanes and bits of [`Lines`].
+    pub ports: u64,
+}
+
+impl Cut {
+    /// The port `port` of the server with `digit` at `level` beside `corner`; all of them without a port.
+    pub fn new(corner: usize, level: usize, digit: u32, port: Option<usize>) -> Cut {
+        let lanes = port.map_or(LANES, |port| 1 << (16 * port));
+        Cut {
+            corner,
+            level,
+            ports: lanes << digit,
+        }
+    }
+}
+
+/// A short path, without a place of its own in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Steps {
+    hops: [Hop; MOST_HOPS],
+    len: usize,
+}
+
+impl Steps {
+    fn push(&mut self, server: NodeId, level: usize) {
+        self.hops[self.len] = Hop {
+            server,
+            level: level as u8,
+        };
+        self.len += 1;
+    }
+
+    /// The hops after the source.
+    pub fn hops(&self) -> &[Hop] {
+        &self.hops[..self.len]
+    }
+}
+
+/// The planes of all digits of one level.
+#[derive(Clone, Copy, Debug, Default)]
+struct Planes {
+    /// By corner without that level, the usable ports (as in [`Lines`]).
+    ports: [u64; CORNERS],
+    /// By corner, the digits with which it leads on to the destination.
+    leads: [u16; CORNERS],
+    /// By corner, the digits to which the cube's server there can move and get on.
+    enters: [u16; CORNERS],
+}
+
+/// What the search is among. `open`, `wrong` and the servers at `corners` as in [`super::probe::Probe`].
+pub(super) struct Field<'a> {
+    pub shape: &'a Shape,
+    pub cube: &'a Cube,
+    pub lines: &'a Lines,
+    pub corners: &'a [NodeId; CORNERS],
+    pub open: u64,
+    pub wrong: usize,
+    pub cuts: &'a [Cut],
+    /// The cube's corners that lead on to the destination over wrong digits only, a bit each at `4 * corner`.
+    pub leads: u64,
+    pub rotation: u32,
+}
+
+impl Field<'_> {
+    /// The first in rotated order of the substitutes that correct the wrong digits and leave the cube once, at one of
+    /// `levels`: all wrong, or all right. Where they are right, no shorter path may be left, and an end may have no usable
+    /// port of a wrong level.
+    pub fn find(&self, levels: usize) -> Option<Steps> {
+        let mut planes = [Planes::default(); LEVELS];
+        let hops = self.cube.hops(self.open, self.wrong);
+        let reached = self.cube.reaches(hops);
+        let mut exits = 0;
+        for level in (0..LEVELS).filter(|&level| levels >> level & 1 == 1) {
+            // Most levels cannot be left by from where the source gets, or not come back by to where the destination is got at.
+            let ports = self.open >> level;
+            if reached & ports != 0 && self.leads & ports != 0 {
+                exits |= self.planes(level, &mut planes[level]);
+            }
+        }
+        let leads = self.cube.leads(hops, exits);
+        if exits == 0 || leads & 1 == 0 {
+            return None;
+        }
+        let first = self.turned(self.shape.levels as u32) as usize;
+        let mut steps = Steps::default();
+        let mut corner = 0;
+        // In the cube up to where it is left.
+        let (level, digit) = loop {
+            let ahead = self.cube.ahead(hops, leads, corner);
+            let leaving = (0..LEVELS).fold(0, |leaving, level| {
+                leaving | usize::from(planes[level].enters[corner] != 0) << level
+            });
+            let level = first_of(ahead | leaving, first)?;
+            if ahead >> level & 1 == 1 {
+                corner |= 1 << level;
+                steps.push(self.corners[corner], level);
+            } else {
+                let radix = self.shape.radix[level];
+                let digits = u32::from(planes[level].enters[corner]);
+                let turn = self.turned(radix);
+                let later = digits >> turn << turn;
+                break (level, if later == 0 { digits } else { later }.trailing_zeros());
+            }
+        };
+        let beside = |corner: usize| {
+            let server = self.corners[corner];
+            self.shape.with_digit(server, level, digit)
+        };
+        let plane = &planes[level];
+        let entered = corner;
+        steps.push(beside(corner), level);
+        // Beside it.
+        let right = self.wrong >> level & 1 == 0;
+        loop {
+            let onward = (0..LEVELS).fold(0, |onward, port| {
+                let next = corner | 1 << port;
+                let joined =
+                    plane.ports[corner] & plane.ports[next] & u64::from(plane.leads[next]) << (16 * port);
+                onward | usize::from(next != corner && joined >> (16 * port) >> digit & 1 == 1) << port
+            });
+            let back = self.returns(plane, corner, level) >> digit & 1 == 1 && !(right && corner == entered);
+            let next = first_of(onward | usize::from(back) << level, first)?;
+            if next == level {
+                break;
+            }
+            corner |= 1 << next;
+            steps.push(beside(corner), next);
+        }
+        corner |= self.wrong & 1 << level;
+        steps.push(self.corners[corner], level);
+        // In the cube again.
+        while corner != self.wrong {
+            let level = first_of(self.cube.ahead(hops, self.leads, corner), first)?;
+            corner |= 1 << level;
+            steps.push(self.corners[corner], level);
+        }
+        Some(steps)
+    }
+
+    /// Fills in the planes of a level; the corners at which they can be entered, a bit each at `4 * corner`.
+    #[inline]
+    fn planes(&self, level: usize, planes: &mut Planes) -> u64 {
+        let own = self.shape.digit(self.corners[0], level);
+        let turned = self.shape.digit(self.corners[1 << level], level);
+        let right = self.wrong >> level & 1 == 0;
+        // A digit that is right so far may also turn to that of the cube's other side.
+        let foreign = !(1 << own | u64::from(!right) << turned) & 0xffff;
+        let within = self.wrong & !(1 << level);
+        let mut joined = [0u64; CORNERS];
+        let mut exits = 0;
+        let mut corner = within;
+        loop {
+            let mut ports = self.lines.words[self.corners[corner] as usize * LEVELS + level];
+            if right {
+                let open = self.open >> (4 * (corner | 1 << level));
+                let lanes = (open & 0xf).wrapping_mul(1 << 45 | 1 << 30 | 1 << 15 | 1) & LANES;
+                ports &= !((LANES & !lanes) << turned);
+            }
+            for cut in self
+                .cuts
+                .iter()
+                .filter(|cut| cut.level == level && cut.corner == corner)
+            {
+                ports &= !cut.ports;
+            }
+            planes.ports[corner] = ports;
+            let onward = (0..LEVELS).fold(0, |onward, port| {
+                onward | (ports & joined[corner | 1 << port]) >> (16 * port)
+            }) & foreign;
+            let back = self.returns(planes, corner, level) & foreign;
+            let leads = onward | back;
+            planes.leads[corner] = leads as u16;
+            joined[corner] = ports & leads.wrapping_mul(LANES);
+            // Out and back at once leads nowhere.
+            let entering = if right { onward } else { leads };
+            let entering = entering & ports >> (16 * level) & self.port(corner, level).wrapping_neg();
+            planes.enters[corner] = entering as u16;
+            exits |= u64::from(entering != 0) << (4 * corner);
+            if corner == 0 {
+                return exits;
+            }
+            corner = (corner - 1) & within;
+        }
+    }
+
+    /// The digits with which the server beside a corner can return to the cube and get on.
+    #[inline]
+    fn returns(&self, planes: &Planes, corner: usize, level: usize) -> u64 {
+        let end = corner | self.wrong & 1 << level;
+        let open = self.port(end, level) & self.leads >> (4 * end);
+        planes.ports[corner] >> (16 * level) & 0xffff & open.wrapping_neg()
+    }
+
+    /// One where a corner's port is usable.
+    #[inline]
+    fn port(&self, corner: usize, level: usize) -> u64 {
+        self.open >> (4 * corner + level) & 1
+    }
+
+    #[inline]
+    fn turned(&self, count: u32) -> u32 {
+        super::substitute::turned(self.rotation, count)
+    }
+}
