@@ -2,17 +2,16 @@
 //! ratio that each scheme aims at. CPU time of one thread; both loops by turns, the fastest of a few repetitions.
 //! Run with `cargo bench -p cubeyard-routing`; `-- bsr` runs the schemes whose name contains it.
 //!
-//! Where an aim stood lower once, this is what the present code needs and why. Other code may need less, down to the
-//! bounds that are named; they are measured with the rest of the scheme left out:
-//! - BSR aimed at 5 (10 % failed) and 8 (20 %). 31 % and 55 % of the flows draw a path with a dead switch. To see which
-//!   paths to the destination are whole, and to draw where a substitute's search begins, takes 5.8 and 6.6 before any
-//!   substitute is chosen or written. A flow's substitute comes after those of its other broken paths (1.5 and 1.8 a flow),
-//!   and 35 % and 45 % of the broken flows need one that leaves the digits of the two ends.
-//! - DFR aimed at 5: with nothing failed it takes 4.4 to 5. With failures its packets are decided on again at every
-//!   DCell_1, and each decision draws among the proxies.
-//! - A fat-tree's flow draws turns until its path is alive. Whether one is alive is chance: a branch guessed wrong, again for
-//!   each path drawn. It aimed at 4.
-//! - A torus's hop waits for the choice before it, ten in a row; two flows by turns hide a part of that. It aimed at 5.
+//! No aim is reached with failures yet. What is in the way, and for BSR the bound that was measured with the rest of the scheme left out:
+//! - BSR: 31 % (10 % failed) and 55 % (20 %) of the flows draw a path with a dead switch. To see which paths to the
+//!   destination are whole, and to draw where a substitute's search begins, takes 5.8 and 6.6 before any substitute is chosen or
+//!   written; with dead servers 4.7 and 6.2. A flow's substitute comes after those of its other broken paths (1.5 and 1.8 a
+//!   flow), and 35 % and 45 % of the broken flows need one that leaves the digits of the two ends.
+//! - DFR: with nothing failed it takes 4.4 to 5. With failures its packets are decided on again at every DCell_1, and each
+//!   decision draws among the proxies.
+//! - Fat-tree: a flow draws turns until its path is alive. Whether one is alive is chance: a branch guessed wrong, again for each
+//!   path drawn.
+//! - Torus: a hop waits for the choice before it, ten in a row; two flows by turns hide a part of that.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -31,18 +30,18 @@ const CASES: &[(&str, &str, FailureKind, f64, f64)] = &[
     (BCUBE, "bcube-fixed", FailureKind::Switch, 0.0, 0.0),
     (BCUBE, "bsr", FailureKind::Switch, 0.0, 0.0),
     (BCUBE, "bsr", FailureKind::Switch, 0.02, 0.0),
-    (BCUBE, "bsr", FailureKind::Switch, 0.1, 13.0),
-    (BCUBE, "bsr", FailureKind::Switch, 0.2, 23.0),
-    (BCUBE, "bsr", FailureKind::Server, 0.1, 13.0),
-    (BCUBE, "bsr", FailureKind::Server, 0.2, 30.0),
+    (BCUBE, "bsr", FailureKind::Switch, 0.1, 5.0),
+    (BCUBE, "bsr", FailureKind::Switch, 0.2, 8.0),
+    (BCUBE, "bsr", FailureKind::Server, 0.1, 5.0),
+    (BCUBE, "bsr", FailureKind::Server, 0.2, 8.0),
     (BCUBE, "shortest", FailureKind::Switch, 0.0, 0.0),
     (DCELL, "dcell", FailureKind::Switch, 0.0, 0.0),
     (DCELL, "dfr", FailureKind::Switch, 0.0, 0.0),
-    (DCELL, "dfr", FailureKind::Switch, 0.1, 12.0),
-    (DCELL, "dfr", FailureKind::Switch, 0.2, 19.0),
+    (DCELL, "dfr", FailureKind::Switch, 0.1, 5.0),
+    (DCELL, "dfr", FailureKind::Switch, 0.2, 5.0),
     (FAT_TREE, "fat-tree", FailureKind::Switch, 0.0, 0.0),
-    (FAT_TREE, "fat-tree", FailureKind::Switch, 0.1, 7.0),
-    (TORUS, "torus-multipath", FailureKind::Switch, 0.0, 7.0),
+    (FAT_TREE, "fat-tree", FailureKind::Switch, 0.1, 4.0),
+    (TORUS, "torus-multipath", FailureKind::Switch, 0.0, 5.0),
     // How it grows with the number of servers.
     (
         r#"{"family":"bcube","n":8,"k":2}"#,
