@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.table import Row
-from cubeyard.emulation.deploy import images
-from cubeyard.emulation.deploy.containers import AT_A_TIME, Containers, DockerGoneError
 from cubeyard.emulation.deploy.deployment import Deployment
+from cubeyard.emulation.deploy.docker_containers import AT_A_TIME, DockerContainers
+from cubeyard.emulation.deploy.docker_engine import DockerGoneError
 from cubeyard.emulation.fabric.client import FabricClient
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.fabric.process import FABRIC, NODE, FabricProcess, program
@@ -109,11 +109,11 @@ def _up_and_down(deployment: Deployment) -> tuple[float, float]:
 
 
 def _containers(settings: Settings, place: Place) -> list[Row]:
-    docker = Containers(place.name)
+    docker = DockerContainers(settings, place.name)
     binary = program(settings, NODE)
     assert binary is not None
     try:
-        image = images.ensure(docker.api, binary)
+        image = docker.image()
     except DockerGoneError as error:
         print(f"containers: not measured. {error.detail}", file=sys.stderr)
         return []
@@ -134,7 +134,7 @@ def _containers(settings: Settings, place: Place) -> list[Row]:
     return found
 
 
-def _bare(docker: Containers, image: str, servers: int) -> tuple[float, float]:
+def _bare(docker: DockerContainers, image: str, servers: int) -> tuple[float, float]:
     """The same image and the same number at a time, without a network."""
 
     def create(_: int) -> str:

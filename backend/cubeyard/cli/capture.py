@@ -174,7 +174,7 @@ def shell(
     settings = settings_of()
     quiet_logs(settings)
     with explained(), open_database(settings) as database, database.session() as session:
-        print(_service(session, settings).shell(run, server))
+        print(_service(session, settings).shell(run, server, settings.cluster))
 
 
 def _service(session: Session, settings: Settings) -> SessionService:

@@ -232,7 +232,9 @@ def run_session(question: Json, interrupted: Callable[[], bool], messages: list[
         fabric = FabricProcess(settings, place)
         run_id = new_id()
         server, name = next(iter(ready.network.servers.items()))
-        sink = _Sink(interrupted, f"{name}: {shell_command(run_id, server, name, ready.settings.mode)}")
+        sink = _Sink(
+            interrupted, f"{name}: {shell_command(run_id, server, name, ready.settings.mode, settings.cluster)}"
+        )
         if messages:
             sink.on_flow = partial(send_messages, place.socket, run_id, ready.network, messages, seed=ready.seed)
         try:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import shlex
+
+from cubeyard.settings import EmulationCluster
 
 RUN, SERVER, PLACE = "cubeyard.run", "cubeyard.server", "cubeyard.place"
 """Labels of containers and pods: which run, which of its servers, and whose."""
@@ -16,15 +19,27 @@ def container_name(run_id: str, server_name: str) -> str:
     return f"cubeyard-{run_id[:8]}-{plain}"
 
 
+def owner_name(run_id: str) -> str:
+    """Of the ConfigMap that owns a run's pods: what is left of a run goes with it."""
+    return f"cubeyard-{hashlib.sha256(run_id.encode()).hexdigest()[:16]}"
+
+
+def pod_name(run_id: str, server: int) -> str:
+    """As `kubectl get pods` shows it."""
+    return f"{owner_name(run_id)}-{server}"
+
+
 def namespace_name(run_id: str, server: int) -> str:
     """Of a server without a container, as `ip netns` shows it."""
     return f"cy-{run_id[:8]}-{server}"
 
 
-def shell_command(run_id: str, server: int, name: str, mode: str) -> str:
-    """A command that opens a shell in a server's network, on the machine that has it. Containers hold no shell of their own:
-    the machine's is used, and its tools (`ping`, `ss`, `tcpdump`) with it.
+def shell_command(run_id: str, server: int, name: str, mode: str, cluster: EmulationCluster | None = None) -> str:
+    """A command that opens a shell in a server's network, on the machine that has it: with its tools (`ping`, `ss`, `tcpdump`). In a
+    pod, the one of its image.
     """
+    if mode == "containers" and cluster is not None:
+        return f"kubectl --namespace {cluster.namespace} exec --stdin --tty {pod_name(run_id, server)} -- sh"
     if mode == "namespaces":
         return f"sudo ip netns exec {namespace_name(run_id, server)} bash"
     container = shlex.quote(container_name(run_id, name))

@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import Any
 
-from cubeyard.emulation.deploy.names import MEMORY_BYTES, PLACE, RUN, SERVER
+from cubeyard.emulation.deploy.names import MEMORY_BYTES, PLACE, RUN, SERVER, owner_name, pod_name
 from cubeyard.settings import EmulationCluster
 
 Json = dict[str, Any]
@@ -24,15 +24,6 @@ def label(text: str) -> str:
     if plain == text and len(text) <= LABEL_CHARACTERS and (not text or (text[0].isalnum() and text[-1].isalnum())):
         return text
     return f"{plain[:40].strip('-_.') or 'x'}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-
-
-def owner_name(run_id: str) -> str:
-    """Of the ConfigMap that owns a run's pods: what is left of a run goes with it."""
-    return f"cubeyard-{hashlib.sha256(run_id.encode()).hexdigest()[:16]}"
-
-
-def pod_name(run_id: str, server: int) -> str:
-    return f"{owner_name(run_id)}-{server}"
 
 
 def labels(owner: str, run_id: str) -> dict[str, str]:

@@ -16,8 +16,8 @@ from kubernetes.client.exceptions import ApiException
 from cubeyard.emulation.cluster.client import CALL_SECS, core, explained, refused_verbs, version
 from cubeyard.emulation.cluster.errors import ClusterRefusedError, PodsStayError
 from cubeyard.emulation.deploy.containers import Signal, each
-from cubeyard.emulation.deploy.names import PLACE, RUN
-from cubeyard.emulation.deploy.pod_document import label, labels, owner_document, owner_name, pod_document, pod_name
+from cubeyard.emulation.deploy.names import PLACE, RUN, owner_name, pod_name
+from cubeyard.emulation.deploy.pod_document import label, labels, owner_document, pod_document
 from cubeyard.emulation.deploy.quotas import refuse_over_quota
 from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import EmulationCluster

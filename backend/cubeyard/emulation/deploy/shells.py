@@ -15,8 +15,9 @@ from typing import Any
 
 from docker.errors import NotFound
 
-from cubeyard.emulation.deploy.containers import PLACE, RUN, SERVER, connect, explained
+from cubeyard.emulation.deploy.docker_engine import connect, explained
 from cubeyard.emulation.deploy.images import SHELL_LABEL
+from cubeyard.emulation.deploy.names import PLACE, RUN, SERVER
 from cubeyard.emulation.deploy.tools import FOLDERS, MISSING, SETTINGS, SHELL
 from cubeyard.kit.errors import ProblemError
 from cubeyard.kit.ids import new_id

@@ -13,7 +13,7 @@ from typing import Any
 from cubeyard.emulation.fabric.client import Remote
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.network.network import Network
-from cubeyard.settings import Settings
+from cubeyard.settings import EmulationCluster, Settings
 
 Json = dict[str, Any]
 
@@ -46,6 +46,8 @@ class Hosts:
     owner: str
     """Stands in the labels of containers and the fabrics' lists of runs: only what is ours is ever removed."""
     every: tuple[Host, ...]
+    cluster: EmulationCluster | None = None
+    """Whose nodes they are, if they are a cluster's."""
 
     @classmethod
     def of(cls, settings: Settings, place: Place) -> Hosts:
@@ -61,6 +63,7 @@ class Hosts:
                     Host(node.name, Remote(node.address, cluster.port, cluster.keys), underlay=node.underlay)
                     for node in fabric_nodes(cluster)
                 ),
+                cluster,
             )
         if not settings.hosts:
             return cls(place.name, (Host("", place.socket),))

@@ -47,7 +47,7 @@ def inspect(hosts: Hosts, network: Network, run_id: str, name: str, mode: str = 
                 409, "server-silent", f"Server {name} does not answer: {host.said(error.detail)}"
             ) from error
     try:
-        return described(network, run_id, server, known, shell_command(run_id, server, name, mode))
+        return described(network, run_id, server, known, shell_command(run_id, server, name, mode, hosts.cluster))
     except (ValidationError, KeyError, TypeError, ValueError, AttributeError) as error:  # a node may send anything
         why = f"its report is not valid: {type(error).__name__} {str(error).splitlines()[0]}"
         raise ProblemError(409, "server-silent", f"Server {name} does not answer: {why[:200]}") from error

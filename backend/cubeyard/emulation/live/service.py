@@ -40,6 +40,7 @@ from cubeyard.kit.changes.service import ChangeLog
 from cubeyard.kit.errors import ProblemError, not_found
 from cubeyard.runs.models import RunRow
 from cubeyard.runs.repository import FINISHED, RunRepository
+from cubeyard.settings import EmulationCluster
 
 Json = dict[str, Any]
 
@@ -247,11 +248,11 @@ class SessionService:
         row, _ = self._emulated(run_id)
         return self.captures.of_run(row.id)
 
-    def shell(self, run_id: str, name: str) -> str:
+    def shell(self, run_id: str, name: str, cluster: EmulationCluster | None) -> str:
         """The command for a shell in a server. Raises a 404 for a run or server, a 409 unless the run is under way."""
         row, document = self._under_way(run_id)
         server = server_of(network_of(self._engine, document), row.id, name)
-        return shell_command(row.id, server, name, _mode(document))
+        return shell_command(row.id, server, name, _mode(document), cluster)
 
     def terminal(self, run_id: str, name: str, hosts: Hosts) -> TerminalPlace:
         """Where a shell in a server would be. Raises a 404 for a run or server, a 409 unless the run is under way."""

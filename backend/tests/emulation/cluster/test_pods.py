@@ -13,12 +13,14 @@ import pytest
 
 from cubeyard.emulation.cluster.errors import ClusterGoneError, ClusterRefusedError
 from cubeyard.emulation.deploy.containers import containers_of
-from cubeyard.emulation.deploy.pod_document import label, pod_name
+from cubeyard.emulation.deploy.names import pod_name, shell_command
+from cubeyard.emulation.deploy.pod_document import label
 from cubeyard.emulation.deploy.pods import Pods
 from cubeyard.emulation.deploy.probe import probe
 from cubeyard.emulation.deploy.schemas import Capability
 from cubeyard.emulation.fabric.hosts import Host, Hosts
 from cubeyard.emulation.fabric.place import Place
+from cubeyard.emulation.live.terminal.session import Terminals
 from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import EmulationCluster, Settings
 from tests.emulation.cluster.fake_api import NAMESPACE, FakeCluster, RefusedError, refuse_unrestricted, serving
@@ -52,6 +54,15 @@ def pods(settings: EmulationCluster, signals: list[tuple[str, int, str]]) -> Pod
 def create(pods: Pods, run: str = RUN, servers: dict[int, str] = SERVERS, **more: Any) -> dict[int, str]:
     told = {"host_names": {at: f"s{at}" for at in servers}, "raw_sockets": False, "check": lambda _: None, **more}
     return pods.create(run, servers, pods.image(), {}, **told)
+
+
+def test_a_shell_in_a_pod_is_a_command_of_kubectl(settings: EmulationCluster) -> None:
+    told = shell_command(RUN, 3, "<0,3>", "containers", settings)
+    assert told == f"kubectl --namespace {NAMESPACE} exec --stdin --tty {pod_name(RUN, 3)} -- sh"
+    assert "nsenter" in shell_command(RUN, 3, "<0,3>", "containers")
+    assert "ip netns" in shell_command(RUN, 3, "<0,3>", "namespaces", settings)
+    refused = Terminals(Settings(cluster=settings)).refusal("containers")
+    assert "kubectl" in refused
 
 
 def test_a_pod_a_server_runs_on_its_node_and_is_found_by_its_container(pods: Pods, cluster: FakeCluster) -> None:

@@ -30,6 +30,7 @@ NAMESPACES = (
     "This run's servers are network namespaces, which share this machine's files: the page opens shells in containers only. "
     "Use the command below, or start a run with servers as containers."
 )
+PODS = "This run's servers are pods of a cluster: use the command below, where kubectl is."
 STOPPING = "The server stops."
 PAUSED = "This server is frozen by a fault. What is typed waits until the fault is recovered."
 RESUMED = "This server runs again."
@@ -61,6 +62,8 @@ class Terminals:
             return OFF
         if mode == "namespaces":
             return NAMESPACES
+        if self._settings.cluster is not None:
+            return PODS
         if self.closed:
             return STOPPING
         if self._places >= self._settings.terminal_limit:
