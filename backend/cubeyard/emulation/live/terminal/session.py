@@ -23,6 +23,9 @@ log = structlog.get_logger(__name__)
 
 LOOK_SECS = 1.0
 """Between two looks at the server of a terminal."""
+LOOKS_AFTER_KILL = 8
+KILLED = 128 + 9
+"""The exit status of a process that got SIGKILL."""
 CLOSE_SECS = 8.0
 """For ending all shells when the server stops, within what uvicorn waits."""
 OFF = "Terminals are turned off here (CUBEYARD_TERMINALS)."
@@ -173,9 +176,11 @@ class _Session:
             except (RuntimeError, WebSocketDisconnect):
                 return TerminalEnd(reason="The page has left.", exit_code=None)
         code = await run_sync(self._shell.exit_code, limiter=self._terminals.helpers)
-        state = await run_sync(self._shell.state, limiter=self._terminals.helpers)
-        if state == "gone":
-            return TerminalEnd(reason=GONE, exit_code=None)
+        # A container that is killed ends its shell first; that the container has ended is known a moment later.
+        for _ in range(LOOKS_AFTER_KILL if code in {None, KILLED} else 1):
+            if await run_sync(self._shell.state, limiter=self._terminals.helpers) == "gone":
+                return TerminalEnd(reason=GONE, exit_code=None)
+            await asyncio.sleep(LOOK_SECS / LOOKS_AFTER_KILL)
         return TerminalEnd(
             reason="The shell has ended." if code is not None else "The connection broke.", exit_code=code
         )
