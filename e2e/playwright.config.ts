@@ -6,7 +6,7 @@ import { defineConfig } from "@playwright/test";
 const given = process.env.CUBEYARD_E2E_URL !== undefined;
 
 /** Journeys that measure what the page or the machine does, or change the machine's network interfaces: one at a time, after the others. */
-const alone = /\/(12-budgets|24-emulation|30-services|31-guide-live)\.spec\.ts$/;
+const alone = /\/(12-budgets|24-emulation|30-services|31-guide-live|35-live-terminal-and-capture)\.spec\.ts$/;
 
 export default defineConfig({
   testDir: "journeys",
