@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { SceneDocument } from "./document";
 import { logicalLayout } from "./logical/layout";
+import { logicalList } from "./logical/list";
 import { createModel, type PlanModel } from "./model";
 import { sampleBcube } from "./testing/sample-plan";
 
@@ -232,6 +233,9 @@ describe("networks on circles and grids", () => {
         );
       distinct(plan());
       expect(logicalLayout(plan()).x).toEqual(logicalLayout(plan()).x);
+      // No parts stand out in a Jellyfish: its links are drawn where others have trunks.
+      const { drawn, total } = logicalList(plan(), { colourBy: "power", linksMode: "trunk", aspect: 1.5 });
+      expect([drawn, total]).toEqual([5, 5]);
     }
   });
 });

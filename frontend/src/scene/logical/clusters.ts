@@ -27,7 +27,7 @@ export function dragonflyLayout(model: PlanModel): LogicalLayout | null {
 /** All switches of a Jellyfish on one circle, in their order; null for a network without switches. */
 export function jellyfishLayout(model: PlanModel): LogicalLayout | null {
   const switches = switchesOf(model);
-  return switches.length > 0 ? onCircles(model, [{ label: "", switches }]) : null;
+  return switches.length > 0 ? { ...onCircles(model, [{ label: "", switches }]), allLinks: true } : null;
 }
 
 const switchesOf = ({ devices }: PlanModel): number[] =>

@@ -2,7 +2,7 @@
  * Trees, fat-trees, leaf-spines and Subways in layers: servers below in the order of the switch they hang on, one row a switch
  * tier above. Any family without a picture of its own is drawn so.
  */
-import { type Box, csrSlice, type PlanModel } from "../model";
+import { csrSlice, type PlanModel } from "../model";
 import type { LogicalLayout } from "./layout";
 import { Bounds, GroupCollector } from "./parts";
 
@@ -10,8 +10,9 @@ import { Bounds, GroupCollector } from "./parts";
 const ASPECT = 1.75;
 /** Trunks are drawn between at most so many parts of a tier. */
 const PARTS = 32;
-/** Left of the tiers, for their names. */
-export const GUTTER_SHARE = 0.2;
+/** Left of the tiers, for their names: of the picture's width, and at least of its height, which decides how large a narrow one is drawn. */
+const GUTTER_SHARE = 0.2;
+const GUTTER_OF_HEIGHT = 0.35;
 
 export function layeredLayout(model: PlanModel): LogicalLayout {
   const { devices } = model;
@@ -64,6 +65,8 @@ export function layeredLayout(model: PlanModel): LogicalLayout {
       );
     });
   });
+  const box = all.box(width * 0.02);
+  const gutter = Math.max(width * GUTTER_SHARE, box.height * GUTTER_OF_HEIGHT);
   return {
     x,
     y,
@@ -74,12 +77,9 @@ export function layeredLayout(model: PlanModel): LogicalLayout {
     groupOf: groups.of,
     buses: [],
     link: "flow",
-    bounds: withGutter(all.box(width * 0.02), width * GUTTER_SHARE),
+    gutter,
+    bounds: { ...box, x: box.x - gutter, width: box.width + gutter },
   };
-}
-
-function withGutter(box: Box, gutter: number): Box {
-  return { ...box, x: box.x - gutter, width: box.width + gutter };
 }
 
 /** Switches by level, lowest first. */

@@ -38,6 +38,10 @@ export interface LogicalLayout {
   link: "arc" | "flow";
   /** Links no longer than this are drawn instead of trunks: the pattern itself is the overview. */
   latticeReach?: number;
+  /** All links are drawn instead of trunks: no parts of the network stand out. */
+  allLinks?: boolean;
+  /** Room left of the tiers for their names, in a picture with tiers. */
+  gutter?: number;
   bounds: Box;
 }
 

@@ -67,8 +67,12 @@ export function logicalList(model: PlanModel, options: ViewOptions): DisplayList
     batches.push(linkBatch(model, layout, ids, levelStyle(model, 0.7), total > 3000 ? 0.3 : 0.6));
     drawn = ids.length;
   } else if (options.linksMode === "trunk") {
-    what = "links in trunks";
-    if (layout.latticeReach !== undefined) {
+    what = layout.allLinks ? "links" : "links in trunks";
+    if (layout.allLinks) {
+      const ids = allCables(Math.min(total, MAX_SINGLE_LINES));
+      batches.push(linkBatch(model, layout, ids, levelStyle(model, 0.7), total > 600 ? 0.35 : 0.6));
+      drawn = ids.length;
+    } else if (layout.latticeReach !== undefined) {
       const near = latticeLinks(model, layout, layout.latticeReach);
       batches.push(linkBatch(model, layout, near, levelStyle(model, 1), 0.9));
       what = "links within a layer";
@@ -114,7 +118,7 @@ function tierLabels(model: PlanModel, layout: LogicalLayout): Batch[] {
     else counts.set(level, { count: 1, y: layout.y[device]! });
   }
   const { x, width } = layout.bounds;
-  const room = width * 0.16;
+  const room = (layout.gutter ?? 0) * 0.95;
   for (const [level, { count, y }] of [...counts.entries()].sort(([a], [b]) => a - b)) {
     const note = model.scene.levels.find((l) => l.level === level)?.label ?? "";
     names.add(
