@@ -3,9 +3,10 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, take } from "@/api/client";
 import { Button, IconButton } from "@/ui/button";
+import { toast } from "@/ui/toast";
 import { EXAMPLES } from "../../shared/examples";
 import { useGuide } from "../../shared/guide/guide-state";
-import { encodeSpec } from "../../shared/share";
+import { linkSpec, SAVE_FIRST } from "../../shared/share";
 import { canonical, type PlanSpec } from "../../shared/spec";
 import { TopologyIcon } from "../parameters/topology-icon";
 import { useOpenSpec, useRecentPlans } from "../state/use-plans";
@@ -127,8 +128,11 @@ function FirstSteps({ spec }: { spec: PlanSpec }) {
   const navigate = useNavigate();
   const { at, closed, start, close } = useGuide();
   if (at !== null || closed) return null;
-  const ask = async (engine?: "emulation") =>
-    navigate({ to: "/experiments", search: { plan: `z.${await encodeSpec(spec)}`, engine } });
+  const ask = async (engine?: "emulation") => {
+    const code = await linkSpec(spec);
+    if (code === null) toast(SAVE_FIRST, "error");
+    else await navigate({ to: "/experiments", search: { plan: `z.${code}`, engine } });
+  };
   return (
     <div className={styles.first}>
       <ol className={styles.steps} aria-label="First steps">
