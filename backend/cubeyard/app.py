@@ -24,6 +24,7 @@ from cubeyard.chip.endpoints import router as chip_router
 from cubeyard.emulation.fabric.metrics import FabricCollector
 from cubeyard.emulation.live.endpoints import router as emulation_router
 from cubeyard.emulation.live.packets.endpoints import router as packets_router
+from cubeyard.emulation.live.packets.schemas import event_schemas as packet_event_schemas
 from cubeyard.emulation.live.packets.streams import PacketStreams
 from cubeyard.emulation.live.service import Outliner
 from cubeyard.emulation.live.terminal.endpoints import router as terminal_router
@@ -232,7 +233,8 @@ def openapi(app: FastAPI) -> dict[str, Any]:
                         operation["responses"][status] = {"$ref": f"#/components/responses/Problem{status}"}
         for unused in ("HTTPValidationError", "ValidationError"):
             schema["components"]["schemas"].pop(unused, None)
-        schema["components"]["schemas"] |= frame_schemas("#/components/schemas/{model}")
+        for kept in (frame_schemas, packet_event_schemas):
+            schema["components"]["schemas"] |= kept("#/components/schemas/{model}")
         schema["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         schema["security"] = [{}, {"token": []}]
         app.openapi_schema = schema

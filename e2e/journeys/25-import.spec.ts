@@ -42,14 +42,14 @@ test("a plan's JSON comes back by drag and drop, and the page says that it is th
 
 test("what is no plan is refused in the same words, dropped or chosen", async ({ page }) => {
   await openPlan(page);
-  const refused = page.getByRole("status").getByText("cables.csv is not JSON.");
-  await drop(page, "cables.csv", "label;near;far");
+  const refused = page.getByRole("status").getByText("cables.txt is not JSON.");
+  await drop(page, "cables.txt", "label;near;far");
   await expect(refused).toBeVisible();
   await page.getByRole("button", { name: "Dismiss" }).click();
   await page.getByRole("button", { name: /^Plan: / }).click();
   const chooser = page.waitForEvent("filechooser");
   await page.getByRole("button", { name: "Open a file…" }).click();
-  await (await chooser).setFiles({ name: "cables.csv", mimeType: "text/csv", buffer: Buffer.from("label;near;far") });
+  await (await chooser).setFiles({ name: "cables.txt", mimeType: "text/plain", buffer: Buffer.from("label;near;far") });
   await expect(refused).toBeVisible();
   await expect(total(page, "servers")).toHaveText("2,048");
 });

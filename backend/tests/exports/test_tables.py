@@ -34,10 +34,14 @@ def check_schedule(plan: PlanView, rows: list[dict[str, str]]) -> None:
     ends: Counter[tuple[str, str]] = Counter()
     labels: Counter[str] = Counter()
     for i, row in enumerate(rows):
-        near, far = row["label_near"].split("/"), row["label_far"].split("/")
-        assert near == far[::-1]
+        # A port's own name may have a slash: the ends are read by their ports.
+        near, far = (
+            [*row[f"label_{end}"].partition(f"{row[f'{side}_port']}/")] for end, side in (("near", "a"), ("far", "b"))
+        )
+        ends_of_label = (near[0] + row["a_port"], near[2])
+        assert ends_of_label == (far[2], far[0] + row["b_port"])
         labels[row["label_near"]] += 1
-        for side, label in (("a", near[0]), ("b", near[1])):
+        for side, label in zip("ab", ends_of_label, strict=True):
             index = int(plan.cables[f"{side}_device"][i])
             assert row[f"{side}_host_name"] == devices["host"][index]
             assert row[f"{side}_paper_name"].split(" ", 1)[1] == devices["name"][index]

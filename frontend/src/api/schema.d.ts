@@ -9877,6 +9877,77 @@ export interface components {
             report: components["schemas"]["ReportFrame"];
             progress: components["schemas"]["ProgressEvent"];
         };
+        /**
+         * PacketNews
+         * @description An event `packets`: how many there were, and the last of those since the event before.
+         */
+        PacketNews: {
+            /**
+             * Packets
+             * @description Since the stream began.
+             */
+            packets: number;
+            /**
+             * Size Bytes
+             * @description Of these packets, on the link.
+             */
+            size_bytes: number;
+            /**
+             * Items
+             * @description The latest last; at most 50.
+             */
+            items: components["schemas"]["SeenPacket"][];
+        };
+        /**
+         * PacketsEnd
+         * @description An event `end`, the last one.
+         */
+        PacketsEnd: {
+            /**
+             * Reason
+             * @description Why the stream ended.
+             */
+            reason: string;
+            /** Packets */
+            packets: number;
+            /**
+             * Missed
+             * @description Packets that came faster than they were read.
+             */
+            missed: number;
+        };
+        /**
+         * SeenPacket
+         * @description A packet in words.
+         */
+        SeenPacket: {
+            /**
+             * At Secs
+             * @description Since the first packet of the stream.
+             */
+            at_secs: number;
+            /**
+             * Size Bytes
+             * @description On the link.
+             */
+            size_bytes: number;
+            /**
+             * Outgoing
+             * @description Whether the end that is looked at sent it.
+             */
+            outgoing: boolean;
+            /**
+             * Protocol
+             * @description `arp`, `icmp`, `tcp`, `udp`, `control`, `service` or `other`.
+             */
+            protocol: string;
+            /** Source */
+            source: string;
+            /** Destination */
+            destination: string;
+            /** Text */
+            text: string;
+        };
     };
     responses: {
         /** @description Bad Request */
@@ -13338,60 +13409,15 @@ export interface operations {
                 content: {
                     "text/event-stream": {
                         /**
-                         * Packets
-                         * @description Since the stream began.
+                         * Event
+                         * @enum {string}
                          */
-                        packets: number;
+                        event: "packets" | "end";
                         /**
-                         * Size Bytes
-                         * @description Of these packets, on the link.
+                         * Data
+                         * @description JSON. `packets`: `packets` (since the stream began), `size_bytes` (of these, on the link) and `items`, the last of those since the event before, at most 50: `at_secs`, `size_bytes`, `outgoing`, `protocol`, `source`, `destination` and `text`. `end`: `reason`, `packets` and `missed`, packets that came faster than they were read.
                          */
-                        size_bytes: number;
-                        /**
-                         * Items
-                         * @description The latest last; at most 50.
-                         */
-                        items: {
-                            /**
-                             * At Secs
-                             * @description Since the first packet of the stream.
-                             */
-                            at_secs: number;
-                            /**
-                             * Size Bytes
-                             * @description On the link.
-                             */
-                            size_bytes: number;
-                            /**
-                             * Outgoing
-                             * @description Whether the end that is looked at sent it.
-                             */
-                            outgoing: boolean;
-                            /**
-                             * Protocol
-                             * @description `arp`, `icmp`, `tcp`, `udp`, `control`, `service` or `other`.
-                             */
-                            protocol: string;
-                            /** Source */
-                            source: string;
-                            /** Destination */
-                            destination: string;
-                            /** Text */
-                            text: string;
-                        }[];
-                    } | {
-                        /**
-                         * Reason
-                         * @description Why the stream ended.
-                         */
-                        reason: string;
-                        /** Packets */
-                        packets: number;
-                        /**
-                         * Missed
-                         * @description Packets that came faster than they were read.
-                         */
-                        missed: number;
+                        data: string;
                     };
                 };
             };

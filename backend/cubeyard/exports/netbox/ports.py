@@ -25,11 +25,13 @@ class Port(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """Devices that have the same ports: of one kind, level and part."""
+    """Devices that have the same ports: of one kind, level and part, and whose ports are called alike."""
 
     kind: int
     level: int
     part: int
+    names: tuple[str, ...] = ()
+    """Of the ports, where they are others than those of most devices of the kind: in networks of a user's own."""
 
 
 class _Supply(NamedTuple):
@@ -41,10 +43,11 @@ class _Supply(NamedTuple):
 
 
 class DevicePorts:
-    """Ports by device, computed once for all devices of one kind, level and part."""
+    """Ports by device, computed once for all devices that have the same. Takes time as the cables do."""
 
     def __init__(self, tables: PlanTables, facts: LinkFacts) -> None:
         self._tables, self._facts = tables, facts
+        self._own_names: dict[int, tuple[str, ...]] = {}
         self._known: dict[_Group, list[Port]] = {}
         self._first: dict[_Group, int] = {}
         for device in range(len(tables.hosts)):
@@ -53,11 +56,33 @@ class DevicePorts:
             ports = tables.plan.scene["devices"]["port_count"]
             if best is None or ports[device] > ports[best]:
                 self._first[group] = device
+        for device in self._named_otherwise():
+            self._own_names[device] = tuple(tables.plan.port_names(device))
+            self._first.setdefault(self._group(device), device)
+
+    def _named_otherwise(self) -> set[int]:
+        """Devices with a cable at a port that the first device of their group does not have."""
+        plan = self._tables.plan
+        usual = {group: set(plan.port_names(device)) for group, device in self._first.items()}
+        return {
+            device
+            for devices, names in (
+                (plan.cables["a_device"].tolist(), plan.a_port_names),
+                (plan.cables["b_device"].tolist(), plan.b_port_names),
+            )
+            for device, name in zip(devices, names, strict=True)
+            if name not in usual[self._group(device)]
+        }
 
     def _group(self, device: int) -> _Group:
         tables = self._tables
         part = tables.device_part[device]
-        return _Group(tables.device_kind[device], tables.device_level[device], -1 if part is None else part)
+        return _Group(
+            tables.device_kind[device],
+            tables.device_level[device],
+            -1 if part is None else part,
+            self._own_names.get(device, ()),
+        )
 
     def of(self, device: int) -> list[Port]:
         """Every port of a device in order, those that no cable uses too."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from cubeyard.topologies.network import MAX_BYTES, TITLES, Format, Network, refused
-from cubeyard.topologies.readers import cables, containerlab, dot, xml_graphs
+from cubeyard.topologies.readers import cables, containerlab, dot
 from cubeyard.topologies.readers.text import decoded
 
 __all__ = ["detect", "read"]
@@ -47,6 +47,8 @@ def read(data: bytes, name: str = "", format: Format | None = None) -> Network:
     text = decoded(data).encode() if data[:2] in (b"\xff\xfe", b"\xfe\xff") else data
     kind = format or detect(text, name)
     if kind in ("graphml", "gexf"):
+        from cubeyard.topologies.readers import xml_graphs  # its library of graphs takes a while to load
+
         return xml_graphs.read(data, kind)
     if kind == "dot":
         return dot.read(text)

@@ -139,9 +139,11 @@ class FakeCluster:
         }
 
     def delete(self, namespace: str, kind: str, name: str) -> Json:
-        if self.objects.pop((namespace, kind, name), None) is None:
+        gone = self.objects.pop((namespace, kind, name), None)
+        if gone is None:
             raise RefusedError(404, f'{kind} "{name}" not found')
-        return {"kind": "Status", "apiVersion": "v1", "status": "Success"}
+        # Of a pod the API server tells what was deleted, of others only that it was.
+        return gone if kind == "pods" else {"kind": "Status", "apiVersion": "v1", "status": "Success"}
 
     def delete_collection(self, namespace: str, kind: str, query: Json) -> Json:
         for key, one in list(self.objects.items()):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import Annotated, Any
+from typing import Annotated
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import BaseModel
 
 from cubeyard.emulation.fabric.hosts import Hosts
 from cubeyard.emulation.fabric.place import Place
@@ -28,19 +27,9 @@ FILE = {
 }
 
 
-def _event(model: type[BaseModel]) -> dict[str, Any]:
-    """The schema of an event, whole: what is inside a stream can refer to nothing beside it."""
-    schema = model.model_json_schema()
-    inside = schema.pop("$defs", {})
-    for one in schema["properties"].values():
-        if "$ref" in one.get("items", {}):
-            one["items"] = inside[one["items"]["$ref"].rsplit("/", 1)[1]]
-    return schema
-
-
 EVENTS = {
     "description": "Events `packets`, then `end`.",
-    "content": {MEDIA_TYPE: {"schema": {"oneOf": [_event(schemas.PacketNews), _event(schemas.PacketsEnd)]}}},
+    "content": {MEDIA_TYPE: {"schema": schemas.PacketsEvent.model_json_schema()}},
 }
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
+from pydantic.json_schema import models_json_schema
 
 from cubeyard.emulation.live.schemas import CaptureTarget
 from cubeyard.kit.text import PlainText
@@ -43,6 +44,17 @@ class SeenPacket(BaseModel):
     text: str
 
 
+class PacketsEvent(BaseModel):
+    """One server-sent event of a watched link or port."""
+
+    event: Literal["packets", "end"]
+    data: str = Field(
+        description="JSON. `packets`: `packets` (since the stream began), `size_bytes` (of these, on the link) and `items`, the last of "
+        "those since the event before, at most 50: `at_secs`, `size_bytes`, `outgoing`, `protocol`, `source`, `destination` and "
+        "`text`. `end`: `reason`, `packets` and `missed`, packets that came faster than they were read."
+    )
+
+
 class PacketNews(BaseModel):
     """An event `packets`: how many there were, and the last of those since the event before."""
 
@@ -57,3 +69,11 @@ class PacketsEnd(BaseModel):
     reason: str = Field(description="Why the stream ended.")
     packets: int
     missed: int = Field(description="Packets that came faster than they were read.")
+
+
+def event_schemas(ref_template: str) -> dict[str, Any]:
+    """The JSON schemas of what events hold, by name."""
+    _, schema = models_json_schema(
+        [(one, "serialization") for one in (PacketNews, PacketsEnd)], ref_template=ref_template
+    )
+    return schema["$defs"]

@@ -1,10 +1,9 @@
 /** What is known of a stream of packets, from its events, and the commands that give it to Wireshark. */
 import type { ServerEvent } from "@/api/events";
-import type { paths } from "@/api/schema";
+import type { components } from "@/api/schema";
 
-type Said = paths["/api/v1/runs/{id}/packets"]["get"]["responses"][200]["content"]["text/event-stream"];
-type News = Extract<Said, { items: unknown }>;
-type End = Extract<Said, { reason: string }>;
+type News = components["schemas"]["PacketNews"];
+type End = components["schemas"]["PacketsEnd"];
 export type SeenPacket = News["items"][number];
 export type Target = { link: string } | { server: string; port: number };
 
