@@ -39,7 +39,11 @@ BODY = {
         f"lldpctl's JSON: at most {MAX_BYTES // 1024 // 1024} MiB, {MAX_NODES:,} nodes and {MAX_LINKS:,} links.",
         "content": {
             media_type: {
-                "schema": {"type": "string"},
+                "schema": (
+                    {"type": "object", "additionalProperties": True}
+                    if media_type == JSON_MEDIA_TYPE
+                    else {"type": "string"}
+                ),
                 **({"example": _EXAMPLE} if media_type == CSV_MEDIA_TYPE else {}),
             }
             for media_type in IMPORT_MEDIA_TYPES

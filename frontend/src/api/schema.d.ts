@@ -10110,7 +10110,9 @@ export interface operations {
                  */
                 "text/csv": string;
                 "application/yaml": string;
-                "application/json": string;
+                "application/json": {
+                    [key: string]: unknown;
+                };
             };
         };
         responses: {

@@ -193,6 +193,6 @@ def test_modules_are_refused_by_their_field(home: Path) -> None:
         assert error["field"] == "body.emulation.services.0.module"
         assert error["message"] == "The module does not export its memory."
         assert "service new" in error["hint"]
-        long = service("long", 256, b"a" * 2_100_000)
+        long = service("long", 256, b"a" * 4_300_000)
         code, problem = live.call("POST", f"{API}/experiments", {**asked, "emulation": {"services": [long]}})
         assert (code, problem["type"]) == (413, "urn:cubeyard:problem:too-large"), problem
