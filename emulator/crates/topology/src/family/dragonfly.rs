@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::json;
 
 use super::Family;
-use super::common::{NamedLink, read_list, read_switch, too_large, utilisation};
+use super::common::{NamedLink, read_list, read_switch, too_large};
 use super::irregular::{self, Survey};
 use crate::describe::{Description, Parameter};
 use crate::finding::Finding;
@@ -407,25 +407,13 @@ impl Family for Dragonfly {
     }
 
     fn metrics(&self, topology: &Topology) -> StructureMetrics {
-        let (servers, nodes, links) = (topology.server_count(), topology.node_count(), topology.links());
-        let average = self
-            .survey()
-            .mean
-            .map(|mean| Metric::exact(mean, "links", "[ours]"));
-        let cut = irregular::cut(servers, nodes, links, |_| 1.0);
-        let bound = "Upper bound: the best cut found.";
-        StructureMetrics {
-            diameter: self.diameter_links(),
-            diameter_links: self.diameter_links(),
-            average_path: average.clone(),
-            average_path_links: average,
-            bisection: Metric::bound(cut, "links", "[ours]", bound),
-            bisection_bits_per_sec: Metric::bound(cut * self.bits_per_sec, "bit/s", "[ours]", bound),
-            disjoint_paths: Metric::exact(u32::from(servers > 1), "paths", "[ours]"),
-            all_to_all_throughput: None,
-            server_ports: Metric::exact(1.0, "ports", "[dragonfly §3]"),
-            wires: Metric::exact(links.len() as f64, "links", "[ours]"),
-            switch_ports_used: utilisation(topology),
-        }
+        let survey = self.survey();
+        irregular::one_port_metrics(
+            self.diameter_links(),
+            survey.mean,
+            self.bits_per_sec,
+            "[dragonfly §3]",
+            topology,
+        )
     }
 }

@@ -2,8 +2,11 @@
 //!
 //! Not here: closed forms. Whatever is searched within a limit of work says so: it is a bound then.
 
+use super::common::utilisation;
 use crate::bfs;
 use crate::graph::{Csr, Links, NodeId};
+use crate::metrics::{Metric, StructureMetrics};
+use crate::topology::Topology;
 
 /// Word operations that distances of one network may take; beyond, they are bounded instead.
 const MOST_WORK: u64 = 200_000_000;
@@ -93,4 +96,31 @@ pub(crate) fn cut(servers: u32, nodes: u32, links: &Links, weight: impl Fn(usize
     own.sort_by(f64::total_cmp);
     let one_by_one: f64 = own[..half as usize].iter().sum();
     found.min(one_by_one)
+}
+
+/// The metrics of a network whose servers have one port each, all links of one rate; `source` says where it stands that they have one.
+pub(crate) fn one_port_metrics(
+    diameter: Metric,
+    mean: Option<f64>,
+    bits_per_sec: f64,
+    source: &'static str,
+    topology: &Topology,
+) -> StructureMetrics {
+    let (servers, nodes, links) = (topology.server_count(), topology.node_count(), topology.links());
+    let average = mean.map(|mean| Metric::exact(mean, "links", "[ours]"));
+    let cut = cut(servers, nodes, links, |_| 1.0);
+    let bound = "Upper bound: the best cut found.";
+    StructureMetrics {
+        diameter: diameter.clone(),
+        diameter_links: diameter,
+        average_path: average.clone(),
+        average_path_links: average,
+        bisection: Metric::bound(cut, "links", "[ours]", bound),
+        bisection_bits_per_sec: Metric::bound(cut * bits_per_sec, "bit/s", "[ours]", bound),
+        disjoint_paths: Metric::exact(u32::from(servers > 1), "paths", "[ours]"),
+        all_to_all_throughput: None,
+        server_ports: Metric::exact(1.0, "ports", source),
+        wires: Metric::exact(links.len() as f64, "links", "[ours]"),
+        switch_ports_used: utilisation(topology),
+    }
 }
