@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 use cubeyard_topology::{NodeId, Topology};
 
 use super::group::Group;
-use super::near::NearPaths;
+use super::near::{NearPaths, Stretch};
 use super::shape::{Hop, Shape};
 use super::single::dcell_routing;
 use super::step::{ByHash, Here, Leg, Packet, Step, View};
@@ -174,34 +174,54 @@ impl Dfr {
             ends_alive(source, destination, &self.failures)?;
         }
         let start = links.len();
-        let ends = [source, destination];
-        match self.near.append(&self.shape, &self.failures, ends, links) {
-            Some(true) => return Ok(()),
-            Some(false) => {
-                links.truncate(start);
-                return self.walk(ends, &mut Draws::new(flow), scratch, Some(links));
+        let mut at = source;
+        while at != destination {
+            let kept = links.len();
+            match self
+                .near
+                .stretch(&self.shape, &self.failures, [at, destination], links)
+            {
+                Some(stretch) if stretch.alive => at = stretch.ahead.end(),
+                Some(_) => {
+                    // No packet was rerouted so far: from here on it is as if the packet began here, if its view begins here too.
+                    let (from, keep) = if self.decides_by_stretches() {
+                        (at, kept)
+                    } else {
+                        (source, start)
+                    };
+                    links.truncate(keep);
+                    return self.walk([from, destination], &mut Draws::new(flow), scratch, Some(links));
+                }
+                None => {
+                    self.find(source, destination, flow, scratch)?;
+                    links.truncate(start);
+                    self.shape.push_links(source, &scratch.hops, links);
+                    return Ok(());
+                }
             }
-            None => self.find(source, destination, flow, scratch)?,
         }
-        links.truncate(start);
-        self.shape.push_links(source, &scratch.hops, links);
         Ok(())
     }
 
-    /// Appends the links of DCellRouting's path as far as one decision reaches, if it is known and alive; where it ends.
-    fn stretch(&self, from: NodeId, target: NodeId, links: &mut Vec<DirectedLink>) -> Option<NodeId> {
-        if self.group_level() != self.shape.k().min(1) {
+    /// Whether a server's decision reaches as far as a stretch of the paths that are kept: to the end of its DCell_1.
+    fn decides_by_stretches(&self) -> bool {
+        self.group_level() == self.shape.k().min(1)
+    }
+
+    /// Appends the links of DCellRouting's path as far as one decision reaches, if it is known and alive.
+    #[inline(never)]
+    fn stretch(&self, from: NodeId, target: NodeId, links: &mut Vec<DirectedLink>) -> Option<Stretch> {
+        if !self.decides_by_stretches() {
             return None;
         }
         let start = links.len();
         let stretch = self
             .near
             .stretch(&self.shape, &self.failures, [from, target], links);
-        let end = stretch.filter(|stretch| stretch.alive).map(|stretch| stretch.end);
-        if end.is_none() {
+        if stretch.is_none_or(|stretch| !stretch.alive) {
             links.truncate(start);
         }
-        end
+        stretch
     }
 
     /// From decision to decision, a whole way through a DCell_b at a time. The path is left in `scratch.hops`, or appended
@@ -220,15 +240,23 @@ impl Dfr {
         let mut packet = self.packet(destination);
         loop {
             packet.proxy = packet.proxy.filter(|&proxy| proxy != at);
+            let mut broken = None;
             if let Some(links) = links.as_deref_mut()
                 && at != destination
-                && let Some(end) = self.stretch(at, packet.proxy.unwrap_or(destination), links)
+                && let Some(stretch) = self.stretch(at, packet.proxy.unwrap_or(destination), links)
             {
-                at = end;
-                continue;
+                if stretch.alive {
+                    at = stretch.ahead.end();
+                    continue;
+                }
+                broken = Some(stretch.ahead);
             }
             let mut here = self.here(at, group, plan);
-            let leg = match here.step(&packet, draws) {
+            let step = match broken {
+                Some(ahead) => here.around(&packet, &ahead, draws),
+                None => here.step(&packet, draws),
+            };
+            let leg = match step {
                 Step::Deliver => return Ok(()),
                 Step::Forward(leg) => leg,
                 Step::Reroute(leg) => {

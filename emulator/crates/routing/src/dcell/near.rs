@@ -8,6 +8,7 @@ use cubeyard_topology::NodeId;
 
 use super::shape::{Hop, Shape};
 use super::single::dcell_routing;
+use super::step::Ahead;
 use crate::failures::Failures;
 use crate::path::DirectedLink;
 
@@ -20,7 +21,7 @@ const WORTH_KEEPING: u32 = 64;
 /// Paths that are kept at most, at 24 bytes each.
 const MOST_KEPT: u64 = 1 << 20;
 
-/// Pairs of DCell_1s whose link is kept at most, at 20 bytes each.
+/// Pairs of DCell_1s whose link is kept at most, at 16 bytes each.
 const MOST_CROSSINGS: usize = 1 << 16;
 
 /// A path inside a DCell_1.
@@ -46,14 +47,15 @@ struct Crossing {
     near: NodeId,
     far: NodeId,
     link: DirectedLink,
+    level: u8,
     alive: bool,
 }
 
 /// A way to the first server outside the DCell_1, or to a server inside.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stretch {
-    /// Where it ends.
-    pub end: NodeId,
+    /// What of it the decision on a packet depends on.
+    pub ahead: Ahead,
     /// Whether all of it is alive.
     pub alive: bool,
 }
@@ -127,7 +129,7 @@ impl NearPaths {
 
     /// Appends the links of DCellRouting's path from a server to another up to the first server outside its DCell_1, or to
     /// the end. `None` if it is not known here: what was appended is void then.
-    #[inline]
+    #[inline(always)]
     pub fn stretch(
         &self,
         shape: &Shape,
@@ -143,9 +145,17 @@ impl NearPaths {
         }
         let alive = self.inside(shape, failures, [from, to], links)?;
         links.extend(out.map(|crossing| crossing.link));
+        let out_alive = out.is_none_or(|crossing| crossing.alive);
         Some(Stretch {
-            end: out.map_or(to, |crossing| crossing.far),
-            alive: alive && out.is_none_or(|crossing| crossing.alive),
+            ahead: Ahead {
+                near: to,
+                out: out.map(|crossing| Hop {
+                    server: crossing.far,
+                    level: crossing.level,
+                }),
+                out_alive,
+            },
+            alive: alive && out_alive,
         })
     }
 
@@ -160,7 +170,7 @@ impl NearPaths {
     }
 
     /// [`NearPaths::append`] within one DCell_1.
-    #[inline]
+    #[inline(always)]
     fn inside(
         &self,
         shape: &Shape,
@@ -193,6 +203,7 @@ fn crossing(shape: &Shape, failures: &Failures, from: NodeId, to: NodeId) -> Opt
         near: bridge.near,
         far: bridge.far,
         link: shape.ports().outward(bridge.near, level as u32),
+        level: level as u8,
         alive: failures.is_empty() || shape.hop_alive(bridge.near, bridge.far, level, failures),
     })
 }

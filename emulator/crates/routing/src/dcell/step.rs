@@ -69,6 +69,24 @@ impl Leg {
     }
 }
 
+/// DCellRouting's path as far as it stays in the DCell_b, and the link out of it that follows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ahead {
+    /// The last server inside.
+    pub near: NodeId,
+    /// The link out of the DCell_b; `None` where the target is inside.
+    pub out: Option<Hop>,
+    /// Whether that link is alive, where there is one.
+    pub out_alive: bool,
+}
+
+impl Ahead {
+    /// Where it ends.
+    pub fn end(&self) -> NodeId {
+        self.out.map_or(self.near, |out| out.server)
+    }
+}
+
 /// Why a packet goes no further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropCause {
@@ -163,8 +181,19 @@ impl<A: Fn(NodeId, NodeId, usize) -> bool> Here<'_, A> {
             .map_or(self.at, |last| self.plan[last].server);
         let out = self.plan.get(leaves).copied();
         let out_alive = out.is_none_or(|out| (self.alive)(near, out.server, usize::from(out.level)));
-        let planned = out_alive && self.plan_works(leaves);
-        if planned || (out_alive && self.view().reaches(near)) {
+        if out_alive && self.plan_works(leaves) {
+            let planned = true;
+            return Step::Forward(Leg { near, out, planned });
+        }
+        self.around(packet, &Ahead { near, out, out_alive }, ties)
+    }
+
+    /// [`Here::step`] where it is known that DCellRouting's path is not alive as far as it stays in the DCell_b, or the link
+    /// out is not.
+    pub(super) fn around(&mut self, packet: &Packet, ahead: &Ahead, ties: &mut impl Ties) -> Step {
+        let &Ahead { near, out, out_alive } = ahead;
+        if out_alive && self.view().reaches(near) {
+            let planned = false;
             return Step::Forward(Leg { near, out, planned });
         }
         // In the target's own DCell_b link state knows all there is to know.
