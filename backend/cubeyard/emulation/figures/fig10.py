@@ -21,6 +21,10 @@ GIGABYTES = 10.0
 SHUFFLED_GIGABYTES = 5.0
 """Of the all-to-all: half of the paper's, since a rate is asked for."""
 CPU = "the testbed relayed by CPU; here the kernel does, and nearly nothing is lost"
+FIRST_CHOICE = (
+    "both transfers of the receivers begin at once and one takes a path through the source's busy link, until BSR looks for a "
+    "better one after ten of the testbed's seconds; looking every two seconds gives 47.0 s and 1.87 times"
+)
 PATTERNS = ("one-to-one", "one-to-several", "one-to-all", "all-to-all")
 
 
@@ -57,9 +61,9 @@ def measure(lab: Lab) -> Outcome:
             near("one-to-one, BCube", "Gb/s", 1.93, gbps["one-to-one, BCube"], 0.1),
             near("one-to-one, tree", "Gb/s", 0.99, gbps["one-to-one, tree"], 0.1),
             _ratio("one-to-one", 1.95, gbps, 1.7, 2.1),
-            near("one-to-several, BCube", "s", 47.9, several["BCube"], 0.15),
+            near("one-to-several, BCube", "s", 47.9, several["BCube"], 0.15, FIRST_CHOICE),
             near("one-to-several, tree", "s", 89.0, several["tree"], 0.15),
-            _ratio("one-to-several", 1.9, gbps, 1.7, 2.1),
+            _ratio("one-to-several", 1.9, gbps, 1.7, 2.1, FIRST_CHOICE),
             near("one-to-all, BCube", "Gb/s", 1.6, gbps["one-to-all, BCube"], 0.25, CPU),
             near("one-to-all, tree", "Gb/s", 0.88, gbps["one-to-all, tree"], 0.15, CPU),
             _ratio("one-to-all", 1.8, gbps, 1.7, 2.1),
@@ -100,7 +104,7 @@ def _gbps(lab: Lab, measured: Measured) -> float | None:
     return paper_gbps(gigabytes * GB / DATA_SCALE * lab.brevity * 8 / measured.end_secs)
 
 
-def _ratio(pattern: str, paper: float, gbps: dict[str, float | None], low: float, high: float) -> Row:
+def _ratio(pattern: str, paper: float, gbps: dict[str, float | None], low: float, high: float, reason: str = "") -> Row:
     bcube, tree = gbps[f"{pattern}, BCube"], gbps[f"{pattern}, tree"]
     ours = bcube / tree if bcube and tree else None
-    return Row(f"{pattern}, BCube over the tree", "times", paper, ours, low, high, 0.1)
+    return Row(f"{pattern}, BCube over the tree", "times", paper, ours, low, high, 0.1, reason)
