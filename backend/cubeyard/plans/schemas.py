@@ -281,7 +281,7 @@ class ComparedPlan(BaseModel):
     title: str
     plan_hash: str
     certificate_passed: bool
-    findings: int
+    findings: int = Field(description="Warnings and errors; remarks do not count, as on the plan's own page.")
     currency: str = Field(description="Of the plan's price book, as an ISO 4217 code.")
     at_least: bool
 

@@ -167,7 +167,7 @@ class PlanService:
                     title=one.summary["title"],
                     plan_hash=one.plan_hash,
                     certificate_passed=one.summary["certificate"]["passed"],
-                    findings=len(one.summary["findings"]),
+                    findings=sum(finding["severity"] != "info" for finding in one.summary["findings"]),
                     currency=metrics.currency_of(one.summary),
                     at_least=one.summary["cost_usd"]["at_least"],
                 )

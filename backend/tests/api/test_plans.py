@@ -224,6 +224,17 @@ def test_bad_names_are_refused_and_named(client: TestClient, name: object) -> No
     assert answer.json()["errors"][0]["field"] == "body.name"
 
 
+def test_a_comparison_counts_the_findings_that_the_plans_page_counts(client: TestClient) -> None:
+    partial = {"family": "bcube", "n": 8, "k": 3, "servers": 2048}
+    severities = [
+        finding["severity"]
+        for finding in client.post("/api/v1/plans/preview", json={"spec": partial}).json()["summary"]["findings"]
+    ]
+    assert "info" in severities, "a remark, which is no finding to act on"
+    answer = client.post("/api/v1/compare", json={"plans": [{"spec": partial}, {"spec": SMALL}]}).json()
+    assert answer["plans"][0]["findings"] == len(severities) - severities.count("info") > 0
+
+
 def test_plans_are_compared_on_shared_metrics(client: TestClient) -> None:
     saved = create(client, "The base")
     wanted = {

@@ -2931,7 +2931,10 @@ export interface components {
             plan_hash: string;
             /** Certificate Passed */
             certificate_passed: boolean;
-            /** Findings */
+            /**
+             * Findings
+             * @description Warnings and errors; remarks do not count, as on the plan's own page.
+             */
             findings: number;
             /**
              * Currency
