@@ -9,6 +9,8 @@ test("a plan's life is simulated from the plan, and a mistake is named at its fi
   await failures.scrollIntoViewIfNeeded();
   await failures.click();
   await expect(page).toHaveURL(/\/life\?plan=z\./);
+  await expect(page.getByText(/^Example that comes with the program/)).toBeVisible();
+  await expect(page.getByRole("region", { name: "What repairs buy" })).toBeVisible();
   // The papers' container takes half a minute: a small plan shows the same.
   const spec = await page.request.post("/api/v1/plans", {
     data: { name: "small", spec: { topology: { family: "bcube", n: 4, k: 1 } } },

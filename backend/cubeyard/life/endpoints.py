@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -12,6 +13,7 @@ from cubeyard.kit.errors import responses
 from cubeyard.kit.sse import EventStream
 from cubeyard.life import schemas
 from cubeyard.life.service import LifeService
+from cubeyard.search.example import ExampleResult, example_in
 from cubeyard.search.service import streamed
 
 router = APIRouter(prefix="/life", tags=["life"])
@@ -42,6 +44,16 @@ class StreamResponse(Response):
 )
 def list_failure_rates(service: Service) -> schemas.FailureRateList:
     return service.rates()
+
+
+@router.get(
+    "/example",
+    operation_id="get_life_example",
+    summary="The answer of an example, the paper's container over five years, which comes with the program",
+    responses=responses(),
+)
+def get_life_example() -> ExampleResult:
+    return example_in(Path(__file__).parent)
 
 
 @router.post(

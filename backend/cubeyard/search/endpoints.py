@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -11,6 +12,7 @@ from cubeyard.kit.db import UnitOfWork
 from cubeyard.kit.errors import responses
 from cubeyard.kit.sse import EventStream
 from cubeyard.search import schemas
+from cubeyard.search.example import ExampleResult, example_in
 from cubeyard.search.service import SearchService, events
 
 router = APIRouter(prefix="/search", tags=["search"])
@@ -41,6 +43,16 @@ class StreamResponse(Response):
 )
 def list_search_metrics(service: Service) -> schemas.SearchMetricList:
     return service.metrics()
+
+
+@router.get(
+    "/example",
+    operation_id="get_search_example",
+    summary="The answer of an example search, which comes with the program",
+    responses=responses(),
+)
+def get_search_example() -> ExampleResult:
+    return example_in(Path(__file__).parent)
 
 
 @router.post(

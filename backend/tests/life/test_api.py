@@ -25,6 +25,21 @@ SMALL: dict[str, Any] = {
 }
 
 
+def test_the_example_is_of_the_plan_as_it_is_now(client: TestClient) -> None:
+    example = client.get(f"{LIFE}/example").json()
+    question = schemas.LifeQuestion.model_validate(example["question"])
+    result = example["result"]
+    now = client.post("/api/v1/plans/preview", json={"spec": question.plan}).json()["summary"]
+    assert result["plan_hash"] == now["plan_hash"], "bin/example-results computes it again"
+    assert (result["years"], result["seeds"], len(result["policies"])) == (
+        question.years,
+        question.seeds,
+        len(question.policies),
+    )
+    rates = {one["part"]: one["afr"] for one in client.get(f"{LIFE}/rates").json()["items"]}
+    assert {one["part"]: one["afr"] for one in result["rates"]}.items() <= rates.items()
+
+
 def test_a_life_streams_its_curves_and_ends_with_the_document(client: TestClient) -> None:
     answer = client.post(LIFE, json=SMALL)
     assert answer.status_code == 200, answer.text

@@ -27,6 +27,20 @@ def told(text: str) -> list[tuple[str, Any]]:
     return [(one["event"], json.loads(one["data"])) for one in blocks if "data" in one]
 
 
+def test_the_example_answers_its_question_with_plans_as_they_are_now(client: TestClient) -> None:
+    example = client.get(f"{SEARCH}/example").json()
+    schemas.SearchQuestion.model_validate(example["question"])
+    result = example["result"]
+    assert result["question"]["constraints"] == example["question"]["constraints"]
+    assert result["front"]
+    for point in result["front"]:
+        now = client.post("/api/v1/plans/preview", json={"spec": point["spec"]}).json()["summary"]
+        assert (now["counts"]["servers"], now["cost_usd"]["total"]) == (
+            point["values"]["servers"],
+            point["values"]["cost"],
+        ), "bin/example-results computes it again"
+
+
 def test_a_search_streams_its_points_and_ends_with_the_front(client: TestClient) -> None:
     answer = client.post(SEARCH, json=SMALL)
     assert answer.status_code == 200, answer.text

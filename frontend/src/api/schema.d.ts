@@ -348,6 +348,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/search/example": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The answer of an example search, which comes with the program */
+        get: operations["get_search_example"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/search": {
         parameters: {
             query?: never;
@@ -379,6 +396,23 @@ export interface paths {
         };
         /** How often parts fail, with sources */
         get: operations["list_failure_rates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/life/example": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The answer of an example, the paper's container over five years, which comes with the program */
+        get: operations["get_life_example"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3600,6 +3634,31 @@ export interface components {
              * @description Null: nothing bounds it from above.
              */
             high: number | null;
+        };
+        /**
+         * ExampleResult
+         * @description A question and its answer, computed beforehand.
+         */
+        ExampleResult: {
+            /**
+             * Question
+             * @description As it is posted.
+             */
+            question: {
+                [key: string]: unknown;
+            };
+            /**
+             * Secs
+             * @description What computing it took, on the machine that did.
+             */
+            secs: number;
+            /**
+             * Result
+             * @description The data of the event `result`.
+             */
+            result: {
+                [key: string]: unknown;
+            };
         };
         /** Experiment */
         Experiment: {
@@ -10884,6 +10943,35 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    get_search_example: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExampleResult"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     search_plans: {
         parameters: {
             query?: never;
@@ -10944,6 +11032,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FailureRateList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_life_example: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExampleResult"];
                 };
             };
             400: components["responses"]["Problem400"];

@@ -8,15 +8,17 @@ import { Empty, Skeleton } from "@/ui/marks";
 import { UnreadableInputs } from "@/ui/unreadable";
 import { formatNumber } from "@/units";
 import { type ScreenRequest, useScreen } from "../shared/curl";
+import { ExampleNote } from "../shared/example-note";
 import { ProblemView } from "../shared/problem";
 import { type ComparedRef, resolveRef } from "../shared/refs";
 import { Shell } from "../shared/shell";
+import { DEFAULT_SPEC, sameSpec } from "../shared/spec";
 import styles from "./life.module.css";
 import { LifeCharts } from "./life-charts";
 import { LifeForm } from "./life-form";
 import { LifeTables } from "./life-tables";
 import { initial, questionOf } from "./question";
-import { type LifeState, useLife } from "./use-life";
+import { answered, type LifeDocument, type LifeState, useLife } from "./use-life";
 
 const DEFAULT_PLAN = "ex.bcube";
 
@@ -40,6 +42,13 @@ export default function LifePage() {
     queryKey: ["failure-rates"],
     queryFn: () => take(api.GET("/api/v1/life/rates")),
   });
+  const standard = plan.data?.spec !== undefined && sameSpec(plan.data.spec, DEFAULT_SPEC);
+  const example = useQuery({
+    queryKey: ["life-example"],
+    queryFn: () => take(api.GET("/api/v1/life/example")),
+    enabled: standard,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
   const [values, setValues] = useState(initial);
   const [unreadable, setUnreadable] = useState(0);
   const life = useLife();
@@ -61,11 +70,17 @@ export default function LifePage() {
             ]
           : []),
         { title: "Failure rates", method: "GET", path: "/api/v1/life/rates" },
+        { title: "The example", method: "GET", path: "/api/v1/life/example" },
       ],
       [question],
     ),
   );
   const running = life.state === "running";
+  // Of another plan there is none until it is asked for.
+  const shown =
+    life.state === "idle" && standard && example.data
+      ? answered(example.data.result as unknown as LifeDocument)
+      : life;
   const problem = plan.error ?? rates.error;
   return (
     <Shell>
@@ -110,9 +125,18 @@ export default function LifePage() {
               </p>
             </form>
             <section className={styles.result} aria-label="Result" aria-busy={running}>
-              <Status life={life} />
-              <LifeCharts life={life} seeds={values.seeds} />
-              {life.document && <LifeTables document={life.document} />}
+              {shown !== life && example.data && (
+                <ExampleNote secs={example.data.secs} press="Simulate">
+                  the paper’s container with the values that the form starts with
+                </ExampleNote>
+              )}
+              {life.state === "idle" && example.isFetching ? (
+                <Skeleton height={320} />
+              ) : (
+                <Status life={shown} />
+              )}
+              <LifeCharts life={shown} seeds={values.seeds} />
+              {shown.document && <LifeTables document={shown.document} />}
             </section>
           </div>
         )}

@@ -112,6 +112,15 @@ export const EMPTY: LifeState = {
   findings: [],
 };
 
+/** An answer that is known already, as if the simulation had just ended. */
+export const answered = (document: LifeDocument): LifeState => ({
+  ...EMPTY,
+  state: "done",
+  plan: { ...document, policies: document.policies.map(({ title }) => title) },
+  curves: document.policies.map(({ curves }) => curves),
+  document,
+});
+
 /** One simulation at a time: starting another or leaving the page cancels it. */
 export function useLife() {
   const [state, setState] = useState<LifeState>(EMPTY);

@@ -2,17 +2,18 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { api, take } from "@/api/client";
 import { Button } from "@/ui/button";
-import { Empty, Skeleton } from "@/ui/marks";
+import { Skeleton } from "@/ui/marks";
 import { UnreadableInputs } from "@/ui/unreadable";
 import { formatNumber } from "@/units";
 import { type ScreenRequest, useScreen } from "../shared/curl";
+import { ExampleNote } from "../shared/example-note";
 import { ProblemView } from "../shared/problem";
 import { Shell } from "../shared/shell";
 import { FrontView } from "./front-view";
 import { initial, questionOf } from "./question";
 import { QuestionForm } from "./question-form";
 import styles from "./search.module.css";
-import { type SearchState, useSearch } from "./use-search";
+import { answered, type SearchDocument, type SearchState, useSearch } from "./use-search";
 
 /** `/search`: constraints and objectives on the left, the front as it is found on the right. */
 export default function SearchPage() {
@@ -24,6 +25,11 @@ export default function SearchPage() {
     queryFn: () => take(api.GET("/api/v1/search/metrics")),
   });
   const families = useQuery({ queryKey: ["families"], queryFn: () => take(api.GET("/api/v1/topologies")) });
+  const example = useQuery({
+    queryKey: ["search-example"],
+    queryFn: () => take(api.GET("/api/v1/search/example")),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
   const [values, setValues] = useState(initial);
   const [asked, setAsked] = useState(values);
   const [unreadable, setUnreadable] = useState(0);
@@ -40,6 +46,7 @@ export default function SearchPage() {
       () => [
         { title: "Search for plans", method: "POST", path: "/api/v1/search", body: JSON.parse(body) },
         { title: "What plans can be judged by", method: "GET", path: "/api/v1/search/metrics" },
+        { title: "The example", method: "GET", path: "/api/v1/search/example" },
       ],
       [body],
     ),
@@ -94,8 +101,27 @@ export default function SearchPage() {
               </p>
             </form>
             <section className={styles.result} aria-label="Result" aria-busy={running}>
-              <Status search={search} />
-              <FrontView search={search} asked={asked} metrics={metrics.data.items} />
+              {search.state !== "idle" ? (
+                <>
+                  <Status search={search} />
+                  <FrontView search={search} asked={asked} metrics={metrics.data.items} />
+                </>
+              ) : example.data ? (
+                <>
+                  <ExampleNote secs={example.data.secs} press="Search">
+                    what the form asks at first
+                  </ExampleNote>
+                  <FrontView
+                    search={answered(example.data.result as unknown as SearchDocument)}
+                    asked={asked}
+                    metrics={metrics.data.items}
+                  />
+                </>
+              ) : example.error ? (
+                <ProblemView error={example.error} onRetry={() => void example.refetch()} />
+              ) : (
+                <Skeleton height={320} />
+              )}
             </section>
           </div>
         )}
@@ -107,7 +133,6 @@ export default function SearchPage() {
 function Status({ search }: { search: SearchState }) {
   const { state, progress, front } = search;
   const n = (value: number) => formatNumber(value);
-  if (state === "idle") return <Empty title="No search yet">Set constraints and press Search.</Empty>;
   if (state === "failed" && search.findings.length === 0) return <ProblemView error={search.error} />;
   const plans = `${n(front.length)} ${front.length === 1 ? "plan" : "plans"} on the front`;
   const words = {

@@ -59,6 +59,16 @@ export const EMPTY: SearchState = {
   findings: [],
 };
 
+/** An answer that is known already, as if the search had just ended. */
+export const answered = (document: SearchDocument): SearchState => ({
+  ...EMPTY,
+  state: "done",
+  candidates: document.candidates,
+  document,
+  front: document.front,
+  others: document.others,
+});
+
 /** One search at a time: starting another or leaving the page cancels it. */
 export function useSearch() {
   const [state, setState] = useState<SearchState>(EMPTY);
