@@ -12,6 +12,7 @@
 
 pub mod front;
 pub mod metric;
+mod only_path;
 mod price;
 pub mod run;
 pub mod space;

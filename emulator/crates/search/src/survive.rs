@@ -4,7 +4,8 @@
 //! slowest flow has at most `R_d / f_d`; summed over all servers with flows, flows times the slowest rate, which is the ABT,
 //! is at most the sum of `R_d`. This also holds where failures leave flows without a path, when the ABT of the others can
 //! exceed the healthy one. Where every flow has a path, the links' rates of both directions together carry the flows' rates
-//! times their links: ABT is at most that capacity over the mean path. `[ours]`
+//! times their links: ABT is at most that capacity over the mean path. Where every pair has one path, the bound is the ABT
+//! itself (`only_path`). `[ours]`
 
 use cubeyard_plan::PlanSpec;
 use cubeyard_sim::faults::{self, Fault, TargetKind};
@@ -13,7 +14,11 @@ use cubeyard_topology::Topology;
 use serde_json::json;
 
 use crate::metric::{Stage, Values, at};
+use crate::only_path;
 use crate::spec::{Asked, FailureSpec};
+
+/// A bound that is the value itself is rounded otherwise than the value.
+const ROUNDED_UP: f64 = 1.0 + 1e-9;
 
 /// What the ABT can be at most, in Gb/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -103,15 +108,22 @@ impl<'a> Survival<'a> {
     /// # Errors
     /// As of `faults::struck`.
     pub fn most(&self) -> Result<Most, PredictError> {
-        let mut most = most_abt_gbps(self.asked, self.network.topology());
-        if self.strikes {
-            most.degraded = most.degraded.min(self.bound_by_live_servers_gbps()?);
+        let topology = self.network.topology();
+        let mut most = most_abt_gbps(self.asked, topology);
+        let capacity = self.network.capacity_gbps(None);
+        if let Some(abt) = only_path::abt_gbps(topology, &capacity, &|_| true, &|_| true) {
+            most.healthy = most.healthy.min(abt * ROUNDED_UP);
         }
+        most.degraded = if self.strikes {
+            most.degraded.min(self.bound_by_what_is_left_gbps()?)
+        } else {
+            most.healthy
+        };
         Ok(most)
     }
 
-    /// The rates into servers over what is left; the least of the seeds.
-    fn bound_by_live_servers_gbps(&self) -> Result<f64, PredictError> {
+    /// The rates into servers over what is left, or what the only paths there allow; the least of the seeds.
+    fn bound_by_what_is_left_gbps(&self) -> Result<f64, PredictError> {
         let (topology, faults) = (self.network.topology(), self.faults());
         let links = topology.links();
         let capacity = self.network.capacity_gbps(None);
@@ -132,7 +144,9 @@ impl<'a> Survival<'a> {
                     capacity[2 * link] * f64::from(ends)
                 })
                 .sum();
-            least = least.min(sum);
+            let server_alive = |node| !struck.iter().any(|failed| failed.node_failed(node));
+            let only = only_path::abt_gbps(topology, &capacity, &server_alive, &alive);
+            least = least.min(sum).min(only.map_or(sum, |abt| abt * ROUNDED_UP));
         }
         Ok(least)
     }
