@@ -309,6 +309,12 @@ def print_report(console: Console, document: Json) -> None:
             f"{one['cpu']:.0%}",
         )
     console.print(table)
+    if upgrade := document.get("upgrade"):
+        console.print(
+            f"  upgrade {escape(upgrade['title'])}: {upgrade['steps_done']} of {upgrade['steps']} steps, "
+            f"{upgrade['connections_lost']} connections lost",
+            highlight=False,
+        )
     for fault in document["faults"]:
         noticed = (
             "not detected"
