@@ -101,6 +101,12 @@ def emulate(
             "1 and 2, by the load that controllers see; detour, the same and around hot racks by the ToRs of others."
         ),
     ] = "ecmp",
+    upgrade_to: Annotated[
+        str | None,
+        typer.Option(
+            help="SPEC@SECONDS: a topology with more cables, which are added under traffic from that second on."
+        ),
+    ] = None,
     within: Annotated[
         str | None, typer.Option("--slice", help="Only the BCube_1 around this server, of a larger plan.")
     ] = None,
@@ -130,10 +136,13 @@ def emulate(
         "mode": mode, "dataplane": dataplane, "seconds": seconds, "settle_secs": settle, "calibrate_secs": calibrate,
         "mtu": mtu, "connections": connections, "delivery": delivery, "queues": queues, "balance": balance,
     }  # fmt: skip
+    optional: Json = {
+        "upgrade": _upgrade(upgrade_to) if upgrade_to is not None else None,
+        "slice": {"within": within} if within is not None else None,
+    }
+    asked |= {name: value for name, value in optional.items() if value is not None}
     if chip_program is not None:
         asked["chip_program"] = read_text(chip_program)
-    if within is not None:
-        asked["slice"] = {"within": within}
     if hypothesis is not None:
         asked["hypothesis"] = _hypothesis(hypothesis)
     for text in option or []:
@@ -167,6 +176,14 @@ def emulate(
         raise typer.Exit(1)
 
 
+def _upgrade(text: str) -> Json:
+    """`--upgrade-to SPEC@SECONDS` as the experiment's field."""
+    target, _, secs = text.rpartition("@")
+    if not target or not secs.replace(".", "", 1).isdigit():
+        refuse('--upgrade-to is SPEC@SECONDS, for example \'{"family":"subways",...}@10\'.')
+    return {"to": read_spec(target), "at_secs": float(secs)}
+
+
 class _Sink:
     """Keeps the events; prints phases and faults on a terminal."""
 
@@ -184,11 +201,11 @@ class _Sink:
             self.on_flow()
         if kind == "tick":
             self.events += payload.get("events", [])
-        elif kind in ("fault", "stop-all"):
+        elif kind in ("fault", "stop-all", "upgrade"):
             self.events.append({**payload, "kind": payload.get("kind", kind), "of": kind})
         if self._console is not None and kind == "phase" and payload["phase"] == "up":
             self._console.print(f"[dim]A shell in server {escape(self._shell)}[/dim]", highlight=False, soft_wrap=True)
-        if self._console is not None and kind in ("phase", "fault", "stop-all"):
+        if self._console is not None and kind in ("phase", "fault", "stop-all", "upgrade"):
             shown = {name: value for name, value in payload.items() if value not in (None, [], "")}
             self._console.print(f"[dim]{kind}[/dim] {escape(str(shown))}", highlight=False, soft_wrap=True)
 
@@ -292,6 +309,12 @@ def print_report(console: Console, document: Json) -> None:
             f"{one['cpu']:.0%}",
         )
     console.print(table)
+    if upgrade := document.get("upgrade"):
+        console.print(
+            f"  upgrade {escape(upgrade['title'])}: {upgrade['steps_done']} of {upgrade['steps']} steps, "
+            f"{upgrade['connections_lost']} connections lost",
+            highlight=False,
+        )
     for fault in document["faults"]:
         noticed = (
             "not detected"

@@ -74,7 +74,7 @@ class DatabaseSink:
             return Order(row.id, "inject", fault=live_fault(self._engine, question.network, row, question.seed))
         if row.kind == "recover":
             return Order(row.id, "recover", fault_id=row.fault_id)
-        return Order(row.id, "stop-all")
+        return Order(row.id, "upgrade" if row.kind == "upgrade" else "stop-all")
 
     def done(self, order: Order, outcome: Json) -> None:
         self._outcomes[order.id] = outcome

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -50,6 +50,25 @@ class Slice(Request):
         if (self.servers is None) == (self.within is None):
             raise ValueError("give either servers or within")
         return self
+
+
+class Upgrade(Request):
+    """Cables that are added while flows run. `[subways §4.3]`"""
+
+    to: dict[str, Any] = Field(
+        description="The topology after it. The planner's work order from the plan to it may only add cables and switches.",
+        examples=[{"family": "subways", "type": 1, "p": 2, "q": 4, "l": 4, "clusters": 2}],
+    )
+    at_secs: float | None = Field(
+        default=None,
+        ge=0,
+        le=3600,
+        allow_inf_nan=False,
+        description="Of the measured time; if left out, when it is ordered.",
+    )
+    step_secs: float = Field(
+        default=0.5, ge=0, le=60, allow_inf_nan=False, description="From the cables of one switch to those of the next."
+    )
 
 
 class UserService(Request):
@@ -123,6 +142,11 @@ class Emulation(Request):
         )
     )
     slice: Slice | None = None
+    upgrade: Upgrade | None = Field(
+        default=None,
+        exclude_if=lambda upgrade: upgrade is None,
+        description="A plan with more cables that the run becomes under traffic, by `POST /runs/{id}/upgrade` or at a time.",
+    )
     gateways: list[ServerName] = Field(
         default_factory=list,
         max_length=64,

@@ -52,7 +52,7 @@ EMULATION = EngineKind(
     summary="Real packets between containers or namespaces on this machine, or several, while faults come and go.",
     computed=False,
     settings="emulation",
-    frames=("network", "phase", "tick", "second", "fault", "predicted", "stop-all", "report"),
+    frames=("network", "phase", "tick", "second", "fault", "predicted", "stop-all", "upgrade", "report"),
     host=True,
     faults=tuple(KINDS),
 )

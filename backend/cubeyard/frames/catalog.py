@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from cubeyard.experiments.faults import FailureKind
 from cubeyard.experiments.results import Prediction, Simulation, SimulationSoFar
 from cubeyard.frames.faults import FaultFrame, PredictedFrame, StopAllFrame
-from cubeyard.frames.network import NetworkFrame
+from cubeyard.frames.network import NetworkFrame, UpgradeFrame
 from cubeyard.frames.phases import PhaseFrame
 from cubeyard.frames.report import ReportFrame
 from cubeyard.frames.run import ProgressEvent, StateFrame
@@ -58,6 +58,7 @@ PAYLOADS: dict[str, Any] = {
     "fault": FaultFrame,
     "predicted": PredictedFrame,
     "stop-all": StopAllFrame,
+    "upgrade": UpgradeFrame,
     "report": ReportFrame,
 }
 """By kind. A figure's document is its own; while it is partial it has `partial: true`."""

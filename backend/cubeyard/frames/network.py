@@ -62,6 +62,29 @@ class FrameFlows(TypedDict):
     ]
 
 
+class UpgradeStep(TypedDict):
+    """Cables of one switch, which are plugged in together."""
+
+    switch: str
+    links: Annotated[list[int], Field(description="Ids.")]
+
+
+class FrameUpgrade(TypedDict):
+    """The planner's work order as steps. Its cables carry nothing before they are plugged in."""
+
+    title: str
+    at_secs: Annotated[float | None, Field(description="Of the measured time; null: when it is ordered.")]
+    steps: list[UpgradeStep]
+
+
+class UpgradeFrame(UpgradeStep):
+    """A step was carried out."""
+
+    step: Annotated[int, Field(description="From 1.")]
+    steps: int
+    at_secs: float
+
+
 class EmulationEstimate(TypedDict):
     """What the run was expected to take of this machine."""
 
@@ -112,5 +135,6 @@ class NetworkFrame(TypedDict):
     predicted: Annotated[Predicted, Field(description="Before any fault.")]
     schedule: list[ScheduledFault]
     estimate: EmulationEstimate
+    upgrade: Annotated[NotRequired[FrameUpgrade], Field(description="Cables that are added while it runs.")]
     unit_bytes: Annotated[NotRequired[int], Field(description="What ticks count bytes in; 1 if absent.")]
     hosts: Annotated[NotRequired[FrameHosts], Field(description="Where servers are spread over several machines.")]

@@ -164,6 +164,19 @@ class Series(TypedDict):
     abt_bits_per_sec: list[float]
 
 
+class ReportedUpgrade(TypedDict):
+    """Cables that were added while flows ran."""
+
+    title: str
+    steps: int
+    steps_done: int
+    began_at_secs: float | None
+    ended_at_secs: float | None
+    connections_lost: Annotated[
+        int, Field(description="Flows of the whole run that ended before they had carried everything.")
+    ]
+
+
 class ReportFrame(TypedDict):
     """What an emulation measured, and what it is worth. Rates are goodput unless they are predicted or ideal."""
 
@@ -181,6 +194,7 @@ class ReportFrame(TypedDict):
     windows: dict[Literal["before", "during", "after"], WindowMeans]
     fidelity: Fidelity
     faults: list[ReportedFault]
+    upgrade: NotRequired[ReportedUpgrade]
     path_switches: int
     probing: Probing
     events_left_out: list[LeftOut]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import typer
 
-from cubeyard.cli.emulate import _hypothesis, _rate
+from cubeyard.cli.emulate import _hypothesis, _rate, _upgrade
 from cubeyard.cli.faults import read_fault
 
 
@@ -45,6 +45,10 @@ def test_a_fault_is_read_from_text(text: str, fault: dict[str, Any]) -> None:
     assert read_fault(text) == fault
 
 
+def test_an_upgrade_is_a_topology_and_a_second() -> None:
+    assert _upgrade('{"family":"subways","p":2}@4.5') == {"to": {"family": "subways", "p": 2}, "at_secs": 4.5}
+
+
 def test_a_hypothesis_is_read_from_text() -> None:
     assert _hypothesis("goodput-share>=0.6 for 2s") == {
         "metric": "goodput-share",
@@ -62,6 +66,9 @@ def test_a_hypothesis_is_read_from_text() -> None:
         (read_fault, "03"),
         (_hypothesis, "x"),
         (_hypothesis, "abt>=1.2.3"),
+        (_upgrade, '{"family":"subways"}'),
+        (_upgrade, '{"family":"subways"}@soon'),
+        (_upgrade, "@5"),
     ],
 )
 def test_text_that_cannot_be_read_exits_with_2(parse: Any, text: str) -> None:

@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cubeyard.emulation.figures import fig9, fig10, table5
+from cubeyard.emulation.figures import fig9, fig10, table5, upgrade
 from cubeyard.emulation.figures.catalog import FIGURES
 from cubeyard.emulation.figures.lab import Measured, Trial
 from cubeyard.emulation.figures.rows import Row, near
@@ -21,7 +21,7 @@ from tests.runs.conftest import API
 MEASURED = {
     "bcube-fig9", "bcube-fig10-measured", "bcube-fig11-measured", "bcube-failover", "bcube-balance",
     "dcell-fig11-measured", "dcell-fig12-measured", "serverswitch-bcube", "subways-hot-racks",
-    "subways-table5-measured",
+    "subways-table5-measured", "subways-upgrade",
 }  # fmt: skip
 NUMBERS = st.floats(-1e6, 1e6)
 
@@ -61,6 +61,17 @@ def test_a_verdict_is_the_nearest_that_is_true(paper: float, ours: float, step: 
     else:
         assert abs(ours - paper) > width
         assert row.document()["reason"] == "why"
+
+
+def test_an_upgrade_is_judged_by_what_flows_carry_and_lose() -> None:
+    windows = {"before": {"goodput_bits_per_sec": 4e7}, "after": {"goodput_bits_per_sec": 7.6e7}}
+    done = {"steps": 8, "steps_done": 8, "connections_lost": 0}
+    trial = Trial("p", {}, {}, 2e7, {})
+    found = Measured(trial, {"windows": windows, "upgrade": done, "drops": {}})
+    assert [row.verdict for row in upgrade.rows(found)] == ["within band", "matches", "matches", "matches"]
+    lost = {**done, "steps_done": 3, "connections_lost": 1}
+    found = Measured(trial, {"windows": {"before": windows["before"]}, "upgrade": lost, "drops": {"no-route": 2}})
+    assert [row.verdict for row in upgrade.rows(found)] == ["differs"] * 4
 
 
 def test_what_could_not_be_measured_differs() -> None:

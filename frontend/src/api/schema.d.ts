@@ -1303,6 +1303,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/upgrade": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plug in the cables of the planned upgrade, switch by switch
+         * @description The steps of the work order are in the run's `network` frame; an `upgrade` frame tells that one was carried out. The traffic goes
+         *     on.
+         */
+        post: operations["upgrade_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/captures": {
         parameters: {
             query?: never;
@@ -3439,6 +3460,8 @@ export interface components {
                 [key: string]: number;
             };
             slice?: components["schemas"]["Slice"] | null;
+            /** @description A plan with more cables that the run becomes under traffic, by `POST /runs/{id}/upgrade` or at a time. */
+            upgrade?: components["schemas"]["Upgrade"] | null;
             /**
              * Gateways
              * @description Servers that join the network to an external one, which is a namespace of the run's own; from the others each reaches it by its nearest gateway. `[bcube §5.3]`
@@ -5612,10 +5635,10 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "inject" | "recover" | "stop-all";
+            kind: "inject" | "recover" | "stop-all" | "upgrade";
             /**
              * Fault
-             * @description The fault's id in the run; empty for `stop-all`.
+             * @description The fault's id in the run; empty for `stop-all` and `upgrade`.
              */
             fault: string;
             /**
@@ -8009,6 +8032,38 @@ export interface components {
             side_by_side: number;
         };
         /**
+         * Upgrade
+         * @description Cables that are added while flows run. `[subways §4.3]`
+         */
+        Upgrade: {
+            /**
+             * To
+             * @description The topology after it. The planner's work order from the plan to it may only add cables and switches.
+             * @example {
+             *       "clusters": 2,
+             *       "family": "subways",
+             *       "l": 4,
+             *       "p": 2,
+             *       "q": 4,
+             *       "type": 1
+             *     }
+             */
+            to: {
+                [key: string]: unknown;
+            };
+            /**
+             * At Secs
+             * @description Of the measured time; if left out, when it is ordered.
+             */
+            at_secs?: number | null;
+            /**
+             * Step Secs
+             * @description From the cables of one switch to those of the next.
+             * @default 0.5
+             */
+            step_secs: number;
+        };
+        /**
          * UserService
          * @description A service that a user wrote, which every server hosts beside those that its protocol brings.
          */
@@ -8642,6 +8697,21 @@ export interface components {
              */
             digits?: number[][];
         };
+        /**
+         * FrameUpgrade
+         * @description The planner's work order as steps. Its cables carry nothing before they are plugged in.
+         */
+        FrameUpgrade: {
+            /** Title */
+            title: string;
+            /**
+             * At Secs
+             * @description Of the measured time; null: when it is ordered.
+             */
+            at_secs: number | null;
+            /** Steps */
+            steps: components["schemas"]["UpgradeStep"][];
+        };
         /** LeftOut */
         LeftOut: {
             /** Server */
@@ -8833,6 +8903,8 @@ export interface components {
             /** Schedule */
             schedule: components["schemas"]["ScheduledFault"][];
             estimate: components["schemas"]["EmulationEstimate"];
+            /** @description Cables that are added while it runs. */
+            upgrade?: components["schemas"]["FrameUpgrade"];
             /**
              * Unit Bytes
              * @description What ticks count bytes in; 1 if absent.
@@ -9293,6 +9365,7 @@ export interface components {
             fidelity: components["schemas"]["Fidelity"];
             /** Faults */
             faults: components["schemas"]["ReportedFault"][];
+            upgrade?: components["schemas"]["ReportedUpgrade"];
             /** Path Switches */
             path_switches: number;
             probing: components["schemas"]["Probing"];
@@ -9370,6 +9443,27 @@ export interface components {
             recovered_secs: number | null;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * ReportedUpgrade
+         * @description Cables that were added while flows ran.
+         */
+        ReportedUpgrade: {
+            /** Title */
+            title: string;
+            /** Steps */
+            steps: number;
+            /** Steps Done */
+            steps_done: number;
+            /** Began At Secs */
+            began_at_secs: number | null;
+            /** Ended At Secs */
+            ended_at_secs: number | null;
+            /**
+             * Connections Lost
+             * @description Flows of the whole run that ended before they had carried everything.
+             */
+            connections_lost: number;
         };
         /**
          * ScheduledFault
@@ -9791,6 +9885,41 @@ export interface components {
             outside?: components["schemas"]["OutsideNetwork"];
         };
         /**
+         * UpgradeFrame
+         * @description A step was carried out.
+         */
+        UpgradeFrame: {
+            /** Switch */
+            switch: string;
+            /**
+             * Links
+             * @description Ids.
+             */
+            links: number[];
+            /**
+             * Step
+             * @description From 1.
+             */
+            step: number;
+            /** Steps */
+            steps: number;
+            /** At Secs */
+            at_secs: number;
+        };
+        /**
+         * UpgradeStep
+         * @description Cables of one switch, which are plugged in together.
+         */
+        UpgradeStep: {
+            /** Switch */
+            switch: string;
+            /**
+             * Links
+             * @description Ids.
+             */
+            links: number[];
+        };
+        /**
          * Verdict
          * @description Whether the hypothesis held. The hypothesis's own fields stand beside these.
          */
@@ -9936,6 +10065,7 @@ export interface components {
             fault: components["schemas"]["FaultFrame"];
             predicted: components["schemas"]["PredictedFrame"];
             "stop-all": components["schemas"]["StopAllFrame"];
+            upgrade: components["schemas"]["UpgradeFrame"];
             report: components["schemas"]["ReportFrame"];
             progress: components["schemas"]["ProgressEvent"];
         };
@@ -12654,7 +12784,7 @@ export interface operations {
                          * Event
                          * @enum {string}
                          */
-                        event: "state" | "point" | "simulation" | "simulating" | "figure" | "network" | "phase" | "tick" | "second" | "fault" | "predicted" | "stop-all" | "report" | "progress";
+                        event: "state" | "point" | "simulation" | "simulating" | "figure" | "network" | "phase" | "tick" | "second" | "fault" | "predicted" | "stop-all" | "upgrade" | "report" | "progress";
                         /**
                          * Data
                          * @description JSON: the field of `RunFrames` that has the event's name. Of emulations: `network` begins an attempt and names the columns of each `tick`; `second` adds ten of them up; `predicted` tells what is expected from `at_secs` on; `report` ends it.
@@ -13102,6 +13232,40 @@ export interface operations {
         };
     };
     stop_all: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    upgrade_run: {
         parameters: {
             query?: never;
             header?: never;

@@ -18,6 +18,7 @@ from cubeyard.emulation.figures import (
     fig11,
     hot_racks,
     table5,
+    upgrade,
 )
 from cubeyard.emulation.figures.lab import Json, Lab
 from cubeyard.emulation.figures.rows import Outcome
@@ -71,6 +72,7 @@ FIGURES = (
     MeasuredFigure(
         "serverswitch-bcube", "BCube by the chip's tables over two relays", "[serverswitch §6.2]", chip_bcube.measure
     ),
+    MeasuredFigure("subways-upgrade", "Servers get a second port while flows run", "[subways §4.3]", upgrade.measure),
     MeasuredFigure("subways-hot-racks", "Two hot racks and the ToR between them", "[subways §5]", hot_racks.measure),
     MeasuredFigure(
         "subways-table5-measured", "Tail completion on the testbed, measured", "[subways §8.2, Table 5]", table5.measure

@@ -127,6 +127,19 @@ def stop_all(service: Service, id: Id) -> schemas.Order:
 
 
 @router.post(
+    "/runs/{id}/upgrade",
+    operation_id="upgrade_run",
+    summary="Plug in the cables of the planned upgrade, switch by switch",
+    status_code=202,
+    responses=responses(404, 409),
+)
+def upgrade(service: Service, id: Id) -> schemas.Order:
+    """The steps of the work order are in the run's `network` frame; an `upgrade` frame tells that one was carried out. The traffic goes
+    on."""
+    return service.upgrade(id)
+
+
+@router.post(
     "/runs/{id}/captures",
     operation_id="start_capture",
     summary="Capture the packets of a link or port",

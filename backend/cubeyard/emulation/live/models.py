@@ -18,7 +18,7 @@ class OrderRow(Base):
     id: Mapped[int] = mapped_column(BigInteger, Identity(), primary_key=True)
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
     kind: Mapped[str] = mapped_column(Text)
-    """`inject`, `recover` or `stop-all`."""
+    """`inject`, `recover`, `stop-all` or `upgrade`."""
     fault_id: Mapped[str] = mapped_column(Text, server_default="")
     payload: Mapped[dict[str, Any]] = mapped_column(JSON)
     """Of `inject`: the fault as the request gave it."""

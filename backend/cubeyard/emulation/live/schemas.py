@@ -59,8 +59,8 @@ class Order(BaseModel):
 
     id: int
     run_id: str
-    kind: Literal["inject", "recover", "stop-all"]
-    fault: str = Field(description="The fault's id in the run; empty for `stop-all`.")
+    kind: Literal["inject", "recover", "stop-all", "upgrade"]
+    fault: str = Field(description="The fault's id in the run; empty for `stop-all` and `upgrade`.")
     targets: list[FaultTarget] = []
     created_at: datetime
 

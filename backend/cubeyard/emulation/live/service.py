@@ -65,7 +65,9 @@ def network_of(engine: Engine, document: Json) -> Network:
     settings = Emulation.model_validate(document.get("emulation") or {})
     rate = (document.get("link_gbps") or DEFAULT_LINK_GBPS) * 1e9
     part = settings.slice.model_dump() if settings.slice is not None else None
-    network = networks.build(engine, document["plan"]["spec"], rate, settings.mtu_at(rate), part)
+    # A run that can be upgraded has the devices and numbers of the plan after it from its start.
+    spec = document["plan"]["spec"] if settings.upgrade is None else settings.upgrade.to
+    network = networks.build(engine, spec, rate, settings.mtu_at(rate), part)
     return with_services(network, settings.services)
 
 
@@ -281,6 +283,15 @@ class SessionService:
         """Order the end of every fault. Raises a 404, a 409 unless the run is under way."""
         row, _ = self._under_way(run_id, lock=True)
         return self._order(row, "stop-all", "", {})
+
+    def upgrade(self, run_id: str) -> schemas.Order:
+        """Order the upgrade to begin. Raises a 404, a 409 unless the run is under way and has a plan to be upgraded to."""
+        row, document = self._under_way(run_id, lock=True)
+        if not (document.get("emulation") or {}).get("upgrade"):
+            raise ProblemError(
+                409, "no-upgrade", "The run has no plan to be upgraded to. Give emulation.upgrade when it starts."
+            )
+        return self._order(row, "upgrade", "", {})
 
     def _order(self, row: RunRow, kind: Any, fault_id: str, payload: Json, fault: Fault | None = None) -> schemas.Order:
         document = fault.document() if fault is not None else None

@@ -139,6 +139,11 @@ class Events:
             self.all.append(short)
 
     @property
+    def connections_lost(self) -> int:
+        """Flows that an end has reported as ended before they had carried everything."""
+        return len({one.get("flow") for one in self.all if one["kind"] == "flow-done" and one.get("reason")})
+
+    @property
     def left_out(self) -> list[tuple[Any, int]]:
         """Servers and how many of their events no frame tells."""
         return sorted(self._waiting.left_out.items(), key=lambda one: -one[1])

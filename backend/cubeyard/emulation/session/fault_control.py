@@ -13,6 +13,7 @@ from cubeyard.emulation.measure.window import Reading
 from cubeyard.emulation.session.injector import Injector
 from cubeyard.emulation.session.orders import Order
 from cubeyard.emulation.session.sink import Sink
+from cubeyard.emulation.session.upgrading import Upgrading
 from cubeyard.emulation.setup.prediction import Prediction
 from cubeyard.emulation.setup.question import Question
 from cubeyard.kit.errors import ProblemError
@@ -25,16 +26,18 @@ STATES = {"inject": "injected", "recover": "recovered"}
 class FaultControl:
     """Knows every fault of the run, and what is expected of the network as it is now."""
 
-    def __init__(self, question: Question, injector: Injector, sink: Sink, clock: Clock) -> None:
+    def __init__(self, question: Question, injector: Injector, sink: Sink, clock: Clock, upgrading: Upgrading) -> None:
         self._question = question
         self._injector = injector
         self._sink = sink
         self._clock = clock
+        self._upgrading = upgrading
         self._schedule: Schedule = question.schedule.again()
         self._known: dict[str, Fault] = {fault.id: fault for fault in question.schedule.faults}
         self._ordered: dict[str, Fault] = {}
         """Faults that were ordered and have neither happened nor failed."""
-        self._damage = WHOLE
+        upgrade = question.upgrade
+        self._damage = Damage.of(upgrade.missing) if upgrade is not None else WHOLE
         """Of the latest `predicted` frame."""
         self.expected = self._expected_by(question.prediction)
         """What the model gives for the network as it is now."""
@@ -49,7 +52,7 @@ class FaultControl:
     def part(self) -> Part:
         """Before the first fault, while any is active, or after."""
         if not self.happened:
-            return "before"
+            return self._upgrading.part
         return "during" if self._injector.active else "after"
 
     @property
@@ -72,6 +75,8 @@ class FaultControl:
                 self._do(due.action, due.fault, at_secs)
         for order in self._sink.orders():
             self._sink.done(order, self._carry_out(order, at_secs))
+        if scheduled and self._upgrading.act(at_secs):
+            self._predict(at_secs)
 
     def stop_all(self, at_secs: float, why: str) -> Json:
         """Cancel scheduled faults, recover active ones, and confirm it with a frame. `{ok, reason}`."""
@@ -100,6 +105,8 @@ class FaultControl:
     def _carry_out(self, order: Order, at_secs: float) -> Json:
         if order.kind == "stop-all":
             return self.stop_all(at_secs, "requested")
+        if order.kind == "upgrade":
+            return self._upgrading.order(at_secs)
         if order.kind == "recover":
             fault = self._known.get(order.fault_id)
             if fault is None:
@@ -144,7 +151,7 @@ class FaultControl:
 
     def _predict(self, at_secs: float) -> None:
         """Write what is expected of the network in its present state, if that has changed."""
-        damage = Damage.of(self._injector.active.values())
+        damage = Damage.of([*self._injector.active.values(), *self._upgrading.missing])
         if self._question.predicted_with is None or damage == self._damage:
             return
         self._damage = damage

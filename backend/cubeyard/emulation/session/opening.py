@@ -63,4 +63,5 @@ def described(question: Question) -> Json:
         "predicted": question.prediction.document(),
         "schedule": [fault.described() for fault in question.schedule.faults],
         "estimate": question.estimate.document(),
+        **({} if question.upgrade is None else {"upgrade": question.upgrade.described()}),
     }

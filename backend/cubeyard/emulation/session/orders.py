@@ -13,6 +13,6 @@ class Order:
     """`fault` comes with `inject`, `fault_id` with `recover`."""
 
     id: int
-    kind: Literal["inject", "recover", "stop-all"]
+    kind: Literal["inject", "recover", "stop-all", "upgrade"]
     fault: Fault | None = None
     fault_id: str = ""

@@ -26,6 +26,7 @@ from cubeyard.emulation.session.injector import Injector
 from cubeyard.emulation.session.opening import described
 from cubeyard.emulation.session.sink import Sink
 from cubeyard.emulation.session.traffic import sent
+from cubeyard.emulation.session.upgrading import Upgrading
 from cubeyard.emulation.setup.flows import for_fabric
 from cubeyard.emulation.setup.question import Question
 from cubeyard.kit.errors import ProblemError
@@ -52,7 +53,8 @@ class Session:
         self._deployment = Deployment(settings, place, run_id, question)
         self._injector = Injector(run_id, self._deployment)
         self._recorder = Recorder(question)
-        self._faults = FaultControl(question, self._injector, sink, self._recorder.clock)
+        self._upgrading = Upgrading(question.upgrade, run_id, self._deployment, sink)
+        self._faults = FaultControl(question, self._injector, sink, self._recorder.clock, self._upgrading)
         self._guards = Guards(question.hypotheses)
         self._seconds = Seconds()
         self._at_secs = 0.0
@@ -84,6 +86,9 @@ class Session:
             self._recorder, self._guards, calibration, self._faults.happened, ended=ended, timings=timings
         )
         document["predicted_steps"] = self._faults.predicted
+        upgrade = self._upgrading.document(self._recorder.events.connections_lost)
+        if upgrade is not None:
+            document["upgrade"] = upgrade
         self._sink.progress(1.0)
         return document
 
@@ -105,6 +110,7 @@ class Session:
 
         self._sink.frame("phase", {"phase": "deploying", "servers": len(self._question.network.servers)})
         timings = self._deployment.up(told)
+        self._upgrading.unplug()
         self._sink.frame("phase", {"phase": "up", **timings, **self._outside()})
         return timings
 

@@ -88,6 +88,27 @@ def test_orders_reach_the_worker_in_turn_and_its_answers_the_database(
     assert [one.fault.id for one in again.orders() if one.fault] == ["l3"]
 
 
+def test_an_upgrade_is_ordered_of_a_run_that_has_one(client: TestClient, run: str) -> None:
+    refused = client.post(f"{API}/runs/{run}/upgrade")
+    assert refused.status_code == 409
+    assert "emulation.upgrade" in refused.json()["detail"]
+    common = {"family": "subways", "type": 1, "l": 4, "clusters": 2, "aggs_per_cluster": 2, "cores": 2}
+    upgrade = {"to": {**common, "p": 2, "q": 4}}
+    emulation = {"mode": "namespaces", "upgrade": upgrade}
+    asked = {"plan": {**common, "p": 1, "q": 2}, "workload": {"kind": "permutation"}, "engine": "emulation"}
+    made = client.post(f"{API}/experiments", json={**asked, "emulation": emulation})
+    assert made.status_code == 201, made.text
+    other = client.post(f"{API}/experiments/{made.json()['id']}/runs").json()["id"]
+    ordered = client.post(f"{API}/runs/{other}/upgrade")
+    assert (ordered.status_code, ordered.json()["kind"]) == (202, "upgrade")
+    assert (
+        client.post(
+            f"{API}/runs/{other}/faults", json={"kind": "cable-pulled", "target": {"names": ["0.0.0/<0,0.3>"]}}
+        ).status_code
+        == 202
+    )
+
+
 def test_what_is_asked_of_a_run_that_waits_for_its_worker_is_done_when_it_has_one(
     client: TestClient, database: Database, engine: Engine, run: str
 ) -> None:

@@ -136,6 +136,50 @@ def test_a_scheduled_fault_strikes_and_ends(engine: Engine, place: Place, fabric
     assert report["faults"][0]["injected_at_secs"] == struck
 
 
+def upgraded(engine: Engine, at_secs: float | None) -> Question:
+    common = {"family": "subways", "type": 1, "l": 4, "clusters": 2, "aggs_per_cluster": 2, "cores": 2}
+    before, after = {**common, "p": 1, "q": 2}, {**common, "p": 2, "q": 4}
+    short = {"seconds": 1.6, "settle_secs": 0.1, "calibrate_secs": 0, "mode": "namespaces"}
+    emulation = {**short, "upgrade": {"to": after, "at_secs": at_secs, "step_secs": 0}}
+    asked = {"plan": before, "workload": {"kind": "permutation"}, "engine": "emulation", "emulation": emulation}
+    document = ExperimentCreate.model_validate(asked).model_dump(mode="json")
+    return read(engine, {**document, "plan": {"spec": before}})
+
+
+@pytest.mark.parametrize("is_ordered", [False, True])
+def test_cables_of_an_upgrade_are_plugged_in_switch_by_switch(
+    engine: Engine, place: Place, fabric: Scripted, is_ordered: bool
+) -> None:
+    sink = Kept()
+    sink.asked = [(0.4, Order(1, "upgrade")), (0.9, Order(2, "upgrade"))] if is_ordered else []
+    report = run(place, upgraded(engine, None if is_ordered else 0.4), sink)
+    (network,) = sink.of("network")
+    steps = network["upgrade"]["steps"]
+    assert [(one["switch"], one["links"]) for one in sink.of("upgrade")] == [
+        (one["switch"], one["links"]) for one in steps
+    ]
+    assert sink.of("upgrade")[0]["at_secs"] >= 0.4
+    unplugged = [params["fault"]["target"]["link"] for name, params in fabric.calls if name == "inject"]
+    plugged = [params["fault"] for name, params in fabric.calls if name == "recover"]
+    assert sorted(unplugged) == sorted(link for step in steps for link in step["links"])
+    assert len(plugged) == len(unplugged) == 16
+    names = [name for name, _ in fabric.calls]
+    assert names.index("inject") < names.index("workload") < names.index("recover"), "missing before any packet"
+    assert report["upgrade"]["steps_done"] == report["upgrade"]["steps"] == 8
+    missing = [len(frame["failed"]) for frame in sink.of("predicted")]
+    assert missing == [14, 12, 10, 8, 6, 4, 2, 0], "what is expected follows each step"
+    if is_ordered:
+        assert sink.outcomes[1] == {"ok": True}
+        assert not sink.outcomes[2]["ok"], "it has begun"
+
+
+def test_a_run_without_an_upgrade_refuses_the_order(engine: Engine, place: Place, fabric: Scripted) -> None:
+    sink = Kept()
+    sink.asked = [(0.2, Order(1, "upgrade"))]
+    assert "upgrade" not in run(place, question(engine), sink)
+    assert not sink.outcomes[1]["ok"]
+
+
 def test_what_is_expected_steps_with_each_fault_and_recovery(engine: Engine, place: Place, fabric: Scripted) -> None:
     sink = Kept()
     pulled = {"at_secs": 0.3, "until_secs": 1.2, "kind": "cable-pulled", "target": {"names": ["00/<0,0>"]}}

@@ -19,6 +19,7 @@ import { ReportPanel, Verdict } from "./report/report-panel";
 import { Numbers } from "./report/summary";
 import { brokenItems, type Item, itemName, type Network, readItem, writeItem } from "./session/network";
 import { brokenAt, type Session, scheduledFaults } from "./session/session";
+import { unpluggedAt } from "./session/upgrade";
 import { useRunSearch } from "./session/use-run-search";
 import { useSessionCommands } from "./session/use-session-commands";
 import { tickAt, useWindow } from "./session/use-window";
@@ -159,8 +160,12 @@ function useShown(session: Session, network: Network, eventsUrl: string) {
   const tick = (following ? ticks.at(-1) : tickAt(ticks, window, at)) ?? null;
   const shownAt = following ? Number.POSITIVE_INFINITY : at;
   const broken = useMemo(
-    () => brokenItems(network, brokenAt(session.faults, shownAt)),
-    [network, session.faults, shownAt],
+    () =>
+      brokenItems(network, [
+        ...unpluggedAt(network, { upgrades: session.upgrades }, shownAt),
+        ...brokenAt(session.faults, shownAt),
+      ]),
+    [network, session.faults, session.upgrades, shownAt],
   );
   const replay = useCallback(() => setPlayback({ at: begin, playing: true }), [begin, setPlayback]);
   const show = useCallback((moment: number) => setPlayback({ at: moment, playing: false }), [setPlayback]);

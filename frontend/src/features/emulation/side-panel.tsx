@@ -5,6 +5,7 @@ import { Tabs } from "@/ui/tabs";
 import { EventLog } from "./events/event-log";
 import { BreakPanel } from "./faults/break-panel";
 import { FaultsList } from "./faults/faults-list";
+import { UpgradePanel } from "./faults/upgrade-panel";
 import type { Injecting } from "./faults/use-injecting";
 import { Inspector } from "./inspect/inspector";
 import type { Tick } from "./session/frames";
@@ -97,6 +98,7 @@ export function SidePanel({
             injecting={injecting}
             flowing={flowing}
             over={over}
+            at={at}
           />
         )}
         {side === "events" && (
@@ -132,6 +134,7 @@ function Breaking({
   injecting,
   flowing,
   over,
+  at,
 }: {
   runId: string;
   session: Session;
@@ -139,9 +142,11 @@ function Breaking({
   injecting: Injecting;
   flowing: boolean;
   over: boolean;
+  at: number;
 }) {
   return (
     <>
+      <UpgradePanel runId={runId} session={session} network={network} at={at} flowing={flowing} />
       {!over && (
         <div className={styles.breakHead}>
           <Icon name={injecting.on ? "warning" : "info"} size={14} />

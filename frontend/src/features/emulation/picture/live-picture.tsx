@@ -7,6 +7,7 @@ import type { Tick } from "../session/frames";
 import { useLiveSession } from "../session/live-session";
 import { brokenItems, type Item, type Network, stepsOf } from "../session/network";
 import { brokenAt, waysAt } from "../session/session";
+import { unpluggedAt } from "../session/upgrade";
 import { tickAt } from "../session/use-window";
 import { FloorView } from "./floor-view";
 import { LiveLegend } from "./live-legend";
@@ -41,13 +42,14 @@ export const LivePicture = memo(function LivePicture({
 }) {
   const session = useLiveSession();
   const shownAt = at ?? Number.POSITIVE_INFINITY;
-  const { history, faults } = session;
+  const { history, faults, upgrades } = session;
   const tick = tickAt(history, window, shownAt);
   // The faults change seldom: a new list each time, so its length stands for it.
   // biome-ignore lint/correctness/useExhaustiveDependencies: see above
   const broken = useMemo(
-    () => brokenItems(network, brokenAt(faults, shownAt)),
-    [network, faults.length, shownAt],
+    () =>
+      brokenItems(network, [...unpluggedAt(network, { upgrades }, shownAt), ...brokenAt(faults, shownAt)]),
+    [network, faults.length, upgrades.length, shownAt],
   );
   const flow = selection?.kind === "flow" ? selection.row : null;
   const { route, former } = waysAt(session, flow, shownAt);

@@ -12,6 +12,7 @@ export type PredictedFrame = Frames["predicted"];
 export type PhaseFrame = Frames["phase"];
 export type FaultFrame = Frames["fault"];
 export type StopAllFrame = Frames["stop-all"];
+export type UpgradeFrame = Frames["upgrade"];
 export type TickFrame = Frames["tick"];
 /** Ten ticks added up: what is told of the time that is long ago. Rates and CPU are means, queues the longest. */
 export type SecondFrame = Frames["second"];

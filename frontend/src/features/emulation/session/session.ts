@@ -16,6 +16,7 @@ import {
   TICKS_OF_SECOND,
   type Tick,
   type TickFrame,
+  type UpgradeFrame,
 } from "./frames";
 import { type Network, networkOf } from "./network";
 
@@ -44,6 +45,8 @@ export interface Session {
   /** What is expected, from each time on that something broke or was mended. */
   predicted: readonly PredictedFrame[];
   stops: readonly StopAllFrame[];
+  /** Steps of the upgrade that were carried out. */
+  upgrades: readonly UpgradeFrame[];
   /** By row of the flow, each as it was chosen, in order of time. */
   routes: ReadonlyMap<number, readonly Route[]>;
   report: Report | null;
@@ -72,6 +75,7 @@ const NOTHING_YET: Omit<Session, "live"> = {
   faults: [],
   predicted: [],
   stops: [],
+  upgrades: [],
   routes: new Map(),
   report: null,
 };
@@ -89,11 +93,12 @@ export function reduceSession(session: Session, frames: readonly ServerEvent[]):
   let { live, ...told } = session;
   // Copied once a batch, whatever the number of its frames.
   let [ticks, seconds, events] = [[...told.ticks], [...told.seconds], [...told.events]];
-  let [phases, faults, predicted, stops] = [
+  let [phases, faults, predicted, stops, upgrades] = [
     [...told.phases],
     [...told.faults],
     [...told.predicted],
     [...told.stops],
+    [...told.upgrades],
   ];
   let routes: Map<number, readonly Route[]> | null = null;
   const hear = (tick: TickFrame) => {
@@ -111,7 +116,7 @@ export function reduceSession(session: Session, frames: readonly ServerEvent[]):
         // Another attempt: what an earlier one told is not this one's.
         told = { ...NOTHING_YET, network: networkOf(JSON.parse(frame.data) as NetworkFrame) };
         [ticks, seconds, events, routes] = [[], [], [], new Map()];
-        [phases, faults, predicted, stops] = [[], [], [], []];
+        [phases, faults, predicted, stops, upgrades] = [[], [], [], [], []];
         break;
       case "phase":
         phases.push(JSON.parse(frame.data) as PhaseFrame);
@@ -142,6 +147,9 @@ export function reduceSession(session: Session, frames: readonly ServerEvent[]):
       case "stop-all":
         stops.push(JSON.parse(frame.data) as StopAllFrame);
         break;
+      case "upgrade":
+        upgrades.push(JSON.parse(frame.data) as UpgradeFrame);
+        break;
       case "report":
         told = { ...told, report: JSON.parse(frame.data) as Report };
         break;
@@ -163,6 +171,7 @@ export function reduceSession(session: Session, frames: readonly ServerEvent[]):
     faults,
     predicted,
     stops,
+    upgrades,
     routes: routes ?? told.routes,
   };
 }

@@ -1,0 +1,29 @@
+"""An upgrade under traffic, with real packets: cables that are plugged in while flows run. `[subways §4.3]`"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from .conftest import Command
+
+Left = Callable[[], dict[str, set[str]]]
+COMMON = {"family": "subways", "type": 1, "l": 4, "clusters": 2, "aggs_per_cluster": 2, "cores": 2}
+PAIRS = {"kind": "matrix", "entries": [["0.0.0", "1.0.0", 1.0], ["0.2.0", "1.2.0", 1.0]]}
+
+
+def test_a_second_port_carries_as_much_again_and_no_connection_is_lost(emulate: Command, nothing_left: Left) -> None:
+    after = json.dumps({**COMMON, "p": 2, "q": 4})
+    found = emulate.run(
+        "--spec", json.dumps({**COMMON, "p": 1, "q": 2}), "--upgrade-to", f"{after}@2", "--workload", json.dumps(PAIRS), "--connections", "16", "--link-rate", "20M",
+        "--seconds", "9", "--settle", "1", "--calibrate", "0", "--mode", "namespaces",
+    )  # fmt: skip
+    upgrade = found["upgrade"]
+    assert (upgrade["steps"], upgrade["steps_done"], upgrade["connections_lost"]) == (8, 8, 0)
+    assert [one["step"] for one in found["events"] if one["kind"] == "upgrade"] == list(range(1, 9))
+    windows = {name: window["goodput_bits_per_sec"] for name, window in found["windows"].items()}
+    # A busy machine may carry less than the ports do, before and after alike.
+    assert windows["after"] > 1.4 * windows["before"], found["fidelity"]
+    assert found["windows"]["after"]["stalled_flows"] == 0
+    assert found["drops"] == {}
+    assert found["predicted_steps"][-1]["failed"] == []

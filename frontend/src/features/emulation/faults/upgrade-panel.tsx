@@ -1,0 +1,56 @@
+/** The upgrade of a run: its work order step by step, and the button that begins it. */
+import { useMutation } from "@tanstack/react-query";
+import { api, take } from "@/api/client";
+import { Button } from "@/ui/button";
+import { Section } from "@/ui/form";
+import shared from "../common.module.css";
+import type { Network } from "../session/network";
+import { secsText } from "../session/series";
+import type { Session } from "../session/session";
+import { upgradeStepsAt } from "../session/upgrade";
+import { problemText } from "./break-draft";
+import styles from "./faults-list.module.css";
+
+export function UpgradePanel({
+  runId,
+  session,
+  network,
+  at,
+  flowing,
+}: {
+  runId: string;
+  session: Session;
+  network: Network;
+  /** Nothing later than this is shown. */
+  at: number;
+  flowing: boolean;
+}) {
+  const begin = useMutation({
+    mutationFn: () => take(api.POST("/api/v1/runs/{id}/upgrade", { params: { path: { id: runId } } })),
+  });
+  const { upgrade } = network.frame;
+  if (!upgrade) return null;
+  const steps = upgradeStepsAt(network, session, at);
+  const done = steps.filter(({ doneAt }) => doneAt !== null).length;
+  return (
+    <Section title={`Upgrade: ${done} of ${steps.length} steps`}>
+      <p className={shared.muted}>{upgrade.title}</p>
+      <ol className={styles.faults} data-testid="upgrade-steps">
+        {steps.map(({ switch: name, cables, doneAt }) => (
+          <li key={name} data-active={doneAt !== null || undefined}>
+            <span>
+              <strong>{name}</strong> plug in {cables.join(", ")}
+            </span>
+            <span className={shared.muted}>{doneAt === null ? "to do" : `done at ${secsText(doneAt)}`}</span>
+          </li>
+        ))}
+      </ol>
+      {flowing && session.upgrades.length === 0 && (
+        <Button disabled={begin.isPending || begin.isSuccess} onClick={() => begin.mutate()}>
+          {begin.isSuccess ? "Upgrading…" : "Start upgrade"}
+        </Button>
+      )}
+      {begin.error && <p role="alert">{problemText(begin.error)}</p>}
+    </Section>
+  );
+}
