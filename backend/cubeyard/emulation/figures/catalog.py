@@ -17,6 +17,9 @@ from cubeyard.emulation.figures import (
     fig10,
     fig11,
     hot_racks,
+    subways_fig8,
+    subways_fig9,
+    subways_fig10,
     table5,
 )
 from cubeyard.emulation.figures.lab import Json, Lab
@@ -70,6 +73,15 @@ FIGURES = (
     ),
     MeasuredFigure(
         "serverswitch-bcube", "BCube by the chip's tables over two relays", "[serverswitch §6.2]", chip_bcube.measure
+    ),
+    MeasuredFigure(
+        "subways-fig8-measured", "A shuffle by job size, measured", "[subways §8.3, Fig. 8]", subways_fig8.measure
+    ),
+    MeasuredFigure(
+        "subways-fig9-measured", "A shuffle by upgrade, measured", "[subways §8.4, Fig. 9]", subways_fig9.measure
+    ),
+    MeasuredFigure(
+        "subways-fig10-measured", "A shuffle by loop size, measured", "[subways §8.5, Fig. 10]", subways_fig10.measure
     ),
     MeasuredFigure("subways-hot-racks", "Two hot racks and the ToR between them", "[subways §5]", hot_racks.measure),
     MeasuredFigure(
