@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cubeyard.emulation.figures import fig9, fig10, shuffles, subways_fig9, subways_fig10, table5
+from cubeyard.emulation.figures import fig9, fig10, shuffles, subways_fig9, subways_fig10, subways_fig11, table5
 from cubeyard.emulation.figures.catalog import FIGURES
 from cubeyard.emulation.figures.lab import Measured, Trial
 from cubeyard.emulation.figures.rows import Row, near
@@ -21,7 +21,7 @@ from tests.runs.conftest import API
 MEASURED = {
     "bcube-fig9", "bcube-fig10-measured", "bcube-fig11-measured", "bcube-failover", "bcube-balance",
     "dcell-fig11-measured", "dcell-fig12-measured", "serverswitch-bcube", "subways-fig8-measured", "subways-fig9-measured",
-    "subways-fig10-measured", "subways-hot-racks", "subways-table5-measured",
+    "subways-fig10-measured", "subways-fig11-measured", "subways-hot-racks", "subways-table5-measured",
 }  # fmt: skip
 NUMBERS = st.floats(-1e6, 1e6)
 
@@ -182,3 +182,16 @@ def test_what_left_by_slower_ports_is_told_by_the_counters_of_servers(engine: En
     network = {"links": {"a": [link["a"][0] for link in links], "rate_bits_per_sec": rates}, "servers": {"id": servers}}
     share = subways_fig9.slow_share(Measured(trial, report=report, network=network))
     assert share == pytest.approx(1.0 if gbps == 10 else 2 / 7)
+
+
+@given(st.lists(SPEEDUPS, min_size=6, max_size=6), st.lists(SPEEDUPS, min_size=6, max_size=6))
+def test_what_load_balancing_adds_is_judged_by_its_share_with_more_ports(ours: list[float], ideal: list[float]) -> None:
+    titles = [title for _, _, title in subways_fig11.VARIANTS]
+    halves = [dict(zip(titles, (of[:3], of[3:]), strict=True)) for of in (ours, ideal)]
+    found = subways_fig11.rows(*halves)
+    adds = [ours[3] / ours[0], ours[5] / ours[2]]
+    assert found[0].ours == pytest.approx(adds[1] / adds[0])
+    assert [row.paper for row in found[2:]] == ideal
+    assert [row.ours for row in found[2:]] == ours
+    unknown = subways_fig11.rows({**halves[0], "Type 1": [None, *ours[1:3]]}, halves[1])
+    assert [row.verdict for row in unknown[:3]] == ["differs"] * 3

@@ -20,6 +20,7 @@ from cubeyard.emulation.figures import (
     subways_fig8,
     subways_fig9,
     subways_fig10,
+    subways_fig11,
     table5,
 )
 from cubeyard.emulation.figures.lab import Json, Lab
@@ -82,6 +83,9 @@ FIGURES = (
     ),
     MeasuredFigure(
         "subways-fig10-measured", "A shuffle by loop size, measured", "[subways §8.5, Fig. 10]", subways_fig10.measure
+    ),
+    MeasuredFigure(
+        "subways-fig11-measured", "A shuffle by ports, measured", "[subways §8.6, Fig. 11]", subways_fig11.measure
     ),
     MeasuredFigure("subways-hot-racks", "Two hot racks and the ToR between them", "[subways §5]", hot_racks.measure),
     MeasuredFigure(
