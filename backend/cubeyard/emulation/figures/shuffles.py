@@ -43,13 +43,13 @@ def job(lab: Lab, of: Json, racks: Sequence[int]) -> Json:
     return {"kind": "shuffle", "servers": [names[rack * per_rack + one] for rack in racks for one in range(per_rack)]}
 
 
-def fluid_secs(lab: Lab, of: Json, workload: Json, balance: str) -> float:
+def fluid_secs(lab: Lab, of: Json, workload: Json, balance: str, flow_bytes: float = FLOW_BYTES) -> float:
     """When the job is over by the flow engine, in the same network at the same rate with as much data."""
     # At the plan's own rates, with as much more data: links may differ.
     question = {
         "workload": workload,
         "routing": SCHEMES[balance],
-        "flow_gigabits": FLOW_BYTES * lab.brevity * 8e-9 * PLAN_GBPS * 1e9 / LINK_BITS_PER_SEC,
+        "flow_gigabits": flow_bytes * lab.brevity * 8e-9 * PLAN_GBPS * 1e9 / LINK_BITS_PER_SEC,
         "max_min": True,
         "seeds": [SEED],
     }
@@ -57,9 +57,9 @@ def fluid_secs(lab: Lab, of: Json, workload: Json, balance: str) -> float:
     return float(found["completion"]["last_secs"])
 
 
-def trial(lab: Lab, name: str, of: Json, workload: Json, balance: str) -> Trial:
+def trial(lab: Lab, name: str, of: Json, workload: Json, balance: str, flow_bytes: float = FLOW_BYTES) -> Trial:
     """The job with real packets."""
-    expected = fluid_secs(lab, of, workload, balance)
+    expected = fluid_secs(lab, of, workload, balance, flow_bytes)
     rates = [of["uplink_gbps"], *of.get("cluster_gbps", [of["server_gbps"]])]
     return Trial(
         name,
@@ -67,7 +67,7 @@ def trial(lab: Lab, name: str, of: Json, workload: Json, balance: str) -> Trial:
         workload,
         min(rates) / PLAN_GBPS * LINK_BITS_PER_SEC,
         {
-            "flow_bytes": round(FLOW_BYTES * lab.brevity),
+            "flow_bytes": round(flow_bytes * lab.brevity),
             "seconds": max(SLACK * expected, 10.0),
             "settle_secs": SETTLE_SECS,
             "calibrate_secs": 0.5,
