@@ -7,7 +7,16 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cubeyard.emulation.figures import fig9, fig10, table5, upgrade
+from cubeyard.emulation.figures import (
+    fig9,
+    fig10,
+    shuffles,
+    subways_fig9,
+    subways_fig10,
+    subways_fig11,
+    table5,
+    upgrade,
+)
 from cubeyard.emulation.figures.catalog import FIGURES
 from cubeyard.emulation.figures.lab import Measured, Trial
 from cubeyard.emulation.figures.rows import Row, near
@@ -20,8 +29,9 @@ from tests.runs.conftest import API
 
 MEASURED = {
     "bcube-fig9", "bcube-fig10-measured", "bcube-fig11-measured", "bcube-failover", "bcube-balance",
-    "dcell-fig11-measured", "dcell-fig12-measured", "serverswitch-bcube", "subways-hot-racks",
-    "subways-table5-measured", "subways-upgrade",
+    "dcell-fig11-measured", "dcell-fig12-measured", "serverswitch-bcube", "subways-fig8-measured", "subways-fig9-measured",
+    "subways-fig10-measured", "subways-fig11-measured", "subways-hot-racks", "subways-table5-measured",
+    "subways-upgrade",
 }  # fmt: skip
 NUMBERS = st.floats(-1e6, 1e6)
 
@@ -154,3 +164,55 @@ def test_the_share_of_flows_that_are_over_rises_to_all_that_are() -> None:
     curve = table5.over("x", measured, brevity=1.0)
     assert (curve["x"], curve["y"]) == ([2.0, 2.0], pytest.approx([100 / 3, 200 / 3], abs=1e-3))
     assert table5.tail_secs(measured, 1.0) is None
+
+
+SPEEDUPS = st.floats(0.1, 10.0)
+
+
+@given(st.lists(SPEEDUPS, min_size=6, max_size=6), st.lists(SPEEDUPS, min_size=6, max_size=6))
+def test_loops_are_judged_beside_the_paper_and_beside_the_fluid(ours: list[float], ideal: list[float]) -> None:
+    keys = [(balance, size) for balance in subways_fig10.BALANCES for size in subways_fig10.LOOPS]
+    found = subways_fig10.rows(dict(zip(keys, ours, strict=True)), dict(zip(keys, ideal, strict=True)))
+    by_name = {row.name: row for row in found}
+    assert len(by_name) == len(found) == len(subways_fig10.PAPER) + 1 + len(keys)
+    for row in found[-len(keys) :]:
+        assert row.paper is not None
+        assert row.ours is not None
+        assert (row.verdict == "differs") == (abs(row.ours / row.paper - 1) > subways_fig10.BAND + 1e-9)
+    ratio = by_name["Type 1 at l = 4 over l = 3: less than"]
+    assert (ratio.verdict == "within band") == (
+        ours[keys.index(("ecmp", 4))] <= ours[keys.index(("ecmp", 3))] * (1 + 1e-9)
+    )
+
+
+def test_a_shuffle_that_is_not_over_has_no_speedup() -> None:
+    trial = Trial("x", {}, {}, 2e7, {"flow_bytes": 100, "seconds": 3.0})
+    over, late = Measured(trial, at_secs=[1.0, 2.0]), Measured(trial, at_secs=[1.0, 3.1])
+    assert (over.end_secs, late.end_secs) == (2.0, None)
+    assert shuffles.speedup(over, over) == 1.0
+    assert shuffles.speedup(over, late) is shuffles.speedup(late, over) is None
+
+
+@pytest.mark.parametrize("gbps", [10.0, 25.0])
+def test_what_left_by_slower_ports_is_told_by_the_counters_of_servers(engine: Engine, gbps: float) -> None:
+    links = engine.emulation_network(subways_fig9.beside(gbps))["links"]
+    trial = Trial("x", {}, {}, 2e7, {"seconds": 1.0})
+    rates = [2e7 * link["rate_ratio"] for link in links]
+    servers = list(range(48))
+    report = {"per_link": [{"ab_bits_per_sec": rate} for rate in rates]}
+    network = {"links": {"a": [link["a"][0] for link in links], "rate_bits_per_sec": rates}, "servers": {"id": servers}}
+    share = subways_fig9.slow_share(Measured(trial, report=report, network=network))
+    assert share == pytest.approx(1.0 if gbps == 10 else 2 / 7)
+
+
+@given(st.lists(SPEEDUPS, min_size=6, max_size=6), st.lists(SPEEDUPS, min_size=6, max_size=6))
+def test_what_load_balancing_adds_is_judged_by_its_share_with_more_ports(ours: list[float], ideal: list[float]) -> None:
+    titles = [title for _, _, title in subways_fig11.VARIANTS]
+    halves = [dict(zip(titles, (of[:3], of[3:]), strict=True)) for of in (ours, ideal)]
+    found = subways_fig11.rows(*halves)
+    adds = [ours[3] / ours[0], ours[5] / ours[2]]
+    assert found[0].ours == pytest.approx(adds[1] / adds[0])
+    assert [row.paper for row in found[2:]] == ideal
+    assert [row.ours for row in found[2:]] == ours
+    unknown = subways_fig11.rows({**halves[0], "Type 1": [None, *ours[1:3]]}, halves[1])
+    assert [row.verdict for row in unknown[:3]] == ["differs"] * 3

@@ -17,6 +17,10 @@ from cubeyard.emulation.figures import (
     fig10,
     fig11,
     hot_racks,
+    subways_fig8,
+    subways_fig9,
+    subways_fig10,
+    subways_fig11,
     table5,
     upgrade,
 )
@@ -73,6 +77,18 @@ FIGURES = (
         "serverswitch-bcube", "BCube by the chip's tables over two relays", "[serverswitch §6.2]", chip_bcube.measure
     ),
     MeasuredFigure("subways-upgrade", "Servers get a second port while flows run", "[subways §4.3]", upgrade.measure),
+    MeasuredFigure(
+        "subways-fig8-measured", "A shuffle by job size, measured", "[subways §8.3, Fig. 8]", subways_fig8.measure
+    ),
+    MeasuredFigure(
+        "subways-fig9-measured", "A shuffle by upgrade, measured", "[subways §8.4, Fig. 9]", subways_fig9.measure
+    ),
+    MeasuredFigure(
+        "subways-fig10-measured", "A shuffle by loop size, measured", "[subways §8.5, Fig. 10]", subways_fig10.measure
+    ),
+    MeasuredFigure(
+        "subways-fig11-measured", "A shuffle by ports, measured", "[subways §8.6, Fig. 11]", subways_fig11.measure
+    ),
     MeasuredFigure("subways-hot-racks", "Two hot racks and the ToR between them", "[subways §5]", hot_racks.measure),
     MeasuredFigure(
         "subways-table5-measured", "Tail completion on the testbed, measured", "[subways §8.2, Table 5]", table5.measure

@@ -78,7 +78,7 @@ class Measured:
     """The frame that names the columns."""
     at_secs: list[float] = field(default_factory=list)
     flows: list[list[int]] = field(default_factory=list)
-    """Goodput bytes [tick][flow]."""
+    """Goodput bytes [tick][flow]; empty with more flows than ticks have room for."""
     cpu: list[list[float]] = field(default_factory=list)
     """Share of a core [tick][server]: of the node's process, not of the kernel."""
     events: list[Json] = field(default_factory=list)
@@ -103,6 +103,10 @@ class Measured:
 
     @property
     def end_secs(self) -> float | None:
+        if not self.flows:
+            # A session ends with the tick in which its last flow has received all.
+            last = self.at_secs[-1] if self.at_secs else np.inf
+            return last if last < self.trial.emulation["seconds"] else None
         last = float(self.ends_secs.max())
         return last if np.isfinite(last) else None
 
@@ -158,10 +162,12 @@ class Lab:
         self._load_before = _load()
         self._parts: list[Measured] = []
 
-    def measure(self, trials: list[Trial]) -> dict[str, Measured]:
-        """Each trial by its name, one after the other: two at a time would share the machine."""
+    def measure(self, trials: list[Trial], in_all_secs: float | None = None) -> dict[str, Measured]:
+        """Each trial by its name, one after the other: two at a time would share the machine. `in_all_secs` is what this and all
+        further calls take together, where what is measured next follows from what was found.
+        """
         self._ready()
-        self._total_secs = sum(trial.secs for trial in trials)
+        self._total_secs = in_all_secs or sum(trial.secs for trial in trials)
         found = {}
         for trial in trials:
             found[trial.name] = self._measure(trial)
@@ -225,7 +231,8 @@ class _Sink:
             self._measured.routes += [(payload["at_secs"], row, path) for row, path in payload.get("routes", [])]
         if kind == "tick" and payload["at_secs"] >= 0:
             self._measured.at_secs.append(payload["at_secs"])
-            self._measured.flows.append(payload["flows"]["bytes"])
+            if "flows" in payload:
+                self._measured.flows.append(payload["flows"]["bytes"])
             self._measured.cpu.append(payload["servers"]["cpu"])
             self._measured.events += payload.get("events", [])
 

@@ -1,0 +1,94 @@
+"""Shuffles over Subways, a few servers a rack on slow links: their trials, and the flow engine's word on the same network. `[subways §8.3]`"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import orjson
+
+from cubeyard.emulation.figures.lab import SEED, Json, Lab, Measured, Trial
+
+SERVERS_OF_RACK = 4
+LINK_BITS_PER_SEC = 20e6
+FLOW_BYTES = 800e3
+MTU = 1500
+"""With longer packets the least windows of some hundred flows would fill the queues."""
+REBIND_SECS = 1.6
+"""Five round trips over four full queues of 80 ms. The paper's 10 ms on links 500 times faster would be 5 s, half of a job."""
+SETTLE_SECS = 0.0
+SLACK = 4.0
+PLAN_GBPS = 10.0
+"""The rate in the plan that LINK_BITS_PER_SEC stands for."""
+SCHEMES = {"ecmp": "subways-ecmp", "wcmp": "subways-wcmp", "lb": "subways-adaptive", "detour": "subways-detour"}
+"""The flow engine's routing for each balance."""
+CHOICES = (
+    f"{SERVERS_OF_RACK} servers a rack for 15, links of 20 Mb/s for 10 Gb/s, and 0.8 MB for the 15 MB that a mapper sends to a reducer",
+    f"TCP Reno with packets of {MTU} bytes; a link's end queues 80 ms, at least 128 KiB. All flows start together, as in the paper",
+    f"LB and D rebind every {REBIND_SECS:g} s, five round trips over full queues, where the paper's 10 ms would be 5 s; a job is over when its last flow is",
+)
+TCP = "some hundred TCP flows share a link: the last one's losses and timeouts are in it"
+
+
+def spec(wiring_type: int, racks: int, loops: int, **more: object) -> Json:
+    """`loops` loops of `racks` racks in a cluster; ToRs 4:1."""
+    size: Json = {"p": 2, "q": 2 * SERVERS_OF_RACK, "l": racks, "loops_per_cluster": loops, "aggs_per_cluster": 2}
+    rates = {"server_gbps": PLAN_GBPS, "uplink_gbps": PLAN_GBPS}
+    return {"family": "subways", "type": wiring_type, **size, **rates, **more}
+
+
+def job(lab: Lab, of: Json, racks: Sequence[int]) -> Json:
+    """All to all among the servers of these racks, counted over all loops."""
+    names = [one["name"] for one in lab.engine.emulation_network(of)["servers"]]
+    per_rack = of["q"] // of["p"]
+    return {"kind": "shuffle", "servers": [names[rack * per_rack + one] for rack in racks for one in range(per_rack)]}
+
+
+def fluid_secs(lab: Lab, of: Json, workload: Json, balance: str, flow_bytes: float = FLOW_BYTES) -> float:
+    """When the job is over by the flow engine, in the same network at the same rate with as much data."""
+    # At the plan's own rates, with as much more data: links may differ.
+    question = {
+        "workload": workload,
+        "routing": SCHEMES[balance],
+        "flow_gigabits": flow_bytes * lab.brevity * 8e-9 * PLAN_GBPS * 1e9 / LINK_BITS_PER_SEC,
+        "max_min": True,
+        "seeds": [SEED],
+    }
+    found = orjson.loads(lab.engine.predict_json(of, question))
+    return float(found["completion"]["last_secs"])
+
+
+def trial(lab: Lab, name: str, of: Json, workload: Json, balance: str, flow_bytes: float = FLOW_BYTES) -> Trial:
+    """The job with real packets."""
+    expected = fluid_secs(lab, of, workload, balance, flow_bytes)
+    rates = [of["uplink_gbps"], *of.get("cluster_gbps", [of["server_gbps"]])]
+    return Trial(
+        name,
+        of,
+        workload,
+        min(rates) / PLAN_GBPS * LINK_BITS_PER_SEC,
+        {
+            "flow_bytes": round(flow_bytes * lab.brevity),
+            "seconds": max(SLACK * expected, 10.0),
+            "settle_secs": SETTLE_SECS,
+            "calibrate_secs": 0.5,
+            "mtu": MTU,
+            "balance": balance,
+            **({"timers": {"rebind_secs": REBIND_SECS}} if balance in ("lb", "detour") else {}),
+        },
+        expect_secs=1.3 * expected,
+    )
+
+
+def speedup(before: Measured, after: Measured) -> float | None:
+    """Of the last flow's end; None if a job was not over in its time."""
+    if before.end_secs is None or after.end_secs is None:
+        return None
+    return before.end_secs / after.end_secs
+
+
+def ended(found: dict[str, Measured], names: Iterable[str]) -> str:
+    """How long each job took."""
+    secs = ((name, found[name].end_secs) for name in names)
+    return "the jobs took " + ", ".join(
+        f"{name}: {'longer than their time' if one is None else f'{one:.1f} s'}" for name, one in secs
+    )

@@ -1,0 +1,86 @@
+"""A shuffle of four racks with two, three and four ports a server: its speedup over type 0 with as many. `[subways §8.6, Fig. 11]`"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from cubeyard.emulation.figures.lab import Json, Lab
+from cubeyard.emulation.figures.rows import Outcome, Row, line, near
+from cubeyard.emulation.figures.shuffles import (
+    CHOICES,
+    SERVERS_OF_RACK,
+    ended,
+    fluid_secs,
+    job,
+    spec,
+    speedup,
+    trial,
+)
+
+RACKS_OF_LOOP = 6
+RACKS = 4
+PORTS = (2, 3, 4)
+FLOW_BYTES = 2.4e6
+"""Three times as much as elsewhere: with fewer flows a job would be over before LB has rebound a few times."""
+VARIANTS = ((1, "ecmp", "Type 1"), (1, "lb", "Type 1LB"))
+BAND = 0.15
+WORDS = "the text gives no number here, only what grows and what shrinks"
+HASHES = "the fluid's flows draw other paths than the kernel's hashes give: the fullest link decides"
+
+
+def name_of(title: str, ports: int) -> str:
+    return f"{title}, {ports} ports"
+
+
+def asked(lab: Lab) -> dict[str, tuple[Json, Json, str]]:
+    """Plan, job and balance of each shuffle. As many more aggregation switches keep ToRs 4:1."""
+    found = {}
+    for ports in PORTS:
+        more: Json = {"p": ports, "q": ports * SERVERS_OF_RACK, "aggs_per_cluster": ports}
+        for wiring_type, balance, title in ((0, "ecmp", "Type 0"), *VARIANTS):
+            plan = spec(wiring_type, RACKS_OF_LOOP, 1, **more)
+            found[name_of(title, ports)] = (plan, job(lab, plan, range(RACKS)), balance)
+    return found
+
+
+def measure(lab: Lab) -> Outcome:
+    shuffles = asked(lab)
+    found = lab.measure([trial(lab, name, *of, FLOW_BYTES) for name, of in shuffles.items()])
+    fluid = {name: fluid_secs(lab, *of, FLOW_BYTES) for name, of in shuffles.items()}
+    ours: dict[str, list[float | None]] = {}
+    ideal: dict[str, list[float]] = {}
+    for _, _, title in VARIANTS:
+        pairs = [(name_of("Type 0", ports), name_of(title, ports)) for ports in PORTS]
+        ours[title] = [speedup(found[before], found[after]) for before, after in pairs]
+        ideal[title] = [fluid[before] / fluid[after] for before, after in pairs]
+    return Outcome(
+        rows=rows(ours, ideal),
+        series=[
+            *(line(f"{title}, measured", PORTS, of) for title, of in ours.items()),
+            *(line(f"{title}, ideal fluid", PORTS, of) for title, of in ideal.items()),
+        ],
+        axes=("ports per server", "speedup over type 0"),
+        choices=[
+            *CHOICES,
+            f"2.4 MB a flow here: a job lasts some ten periods of LB. {RACKS} of {RACKS_OF_LOOP} racks of a loop in one cluster; two, three and four ports for the paper's two, four and six, and as "
+            "many aggregation switches. Each point stands beside type 0 with as many ports",
+            ended(found, shuffles),
+        ],
+    )
+
+
+def rows(ours: Mapping[str, Sequence[float | None]], ideal: Mapping[str, Sequence[float]]) -> list[Row]:
+    """What the text says, then beside the flow engine's speedup of the same scaled network."""
+    plain, by_load = ours["Type 1"], ours["Type 1LB"]
+    adds = [b / a if a and b else None for a, b in zip(plain, by_load, strict=True)]
+    shrinks = adds[-1] / adds[0] if adds[0] and adds[-1] else None
+    grows = plain[-1] / plain[0] if plain[0] and plain[-1] else None
+    found = [
+        Row("what LB adds, 4 ports over 2: less than", "x", None, shrinks, 0.0, 1.0, reason=WORDS),
+        Row("type 1, 4 ports over 2: more than", "x", None, grows, 1.0, 3.0, reason=WORDS),
+    ]
+    return found + [
+        near(f"{name_of(title, ports)}, by the ideal fluid", "x", expected, got, BAND, HASHES)
+        for title in ours
+        for ports, expected, got in zip(PORTS, ideal[title], ours[title], strict=True)
+    ]

@@ -1,0 +1,143 @@
+"""A shuffle on four upgrades of a network of one slow port a server: faster links, or a second port beside it. `[subways §8.4, Fig. 9]`"""
+
+from __future__ import annotations
+
+from cubeyard.emulation.figures.lab import Json, Lab, Measured, Trial
+from cubeyard.emulation.figures.rows import Outcome, Row, line, near
+from cubeyard.emulation.figures.shuffles import (
+    CHOICES,
+    LINK_BITS_PER_SEC,
+    SERVERS_OF_RACK,
+    TCP,
+    ended,
+    fluid_secs,
+    job,
+    spec,
+    speedup,
+    trial,
+)
+
+RACKS_OF_LOOP = 6
+RACKS = 4
+BEFORE = "one port of 10"
+REPLACED = {25.0: "replaced by 25", 40.0: "replaced by 40"}
+BALANCES = {"wcmp": "type 2", "lb": "type 2LB", "detour": "type 2D"}
+BAND = 0.15
+SPLIT = "10 and 25, other loop"
+"""Which ports flows take to servers with which they share no ToR."""
+CONNECTIONS = 4
+FLOW_BITS_PER_SEC = 1e4
+SPLIT_SECS = 5.0
+SHARE = 2 / 7
+SHARE_BAND = 0.05
+DRAWN = "1,024 flows choose a port each by hash"
+ONE_WAY = "live detours take only what leaves hot racks; the fluid's take what enters them too"
+
+
+def single(gbps: float) -> Json:
+    """One port a server; ToRs 4:1."""
+    rates = {"server_gbps": gbps, "uplink_gbps": gbps}
+    return spec(0, RACKS_OF_LOOP, 1, p=1, q=SERVERS_OF_RACK, aggs_per_cluster=1, **rates)
+
+
+def beside(gbps: float) -> Json:
+    """A second port of that rate, to ToRs of a second cluster in turn with the first's. Links up have the faster rate."""
+    more = {"c": 2, "clusters": 2, "cluster_gbps": [10.0, gbps], "cores": 2}
+    return spec(2, RACKS_OF_LOOP, 1, **more, uplink_gbps=gbps)
+
+
+def asked(lab: Lab) -> dict[str, tuple[Json, Json, str]]:
+    """Plan, job and balance of each shuffle."""
+    plans = {BEFORE: (single(10.0), "ecmp")}
+    plans.update({name: (single(gbps), "ecmp") for gbps, name in REPLACED.items()})
+    plans.update({name: (beside(10.0), balance) for balance, name in BALANCES.items()})
+    return {name: (plan, job(lab, plan, range(RACKS)), balance) for name, (plan, balance) in plans.items()}
+
+
+def split_trial(lab: Lab) -> Trial:
+    """From each server of the first racks to as many of the other loop, at a rate that fills nothing."""
+    plan = beside(25.0)
+    names = [one["name"] for one in lab.engine.emulation_network(plan)["servers"]]
+    count, loop = RACKS * SERVERS_OF_RACK, RACKS_OF_LOOP * SERVERS_OF_RACK
+    entries = [[one, other, 1.0] for one in names[:count] for other in names[loop : loop + count]]
+    return Trial(
+        SPLIT,
+        plan,
+        {"kind": "matrix", "entries": entries},
+        LINK_BITS_PER_SEC,
+        {
+            "seconds": SPLIT_SECS,
+            "settle_secs": 1.0,
+            "calibrate_secs": 0.0,
+            "protocol": "udp",
+            "connections": CONNECTIONS,
+            "flow_bits_per_sec": FLOW_BITS_PER_SEC,
+            "balance": "wcmp",
+        },
+    )
+
+
+def slow_share(found: Measured) -> float:
+    """Of what servers sent, what left by their slower ports."""
+    links, servers = found.network["links"], set(found.network["servers"]["id"])
+    slowest = min(links["rate_bits_per_sec"])
+    sent = {True: 0.0, False: 0.0}
+    for a, rate, carried in zip(links["a"], links["rate_bits_per_sec"], found.report["per_link"], strict=True):
+        if a in servers:
+            sent[rate == slowest] += carried["ab_bits_per_sec"]
+    total = sum(sent.values())
+    return sent[True] / total if total else 0.0
+
+
+def measure(lab: Lab) -> Outcome:
+    shuffles = asked(lab)
+    trials = [trial(lab, name, plan, workload, balance) for name, (plan, workload, balance) in shuffles.items()]
+    found = lab.measure([*trials, split_trial(lab)])
+    fluid = {name: fluid_secs(lab, *of) for name, of in shuffles.items()}
+    ours = {name: speedup(found[BEFORE], found[name]) for name in shuffles if name != BEFORE}
+    ideal = {name: fluid[BEFORE] / fluid[name] for name in ours}
+    added = list(BALANCES.values())
+    return Outcome(
+        rows=rows(ours, ideal, slow_share(found[SPLIT])),
+        series=[
+            line("one network, measured", list(REPLACED), [ours[name] for name in REPLACED.values()]),
+            line("one network, ideal fluid", list(REPLACED), [ideal[name] for name in REPLACED.values()]),
+            *(line(f"10 and 10, {name}, measured", [20.0], [ours[name]]) for name in added),
+            *(line(f"10 and 10, {name}, ideal fluid", [20.0], [ideal[name]]) for name in added),
+            line("paper: one network", [25.0, 40.0], [2.5, 4.0], paper=True),
+            line("paper: 10 and 10, type 2D", [20.0], [4.0], paper=True),
+        ],
+        axes=("rate of a server's ports together (Gb/s)", "speedup over one port of 10 Gb/s"),
+        choices=[
+            *CHOICES,
+            f"{RACKS} of {RACKS_OF_LOOP} racks of a loop; every ToR 4:1. Ports of 10 and 25 Gb/s are 20 and 50 Mb/s here",
+            f"which port flows take is counted at {CONNECTIONS} UDP flows of 10 kb/s from each of 16 servers to each of 16 of "
+            "another loop: with servers that share a ToR flows take that one first",
+            ended(found, shuffles),
+        ],
+    )
+
+
+def rows(ours: dict[str, float | None], ideal: dict[str, float], share: float) -> list[Row]:
+    """Beside the paper, and beside the flow engine's speedup of the same scaled network."""
+    told = [near(f"{name} GbE", "x", gbps / 10, ours[name], BAND, TCP) for gbps, name in REPLACED.items()]
+    told.append(
+        Row("10 GbE beside the old, type 2D", "x", 4.0, ours[BALANCES["detour"]], 3.0, 4.0 * (1 + BAND), 1.0, ONE_WAY)
+    )
+    told += [
+        near(f"{name}, by the ideal fluid", "x", ideal[name], ours[name], BAND, TCP)
+        for name in ideal
+        if name != "type 2D"
+    ]
+    told.append(
+        Row(
+            "of flows, those on the port of 10 beside 25",
+            "",
+            SHARE,
+            share,
+            SHARE - SHARE_BAND,
+            SHARE + SHARE_BAND,
+            reason=DRAWN,
+        )
+    )
+    return told
