@@ -66,7 +66,7 @@ def network_of(engine: Engine, document: Json) -> Network:
     rate = (document.get("link_gbps") or DEFAULT_LINK_GBPS) * 1e9
     part = settings.slice.model_dump() if settings.slice is not None else None
     network = networks.build(engine, document["plan"]["spec"], rate, settings.mtu_at(rate), part)
-    return with_services(network, settings.services)
+    return with_services(network, [one.name for one in settings.services])
 
 
 ROUTES = ("controllers", "tor-uplinks", "tor-weights", "routes", "groups")

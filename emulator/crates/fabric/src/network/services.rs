@@ -43,7 +43,16 @@ pub fn check(description: &Description, entry: &ProtocolEntry) -> Result<()> {
             return bad("id", service.id.to_string(), &limit, "give another number");
         }
         let length = service.module.0.len();
-        if !(1..=MAX_MODULE_BYTES).contains(&length) {
+        if service.process && length > 0 {
+            let limit = "no module for a service in processes";
+            return bad(
+                "module",
+                format!("{length} bytes"),
+                limit,
+                "leave one of the two out",
+            );
+        }
+        if !service.process && !(1..=MAX_MODULE_BYTES).contains(&length) {
             let limit = format!("1 to {MAX_MODULE_BYTES} bytes");
             return bad("module", format!("{length} bytes"), &limit, "build it for size");
         }
