@@ -190,7 +190,7 @@ def test_a_python_service_has_the_whole_api(tmp_path: Path) -> None:
 def test_a_python_service_that_loops_or_dies_ends_its_trial_in_words(tmp_path: Path, body: str, said: str) -> None:
     file = tmp_path / "bad.py"
     file.write_text(
-        f"from cubeyard_service import Service\nclass Bad(Service):\n    def message(self, _):\n        {body}\n"
+        f"from cubeyard_service import Service\nclass Bad(Service):\n    def F(self, at, packet):\n        return ()\n    def message(self, _):\n        {body}\n"
     )
     done = cubeyard("service", "test", str(file), "--servers", "2")
     assert done.exit_code == 1
@@ -200,14 +200,17 @@ def test_a_python_service_that_loops_or_dies_ends_its_trial_in_words(tmp_path: P
 def test_what_a_python_service_raises_is_counted(tmp_path: Path) -> None:
     file = tmp_path / "raises.py"
     file.write_text(
-        "from cubeyard_service import Service\nclass One(Service):\n    def message(self, _):\n        1 / 0\n"
+        "from cubeyard_service import Service\nclass One(Service):\n    def F(self, at, packet):\n        return ()\n"
+        "    def message(self, _):\n        1 / 0\n"
     )
     done = cubeyard("service", "test", str(file), "--servers", "2", "--json")
     assert (done.exit_code, json.loads(done.stdout)["lost"]) == (1, {"lost-failed": 2})
-    file.write_text("print('no service')")
-    done = cubeyard("service", "test", str(file), "--servers", "2", "--json")
-    assert done.exit_code == 1
-    assert json.loads(done.stdout)["lost"]["lost-failed"] > 0
+    # What is no service fails from its first call on.
+    for text in ("print('no service')", "from cubeyard_service import Service\nclass NoF(Service): pass\n"):
+        file.write_text(text)
+        done = cubeyard("service", "test", str(file), "--servers", "2", "--json")
+        assert done.exit_code == 1
+        assert json.loads(done.stdout)["lost"]["lost-failed"] > 0
 
 
 def test_zig_declares_what_the_header_does() -> None:

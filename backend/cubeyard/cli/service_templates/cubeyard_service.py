@@ -67,7 +67,7 @@ class Service:
 
     def F(self, at: Key, packet: Packet) -> Iterable[Key]:
         """The next key coordinates; the packet goes to one of them. None: it is delivered here."""
-        raise NotImplementedError
+        return ()
 
     def classify(self, packet: Packet) -> int:
         """The queue of a packet, 0 to 15."""
@@ -337,6 +337,8 @@ class _Maker:
         ]
         if len(found) != 1:
             raise TypeError(f"{self._path} has {len(found)} classes derived from Service; it needs one")
+        if found[0].F is Service.F:
+            raise TypeError(f"{found[0].__name__} has no F: it says where packets go")
         return found[0](server)
 
 
