@@ -153,6 +153,11 @@ class Engine:
         with self._turn("service_trial"), _findings():
             return orjson.loads(_binding().service_trial(module, canonical(options).decode()))
 
+    def service_process_trial(self, answer: Callable[[bytes], bytes], options: Mapping[str, Any]) -> Json:
+        """The same of a service in a process: `answer` gives what it answers to a call. Raises what that does, and PlanRejectedError."""
+        with self._turn("service_process_trial"), _findings():
+            return orjson.loads(_binding().service_process_trial(answer, canonical(options).decode()))
+
     def chip_program(self, program: str, at: ChipServer | None = None) -> Json:
         """A program of the switching chip, from text or JSON, for a server if one is named: `{profile, udlks: [{i, fields, bytes}],
         tables: {name: {entries, size}}, vifs, never_matched: [{i, above}], text, document}`, the last two canonical. Raises

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 import orjson
@@ -29,6 +29,7 @@ from cubeyard.cli.common import (
 from cubeyard.cli.faults import read_fault
 from cubeyard.cli.modules import print_answers, read_messages, read_services, send_messages
 from cubeyard.cli.place import command_place, quiet_logs, stoppable
+from cubeyard.cli.processes import ServiceFile, ServiceProcesses
 from cubeyard.engine import Engine, Json
 from cubeyard.experiments.fault_text import NUMBER, read_amount
 
@@ -114,7 +115,7 @@ def emulate(
         list[str] | None,
         typer.Option(
             "--service-file",
-            help="A service of your own on every server of a torus: a WebAssembly file, or NAME=FILE. Can be repeated.",
+            help="A service of your own on every server of a torus: a WebAssembly or Python file, or NAME=FILE. Can be repeated.",
         ),
     ] = None,
     service_message: Annotated[
@@ -148,9 +149,10 @@ def emulate(
     for text in option or []:
         name, _, value = text.partition("=")
         asked[name] = read_json(value, f"--set {name}")
-    if service_file:
-        asked["services"] = read_services(service_file)
-    messages = read_messages(service_message or [], asked.get("services", []))
+    modules, files = read_services(service_file or [])
+    if modules:
+        asked["services"] = modules
+    messages = read_messages(service_message or [], [*(one["name"] for one in modules), *(one.name for one in files)])
     question: Json = {
         "plan": read_spec(spec),
         "workload": read_json(workload, "--workload") if workload.startswith("{") else {"kind": workload},
@@ -163,7 +165,7 @@ def emulate(
     }
     with explained(), stoppable() as interrupted:
         try:
-            document = run_session(question, interrupted, messages)
+            document = run_session(question, interrupted, messages, files)
         except StoppedError:
             Console(stderr=True).print("Stopped; everything was removed.")
             raise typer.Exit(EXIT_INTERRUPTED) from None
@@ -190,6 +192,8 @@ class _Sink:
     def __init__(self, interrupted: Callable[[], bool], shell: str) -> None:
         """`shell` is a server and the command for a shell in it."""
         self.events: list[Json] = []
+        self.on_up: Callable[[], None] | None = None
+        """Called once, when the servers are up."""
         self.on_flow: Callable[[], None] | None = None
         """Called once, when the measured workload begins."""
         self._shell = shell
@@ -197,6 +201,8 @@ class _Sink:
         self._console = Console(stderr=True) if sys.stderr.isatty() else None
 
     def frame(self, kind: str, payload: Json) -> None:
+        if kind == "phase" and payload["phase"] == "up" and self.on_up is not None:
+            self.on_up()
         if kind == "phase" and payload["phase"] == "measuring" and self.on_flow is not None:
             self.on_flow()
         if kind == "tick":
@@ -223,11 +229,18 @@ class _Sink:
         _ = order, outcome
 
 
-def run_session(question: Json, interrupted: Callable[[], bool], messages: list[tuple[str, str]]) -> Json:
-    """One session from start to end, in a place of this process's own. Raises StoppedError, ProblemError."""
+def run_session(
+    question: Json,
+    interrupted: Callable[[], bool],
+    messages: Sequence[tuple[str, str]] = (),
+    files: Sequence[ServiceFile] = (),
+) -> Json:
+    """One session from start to end, in a place of this process's own, with services in processes beside its servers. Raises
+    StoppedError, ProblemError."""
     from cubeyard.emulation.deploy.names import shell_command
     from cubeyard.emulation.deploy.reaper import reap_left_alone
     from cubeyard.emulation.fabric.process import FabricProcess
+    from cubeyard.emulation.network.services import with_processes
     from cubeyard.emulation.session.session import Session
     from cubeyard.emulation.setup.question import read
     from cubeyard.experiments.question import ExperimentCreate
@@ -244,6 +257,12 @@ def run_session(question: Json, interrupted: Callable[[], bool], messages: list[
     document = {**asked.model_dump(mode="json"), "plan": {"spec": normal_spec(question["plan"])}}
     engine = Engine(settings)
     ready = read(engine, document)
+    if files:
+        if settings.spread:
+            refuse(
+                f"{files[0].path} runs in processes on this machine, and servers run on others: write it as a module."
+            )
+        ready = replace(ready, network=with_processes(ready.network, [(one.name, one.id) for one in files]))
     reap_left_alone(settings)
     with command_place(settings) as place:
         fabric = FabricProcess(settings, place)
@@ -252,13 +271,20 @@ def run_session(question: Json, interrupted: Callable[[], bool], messages: list[
         sink = _Sink(
             interrupted, f"{name}: {shell_command(run_id, server, name, ready.settings.mode, settings.cluster)}"
         )
-        if messages:
-            sink.on_flow = partial(send_messages, place.socket, run_id, ready.network, messages, seed=ready.seed)
+        processes = ServiceProcesses(place, run_id, list(ready.network.servers), files)
+
+        def on_flow() -> None:
+            processes.wait()
+            if messages:
+                send_messages(place.socket, run_id, ready.network, messages, seed=ready.seed)
+
+        sink.on_up, sink.on_flow = processes.begin, on_flow
         try:
             if settings.fabric_start:
                 fabric.ensure()
             report = Session(settings, place, run_id, ready, sink).run()
         finally:
+            processes.end()
             fabric.stop()
     return {"run": run_id, "plan": document["plan"], "engine_version": engine.version, **report, "events": sink.events}
 

@@ -6,7 +6,7 @@ import base64
 import random
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from rich.table import Table
 
 from cubeyard.cli.common import EXIT_INTERRUPTED, errors, explained, refuse
 from cubeyard.cli.place import stoppable
+from cubeyard.cli.processes import LIBRARY, ServiceFile
 from cubeyard.emulation.network.network import Network
 
 Json = dict[str, Any]
@@ -39,14 +40,24 @@ def read_module(path: str) -> bytes:
         refuse(f"{path} cannot be read: {error.strerror or error}.")
 
 
-def read_services(given: list[str]) -> list[Json]:
-    """`FILE` or `NAME=FILE`, as an experiment has them; numbers in order."""
-    services = []
+def read_services(given: list[str]) -> tuple[list[Json], list[ServiceFile]]:
+    """`FILE` or `NAME=FILE`: modules as an experiment has them, and what runs in processes; numbers in order."""
+    services: list[Json] = []
+    files: list[ServiceFile] = []
     for at, text in enumerate(given):
         name, _, path = text.partition("=") if "=" in text else (_name_of(text), "", text)
-        module = base64.b64encode(read_module(path)).decode()
-        services.append({"name": name, "id": FIRST_ID + at, "module": module})
-    return services
+        content = read_module(path)
+        if is_python(path):
+            files.append(ServiceFile(name, FIRST_ID + at, Path(path)))
+        else:
+            module = base64.b64encode(content).decode()
+            services.append({"name": name, "id": FIRST_ID + at, "module": module})
+    return services, files
+
+
+def is_python(path: str) -> bool:
+    """Whether a service runs in a process rather than as a module."""
+    return Path(path).suffix == ".py"
 
 
 def _name_of(path: str) -> str:
@@ -57,13 +68,13 @@ def _name_of(path: str) -> str:
     return name
 
 
-def read_messages(given: list[str], services: list[Json]) -> list[tuple[str, str]]:
-    """`NAME=TEXT`: to which service, and what. Exits with 2 for anything else."""
+def read_messages(given: list[str], services: list[str]) -> list[tuple[str, str]]:
+    """`NAME=TEXT`: to which of the services, and what. Exits with 2 for anything else."""
     messages = []
     for text in given:
         name, sign, message = text.partition("=")
         if not sign or not name or not message:
-            known = ", ".join(one["name"] for one in services) or "cache"
+            known = ", ".join(services) or "cache"
             refuse(f"--service-message {text} is not NAME=TEXT, with NAME like {known}.")
         messages.append((name, message))
     return messages
@@ -75,7 +86,9 @@ def with_key(text: str, network: Network, draws: random.Random) -> str:
     return text.replace(KEY, ",".join(str(draws.randrange(one)) for one in size))
 
 
-def send_messages(socket: Path, run_id: str, network: Network, messages: list[tuple[str, str]], *, seed: int) -> None:
+def send_messages(
+    socket: Path, run_id: str, network: Network, messages: Iterable[tuple[str, str]], *, seed: int
+) -> None:
     """Every message to every server's instance. Raises where the fabric refuses one."""
     from cubeyard.emulation.fabric.client import FabricClient
 
@@ -118,12 +131,14 @@ def begin(name: str, language: str, folder: Path) -> list[Path]:
             "cubeyard.rs": "src/cubeyard.rs",
         },
         "c": {"Makefile.template": "Makefile", "service.c": "service.c", "cubeyard.h": "cubeyard.h"},
+        "zig": {"zig.make.template": "Makefile", "service.zig": "service.zig", "cubeyard.zig": "cubeyard.zig"},
+        "python": {"service.py": f"{name}.py", LIBRARY.name: LIBRARY.name},
     }[language]
     made = []
     for source, target in {**copies, "README.md": "README.md"}.items():
         path = folder / target
         path.parent.mkdir(parents=True, exist_ok=True)
-        if source.endswith(("cubeyard.rs", "cubeyard.h")):
+        if source.startswith("cubeyard"):
             shutil.copyfile(TEMPLATES / source, path)
         else:
             text = (TEMPLATES / source).read_text(encoding="utf-8")
@@ -148,24 +163,26 @@ def size_of(servers: int) -> list[int]:
     return best[::-1]
 
 
-def on_packets(service: Json, size: list[int], message: str, seconds: float, mode: str, seed: int) -> Json:
+def on_packets(file: str, size: list[int], message: str, seconds: float, mode: str, seed: int) -> Json:
     """What comes of a service on a torus with real packets, as `emulate` prints it. Exits where it is stopped or refused."""
     from cubeyard.cli.emulate import StoppedError, run_session
 
+    services, files = read_services([file])
+    name = services[0]["name"] if services else files[0].name
     question: Json = {
         "plan": {"family": "torus3d", **dict(zip("xyz", size, strict=True))},
         # The least that a session sends beside it.
         "workload": {"kind": "one-to-one"},
         "engine": "emulation",
         "emulation": {
-            "mode": mode, "seconds": seconds, "settle_secs": SETTLE_SECS, "calibrate_secs": 0, "services": [service],
+            "mode": mode, "seconds": seconds, "settle_secs": SETTLE_SECS, "calibrate_secs": 0, "services": services,
         },
         "link_gbps": 0.1,
         "seeds": [seed],
     }  # fmt: skip
     with explained(), stoppable() as interrupted:
         try:
-            return run_session(question, interrupted, [(service["name"], message)])
+            return run_session(question, interrupted, [(name, message)], files)
         except StoppedError:
             errors.print("Stopped; everything was removed.")
             raise typer.Exit(EXIT_INTERRUPTED) from None

@@ -318,7 +318,7 @@ def _emulated(chosen: Read, faults: list[Json]) -> tuple[RunVerdict, Json]:
     body.pop("fault_schedules", None)
     with chosen.by_line(), stoppable() as interrupted:
         try:
-            report = run_session(body, interrupted, [])
+            report = run_session(body, interrupted)
         except StoppedError:
             errors.print("Stopped; everything was removed.")
             raise typer.Exit(EXIT_INTERRUPTED) from None

@@ -21,14 +21,15 @@ from cubeyard.cli.modules import (
     Json,
     answers,
     begin,
+    is_python,
     on_packets,
     print_answers,
     print_trial,
     read_module,
-    read_services,
     size_of,
 )
 from cubeyard.cli.place import quiet_logs
+from cubeyard.cli.processes import ServiceProcessError, answering
 from cubeyard.emulation.live.service import SessionService
 from cubeyard.engine import Engine
 
@@ -110,6 +111,8 @@ class Language(StrEnum):
 
     RUST = "rust"
     C = "c"
+    ZIG = "zig"
+    PYTHON = "python"
 
 
 @service_app.command("new")
@@ -121,28 +124,40 @@ def service_new(
     folder = Path(name)
     for path in begin(name, language.value, folder):
         Console().print(f"[dim]made[/dim] {escape(str(path))}", highlight=False, soft_wrap=True)
-    if language is Language.RUST:
+    build = None
+    if language is Language.PYTHON:
+        module = f"{name}.py"
+    elif language is Language.RUST:
         module = f"target/wasm32-unknown-unknown/release/{name.replace('-', '_')}.wasm"
         build = "cargo build --release"
     else:
         module, build = f"{name}.wasm", "make"
-    for step in (f"cd {name}", build, f"cubeyard service test {module}"):
+    for step in (f"cd {name}", *([build] if build else []), f"cubeyard service test {module}"):
         Console().print(f"  {escape(step)}", highlight=False, soft_wrap=True)
 
 
-Module = Annotated[str, typer.Argument(help="The WebAssembly module, or its text format.")]
+Module = Annotated[str, typer.Argument(help="The WebAssembly module, its text format, or a Python file.")]
 Said = Annotated[
     str, typer.Option(help="What each server's instance gets once; {key} is another key coordinate for each.")
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
 
 
-def _trial(module: bytes, size: list[int], message: str, seconds: float, seed: int) -> tuple[Json, float]:
-    """A trial's report, and the seconds that it took. Exits with 2 for what is no service."""
+def _trial(file: str, size: list[int], message: str, seconds: float, seed: int) -> tuple[Json, float]:
+    """A trial's report, and the seconds that it took. Exits with 2 for what is no service, with 1 if its process ends."""
     options = {"size": size, "secs": seconds, "message": message, "rate_bits_per_sec": 1e8, "seed": seed}
+    module, engine = read_module(file), Engine(settings_of())
     began = time.monotonic()
     with explained():
-        report = Engine(settings_of()).service_trial(module, options)
+        if not is_python(file):
+            report = engine.service_trial(module, options)
+        else:
+            try:
+                with answering(Path(file)) as answer:
+                    report = engine.service_process_trial(answer, options)
+            except ServiceProcessError as error:
+                errors.print(error.detail, highlight=False)
+                raise typer.Exit(1) from None
     return report, time.monotonic() - began
 
 
@@ -159,7 +174,7 @@ def service_test(
 
     Exits with 1 if nothing was delivered or anything was lost.
     """
-    report, took_secs = _trial(read_module(file), size_of(servers), message, seconds, seed)
+    report, took_secs = _trial(file, size_of(servers), message, seconds, seed)
     if as_json:
         write(orjson.dumps(report) + b"\n")
     else:
@@ -184,15 +199,14 @@ def service_run(
 
     Exits with 1 if it fails in virtual time, or answers there and not with real packets.
     """
-    (hosted,) = read_services([file])
     size = size_of(servers)
-    report, took_secs = _trial(read_module(file), size, message, seconds, seed)
+    report, took_secs = _trial(file, size, message, seconds, seed)
     if not as_json:
         print_trial(Console(), report, took_secs)
     if not report["delivered"] or report["lost"]:
         errors.print("It fails in virtual time, so no server was started. Correct what was lost, and run it again.")
         raise typer.Exit(1)
-    run = on_packets(hosted, size, message, seconds, mode, seed)
+    run = on_packets(file, size, message, seconds, mode, seed)
     said = len(list(answers(run["events"])))
     if as_json:
         write(orjson.dumps({"trial": report, "run": run}) + b"\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -76,7 +77,7 @@ def test_what_fails_in_virtual_time_starts_no_server(tmp_path: Path) -> None:
     assert "emulation.mode" in refused.output
 
 
-@pytest.mark.parametrize("language", ["rust", "c"])
+@pytest.mark.parametrize("language", ["rust", "c", "zig", "python"])
 def test_a_new_service_has_all_files_with_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, language: str
 ) -> None:
@@ -87,9 +88,12 @@ def test_a_new_service_has_all_files_with_its_name(
     wanted = {
         "rust": ["Cargo.toml", "README.md", "config.toml", "cubeyard.rs", "lib.rs"],
         "c": ["Makefile", "README.md", "cubeyard.h", "service.c"],
+        "zig": ["Makefile", "README.md", "cubeyard.zig", "service.zig"],
+        "python": ["README.md", "cubeyard_service.py", "my-service.py"],
     }
     assert files == wanted[language]
-    texts = [path.read_text() for path in (tmp_path / "my-service").rglob("*") if path.suffix in (".toml", ".c", ".rs")]
+    suffixes = (".toml", ".c", ".rs", ".zig", ".py")
+    texts = [path.read_text() for path in (tmp_path / "my-service").rglob("*") if path.suffix in suffixes]
     assert any("my-service" in text for text in texts)
     again = cubeyard("service", "new", "my-service")
     assert again.exit_code == 2
@@ -111,6 +115,120 @@ def test_bad_files_and_messages_of_services_are_refused(tmp_path: Path) -> None:
     assert "NAME=TEXT" in emulate("--service-file", GREETING, "--service-message", "hello")
     (tmp_path / "123.wat").write_text("(module)")
     assert "gives no name" in emulate("--service-file", str(tmp_path / "123.wat"))
+
+
+def test_the_python_template_does_what_the_module_does_the_same_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cubeyard("service", "new", "greeting", "--language", "python")
+    words = ("service", "test", "greeting/greeting.py", "--json")
+    done = cubeyard(*words)
+    assert done.exit_code == 0, done.output
+    report, module = (json.loads(one.stdout) for one in (done, cubeyard("service", "test", GREETING, "--json")))
+    kept = ("servers", "delivered", "carried", "hops", "lost", "answers", "said")
+    assert {name: report[name] for name in kept} == {name: module[name] for name in kept}
+    assert report["counters"] == {"counter-0": 27}
+    assert json.loads(cubeyard(*words).stdout) == report
+
+
+EVERYTHING = """
+from cubeyard_service import CONSUMED, Service
+
+class Everything(Service):
+    def init(self):
+        assert self.server.size == (3, 3, 3) and self.server.name == "trial"
+        self.seen = []
+
+    def queue(self, number):
+        return 100 * (number + 1), number + 1
+
+    def classify(self, packet):
+        return packet.colour
+
+    def neighbour(self, port, up):
+        assert up and self.server.dist(self.server.here, self.server.neighbour(port)) == 1
+        self.seen.append(port)
+
+    def message(self, message):
+        assert sorted(self.seen) == [0, 1, 2, 3, 4, 5] and self.server.responsible(self.server.here)
+        assert not self.server.send(9, b"")
+        self.server.set_timer(5)
+
+    def timer(self):
+        for port in self.seen:
+            assert self.server.send(port, b"hop", 3) and not self.server.send(port, b"again")
+        there = self.server.neighbour_key(self.server.here, 0, True)
+        self.server.transmit(b"copy", there, self.server.neighbour_key(there, 1, False), colour=15)
+
+    def packet(self, packet):
+        self.server.count(0 if packet.payload == b"hop" else 1)
+        return CONSUMED if packet.payload == b"hop" else 0
+
+    def F(self, at, packet):
+        return ()
+"""
+
+
+def test_a_python_service_has_the_whole_api(tmp_path: Path) -> None:
+    file = tmp_path / "everything.py"
+    file.write_text(EVERYTHING)
+    done = cubeyard("service", "test", str(file), "--json")
+    report = json.loads(done.stdout)
+    assert (done.exit_code, report["lost"], report["delivered"]) == (0, {}, 27), report
+    assert report["counters"]["counter-0"] == 6 * 27
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("while True: pass", "it loops"),
+        ("import os; os._exit(3)", "ended with code 3"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "ended by SIGKILL"),
+    ],
+)
+def test_a_python_service_that_loops_or_dies_ends_its_trial_in_words(tmp_path: Path, body: str, said: str) -> None:
+    file = tmp_path / "bad.py"
+    file.write_text(
+        f"from cubeyard_service import Service\nclass Bad(Service):\n    def F(self, at, packet):\n        return ()\n    def message(self, _):\n        {body}\n"
+    )
+    done = cubeyard("service", "test", str(file), "--servers", "2")
+    assert done.exit_code == 1
+    assert said in " ".join(done.output.split())
+
+
+def test_what_a_python_service_raises_is_counted(tmp_path: Path) -> None:
+    file = tmp_path / "raises.py"
+    file.write_text(
+        "from cubeyard_service import Service\nclass One(Service):\n    def F(self, at, packet):\n        return ()\n"
+        "    def message(self, _):\n        1 / 0\n"
+    )
+    done = cubeyard("service", "test", str(file), "--servers", "2", "--json")
+    assert (done.exit_code, json.loads(done.stdout)["lost"]) == (1, {"lost-failed": 2})
+    # What is no service fails from its first call on.
+    for text in ("print('no service')", "from cubeyard_service import Service\nclass NoF(Service): pass\n"):
+        file.write_text(text)
+        done = cubeyard("service", "test", str(file), "--servers", "2", "--json")
+        assert done.exit_code == 1
+        assert json.loads(done.stdout)["lost"]["lost-failed"] > 0
+
+
+def test_zig_declares_what_the_header_does() -> None:
+    c_types = {"cube_key": "Key", "unsigned": "u32", "int": "i32", "long long": "i64", "unsigned long long": "u64",
+               "void": "void", "const void *": "[*]const u8"}  # fmt: skip
+    header = (TEMPLATES / "cubeyard.h").read_text()
+    declared = {}
+    for name, result, words in re.findall(r'CUBE_IMPORT\("(\w+)"\) ([\w ]+?) cube_\w+\((.*?)\);', header):
+        parameters = [] if words == "void" else [re.fullmatch(r"(.*?)\w+", word.strip()) for word in words.split(",")]
+        declared[name] = ([c_types[one[1].strip()] for one in parameters if one], c_types[result])
+    zig = (TEMPLATES / "cubeyard.zig").read_text()
+    found = {
+        name: ([word.split(":")[1].strip() for word in words.split(",") if word], result)
+        for name, words, result in re.findall(r'extern "cubeyard" fn (\w+)\((.*?)\) (\w+);', zig)
+    }
+    assert len(declared) > 20
+    assert found == declared
+    assert "export fn buffer()" in zig
 
 
 def built(folder: Path, *command: str) -> Result:

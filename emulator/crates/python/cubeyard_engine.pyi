@@ -44,6 +44,7 @@ __all__ = [
     "routings_json",
     "service_limits",
     "service_module",
+    "service_process_trial",
     "service_trial",
     "spanning_trees",
 ]
@@ -226,6 +227,10 @@ def service_limits() -> str:
 def service_module(module: bytes) -> bytes:
     """A module that can be a service, in WebAssembly's binary format, from one or from the text format. Raises EngineError with
     what is wrong with it, in the field `module`."""
+
+def service_process_trial(answer: Callable[[bytes], bytes], options_json: str) -> str:
+    """The same as `service_trial` of a service in a process: `answer` is called with each call of it, and returns what the process
+    answers. What it raises ends the trial and is raised here. Raises EngineError."""
 
 def service_trial(module: bytes, options_json: str) -> str:
     """A module on every server of a torus in virtual time: `{servers, secs, carried, delivered, hops: {hops: packets}, calls, fuel,

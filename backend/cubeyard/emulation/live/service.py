@@ -68,7 +68,7 @@ def network_of(engine: Engine, document: Json) -> Network:
     # A run that can be upgraded has the devices and numbers of the plan after it from its start.
     spec = document["plan"]["spec"] if settings.upgrade is None else settings.upgrade.to
     network = networks.build(engine, spec, rate, settings.mtu_at(rate), part)
-    return with_services(network, settings.services)
+    return with_services(network, [one.name for one in settings.services])
 
 
 ROUTES = ("controllers", "tor-uplinks", "tor-weights", "routes", "groups")

@@ -16,40 +16,57 @@ from cubeyard.kit.errors import field_error
 Json = dict[str, Any]
 
 
-def with_services(network: Network, services: Sequence[UserService]) -> Network:
-    """The network whose servers host these too, as people see it: without their modules."""
-    if not services:
+FIELD = "body.emulation.services"
+
+
+def with_services(network: Network, names: Sequence[str]) -> Network:
+    """The network whose servers host these too, as people see it: without what they are."""
+    if not names:
         return network
-    more = [
-        {"name": one.name, "title": one.name, "description": "Written by a user.", "messages": []} for one in services
-    ]
+    more = [{"name": name, "title": name, "description": "Written by a user.", "messages": []} for name in names]
     return replace(network, protocol={**network.protocol, "services": [*network.protocol["services"], *more]})
 
 
 def hosted(engine: Engine, network: Network, services: Sequence[UserService]) -> Network:
     """The network whose servers host these too. Raises a 422 that names the field that is wrong, and what to do."""
+    _check(network, [(one.name, one.id) for one in services])
+    described = [
+        {"name": one.name, "id": one.id, "module": _module(engine, f"{FIELD}.{at}.module", one).hex()}
+        for at, one in enumerate(services)
+    ]
+    return replace(with_services(network, [one.name for one in services]), user_services=described)
+
+
+def with_processes(network: Network, services: Sequence[tuple[str, int]]) -> Network:
+    """The network whose servers host these too, by name and number: their instances are processes, which whoever asks for the run
+    starts. No experiment can ask for one: a server does not start programs of its callers. Raises as `hosted`."""
+    known = [(one["name"], one["id"]) for one in network.user_services]
+    _check(network, services, known)
+    more = [{"name": name, "id": number, "process": True} for name, number in services]
+    named = with_services(network, [name for name, _ in services])
+    return replace(named, user_services=[*network.user_services, *more])
+
+
+def _check(network: Network, services: Sequence[tuple[str, int]], known: Sequence[tuple[str, int]] = ()) -> None:
     if services and not network.protocol["services"]:
         raise field_error(
-            "body.emulation.services",
-            [one.name for one in services],
+            FIELD,
+            [name for name, _ in services],
             f"The servers of this {network.family} host no services: they run {network.protocol['title']}.",
             hint="Choose a torus3d, or leave services out.",
         )
     names = [one["name"] for one in network.protocol["services"]]
-    described: list[Json] = []
-    for at, one in enumerate(services):
-        where = f"body.emulation.services.{at}"
-        if one.name in names:
-            message = f"There is a service {one.name} already."
-            raise field_error(f"{where}.name", one.name, message, hint="Give it another name.")
-        names.append(one.name)
-        taken = next((other for other in services[:at] if other.id == one.id), None)
-        if taken is not None:
-            message = f"Number {one.id} is that of service {taken.name}: packets could not tell them apart."
-            hint = f"Give it another, like {max(other.id for other in services[:at]) + 1}."
-            raise field_error(f"{where}.id", one.id, message, limit="256 to 65535, each once", hint=hint)
-        described.append({"name": one.name, "id": one.id, "module": _module(engine, f"{where}.module", one).hex()})
-    return replace(with_services(network, services), user_services=described)
+    taken = {number: name for name, number in known}
+    for at, (name, number) in enumerate(services):
+        if name in names:
+            message = f"There is a service {name} already."
+            raise field_error(f"{FIELD}.{at}.name", name, message, hint="Give it another name.")
+        names.append(name)
+        if number in taken:
+            message = f"Number {number} is that of service {taken[number]}: packets could not tell them apart."
+            hint = f"Give it another, like {max(taken) + 1}."
+            raise field_error(f"{FIELD}.{at}.id", number, message, limit="256 to 65535, each once", hint=hint)
+        taken[number] = name
 
 
 def _module(engine: Engine, where: str, service: UserService) -> bytes:

@@ -10,7 +10,7 @@ import pytest
 from cubeyard.cli.modules import TEMPLATES
 from cubeyard.emulation.live.service import network_of
 from cubeyard.emulation.network import network as networks
-from cubeyard.emulation.network.services import hosted
+from cubeyard.emulation.network.services import hosted, with_processes
 from cubeyard.engine import Engine
 from cubeyard.experiments.emulation import Emulation, UserService
 from cubeyard.kit.errors import ProblemError
@@ -50,6 +50,23 @@ def test_the_fabric_gets_binary_modules_and_people_see_names(engine: Engine) -> 
     assert all(bytes.fromhex(one["module"]).startswith(b"\0asm") for one in described)
     assert [one["name"] for one in found.protocol["services"][-2:]] == ["greeting", "other"]
     assert "greeting" not in [one["name"] for one in network.protocol["services"]]
+
+
+def test_processes_are_hosted_beside_modules_and_refused_by_the_same_rules(engine: Engine) -> None:
+    network = hosted(engine, networks.build(engine, TORUS, 1e8, 9000, None), [service()])
+    found = with_processes(network, [("mine", 257)])
+    described = found.for_fabric("0a1b2c3d4e5f6g", 1, "kernel", {})["services"]
+    assert [one["name"] for one in described] == ["greeting", "mine"]
+    assert described[1] == {"name": "mine", "id": 257, "process": True}
+    assert [one["name"] for one in found.protocol["services"][-2:]] == ["greeting", "mine"]
+    for taken, said in (("greeting", 257), "already"), (("mine", 256), "is that of service greeting"):
+        with pytest.raises(ProblemError) as raised:
+            with_processes(network, [taken])
+        assert said in raised.value.errors[0].message
+    with pytest.raises(ProblemError):
+        with_processes(networks.build(engine, {"family": "bcube", "n": 2, "k": 1}, 1e8, 9000, None), [("mine", 256)])
+    # Over REST there is no way to ask for one.
+    assert "process" not in UserService.model_fields
 
 
 def test_a_run_knows_its_services(engine: Engine) -> None:

@@ -179,6 +179,48 @@ def test_the_command_line_tries_a_service_and_runs_it(tmp_path: Path, nothing_le
     assert [text for _, _, text in answers(found["run"]["events"])] == ["hello"] * 9
 
 
+BAD = """
+import time
+from cubeyard_service import Service
+
+class Bad(Service):
+    def F(self, at, packet):
+        return ()
+
+    def message(self, message):
+        if self.server.here == (0, 0, 0):
+            time.sleep(60)  # stops reading
+        while True:  # the kernel ends its process
+            pass
+"""
+
+
+def test_python_services_run_beside_servers_and_bad_ones_cost_the_others_nothing(
+    tmp_path: Path, nothing_left: Left
+) -> None:
+    bad = tmp_path / "bad.py"
+    bad.write_text(BAD)
+    words = ["--spec", json.dumps(PLANE), "--mode", "namespaces", "--seconds", "4", "--settle", "1", "--calibrate", "0"]
+    services = [
+        "--service-file", f"greeting={TEMPLATES / 'service.py'}", "--service-message", "greeting={key} hello",
+        "--service-file", str(bad), "--service-message", "bad=begin",
+    ]  # fmt: skip
+    done = subprocess.run(
+        [*PROGRAM, "emulate", "--workload", "one-to-one", *words, *services, "--json"],
+        env=environment(tmp_path, CUBEYARD_LOG_LEVEL="warning"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    events = json.loads(done.stdout)["events"]
+    assert [said for _, *said in answers(events)] == [["greeting", "hello"]] * 9
+    assert not any(event.get("name") == "neighbour-dead" for event in events)
+    folders = Path("/proc").glob("[0-9]*/cmdline")
+    left = [one for one in folders if str(bad).encode() in (one.read_bytes() if one.exists() else b"")]
+    assert left == []
+
+
 def test_modules_are_refused_by_their_field(home: Path) -> None:
     with Live(home) as live:
         asked = {

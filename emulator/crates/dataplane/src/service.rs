@@ -91,6 +91,19 @@ pub enum Action {
     Drop,
 }
 
+/// How far a packet has come: what a service that answers later gives back with its answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Journey {
+    /// The port that it came by; `None` for one that begins here.
+    pub from: Option<u8>,
+    /// Hops that it has taken.
+    pub hops: u8,
+    /// Calls that it has caused on this server.
+    pub steps: u32,
+    /// Whether it was sent for one hop only, by [`Context::send`].
+    pub one_hop: bool,
+}
+
 /// How packets of one queue wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueuePolicy {
@@ -149,6 +162,11 @@ pub trait Service {
         let _ = (context, bytes);
     }
 
+    /// What it has waited for is there, as [`Services::wake`] says: the answers of a program outside.
+    fn woken(&mut self, context: &mut dyn Context) {
+        let _ = context;
+    }
+
     /// What it counts itself, beside what it says by [`Context::count`]: counters by name.
     fn counters(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
@@ -205,6 +223,11 @@ pub trait Context {
     fn route(&mut self, packet: Packet);
     /// Sends a copy of a packet to one of these keys, without asking [`Service::route`] here.
     fn transmit(&mut self, packet: Packet, keys: &[Key]);
+    /// How far the packet has come that the call is about.
+    fn journey(&self) -> Journey;
+    /// Sends a packet to one of these keys, as one that has come so far, in a queue of the caller's choice: what
+    /// [`Service::packet`] would have said, said later.
+    fn forward(&mut self, packet: Packet, keys: &[Key], queue: u8, journey: Journey);
     /// Answers whoever talks to the service from outside.
     fn deliver(&mut self, bytes: Vec<u8>);
     /// Sends bytes to a client, which may have gone.
@@ -251,6 +274,9 @@ pub trait Services {
 
     /// A message to a service from outside. Errors: there is no such service; the answer names those that there are.
     fn message(&mut self, now: Time, service: &str, bytes: &[u8]) -> Result<(), String>;
+
+    /// Lets the service of a number do what it has waited for ([`Service::woken`]).
+    fn wake(&mut self, now: Time, id: u16);
 
     /// The next answer to the outside: the service and what it says.
     fn poll_answer(&mut self) -> Option<(String, Vec<u8>)>;

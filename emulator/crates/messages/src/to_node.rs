@@ -63,6 +63,13 @@ pub enum ToNode {
         /// Whether it is the last one.
         last: bool,
     },
+    /// Host a service whose instance is in a process: it connects to the socket `services/ID` in the node's folder.
+    ServiceProcess {
+        /// The service's name.
+        service: String,
+        /// Its number in packets.
+        id: u16,
+    },
     /// A program that a user wrote for the server's chip, in place of the present one.
     Program {
         /// Its text, at most [`cubeyard_dataplane::catalog::MAX_PROGRAM_BYTES`].

@@ -89,6 +89,7 @@ fn to_node() -> impl Strategy<Value = ToNode> {
         Just(ToNode::Stop),
         Just(ToNode::Inspect),
         ("[a-z]{0,8}", bytes()).prop_map(|(service, bytes)| ToNode::Service { service, bytes }),
+        ("[a-z]{0,8}", any::<u16>()).prop_map(|(service, id)| ToNode::ServiceProcess { service, id }),
         ("[a-z]{0,8}", any::<(u16, u32, bool)>(), bytes()).prop_map(
             |(service, (id, offset, last), bytes)| {
                 ToNode::ServiceModule {

@@ -15,6 +15,7 @@ pub mod modules;
 pub mod node;
 pub mod packet_socket;
 pub mod poller;
+pub mod processes;
 pub mod services;
 pub mod signals;
 mod socket_options;

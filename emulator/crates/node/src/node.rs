@@ -1,7 +1,7 @@
 //! The loop: the fabric's messages, the protocol and the workload on one thread.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cubeyard_dataplane::catalog::{self, ForwardingKind};
@@ -19,6 +19,7 @@ use crate::control::{self, ControlSocket};
 use crate::fabric::{Arrival, Fabric};
 use crate::modules::{Modules, Part};
 use crate::poller::{Interest, Poller, Token};
+use crate::processes::Processes;
 use crate::services::{ServiceSockets, answers};
 use crate::signals::Signals;
 use crate::software::Software;
@@ -39,6 +40,7 @@ pub fn run(socket: &Path) -> io::Result<()> {
     let mut node = Node {
         poller,
         fabric: Fabric::new(socket),
+        socket: socket.to_owned(),
         server: None,
     };
     loop {
@@ -56,6 +58,8 @@ pub fn run(socket: &Path) -> io::Result<()> {
 struct Node {
     poller: Poller,
     fabric: Fabric,
+    /// The fabric's socket.
+    socket: PathBuf,
     server: Option<Server>,
 }
 
@@ -71,6 +75,7 @@ struct Server {
     software: Option<Software>,
     services: Option<ServiceSockets>,
     modules: Modules,
+    processes: Processes,
     clients: Option<ServiceClients>,
     report_at: Time,
     reports: u32,
@@ -103,6 +108,8 @@ impl Node {
             (Token::Services(index), Some(server)) => server.on_services(index as usize, &self.poller),
             (Token::Listener(index), Some(server)) => server.on_knock(index as usize, &self.poller),
             (Token::Client(id), Some(server)) => server.on_client(id, &self.poller),
+            (Token::Processes(index), Some(server)) => server.on_process(index, &self.poller, true),
+            (Token::Process(index), Some(server)) => server.on_process(index, &self.poller, false),
             (Token::Flow(id), Some(server)) => server.workload.on_ready(id, now(), &self.poller),
             _ => {}
         }
@@ -127,7 +134,7 @@ impl Node {
         if let ToNode::Configure(configure) = message {
             // The sockets of the server before must be closed when the new one's are opened.
             self.server = None;
-            self.server = Some(Server::new(&configure, &self.poller)?);
+            self.server = Some(Server::new(&configure, &self.poller, &self.socket)?);
             self.carry_out();
             self.fabric.send(&ToFabric::Ready, &self.poller);
             return Ok(());
@@ -182,6 +189,10 @@ impl Node {
                 };
                 server.modules.take(&part, services_of(&mut server.protocol)?)?;
             }
+            ToNode::ServiceProcess { service, id } => {
+                let services = services_of(&mut server.protocol)?;
+                server.processes.host(&service, id, services, &self.poller)?;
+            }
             ToNode::Inspect => {
                 let inspection = server.protocol.as_ref().map(|protocol| protocol.inspect(now()));
                 let message = ToFabric::Inspected(inspection.unwrap_or_default());
@@ -206,6 +217,9 @@ impl Node {
             }
         }
         if let (Some(protocol), Some(services)) = (&mut server.protocol, &mut server.services) {
+            if let Some(hosted) = protocol.services() {
+                server.processes.fill_all(hosted, &self.poller);
+            }
             services.fill_all(&mut **protocol, &self.poller);
             if let Some(clients) = &mut server.clients {
                 clients.answer(&mut **protocol, &self.poller);
@@ -226,7 +240,7 @@ fn services_of(protocol: &mut Option<Box<dyn Protocol>>) -> Result<&mut dyn Serv
 }
 
 impl Server {
-    fn new(configure: &Configure, poller: &Poller) -> Result<Server, String> {
+    fn new(configure: &Configure, poller: &Poller, fabric: &Path) -> Result<Server, String> {
         let now = now();
         let configuration = &configure.configuration;
         let entry = catalog::protocol(&configure.protocol).ok_or_else(|| {
@@ -292,6 +306,7 @@ impl Server {
             software,
             services,
             modules: Modules::default(),
+            processes: Processes::beside(fabric),
             clients,
             report_at: now + REPORT,
             reports: 0,
@@ -416,6 +431,16 @@ impl Server {
     fn on_client(&mut self, id: u32, poller: &Poller) {
         if let (Some(clients), Some(protocol)) = (&mut self.clients, &mut self.protocol) {
             clients.on_ready(id, &mut **protocol, poller);
+        }
+    }
+
+    fn on_process(&mut self, index: u32, poller: &Poller, knocks: bool) {
+        if let Ok(services) = services_of(&mut self.protocol) {
+            if knocks {
+                self.processes.on_knock(index as usize, services, poller);
+            } else {
+                self.processes.on_ready(index as usize, services, poller);
+            }
         }
     }
 

@@ -27,6 +27,10 @@ pub enum Token {
     Listener(u32),
     /// The client of a service of this number.
     Client(u32),
+    /// The listener for the process of the service with this index.
+    Processes(u32),
+    /// The process of the service with this index.
+    Process(u32),
 }
 
 impl Token {
@@ -41,6 +45,8 @@ impl Token {
             Token::Services(index) => (6, index),
             Token::Listener(index) => (7, index),
             Token::Client(id) => (8, id),
+            Token::Processes(index) => (9, index),
+            Token::Process(index) => (10, index),
         };
         kind << 32 | u64::from(index)
     }
@@ -57,6 +63,8 @@ impl Token {
             6 => Some(Token::Services(index)),
             7 => Some(Token::Listener(index)),
             8 => Some(Token::Client(index)),
+            9 => Some(Token::Processes(index)),
+            10 => Some(Token::Process(index)),
             _ => None,
         }
     }
@@ -131,6 +139,8 @@ mod tests {
             Token::Services(2),
             Token::Listener(0),
             Token::Client(u32::MAX),
+            Token::Processes(0),
+            Token::Process(3),
         ] {
             assert_eq!(Token::decode(token.encode()), Some(token));
         }

@@ -106,7 +106,7 @@ mod cubeyard_engine {
     #[pymodule_export]
     use super::search::{check_search, search, search_metrics};
     #[pymodule_export]
-    use super::services::{service_limits, service_module, service_trial};
+    use super::services::{service_limits, service_module, service_process_trial, service_trial};
     #[pymodule_export]
     use super::topology::{Topology, build_topology, families_json};
 }

@@ -2,7 +2,7 @@
 //! Not here: the check and the trial, which are the sandbox's.
 #![allow(clippy::needless_pass_by_value, reason = "Python hands its arguments over")]
 
-use cubeyard_sandbox::trial::{Options, run};
+use cubeyard_sandbox::trial::{Options, run, run_process};
 use cubeyard_sandbox::{Flaw, Module, limits};
 use cubeyard_topology::Finding;
 use pyo3::prelude::*;
@@ -48,6 +48,47 @@ pub fn service_module<'py>(py: Python<'py>, module: Vec<u8>) -> PyResult<Bound<'
 /// message, rate_bits_per_sec, seed}`. Raises EngineError.
 #[pyfunction]
 pub fn service_trial(py: Python<'_>, module: Vec<u8>, options_json: &str) -> PyResult<String> {
+    let options = read_options(py, options_json)?;
+    let report = py.detach(|| Module::new(&module).and_then(|module| run(&module, &options)));
+    match report {
+        Ok(report) => Ok(json!(report).to_string()),
+        Err(flaw) => Err(refused(py, "module", &flaw)),
+    }
+}
+
+/// The same of a service in a process. `answer` is called with each call of it and returns what the process answers; what it raises
+/// ends the trial and is raised here.
+#[pyfunction]
+pub fn service_process_trial(
+    py: Python<'_>,
+    answer: &Bound<'_, PyAny>,
+    options_json: &str,
+) -> PyResult<String> {
+    let options = read_options(py, options_json)?;
+    let mut raised = None;
+    let report = run_process(
+        |call| {
+            let said = answer.call1((PyBytes::new(py, call),));
+            let said = said.and_then(|said| said.extract::<Vec<u8>>());
+            said.map(Some).map_err(|error| {
+                raised = Some(error);
+                Flaw {
+                    code: "process-gone",
+                    message: "The process is gone.".to_owned(),
+                    fix: "Start it again.".to_owned(),
+                }
+            })
+        },
+        &options,
+    );
+    match (raised, report) {
+        (Some(error), _) => Err(error),
+        (None, Ok(report)) => Ok(json!(report).to_string()),
+        (None, Err(flaw)) => Err(refused(py, "options", &flaw)),
+    }
+}
+
+fn read_options(py: Python<'_>, options_json: &str) -> PyResult<Options> {
     let options: Options = serde_json::from_str(options_json).map_err(|error| {
         let flaw = Flaw {
             code: "not-options",
@@ -58,27 +99,23 @@ pub fn service_trial(py: Python<'_>, module: Vec<u8>, options_json: &str) -> PyR
     })?;
     let servers: u64 = options.size.iter().map(|size| u64::from(*size)).product();
     let fits = (2..=MAX_TRIAL_SERVERS).contains(&servers) && options.size.iter().all(|size| *size <= 256);
-    if !fits
-        || !(0.0..=MAX_TRIAL_SECS).contains(&options.secs)
-        || !(1e3..=1e12).contains(&options.rate_bits_per_sec)
+    if fits
+        && (0.0..=MAX_TRIAL_SECS).contains(&options.secs)
+        && (1e3..=1e12).contains(&options.rate_bits_per_sec)
     {
-        let flaw = Flaw {
-            code: "trial-too-large",
-            message: format!(
-                "A trial of {servers} servers for {} s is not possible.",
-                options.secs
-            ),
-            fix: format!(
-                "Take 2 to {MAX_TRIAL_SERVERS} servers, at most {MAX_TRIAL_SECS} s, and a rate of 1e3 to 1e12 b/s."
-            ),
-        };
-        return Err(refused(py, "options", &flaw));
+        return Ok(options);
     }
-    let report = py.detach(|| Module::new(&module).and_then(|module| run(&module, &options)));
-    match report {
-        Ok(report) => Ok(json!(report).to_string()),
-        Err(flaw) => Err(refused(py, "module", &flaw)),
-    }
+    let flaw = Flaw {
+        code: "trial-too-large",
+        message: format!(
+            "A trial of {servers} servers for {} s is not possible.",
+            options.secs
+        ),
+        fix: format!(
+            "Take 2 to {MAX_TRIAL_SERVERS} servers, at most {MAX_TRIAL_SECS} s, and a rate of 1e3 to 1e12 b/s."
+        ),
+    };
+    Err(refused(py, "options", &flaw))
 }
 
 fn refused(py: Python<'_>, field: &str, flaw: &Flaw) -> PyErr {

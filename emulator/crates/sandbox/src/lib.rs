@@ -1,4 +1,5 @@
-//! Services that users write, as WebAssembly modules: the room in which they run.
+//! Services that users write, as WebAssembly modules: the room in which they run. Or as processes: what is said to one,
+//! and what it may ask for.
 //!
 //! A module sees nothing but the calls of `imports.rs`: no clock but the one it is told, no file, no socket, no other
 //! service. Each call ends by its fuel, an instance has at most so much memory, and what an instance may compute in a
@@ -12,6 +13,7 @@
 //! | `guest.rs` | one instance and the state of its calls |
 //! | `budget.rs` | how much an instance may compute, and when one that traps starts again |
 //! | `service.rs` | the instance as a service of a server |
+//! | `process/` | a process as a service of a server: its calls, its answers, and what becomes of a bad one |
 //! | `trial.rs` | a service on every server of a torus in virtual time |
 //! | `limits.rs` | every limit |
 //!
@@ -23,10 +25,12 @@ mod guest;
 mod imports;
 pub mod limits;
 mod module;
+mod process;
 mod service;
 pub mod trial;
 
 #[cfg(feature = "text")]
 pub use module::binary;
 pub use module::{Flaw, Module};
+pub use process::{ProcessLink, ProcessService};
 pub use service::UserService;

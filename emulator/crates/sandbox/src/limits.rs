@@ -51,3 +51,18 @@ pub const FAILURES_WITHIN: Duration = Duration::from_secs(1);
 pub const FIRST_STOP: Duration = Duration::from_secs(1);
 /// Longest stop.
 pub const LONGEST_STOP: Duration = Duration::from_secs(60);
+
+/// What a call of a service in a process costs, in fuel: 10,000 calls a second.
+pub const PROCESS_CALL_FUEL: u64 = 5000;
+/// Calls that a process has not answered yet, and bytes of those that it has not read; further ones are lost.
+pub const PROCESS_CALLS: usize = 1024;
+/// See [`PROCESS_CALLS`].
+pub const PROCESS_BYTES: usize = 4 << 20;
+/// Longest answer of a process to a call, in bytes.
+pub const PROCESS_ANSWER_BYTES: usize = 160 * 1024;
+/// Things that a process may ask for in one answer, whatever they are.
+pub const PROCESS_ACTIONS: usize = 64;
+/// A process that answers nothing for so long is late: it is hung up on, and what it was to answer is lost.
+pub const PROCESS_LATE: Duration = Duration::from_secs(2);
+/// The same of its first answer: a busy machine starts many processes.
+pub const PROCESS_START: Duration = Duration::from_secs(30);

@@ -12,6 +12,7 @@ use cubeyard_dataplane::camcube::Structure;
 use cubeyard_dataplane::camcube::header::{Header, OPTION_BYTES};
 use cubeyard_dataplane::camcube::services::context::View;
 use cubeyard_dataplane::camcube::services::runtime::Runtime;
+use cubeyard_dataplane::service::Service;
 use cubeyard_routing::random::Draws;
 use cubeyard_routing::torus::{Shape, Ties};
 use cubeyard_topology::{NodeId, Topology, TopologySpec, Torus3dSpec};
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::budget::Time;
 use crate::limits::{FIRST_ID, MEMORY_BYTES};
 use crate::module::{Flaw, Module};
+use crate::process::{ProcessLink, ProcessService};
 use crate::service::UserService;
 
 /// What the service is called.
@@ -92,15 +94,56 @@ enum Happening {
     Wake { server: NodeId },
 }
 
+/// What the servers run: who makes the instance of each, and who answers the calls of one in a process.
+trait Tried {
+    /// The instance of a server; of one in a process with the end of whoever talks to that.
+    fn instance(&self, server: NodeId) -> Result<(Box<dyn Service>, Option<ProcessLink>), Flaw>;
+
+    /// What the process answers to a call; `None` where it says nothing. Errors: it is gone.
+    fn answer(&mut self, call: &[u8]) -> Result<Option<Vec<u8>>, Flaw>;
+}
+
+struct InModule<'a> {
+    module: &'a Module,
+    memory_bytes: usize,
+}
+
+impl Tried for InModule<'_> {
+    fn instance(&self, _: NodeId) -> Result<(Box<dyn Service>, Option<ProcessLink>), Flaw> {
+        let service = UserService::with_memory(NAME, self.module, Duration::ZERO, self.memory_bytes)?;
+        Ok((Box::new(service), None))
+    }
+
+    fn answer(&mut self, _: &[u8]) -> Result<Option<Vec<u8>>, Flaw> {
+        Ok(None)
+    }
+}
+
+struct InProcess<F>(F);
+
+impl<F: FnMut(&[u8]) -> Result<Option<Vec<u8>>, Flaw>> Tried for InProcess<F> {
+    fn instance(&self, server: NodeId) -> Result<(Box<dyn Service>, Option<ProcessLink>), Flaw> {
+        let (service, link) = ProcessService::new(NAME, server, Duration::ZERO);
+        Ok((Box::new(service), Some(link)))
+    }
+
+    fn answer(&mut self, call: &[u8]) -> Result<Option<Vec<u8>>, Flaw> {
+        (self.0)(call)
+    }
+}
+
 struct Server {
     runtime: Runtime,
+    /// Of a service in a process.
+    link: Option<ProcessLink>,
     /// Ports whose links carry a packet, a bit each.
     busy: u8,
     wakes_at: Option<Time>,
     delivered: u64,
 }
 
-struct Torus {
+struct Torus<T> {
+    tried: T,
     structure: Structure,
     roots: Vec<Option<NodeId>>,
     servers: Vec<Server>,
@@ -113,7 +156,23 @@ struct Torus {
 
 /// Lets a module run on every server of a torus. Errors: it does not start.
 pub fn run(module: &Module, options: &Options) -> Result<Report, Flaw> {
-    let mut torus = Torus::new(module, options)?;
+    let [x, y, z] = options.size.map(|size| size.max(1) as usize);
+    let memory_bytes = MEMORY_BYTES.min(ALL_MEMORY_BYTES / (x * y * z));
+    try_out(InModule { module, memory_bytes }, options)
+}
+
+/// The same of a service in a process, all of whose instances one process has: `answer` passes a call to it, and gives its
+/// answer. A process takes no virtual time, and there is one call at a time, so a trial is the same each time if the process
+/// is. Errors: those of `answer`, and a torus that there is not.
+pub fn run_process(
+    answer: impl FnMut(&[u8]) -> Result<Option<Vec<u8>>, Flaw>,
+    options: &Options,
+) -> Result<Report, Flaw> {
+    try_out(InProcess(answer), options)
+}
+
+fn try_out<T: Tried>(tried: T, options: &Options) -> Result<Report, Flaw> {
+    let mut torus = Torus::new(tried, options)?;
     let mut draws = Draws::new(options.seed);
     let [x, y, z] = options.size;
     for server in 0..x * y * z {
@@ -134,13 +193,13 @@ pub fn run(module: &Module, options: &Options) -> Result<Report, Flaw> {
             break;
         }
         torus.now = at;
-        torus.happen(happening);
+        torus.happen(happening)?;
     }
     Ok(torus.into_report(options.secs))
 }
 
-impl Torus {
-    fn new(module: &Module, options: &Options) -> Result<Torus, Flaw> {
+impl<T: Tried> Torus<T> {
+    fn new(tried: T, options: &Options) -> Result<Torus<T>, Flaw> {
         let [x, y, z] = options.size;
         let unfit = |error: String| Flaw {
             code: "no-torus",
@@ -152,14 +211,15 @@ impl Torus {
         let shape = Shape::new(&topology).ok_or_else(|| unfit("no coordinates".to_owned()))?;
         let structure = Structure::whole(shape);
         let count = structure.shape().servers();
-        let memory_bytes = MEMORY_BYTES.min(ALL_MEMORY_BYTES / count as usize);
         let servers = (0..count).map(|server| Server {
             runtime: Runtime::new(Vec::new(), structure.ports(), options.seed ^ u64::from(server)),
+            link: None,
             busy: 0,
             wakes_at: None,
             delivered: 0,
         });
         let mut torus = Torus {
+            tried,
             servers: servers.collect(),
             roots: (0..count).map(Some).collect(),
             structure,
@@ -173,12 +233,13 @@ impl Torus {
             },
         };
         for server in 0..count {
-            let service = UserService::with_memory(NAME, module, Duration::ZERO, memory_bytes)?;
+            let (service, link) = torus.tried.instance(server)?;
+            torus.servers[server as usize].link = link;
             let hosted = torus.with(server, |runtime, view| {
-                runtime.host(view, Duration::ZERO, FIRST_ID, Box::new(service))
+                runtime.host(view, Duration::ZERO, FIRST_ID, service)
             });
             hosted.map_err(unfit)?;
-            torus.settle(server, 0);
+            torus.settle(server, 0)?;
         }
         Ok(torus)
     }
@@ -188,7 +249,7 @@ impl Torus {
         self.queue.push(Reverse((at, self.pushed, happening)));
     }
 
-    fn happen(&mut self, happening: Happening) {
+    fn happen(&mut self, happening: Happening) -> Result<(), Flaw> {
         let now = self.now;
         match happening {
             Happening::Tell { server, message } => {
@@ -196,7 +257,7 @@ impl Torus {
                     // It was hosted under this name.
                     let _ = runtime.message(view, now, NAME, &message);
                 });
-                self.settle(server, 0);
+                self.settle(server, 0)?;
             }
             Happening::Arrive {
                 to: (server, port),
@@ -207,7 +268,7 @@ impl Torus {
                     .and_then(Header::parse)
                     .map_or(0, |header| header.hops);
                 self.with(server, |runtime, view| runtime.arrive(view, now, port, &bytes));
-                self.settle(server, hops);
+                self.settle(server, hops)?;
             }
             Happening::LinkFree { from: (server, port) } => {
                 self.servers[server as usize].busy &= !(1 << port);
@@ -217,9 +278,32 @@ impl Torus {
                 if self.servers[server as usize].wakes_at == Some(now) {
                     self.servers[server as usize].wakes_at = None;
                     self.with(server, |runtime, view| runtime.on_timeout(view, now));
-                    self.settle(server, 0);
+                    self.settle(server, 0)?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Passes a server's calls to its process, and the answers back, until both have said all.
+    fn exchange(&mut self, server: NodeId) -> Result<(), Flaw> {
+        let Some(link) = self.servers[server as usize].link.clone() else {
+            return Ok(());
+        };
+        let now = self.now;
+        loop {
+            if link.hangs_up() {
+                link.disconnect();
+            } else if link.is_open() {
+                link.connect();
+            } else if let Some(call) = link.next_call() {
+                if let Some(answer) = self.tried.answer(&call)? {
+                    link.answer(&answer);
+                }
+            } else {
+                return Ok(());
+            }
+            self.with(server, |runtime, view| runtime.wake(view, now, FIRST_ID));
         }
     }
 
@@ -239,7 +323,8 @@ impl Torus {
     }
 
     /// Takes what a server's service has said, and fills its free links.
-    fn settle(&mut self, server: NodeId, hops: u8) {
+    fn settle(&mut self, server: NodeId, hops: u8) -> Result<(), Flaw> {
+        self.exchange(server)?;
         let at = self.now.as_secs_f64();
         let one = &mut self.servers[server as usize];
         while let Some((_, said)) = one.runtime.poll_answer() {
@@ -265,6 +350,7 @@ impl Torus {
             self.push(at, Happening::Wake { server });
         }
         self.servers[server as usize].wakes_at = wakes_at;
+        Ok(())
     }
 
     fn fill(&mut self, server: NodeId, port: u8) {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use cubeyard_dataplane::service::{ClientId, Context, Key, Packet, Service};
+use cubeyard_dataplane::service::{ClientId, Context, Journey, Key, Packet, Service};
 use cubeyard_sandbox::limits::{CALL_FUEL, FUEL_PER_SEC, FUEL_SAVED, MODULE_BYTES};
 use cubeyard_sandbox::trial::{Options, Report, run};
 use cubeyard_sandbox::{Flaw, Module, UserService};
@@ -359,6 +359,10 @@ impl Context for Alone {
     }
     fn route(&mut self, _: Packet) {}
     fn transmit(&mut self, _: Packet, _: &[Key]) {}
+    fn journey(&self) -> Journey {
+        Journey::default()
+    }
+    fn forward(&mut self, _: Packet, _: &[Key], _: u8, _: Journey) {}
     fn deliver(&mut self, _: Vec<u8>) {}
     fn reply(&mut self, _: ClientId, _: Vec<u8>) {}
     fn hang_up(&mut self, _: ClientId) {}

@@ -9,7 +9,7 @@ use cubeyard_dataplane::camcube::ENTRY;
 use cubeyard_dataplane::catalog::SOFTWARE;
 use cubeyard_dataplane::inspection::Cell;
 use cubeyard_dataplane::settings::Given;
-use cubeyard_sandbox::{Module, UserService};
+use cubeyard_sandbox::{Module, ProcessService, UserService};
 use cubeyard_topology::{NodeId, TopologySpec, Torus3dSpec};
 use cubeyard_virtual::{Network, Options};
 use proptest::prelude::*;
@@ -18,9 +18,25 @@ const GREETING: &str = include_str!("../../../../backend/cubeyard/cli/service_te
 const SERVERS: NodeId = 27;
 
 /// What a bad service does each millisecond.
-const BAD: [(&str, &str); 5] = [
+const BAD: [(&str, &str); 9] = [
     ("loops", "(loop $l (br $l))"),
     ("traps", "unreachable"),
+    (
+        "grows its memory",
+        "(loop $l (drop (memory.grow (i32.const 1))) (br $l))",
+    ),
+    ("gives wild pointers", "(drop (call $answer (i32.const -8) (i32.const 100)))"),
+    (
+        "names a million keys",
+        "(loop $l
+            (drop (call $next (local.get $i)))
+            (local.set $i (i32.add (local.get $i) (i32.const 1)))
+            (br_if $l (i32.lt_u (local.get $i) (i32.const 1000000))))",
+    ),
+    (
+        "takes a new queue for each packet",
+        "(drop (call $transmit (i32.const 0) (i32.const 1400) (i32.const 0x010101)))",
+    ),
     (
         "floods keys",
         "(loop $l
@@ -44,10 +60,12 @@ const BAD: [(&str, &str); 5] = [
     ),
 ];
 
-fn bad(body: &str) -> String {
+fn bad(name: &str, body: &str) -> String {
+    let new_queues = u8::from(name.contains("queue"));
     format!(
         r#"(module
             (import "cubeyard" "transmit" (func $transmit (param i32 i32 i32) (result i32)))
+            (import "cubeyard" "next" (func $next (param i32) (result i32)))
             (import "cubeyard" "send" (func $send (param i32 i32 i32) (result i32)))
             (import "cubeyard" "answer" (func $answer (param i32 i32) (result i32)))
             (import "cubeyard" "set_timer" (func $set_timer (param i32)))
@@ -55,7 +73,10 @@ fn bad(body: &str) -> String {
             (func $act (local $i i32) {body})
             (func (export "buffer") (result i32) (i32.const 0))
             (func (export "F") (param i32 i32) (call $act))
-            (func (export "classify") (param i32) (result i32) (i32.const 0))
+            (global $queue (mut i32) (i32.const 0))
+            (func (export "classify") (param i32) (result i32)
+                (global.set $queue (i32.add (global.get $queue) (i32.const 1)))
+                (select (global.get $queue) (i32.const 0) (i32.const {new_queues})))
             (func (export "deliver") (param i32 i32))
             (func (export "packet") (param i32 i32) (result i32) (call $act) (i32.const 0))
             (func (export "message") (param i32) (call $set_timer (i32.const 1)))
@@ -138,7 +159,7 @@ fn bad_services_lose_their_own_packets_and_nobody_elses() {
     let wanted = work(&mut alone);
     assert_eq!((wanted[0].len(), wanted[1].len()), (81, 1));
     for (name, body) in BAD {
-        let mut network = torus(&[("greeting", GREETING), ("bad", &bad(body))], 1e8);
+        let mut network = torus(&[("greeting", GREETING), ("bad", &bad(name, body))], 1e8);
         for server in 0..SERVERS {
             network.tell(server, "bad", b"begin");
         }
@@ -170,6 +191,76 @@ fn bad_services_lose_their_own_packets_and_nobody_elses() {
                 .iter()
                 .all(|(_, _, event)| !format!("{event:?}").contains("NeighbourDead")),
             "{name}"
+        );
+    }
+}
+
+/// What a bad process does: what it answers to a call, or nothing.
+type Answer = fn(&[u8]) -> Option<Vec<u8>>;
+
+/// A packet of 1,400 bytes to (1,1,1), fifteen times over.
+fn flood(call: &[u8]) -> Vec<u8> {
+    let packet = [&[1, 0x88, 5, 0, 0, 0, 0, 0, 1, 1, 1, 1][..], &[0; 1409]].concat();
+    [&call[5..9], &[0], &packet.repeat(15)].concat()
+}
+
+#[test]
+fn bad_processes_lose_their_own_packets_and_nobody_elses() {
+    const ID: u16 = 257;
+    let mut alone = torus(&[("greeting", GREETING)], 1e8);
+    let wanted = work(&mut alone);
+    let bad: [(&str, Answer, &str); 4] = [
+        (
+            "stops reading",
+            |call| (call[0] == 0).then(|| [&call[5..9], &[0]].concat()),
+            "lost-late",
+        ),
+        ("answers nonsense", |_| Some(vec![7; 100]), "lost-wrong-answer"),
+        ("fails", |call| Some([&call[5..9], &[2]].concat()), "lost-failed"),
+        ("floods", |call| Some(flood(call)), "packets-"),
+    ];
+    for (name, answer, reason) in bad {
+        let mut network = torus(&[("greeting", GREETING)], 1e8);
+        let mut links = Vec::new();
+        for server in 0..SERVERS {
+            let (service, link) = ProcessService::new("bad", 0, network.now());
+            network.host_service(server, ID, Box::new(service)).unwrap();
+            links.push(link);
+        }
+        // What whoever owns their sockets does, every now and then.
+        let exchange = |network: &mut Network| {
+            for (server, link) in (0..).zip(&links) {
+                if link.hangs_up() {
+                    link.disconnect();
+                } else if link.is_open() {
+                    link.connect();
+                }
+                network.wake(server, ID);
+                while let Some(said) = link.next_call().and_then(|call| answer(&call)) {
+                    link.answer(&said);
+                    network.wake(server, ID);
+                }
+            }
+        };
+        for _ in 0..5 {
+            exchange(&mut network);
+            for server in 0..SERVERS {
+                network.tell(server, "bad", b"begin");
+            }
+            exchange(&mut network);
+            network.run(1.0);
+        }
+        assert_eq!(work(&mut network), wanted, "beside one that {name}");
+        let lost = counters(&network, "bad");
+        let of_reason = lost.iter().filter(|(counter, _)| counter.starts_with(reason));
+        assert!(
+            of_reason.map(|(_, count)| count).sum::<u64>() > 0,
+            "{name}: {lost:?}"
+        );
+        let others = counters(&network, "greeting");
+        assert!(
+            others.keys().all(|counter| !counter.starts_with("lost-")),
+            "{name}: {others:?}"
         );
     }
 }

@@ -56,6 +56,7 @@ test("modules get names and numbers of their own; a file of the same name replac
 test("files that cannot be sent are refused with what to do", () => {
   expect(fileProblem({ name: "a.wasm", size: 10 }, [])).toBeNull();
   expect(fileProblem({ name: "a.rs", size: 10 }, [])).toContain("Choose a .wasm file");
+  expect(fileProblem({ name: "a.py", size: 10 }, [])).toContain("cubeyard emulate --service-file a.py");
   expect(fileProblem({ name: "a.wasm", size: 0 }, [])).toContain("empty");
   expect(fileProblem({ name: "a.wasm", size: MOST_FILE_BYTES + 1 }, [])).toContain("1.0 MB");
   const full = Array.from({ length: MOST_SERVICES }, (_, at) => ({ name: `s${at}` }));

@@ -59,6 +59,8 @@ export function fileProblem(
   services: readonly JsonObject[],
 ): string | null {
   const name = file.name.length > 60 ? `${file.name.slice(0, 60)}…` : file.name;
+  if (/\.py$/i.test(file.name))
+    return `${name} is a Python service: it runs in processes of whoever starts the run. Use cubeyard emulate --service-file ${name} on the command line, or write it as a WebAssembly module.`;
   if (!/\.(wasm|wat)$/i.test(file.name))
     return `${name} is no WebAssembly module by its name. Choose a .wasm file, or one in the text format, .wat.`;
   if (file.size === 0) return `${name} is empty. Build the service again.`;

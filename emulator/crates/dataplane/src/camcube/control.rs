@@ -415,6 +415,10 @@ impl Services for CamCube {
         self.services.message(&view!(self), now, service, bytes)
     }
 
+    fn wake(&mut self, now: Time, id: u16) {
+        self.services.wake(&view!(self), now, id);
+    }
+
     fn poll_answer(&mut self) -> Option<(String, Vec<u8>)> {
         self.services.poll_answer()
     }

@@ -70,8 +70,12 @@ pub struct HostedService {
     pub name: String,
     /// Its number in packets.
     pub id: u16,
-    /// Its WebAssembly module. The node checks it.
+    /// Its WebAssembly module, which the node checks; empty for one in processes.
+    #[serde(default)]
     pub module: HexBytes,
+    /// Whether its instances are processes, which whoever asked for the run starts and connects to the nodes.
+    #[serde(default)]
+    pub process: bool,
 }
 
 /// A server.

@@ -43,7 +43,16 @@ pub fn check(description: &Description, entry: &ProtocolEntry) -> Result<()> {
             return bad("id", service.id.to_string(), &limit, "give another number");
         }
         let length = service.module.0.len();
-        if !(1..=MAX_MODULE_BYTES).contains(&length) {
+        if service.process && length > 0 {
+            let limit = "no module for a service in processes";
+            return bad(
+                "module",
+                format!("{length} bytes"),
+                limit,
+                "leave one of the two out",
+            );
+        }
+        if !service.process && !(1..=MAX_MODULE_BYTES).contains(&length) {
             let limit = format!("1 to {MAX_MODULE_BYTES} bytes");
             return bad("module", format!("{length} bytes"), &limit, "build it for size");
         }
@@ -60,10 +69,12 @@ mod tests {
 
     use super::*;
 
-    fn description(services: &[(String, u16, usize)]) -> Description {
+    fn description(services: &[(String, u16, usize, bool)]) -> Description {
         let services: Vec<_> = services
             .iter()
-            .map(|(name, id, length)| json!({"name": name, "id": id, "module": "00".repeat(*length)}))
+            .map(|(name, id, length, process)| {
+                json!({"name": name, "id": id, "module": "00".repeat(*length), "process": process})
+            })
             .collect();
         let text = json!({"run": "0a1b2c3d4e5f6g", "spec": {}, "protocol": "", "rate_bits_per_sec": 1e8,
                           "mtu": 9000, "servers": [], "links": [], "services": services});
@@ -73,16 +84,17 @@ mod tests {
     proptest! {
         /// What passes has names and numbers of its own, within their limits, and only where servers host services.
         #[test]
-        fn what_passes_can_be_told_apart(services in prop::collection::vec(("[a-z-]{0,3}|cache", 250u16..262, 0usize..3), 0..6)) {
+        fn what_passes_can_be_told_apart(services in prop::collection::vec(("[a-z-]{0,3}|cache", 250u16..262, 0usize..3, any::<bool>()), 0..6)) {
             let described = description(&services);
             for entry in catalog::PROTOCOLS {
                 if check(&described, entry).is_ok() {
                     let names: BTreeSet<_> = services.iter().map(|(name, ..)| name).collect();
-                    let ids: BTreeSet<_> = services.iter().map(|(_, id, _)| id).collect();
+                    let ids: BTreeSet<_> = services.iter().map(|(_, id, ..)| id).collect();
                     prop_assert!(names.len() == services.len() && ids.len() == services.len());
                     prop_assert!(services.len() <= MAX_USER_SERVICES);
                     prop_assert!(!entry.services.is_empty() || services.is_empty());
-                    prop_assert!(services.iter().all(|(name, id, length)| name != "cache" && *id >= FIRST_USER_ID && *length > 0));
+                    prop_assert!(services.iter().all(|(name, id, ..)| name != "cache" && *id >= FIRST_USER_ID));
+                    prop_assert!(services.iter().all(|(_, _, length, process)| (*length > 0) != *process));
                 }
             }
         }

@@ -25,22 +25,27 @@ pub fn program(network: &Network) -> Option<ToNode> {
         .map(|text| ToNode::Program { text })
 }
 
-/// The services that users wrote, in parts that fit a datagram.
-pub fn service_modules(network: &Network) -> impl Iterator<Item = ToNode> + '_ {
-    network.description.services.iter().flat_map(|service| {
+/// The services that users wrote: modules in parts that fit a datagram, and what is in processes by name.
+pub fn services(network: &Network) -> Vec<ToNode> {
+    let mut messages = Vec::new();
+    for service in &network.description.services {
+        if service.process {
+            messages.push(ToNode::ServiceProcess {
+                service: service.name.clone(),
+                id: service.id,
+            });
+        }
         let module = &service.module.0;
-        module
-            .chunks(MODULE_PART_BYTES)
-            .enumerate()
-            .map(move |(part, bytes)| {
-                let offset = part * MODULE_PART_BYTES;
-                ToNode::ServiceModule {
-                    service: service.name.clone(),
-                    id: service.id,
-                    offset: offset as u32,
-                    bytes: HexBytes(bytes.to_vec()),
-                    last: offset + bytes.len() == module.len(),
-                }
-            })
-    })
+        for (part, bytes) in module.chunks(MODULE_PART_BYTES).enumerate() {
+            let offset = part * MODULE_PART_BYTES;
+            messages.push(ToNode::ServiceModule {
+                service: service.name.clone(),
+                id: service.id,
+                offset: offset as u32,
+                bytes: HexBytes(bytes.to_vec()),
+                last: offset + bytes.len() == module.len(),
+            });
+        }
+    }
+    messages
 }

@@ -40,11 +40,16 @@ impl Nodes {
     pub fn listen(network: &Network, folder: &Path, poller: &Arc<Poller>) -> Result<Nodes> {
         // Containers see only their own folder in it, by a mount; nobody else may reach the sockets.
         journal::make_folder(folder, 0o700)?;
+        let processes = network.description.services.iter().any(|one| one.process);
         let mut nodes = Vec::with_capacity(network.description.servers.len());
         for (at, server) in network.description.servers.iter().enumerate() {
             let folder = folder.join(server.id.to_string());
             let listener = if network.division.has_server(at) {
                 journal::make_folder(&folder, 0o755)?;
+                if processes {
+                    // The node, who is nobody, makes sockets in it.
+                    journal::make_folder(&folder.join("services"), 0o777)?;
+                }
                 let listener = listen_at(&folder.join("fabric.sock"))?;
                 poller.add(&listener, Token::Listener(at))?;
                 Some(listener)

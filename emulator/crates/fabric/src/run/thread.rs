@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::events::EventKind;
 use super::frames::Frame;
-use super::messages::{configure, program, service_modules};
+use super::messages::{configure, program, services};
 use super::node_socket::Received;
 use super::poller::{Poller, Token};
 use super::state::RunState;
@@ -257,7 +257,7 @@ impl RunState {
         let ports = &self.network.ports[server];
         let mut messages = vec![configure(&self.network, server)];
         messages.extend(program(&self.network));
-        messages.extend(service_modules(&self.network));
+        messages.extend(services(&self.network));
         let rates = self.damage.unusual_rates(&self.network, ports);
         messages.extend(
             rates

@@ -38,6 +38,16 @@ impl Network {
         hosted.unwrap_or_else(|| panic!("server {server} hosts services"))
     }
 
+    /// Lets the service of a number do what it has waited for, on a server: what is between it and its process has changed.
+    pub fn wake(&mut self, server: NodeId, id: u16) {
+        let now = self.now();
+        let host = self.hosts.get_mut(&server);
+        if let Some(services) = host.and_then(|host| host.protocol.services()) {
+            services.wake(now, id);
+            self.carry_out(server);
+        }
+    }
+
     /// A client of the service at a TCP port of a server sends bytes or, with `None`, nothing more.
     pub fn client(&mut self, server: NodeId, tcp_port: u16, client: ClientId, bytes: Option<&[u8]>) {
         let now = self.now();

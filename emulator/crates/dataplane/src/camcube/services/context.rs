@@ -7,7 +7,7 @@ use cubeyard_topology::NodeId;
 
 use crate::camcube::structure::Structure;
 use crate::protocol::Time;
-use crate::service::{ClientId, Context, Key, Packet};
+use crate::service::{ClientId, Context, Journey, Key, Packet};
 
 /// What a server knows of its network.
 #[derive(Clone, Copy)]
@@ -49,6 +49,8 @@ pub enum Request {
     Route(Packet),
     /// [`Context::transmit`].
     Transmit(Packet, Vec<Key>),
+    /// [`Context::forward`].
+    Forward(Packet, Vec<Key>, u8, Journey),
     /// [`Context::deliver`].
     Deliver(Vec<u8>),
     /// [`Context::reply`].
@@ -69,6 +71,8 @@ pub struct Call<'a> {
     pub busy: u8,
     /// Packets of the service that wait.
     pub waiting: usize,
+    /// How far the packet has come that it is about.
+    pub journey: Journey,
     /// What it asked for, in order.
     pub requests: Vec<Request>,
     /// Its timer.
@@ -149,6 +153,15 @@ impl Context for Call<'_> {
 
     fn transmit(&mut self, packet: Packet, keys: &[Key]) {
         self.requests.push(Request::Transmit(packet, keys.to_vec()));
+    }
+
+    fn journey(&self) -> Journey {
+        self.journey
+    }
+
+    fn forward(&mut self, packet: Packet, keys: &[Key], queue: u8, journey: Journey) {
+        let request = Request::Forward(packet, keys.to_vec(), queue, journey);
+        self.requests.push(request);
     }
 
     fn deliver(&mut self, bytes: Vec<u8>) {

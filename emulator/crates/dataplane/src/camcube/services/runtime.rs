@@ -14,7 +14,7 @@ use super::fair::Fair;
 use super::queues::{Candidate, Queues, Waiting};
 use crate::camcube::header::{Header, MAX_HOPS, ONE_HOP, OPTION_BYTES};
 use crate::protocol::Time;
-use crate::service::{Action, ClientId, Key, LOCAL, MAX_KEYS, MAX_SERVICES, Packet, Reply, Service};
+use crate::service::{Action, ClientId, Journey, Key, LOCAL, MAX_KEYS, MAX_SERVICES, Packet, Reply, Service};
 
 /// Calls that one packet may cause on one server before it is taken to loop.
 const MOST_STEPS: u32 = 64;
@@ -35,15 +35,12 @@ enum Work {
     Arrive {
         packet: Packet,
         port: u8,
-        hops: u8,
-        steps: u32,
+        journey: Journey,
     },
     Route {
         packet: Packet,
         at: Key,
-        from: Option<u8>,
-        hops: u8,
-        steps: u32,
+        journey: Journey,
     },
 }
 
@@ -133,7 +130,7 @@ impl Runtime {
         let index = self.hosted.len();
         self.hosted.push(Hosted::new(id, service, self.ports));
         for port in (0..self.ports).filter(|port| view.up >> port & 1 == 1) {
-            self.call(view, now, index, 0, |service, call| {
+            self.call(view, now, index, Journey::default(), |service, call| {
                 service.neighbour(call, port, true);
             });
         }
@@ -161,24 +158,24 @@ impl Runtime {
         };
         let hosted = &mut self.hosted[index];
         count(hosted, "packets-arrived", 1);
-        if header.flags & ONE_HOP == 0 {
-            let hops = header.hops;
-            self.work(
-                view,
-                now,
-                index,
-                Work::Arrive {
-                    packet,
-                    port,
-                    hops,
-                    steps: 0,
-                },
-            );
+        let journey = Journey {
+            from: Some(port),
+            hops: header.hops,
+            steps: 0,
+            one_hop: header.flags & ONE_HOP != 0,
+        };
+        if !journey.one_hop {
+            let work = Work::Arrive {
+                packet,
+                port,
+                journey,
+            };
+            self.work(view, now, index, work);
             return;
         }
         // One hop is all that it was sent for; a service that wants it to go on hands it to the routing service.
         let mut packet = packet;
-        let action = self.call(view, now, index, 0, |service, call| {
+        let action = self.call(view, now, index, journey, |service, call| {
             service.packet(call, port, &mut packet)
         });
         match action {
@@ -186,19 +183,8 @@ impl Runtime {
             Action::Pass | Action::Drop => count(&mut self.hosted[index], "packets-dropped", 1),
             Action::Route => {
                 let at = view.structure.key(view.me);
-                let (from, hops) = (Some(port), header.hops);
-                self.work(
-                    view,
-                    now,
-                    index,
-                    Work::Route {
-                        packet,
-                        at,
-                        from,
-                        hops,
-                        steps: 0,
-                    },
-                );
+                let work = Work::Route { packet, at, journey };
+                self.work(view, now, index, work);
             }
         }
     }
@@ -259,8 +245,20 @@ impl Runtime {
                 names.join(", ")
             ));
         };
-        self.call(view, now, index, 0, |service, call| service.message(call, bytes));
+        let begin = Journey::default();
+        self.call(view, now, index, begin, |service, call| {
+            service.message(call, bytes);
+        });
         Ok(())
+    }
+
+    /// A service may do what it has waited for.
+    pub fn wake(&mut self, view: &View<'_>, now: Time, id: u16) {
+        if let Some(index) = self.index_of(id) {
+            self.call(view, now, index, Journey::default(), |service, call| {
+                service.woken(call);
+            });
+        }
     }
 
     /// A neighbour died or lives again.
@@ -270,7 +268,7 @@ impl Runtime {
             if !up && let Some(slot) = self.hosted[index].slots.get_mut(usize::from(port)) {
                 *slot = None;
             }
-            self.call(view, now, index, 0, |service, call| {
+            self.call(view, now, index, Journey::default(), |service, call| {
                 service.neighbour(call, port, up);
             });
         }
@@ -290,7 +288,8 @@ impl Runtime {
             let timer = &mut self.hosted[index].timer;
             if timer.is_some_and(|at| now >= at) {
                 *timer = None;
-                self.call(view, now, index, 0, |service, call| service.timer(call));
+                let begin = Journey::default();
+                self.call(view, now, index, begin, |service, call| service.timer(call));
             }
         }
     }
@@ -322,7 +321,8 @@ impl Runtime {
     ) {
         let at = |hosted: &Hosted| hosted.service.tcp_port() == Some(tcp_port);
         if let Some(index) = self.hosted.iter().position(at) {
-            self.call(view, now, index, 0, |service, call| match bytes {
+            let begin = Journey::default();
+            self.call(view, now, index, begin, |service, call| match bytes {
                 Some(bytes) => service.client(call, client, bytes),
                 None => service.client_ended(call, client),
             });
@@ -352,27 +352,15 @@ impl Runtime {
         self.hosted.iter().position(|hosted| hosted.id == id)
     }
 
-    /// Calls a service, then does what it asked for.
+    /// Calls a service about a packet that has come so far, then does what it asked for.
     fn call<R>(
         &mut self,
         view: &View<'_>,
         now: Time,
         index: usize,
-        steps: u32,
+        journey: Journey,
         call: impl FnOnce(&mut dyn Service, &mut Call<'_>) -> R,
     ) -> R {
-        let (result, requests) = self.call_only(view, now, index, call);
-        self.carry_out(view, now, index, steps, requests);
-        result
-    }
-
-    fn call_only<R>(
-        &mut self,
-        view: &View<'_>,
-        now: Time,
-        index: usize,
-        call: impl FnOnce(&mut dyn Service, &mut Call<'_>) -> R,
-    ) -> (R, Vec<Request>) {
         let hosted = &mut self.hosted[index];
         let taken = |port: usize| u8::from(hosted.slots[port].is_some()) << port;
         let busy = (0..hosted.slots.len()).map(taken).sum();
@@ -382,16 +370,24 @@ impl Runtime {
             version: self.version,
             busy,
             waiting: hosted.queues.len(),
+            journey,
             requests: Vec::new(),
             timer: &mut hosted.timer,
             counters: &mut hosted.counters,
             draws: &mut self.draws,
         };
         let result = call(&mut *hosted.service, &mut context);
-        (result, context.requests)
+        let requests = context.requests;
+        self.carry_out(view, now, index, journey.steps, requests);
+        result
     }
 
     fn carry_out(&mut self, view: &View<'_>, now: Time, index: usize, steps: u32, requests: Vec<Request>) {
+        // What a packet has the service send begins anew, but for the calls that it has caused here.
+        let begun = Journey {
+            steps: steps + 1,
+            ..Journey::default()
+        };
         for request in requests {
             match request {
                 Request::Send(port, packet) => {
@@ -401,18 +397,22 @@ impl Runtime {
                     self.news = true;
                 }
                 Request::Route(packet) => {
-                    let at = view.structure.key(view.me);
                     let work = Work::Route {
                         packet,
-                        at,
-                        from: None,
-                        hops: 0,
-                        steps: steps + 1,
+                        at: view.structure.key(view.me),
+                        journey: begun,
                     };
                     self.work(view, now, index, work);
                 }
                 Request::Transmit(packet, keys) => {
-                    self.towards(view, now, index, packet, keys, None, 0, steps + 1);
+                    self.towards(view, now, index, packet, keys, None, begun);
+                }
+                Request::Forward(packet, keys, queue, journey) => {
+                    let journey = Journey {
+                        steps: steps.max(journey.steps) + 1,
+                        ..journey
+                    };
+                    self.towards(view, now, index, packet, keys, Some(queue), journey);
                 }
                 Request::Deliver(bytes) => {
                     let name = self.hosted[index].service.name().to_owned();
@@ -431,8 +431,8 @@ impl Runtime {
     }
 
     fn work(&mut self, view: &View<'_>, now: Time, index: usize, work: Work) {
-        let (Work::Arrive { steps, .. } | Work::Route { steps, .. }) = &work;
-        if *steps > MOST_STEPS {
+        let (Work::Arrive { journey, .. } | Work::Route { journey, .. }) = &work;
+        if journey.steps > MOST_STEPS {
             count(&mut self.hosted[index], "packets-looping", 1);
             return;
         }
@@ -440,29 +440,26 @@ impl Runtime {
             Work::Arrive {
                 mut packet,
                 port,
-                hops,
-                steps,
+                journey,
             } => {
-                let action = self.call(view, now, index, steps, |service, call| {
+                let action = self.call(view, now, index, journey, |service, call| {
                     service.packet(call, port, &mut packet)
                 });
                 let from = Some(port).filter(|port| *port != LOCAL);
                 let key = packet.key;
                 let mine = view.root(key) == Some(view.me);
-                let steps = steps + 1;
+                let journey = Journey {
+                    from,
+                    steps: journey.steps + 1,
+                    ..journey
+                };
                 match action {
                     Action::Consumed => {}
                     Action::Drop => count(&mut self.hosted[index], "packets-dropped", 1),
-                    Action::Pass if !mine => self.queue(view, now, index, packet, vec![key], from, hops),
+                    Action::Pass if !mine => self.queue(view, now, index, packet, vec![key], None, journey),
                     Action::Pass | Action::Route => {
                         let at = if mine { key } else { view.structure.key(view.me) };
-                        let work = Work::Route {
-                            packet,
-                            at,
-                            from,
-                            hops,
-                            steps,
-                        };
+                        let work = Work::Route { packet, at, journey };
                         self.work(view, now, index, work);
                     }
                 }
@@ -470,19 +467,22 @@ impl Runtime {
             Work::Route {
                 mut packet,
                 at,
-                from,
-                hops,
-                steps,
+                journey,
             } => {
-                let keys = self.call(view, now, index, steps, |service, call| {
+                let keys = self.call(view, now, index, journey, |service, call| {
                     service.route(call, at, &mut packet)
                 });
-                self.towards(view, now, index, packet, keys, from, hops, steps + 1);
+                let journey = Journey {
+                    steps: journey.steps + 1,
+                    ..journey
+                };
+                self.towards(view, now, index, packet, keys, None, journey);
             }
         }
     }
 
-    /// Sends a packet to one of these keys: over links to those that others answer for, or to itself.
+    /// Sends a packet to one of these keys: over links to those that others answer for, or to itself. Its queue is the
+    /// service's to say, unless it has said.
     #[allow(clippy::too_many_arguments, reason = "all of them are the packet's")]
     fn towards(
         &mut self,
@@ -491,9 +491,8 @@ impl Runtime {
         index: usize,
         mut packet: Packet,
         keys: Vec<Key>,
-        from: Option<u8>,
-        hops: u8,
-        steps: u32,
+        queue: Option<u8>,
+        journey: Journey,
     ) {
         if keys.len() > MAX_KEYS {
             count(&mut self.hosted[index], "packets-dropped", 1);
@@ -502,15 +501,17 @@ impl Runtime {
         let (own, others): (Vec<Key>, Vec<Key>) =
             keys.into_iter().partition(|key| view.root(*key) == Some(view.me));
         if !others.is_empty() {
-            self.queue(view, now, index, packet, others, from, hops);
+            self.queue(view, now, index, packet, others, queue, journey);
         } else if let Some(key) = own.first() {
             packet.key = *key;
-            let port = LOCAL;
             let work = Work::Arrive {
                 packet,
-                port,
-                hops,
-                steps,
+                port: LOCAL,
+                journey: Journey {
+                    from: None,
+                    one_hop: false,
+                    ..journey
+                },
             };
             self.work(view, now, index, work);
         }
@@ -524,16 +525,17 @@ impl Runtime {
         index: usize,
         packet: Packet,
         keys: Vec<Key>,
-        from: Option<u8>,
-        hops: u8,
+        queue: Option<u8>,
+        journey: Journey,
     ) {
         let hosted = &mut self.hosted[index];
         let reached = keys.iter().any(|key| view.root(*key).is_some());
+        let Journey { from, hops, .. } = journey;
         if !reached || hops >= MAX_HOPS || packet.payload.len() > view.max_payload {
             count(hosted, "packets-dropped", 1);
             return;
         }
-        let queue = hosted.service.classify(&packet);
+        let queue = queue.unwrap_or_else(|| hosted.service.classify(&packet));
         let waiting = Waiting {
             packet,
             hops,
