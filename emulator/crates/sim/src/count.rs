@@ -108,11 +108,20 @@ impl LinkFlows {
         for &(_, reason) in &routed.dropped {
             self.drop_flow(reason);
         }
-        let (mut start, mut longest) = (0, 0);
-        for &end in &routed.ends {
-            longest = longest.max(end - start);
-            self.see_hops(&routed.links[start as usize..end as usize], into_server);
-            start = end;
+        let starts = std::iter::once(&0).chain(&routed.ends);
+        let longest = routed
+            .ends
+            .iter()
+            .zip(starts)
+            .map(|(end, start)| end - start)
+            .max()
+            .unwrap_or(0);
+        if !into_server.is_empty() {
+            let mut start = 0;
+            for &end in &routed.ends {
+                self.see_hops(&routed.links[start as usize..end as usize], into_server);
+                start = end;
+            }
         }
         self.longest_links = self.longest_links.max(longest);
     }

@@ -104,27 +104,30 @@ impl Flows {
 }
 
 impl Flows {
-    /// Calls `visit` with the index, source and destination of each flow of a range, which is within [`Flows::len`]: as
-    /// [`Flows::flow`] gives them, without a division a flow in an all-to-all.
+    /// Appends the flows of a range, which is within [`Flows::len`], as [`Flows::flow`] gives them, with the seed of each: in an
+    /// all-to-all without a division a flow.
     #[inline]
-    fn for_each(&self, range: Range<u64>, mut visit: impl FnMut(u64, NodeId, NodeId)) {
+    fn append_to(&self, list: &mut Vec<Flow>, range: Range<u64>, seed_of: impl Fn(u64) -> u64) {
+        let flow = |index, (source, destination)| Flow {
+            source,
+            destination,
+            seed: seed_of(index),
+        };
         if self.pattern != Pattern::AllToAll {
-            for index in range {
-                let (source, destination) = self.flow(index);
-                visit(index, source, destination);
-            }
+            list.extend(range.map(|index| flow(index, self.flow(index))));
             return;
         }
         let others = (self.members.len() as u64).saturating_sub(1).max(1);
         let (mut source, mut rest) = ((range.start / others) as usize, (range.start % others) as usize);
-        for index in range {
+        list.extend(range.map(|index| {
             let destination = self.members[rest + usize::from(rest >= source)];
-            visit(index, self.members[source], destination);
+            let one = flow(index, (self.members[source], destination));
             rest += 1;
             if rest as u64 == others {
                 (source, rest) = (source + 1, 0);
             }
-        }
+            one
+        }));
     }
 }
 
@@ -151,16 +154,8 @@ impl Batches {
     ) {
         for first in range.clone().step_by(BATCH_FLOWS as usize) {
             self.flows.clear();
-            flows.for_each(
-                first..(first + BATCH_FLOWS).min(range.end),
-                |index, source, destination| {
-                    self.flows.push(Flow {
-                        source,
-                        destination,
-                        seed: mix(seed ^ mix(index)),
-                    });
-                },
-            );
+            let of_batch = first..(first + BATCH_FLOWS).min(range.end);
+            flows.append_to(&mut self.flows, of_batch, |index| mix(seed ^ mix(index)));
             router.route_batch(&self.flows, &mut self.routed);
             visit(first, &self.routed);
         }
@@ -187,7 +182,8 @@ mod tests {
             let flows = Flows::new((0..members).map(|member| 2 * member + 1).collect(), pattern);
             let [start, end] = cuts.map(|cut| (cut * (flows.len() + 1) as f64) as u64);
             let mut seen = Vec::new();
-            flows.for_each(start..end, |index, source, destination| seen.push((index, (source, destination))));
+            flows.append_to(&mut seen, start..end, |index| index);
+            let seen: Vec<_> = seen.iter().map(|flow| (flow.seed, (flow.source, flow.destination))).collect();
             let each: Vec<_> = (start..end).map(|index| (index, flows.flow(index))).collect();
             prop_assert_eq!(seen, each);
         }

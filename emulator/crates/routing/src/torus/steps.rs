@@ -19,8 +19,9 @@ const CHOICES: u32 = 8;
 pub(super) struct Steps {
     /// By server, its place along each axis.
     places: Vec<[u32; 3]>,
-    /// By axis, and by the destination's place less the source's plus the axis's size.
-    begins: [Vec<Begin>; 3],
+    /// By axis, and by the destination's place less the source's plus the axis's size: a [`Begin`] packed, so that those of all
+    /// axes are added up at once.
+    begins: [Vec<u64>; 3],
     /// By `state * CHOICES + rank`, the choices of the ways on shortest paths in ascending order.
     choices: Vec<Choice>,
     /// By state, how many ways there are.
@@ -38,6 +39,22 @@ struct Begin {
     steps: u32,
     /// The bit of the axis where they go down.
     down: u32,
+}
+
+impl Begin {
+    fn pack(self) -> u64 {
+        u64::from(self.state) | u64::from(self.steps) << 32 | u64::from(self.down) << 61
+    }
+
+    /// The sum of those of three axes.
+    #[inline]
+    fn unpack(packed: u64) -> Begin {
+        Begin {
+            state: packed as u32,
+            steps: (packed >> 32) as u32 & ((1 << 29) - 1),
+            down: (packed >> 61) as u32,
+        }
+    }
 }
 
 /// One of the ways that a state leaves open.
@@ -179,7 +196,7 @@ impl Steps {
             begins: std::array::from_fn(|axis| {
                 let size = sizes[axis];
                 (0..2 * size)
-                    .map(|less| axes[axis].begin(axis, less % size))
+                    .map(|less| axes[axis].begin(axis, less % size).pack())
                     .collect()
             }),
             counts: (0..stride).map(count).collect(),
@@ -227,14 +244,11 @@ impl Steps {
             self.places[flow.source as usize],
             self.places[flow.destination as usize],
         );
-        let (mut state, mut steps, mut down) = (0, 0, 0);
-        for axis in 0..3 {
+        let packed = (0..3).fold(0, |packed, axis| {
             let begins = &self.begins[axis];
-            let begin = begins[(to[axis] + begins.len() as u32 / 2 - from[axis]) as usize];
-            state += begin.state;
-            steps += begin.steps;
-            down |= begin.down;
-        }
+            packed + begins[(to[axis] + begins.len() as u32 / 2 - from[axis]) as usize]
+        });
+        let Begin { state, steps, down } = Begin::unpack(packed);
         let mut draws = Draws::new(flow.seed);
         Trip {
             at: flow.source * WAYS as u32,
