@@ -26,6 +26,9 @@ CABLE_COLUMNS = (
     "part",
     "colour",
     "bundle",
+    "lead",
+    "leg",
+    "trunk",
 )
 
 
@@ -65,7 +68,8 @@ class BuiltPlan:
 
     @property
     def cable_count(self) -> int:
-        return int(self.summary["counts"]["cables"])
+        """Rows of the cable columns: one a link. A breakout cable has one for each of its legs."""
+        return self.link_count
 
     def cables(self, start: int = 0, stop: int | None = None) -> dict[str, np.ndarray]:
         """The cable columns from `start` up to `stop`, each a numpy array."""

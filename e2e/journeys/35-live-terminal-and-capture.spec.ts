@@ -66,8 +66,9 @@ test("a shell in a server pings another one, and a link's packets are counted as
   const open = section.getByRole("button", { name: "Open a terminal" });
   await expect(open).toBeEnabled();
   await open.press("Enter");
-  await expect(section.getByText("Shell started.")).toBeVisible();
-  const screen = section.getByTestId("terminal");
+  const dock = page.getByRole("region", { name: "Terminals" });
+  await expect(dock.getByText("Shell started.")).toBeVisible();
+  const screen = dock.getByTestId("terminal").filter({ visible: true });
   const rows = screen.locator(".xterm-rows");
   await expect(rows).toContainText("h00:/#");
   await expect(screen.getByRole("textbox", { name: "Shell of server 00" })).toBeFocused();
@@ -76,9 +77,25 @@ test("a shell in a server pings another one, and a link's packets are counted as
   await page.keyboard.type("clear; ping -c 2 -i 0.3 10.0.0.4\n");
   await expect(rows).toContainText("2 packets transmitted, 2 received");
   await looks(page, info.outputPath.bind(info), "terminal");
-  const close = section.getByRole("button", { name: "Close the terminal" });
+  const close = dock.getByRole("button", { name: "Close the terminal" }).filter({ visible: true });
   await page.keyboard.press("Control+Shift+Escape");
   await expect(close).toBeFocused();
+
+  // It goes on while another server is selected, which gets a terminal beside it, and is returned to by its tab.
+  await screen.click();
+  await page.keyboard.type("clear; sleep 1; echo still-$((40+2))\n");
+  await inspector.getByRole("button", { name: "01", exact: true }).first().click();
+  await expect(inspector.getByRole("heading", { name: "server 01" })).toBeVisible();
+  await section.getByRole("button", { name: "Open a terminal" }).click();
+  await expect(dock.getByRole("tab")).toHaveText(["00", "01"]);
+  await expect(rows).toContainText("h01:/#");
+  await dock.getByRole("tab", { name: "00" }).click();
+  await expect(rows).toContainText("still-42");
+  await looks(page, info.outputPath.bind(info), "terminals");
+  await dock.getByRole("tab", { name: "01" }).click();
+  await close.click();
+  await expect(dock.getByRole("tab")).toHaveText(["00"]);
+  await expect(rows).toContainText("still-42");
 
   // On a phone it is as wide as the screen, and the shell knows.
   await page.setViewportSize({ width: 390, height: 844 });
@@ -89,12 +106,12 @@ test("a shell in a server pings another one, and a link's packets are counted as
   await page.setViewportSize({ width: 1440, height: 900 });
   await screen.click();
   await page.keyboard.type("exit 3\n");
-  await expect(section.getByText("The shell has ended. Exit status 3.")).toBeVisible();
-  await section.getByRole("button", { name: "Open again" }).click();
-  await expect(section.getByText("Shell started.")).toBeVisible();
+  await expect(dock.getByText("The shell has ended. Exit status 3.")).toBeVisible();
+  await dock.getByRole("button", { name: "Open again" }).click();
+  await expect(dock.getByText("Shell started.")).toBeVisible();
   await expect(rows).toContainText("h00:/#");
   await close.click();
-  await expect(screen).toHaveCount(0);
+  await expect(dock).toHaveCount(0);
 
   // A link's packets while they flow.
   await page.goto(`/runs/${run}?sel=${encodeURIComponent(`link:${LINK}`)}`);
@@ -104,6 +121,8 @@ test("a shell in a server pings another one, and a link's packets are counted as
   await expect.poll(counted).toBeGreaterThan(50);
   const list = live.getByRole("region", { name: `Latest packets of ${LINK}` });
   await expect(list).toContainText(/TCP \d+ → \d+, .*BCube source routing/);
+  // The servers' own header, field by field.
+  await expect(list.getByRole("list", { name: "Header of the relaying servers" }).first()).toContainText(/Next hop \d.*Path id \d/);
   await expect(live).toContainText(`bin/cubeyard capture ${run} --link '${LINK}' -w - | wireshark -k -i -`);
   await looks(page, info.outputPath.bind(info), "packets");
   await live.getByLabel("Show").selectOption("control");

@@ -147,7 +147,12 @@ class _Writer:
         )
 
     def _name(self, planned: PlannedCable | None) -> str:
-        return "" if planned is None else self._names.plan.cable_name(planned.number)
+        if planned is None:
+            return ""
+        plan = self._names.plan
+        # A leg shares its trunk's plug with others, which the crew must know before it moves one.
+        breakout = plan.breakout(planned.number)
+        return f"{plan.cable_name(planned.number)} ({breakout})" if breakout else plan.cable_name(planned.number)
 
     def step(self, step: Step) -> AsBuiltStep:
         return AsBuiltStep.model_construct(

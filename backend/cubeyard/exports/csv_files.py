@@ -58,7 +58,7 @@ def encode(header: Sequence[str], rows: Iterable[Row], rows_per_chunk: int = CHU
 
 
 def cable_schedule(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """One row a cable, in the plan's order."""
+    """One row a cable, in the plan's order; of a breakout cable one row a leg, with the cable and the leg in a last column."""
     tables = PlanTables(plan)
     hosts, papers = tables.hosts, [cell(name) for name in tables.paper_names]
     racks = [cell(name) for name in tables.rack_names]
@@ -66,6 +66,7 @@ def cable_schedule(plan: PlanView, progress: Progress) -> Iterator[bytes]:
     no_part = ("", "")
     bundles = [*tables.bundle_names, ""]  # index -1, "stays in its rack", is the last one
     total = max(plan.cable_count, 1)
+    breakouts = plan.has_breakouts
 
     def rows() -> Iterator[Row]:
         for cable in tables.rows():
@@ -78,10 +79,11 @@ def cable_schedule(plan: PlanView, progress: Progress) -> Iterator[bytes]:
                 racks[tables.device_rack[a]], tables.device_unit[a], tables.letters[a], hosts[a], cell(cable.a_port),
                 racks[tables.device_rack[b]], tables.device_unit[b], tables.letters[b], hosts[b], cell(cable.b_port),
                 cell(cable.route), bundles[cable.bundle], f"{cable.length_metres:.3f}", f"{cable.stock_metres:g}",
-                sku, part, cell(cable.colour), papers[a], papers[b],
+                sku, part, cell(cable.colour), papers[a], papers[b], *([cable.breakout] if breakouts else []),
             )  # fmt: skip
 
-    yield from encode(CABLE_COLUMNS, rows())
+    # Programs that read the table by place keep working: the column is there only where it says something, and last.
+    yield from encode((*CABLE_COLUMNS, "breakout") if breakouts else CABLE_COLUMNS, rows())
     progress(1.0, "cable schedule")
 
 
@@ -112,7 +114,8 @@ def _shown(value: object) -> object:
 
 
 def printer_labels(plan: PlanView, progress: Progress) -> Iterator[bytes]:
-    """Two rows a cable, near end then far end, each with the label to stick on that end: its own position first."""
+    """Two rows a cable, near end then far end, each with the label to stick on that end: its own position first. The trunk of a
+    breakout has one row, and each of its legs one."""
     tables = PlanTables(plan)
     hosts, papers = tables.hosts, [cell(name) for name in tables.paper_names]
     racks = [cell(name) for name in tables.rack_names]
@@ -124,7 +127,9 @@ def printer_labels(plan: PlanView, progress: Progress) -> Iterator[bytes]:
                 ("near", cable.near_label, cable.a_device, cable.a_port),
                 ("far", cable.far_label, cable.b_device, cable.b_port),
             )
-            for end, label, device, port in ends:
+            for (end, label, device, port), labelled in zip(ends, cable.labelled, strict=True):
+                if not labelled:
+                    continue
                 yield (
                     cell(label), cable.name, end, racks[tables.device_rack[device]], tables.unit_slots[device],
                     hosts[device], cell(port), cable.level, cell(cable.colour), f"{cable.stock_metres:g}",

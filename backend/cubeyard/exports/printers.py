@@ -80,10 +80,13 @@ def ascii_text(text: str) -> str:
 
 def _labels(tables: PlanTables) -> Iterator[Label]:
     for cable in tables.rows():
-        here, _, there = cable.near_label.partition("/")
-        yield Label(here, there, cable, "near", cable.a_device, cable.b_device)
-        here, _, there = cable.far_label.partition("/")
-        yield Label(here, there, cable, "far", cable.b_device, cable.a_device)
+        near, far = cable.labelled
+        if near:
+            here, _, there = cable.near_label.partition("/")
+            yield Label(here, there, cable, "near", cable.a_device, cable.b_device)
+        if far:
+            here, _, there = cable.far_label.partition("/")
+            yield Label(here, there, cable, "far", cable.b_device, cable.a_device)
 
 
 def _printed(plan: PlanView, progress: Progress, columns: _Columns) -> Iterator[bytes]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from cubeyard.exports.text import plain
-from cubeyard.plans.view import PlanView
+from cubeyard.plans.view import PlanView, breakout_name
 
 CHUNK_CABLES = 16_384
 
@@ -50,6 +50,10 @@ class CableRow:
     stock_metres: float
     part: int
     colour: str
+    breakout: str
+    """`C00012 leg 2`; empty for a cable of its own."""
+    labelled: tuple[bool, bool]
+    """Whether the near and the far end get this row's label: a breakout's trunk gets one, from its first leg."""
 
 
 class PlanTables:
@@ -163,7 +167,20 @@ class PlanTables:
         columns = plan.cables
         take = {
             name: columns[name][indices].tolist()
-            for name in ("level", "a_device", "b_device", "route", "bundle", "length_mm", "stock_mm", "part", "colour")
+            for name in (
+                "level",
+                "a_device",
+                "b_device",
+                "route",
+                "bundle",
+                "length_mm",
+                "stock_mm",
+                "part",
+                "colour",
+                "lead",
+                "leg",
+                "trunk",
+            )
         }
         for i, index in enumerate(indices.tolist()):
             colour = take["colour"][i]
@@ -183,6 +200,8 @@ class PlanTables:
                 take["stock_mm"][i] / 1000,
                 take["part"][i],
                 plan.colours[colour] if colour < len(plan.colours) else "",
+                breakout_name(plan, take["lead"][i], take["leg"][i]),
+                (take["leg"][i] < 2 or take["trunk"][i] != 1, take["leg"][i] < 2 or take["trunk"][i] != 2),
             )
 
 

@@ -142,6 +142,7 @@ class Plan:
         """Every cable with rack, unit, host name and port at both ends, in the columns of the CSV export and `gbps`. O(cables)."""
         tables = PlanTables(self.view)
         bundles = [*tables.bundle_names, ""]  # index -1, "stays in its rack", is the last one
+        breakouts = self.view.has_breakouts
         rows = [
             {
                 "cable": cable.name, "label_near": cable.near_label, "label_far": cable.far_label, "level": cable.level,
@@ -149,6 +150,7 @@ class Plan:
                 "route": cable.route, "bundle": bundles[cable.bundle], "length_metres": cable.length_metres,
                 "stock_metres": cable.stock_metres, "part_sku": tables.part_sku(cable.part),
                 "part_name": tables.part_name(cable.part), "colour": cable.colour, "gbps": gbps,
+                **({"breakout": cable.breakout} if breakouts else {}),
             }
             for cable, gbps in zip(tables.rows(), self.view.gbps.tolist(), strict=True)
         ]  # fmt: skip

@@ -28,7 +28,7 @@ class PlanView:
 
     Indices are the engine's: a device index is a row of `scene["devices"]`, a rack index a row of `scene["racks"]`, a part
     index a row of `parts`. `cables` holds the columns `a_device, a_port, b_device, b_port, level, route, length_mm,
-    stock_mm, part, colour, bundle`; `route` indexes `routes`, `colour` indexes `colours`, and `bundle` indexes the rows of
+    stock_mm, part, colour, bundle, lead, leg, trunk`; `route` indexes `routes`, `colour` indexes `colours`, and `bundle` indexes the rows of
     `scene["bundles"]` (-1: the cable stays in its rack). A `part` of 65535 means that no part of the book fits.
     """
 
@@ -109,3 +109,16 @@ class PlanView:
     def cable_name(self, index: int) -> str:
         """The stable name of a cable: `C` and at least five digits, the same in every table, label and export."""
         return f"C{index:05d}"
+
+    @property
+    def has_breakouts(self) -> bool:
+        return bool(self.cables["leg"].any())
+
+    def breakout(self, index: int) -> str:
+        """`C00012 leg 2` for a leg of a breakout cable, which is named by its first leg; empty for a cable of its own."""
+        return breakout_name(self, int(self.cables["lead"][index]), int(self.cables["leg"][index]))
+
+
+def breakout_name(plan: PlanView, lead: int, leg: int) -> str:
+    """`C00012 leg 2`; empty without a leg."""
+    return f"{plan.cable_name(lead)} leg {leg}" if leg else ""

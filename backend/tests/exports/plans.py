@@ -37,6 +37,11 @@ SPECS: dict[str, tuple[Json, str]] = {
         {"family": "leaf_spine", "leaves": 4, "spines": 2, "servers_per_leaf": 6, "uplinks_per_spine": 2},
         "current-2026",
     ),
+    # Three tiers in two pods.
+    "pods": (
+        {"family": "leaf_spine", "leaves": 3, "spines": 2, "servers_per_leaf": 4, "super_spines": 2, "pods": 2},
+        "current-2026",
+    ),
     "torus2d": ({"family": "torus2d", "x": 6, "y": 4}, "current-2026"),
     "jellyfish": ({"family": "jellyfish", "switches": 20, "ports": 12, "servers_per_switch": 6}, "current-2026"),
     "dragonfly": ({"family": "dragonfly", "a": 4, "p": 2, "h": 2}, "current-2026"),

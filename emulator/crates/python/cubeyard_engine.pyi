@@ -98,7 +98,7 @@ def emulation_network(spec_json: str, slice_json: str | None = None) -> str:
 
 def emulation_profile(spec_json: str) -> str:
     """What can be emulated of a topology and how: `{family, supported, refusal, default_protocol, protocols: [{name, title,
-    description, header_bytes, max_ports, addresses_per_server, gateways, adapts, balances: [{name, title}], routing,
+    description, header_bytes, header, max_ports, addresses_per_server, gateways, adapts, balances: [{name, title}], routing,
     forwardings: [{name, title}], settings: [{name, title, description, type, unit, minimum, maximum, default, source}],
     services: [{name, title, description, messages: [{title, example, to_every_server}]}], max_message_bytes}], transports,
     slice: {around_max_k}, addresses: {applications, outside}, max_servers}`. Raises EngineError."""

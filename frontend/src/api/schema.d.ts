@@ -2413,7 +2413,7 @@ export interface components {
         };
         /**
          * CableColumns
-         * @description Row `i` is cable `offset + i`; its name is `C` and that number in at least five digits.
+         * @description Row `i` is cable `offset + i`, or a leg of a breakout cable; its name is `C` and that number in at least five digits.
          */
         CableColumns: {
             /** A Device */
@@ -2456,12 +2456,27 @@ export interface components {
              * @description A row of the scene's bundles, or -1 for a cable that stays in its rack.
              */
             bundle: number[];
+            /**
+             * Lead
+             * @description The number that stands for the whole cable: its own, or of a breakout cable that of its first leg.
+             */
+            lead: number[];
+            /**
+             * Leg
+             * @description Which leg of a breakout cable, from 1; 0 for a cable of its own.
+             */
+            leg: number[];
+            /**
+             * Trunk
+             * @description The end with a breakout's one plug: 1 for `a`, 2 for `b`; 0 without a breakout.
+             */
+            trunk: number[];
         };
         /** Cables */
         Cables: {
             /**
              * Count
-             * @description How many cables the whole plan has.
+             * @description How many rows the whole plan has: one a link.
              */
             count: number;
             /**
@@ -4764,6 +4779,89 @@ export interface components {
              */
             where: string;
         };
+        /**
+         * HeaderField
+         * @description A field of a protocol's header, the most significant bit first.
+         */
+        HeaderField: {
+            /** Name */
+            name: string;
+            /** Title */
+            title: string;
+            /** Description */
+            description: string;
+            /**
+             * Offset Bits
+             * @description From the header's first bit.
+             */
+            offset_bits: number;
+            /**
+             * Bits
+             * @description Of one, where there are several.
+             */
+            bits: number;
+            /**
+             * Unit
+             * @description Empty for none.
+             */
+            unit: string;
+            /**
+             * Kind
+             * @description `server`: the id of one.
+             * @enum {string}
+             */
+            kind: "number" | "server" | "flags";
+            /** Flags */
+            flags: components["schemas"]["HeaderFlag"][];
+            /**
+             * Count
+             * @description How many follow one another.
+             */
+            count: number;
+            /**
+             * Used
+             * @description Of several, the field that says how many are used; empty where all are.
+             */
+            used: string;
+            /**
+             * Parts
+             * @description Lengths in bits of the numbers that each consists of; empty for one number.
+             */
+            parts: number[];
+        };
+        /**
+         * HeaderFlag
+         * @description A named bit of a header's field.
+         */
+        HeaderFlag: {
+            /** Mask */
+            mask: number;
+            /** Name */
+            name: string;
+        };
+        /**
+         * HeaderFormat
+         * @description A protocol's header: where it begins and its fields.
+         */
+        HeaderFormat: {
+            /**
+             * Place
+             * @enum {string}
+             */
+            place: "ipv4_option" | "ether_type";
+            /**
+             * Option
+             * @description The IPv4 option's type, whose bytes the header is.
+             */
+            option?: number | null;
+            /**
+             * Ether Type
+             * @description Ethernet's type, behind whose header it begins.
+             */
+            ether_type?: number | null;
+            /** Fields */
+            fields: components["schemas"]["HeaderField"][];
+        };
         /** Health */
         Health: {
             /** Status */
@@ -6549,6 +6647,8 @@ export interface components {
             description: string;
             /** Header Bytes */
             header_bytes: number;
+            /** @description What the header's bytes mean; null where there is none. */
+            header: components["schemas"]["HeaderFormat"] | null;
             /** Max Ports */
             max_ports: number;
             /** Addresses Per Server */
@@ -10070,6 +10170,36 @@ export interface components {
             progress: components["schemas"]["ProgressEvent"];
         };
         /**
+         * HeaderValue
+         * @description A field of the header that servers relay by.
+         */
+        HeaderValue: {
+            /**
+             * Name
+             * @example hops
+             */
+            name: string;
+            /**
+             * Title
+             * @description For people.
+             * @example Hops
+             */
+            title: string;
+            /**
+             * Value
+             * @description As people read it: numbers, servers by their names, flags by theirs.
+             * @example 2
+             */
+            value: string;
+            /**
+             * Unit
+             * @description Empty for none.
+             */
+            unit: string;
+            /** Description */
+            description: string;
+        };
+        /**
          * PacketNews
          * @description An event `packets`: how many there were, and the last of those since the event before.
          */
@@ -10139,6 +10269,11 @@ export interface components {
             destination: string;
             /** Text */
             text: string;
+            /**
+             * Header
+             * @description Fields of the header that the servers relay by; empty without one.
+             */
+            header: components["schemas"]["HeaderValue"][];
         };
     };
     responses: {
@@ -13701,7 +13836,7 @@ export interface operations {
                         event: "packets" | "end";
                         /**
                          * Data
-                         * @description JSON. `packets`: `packets` (since the stream began), `size_bytes` (of these, on the link) and `items`, the last of those since the event before, at most 50: `at_secs`, `size_bytes`, `outgoing`, `protocol`, `source`, `destination` and `text`. `end`: `reason`, `packets` and `missed`, packets that came faster than they were read.
+                         * @description JSON. `packets`: `packets` (since the stream began), `size_bytes` (of these, on the link) and `items`, the last of those since the event before, at most 50: `at_secs`, `size_bytes`, `outgoing`, `protocol`, `source`, `destination`, `text` and `header`. `end`: `reason`, `packets` and `missed`, packets that came faster than they were read.
                          */
                         data: string;
                     };

@@ -4,9 +4,10 @@ import { type Ref, useEffect, useId, useMemo, useRef, useState } from "react";
 import { DEFAULT_ORBIT, describeView, type HitItem, type Selection } from "@/scene";
 import { formatPercent, formatShare, THEMES, type ThemeName } from "@/units";
 import { CanvasTooltip, type Hovered } from "./canvas-tooltip";
+import { type Pin, Pins } from "./pins";
 import styles from "./plan-canvas.module.css";
 import type { Stage } from "./stage";
-import { compose } from "./transform";
+import { compose, type Transform } from "./transform";
 import { type PlanCanvasHandle, useCanvasHandle } from "./use-canvas-handle";
 import { usePlanInput } from "./use-plan-input";
 import { type Shows, usePlanPicture } from "./use-plan-picture";
@@ -23,6 +24,8 @@ export interface PlanCanvasProps extends Shows {
   onHover?: (item: HitItem | null) => void;
   onView?: (info: ViewInfo) => void;
   handleRef?: Ref<PlanCanvasHandle>;
+  /** Marks on the floor plan; of other views there are none. */
+  pins?: readonly Pin[];
   /** A table with the same content. */
   describedBy?: string;
   /** Replaces the spoken name of the picture. */
@@ -56,11 +59,13 @@ export function PlanCanvas(props: PlanCanvasProps) {
     (event) => view !== "3d" || event.shiftKey,
     (transform, gesture) => {
       stage.current?.setTransform(compose(fit, transform), gesture);
+      place(frame.current, compose(fit, transform));
       setZoomPercent(Math.round(transform.k * 100));
       setHover(null);
     },
   );
 
+  useEffect(() => place(frame.current, compose(fit, zoom.current())), [fit, zoom]);
   const stats = useStage({ stage, baseCanvas, overCanvas, picture, theme, size, zoom, hover });
   // Another view is another place: its zoom starts anew. A changed plan keeps the place.
   // biome-ignore lint/correctness/useExhaustiveDependencies: `view` is the trigger, not an input
@@ -109,6 +114,7 @@ export function PlanCanvas(props: PlanCanvasProps) {
     >
       <canvas ref={baseCanvas} className={styles.layer} />
       <canvas ref={overCanvas} className={styles.layer} />
+      {view === "floor" && props.pins && <Pins pins={props.pins} onSelect={onSelect} />}
       <span id={helpId} className={styles.unseen}>
         {view === "3d" ? "Arrow keys turn, with Shift they move. " : "Arrow keys move. "}
         Plus and minus zoom, 0 shows all, full stop and comma step through the items, Enter selects, Escape
@@ -127,4 +133,11 @@ export function PlanCanvas(props: PlanCanvasProps) {
       )}
     </div>
   );
+}
+
+/** Tells the marks over the picture how it is moved and scaled, without painting them again. */
+function place(frame: HTMLElement | null, { scale, x, y }: Transform): void {
+  frame?.style.setProperty("--scale", String(scale));
+  frame?.style.setProperty("--dx", String(x));
+  frame?.style.setProperty("--dy", String(y));
 }

@@ -107,6 +107,12 @@ export interface CablesDocument {
     colour: Column;
     /** Index of the bundle; -1 inside a rack. */
     bundle: Column;
+    /** The row that stands for the whole cable: its own, or of a breakout its first leg's. */
+    lead?: Column;
+    /** Which leg of a breakout, from 1; 0 for a cable of its own. */
+    leg?: Column;
+    /** The end with a breakout's one plug: 1 for a, 2 for b. */
+    trunk?: Column;
   };
   routes: readonly string[];
   colours: readonly string[];

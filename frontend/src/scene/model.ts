@@ -57,6 +57,12 @@ export interface CableColumns {
   lengthMm: Uint32Array;
   stockMm: Uint32Array;
   bundle: Int32Array;
+  /** The row that stands for the whole cable: its own, or of a breakout its first leg's. */
+  lead: Uint32Array;
+  /** Which leg of a breakout, from 1; 0 for a cable of its own. */
+  leg: Uint8Array;
+  /** The end with a breakout's one plug: 1 for a, 2 for b, 0 for none. */
+  trunk: Uint8Array;
 }
 
 export interface Group {
@@ -214,6 +220,9 @@ export function createModel(
     lengthMm: Uint32Array.from(c?.length_mm ?? []),
     stockMm: Uint32Array.from(c?.stock_mm ?? []),
     bundle: Int32Array.from(c?.bundle ?? []),
+    lead: Uint32Array.from(c?.lead ?? c?.a_device.map((_, row) => row) ?? []),
+    leg: Uint8Array.from(c?.leg ?? { length: c?.a_device.length ?? 0 }),
+    trunk: Uint8Array.from(c?.trunk ?? { length: c?.a_device.length ?? 0 }),
   };
   let levelCount = scene.levels.reduce((most, { level }) => Math.max(most, level + 1), 0);
   for (const level of cables.level) levelCount = Math.max(levelCount, level + 1);

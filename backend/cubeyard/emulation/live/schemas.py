@@ -287,6 +287,38 @@ class ServiceOption(BaseModel):
     messages: list[ServiceMessageForm]
 
 
+class HeaderFlag(BaseModel):
+    """A named bit of a header's field."""
+
+    mask: int
+    name: str
+
+
+class HeaderField(BaseModel):
+    """A field of a protocol's header, the most significant bit first."""
+
+    name: str
+    title: str
+    description: str
+    offset_bits: int = Field(description="From the header's first bit.")
+    bits: int = Field(description="Of one, where there are several.")
+    unit: str = Field(description="Empty for none.")
+    kind: Literal["number", "server", "flags"] = Field(description="`server`: the id of one.")
+    flags: list[HeaderFlag]
+    count: int = Field(description="How many follow one another.")
+    used: str = Field(description="Of several, the field that says how many are used; empty where all are.")
+    parts: list[int] = Field(description="Lengths in bits of the numbers that each consists of; empty for one number.")
+
+
+class HeaderFormat(BaseModel):
+    """A protocol's header: where it begins and its fields."""
+
+    place: Literal["ipv4_option", "ether_type"]
+    option: int | None = Field(default=None, description="The IPv4 option's type, whose bytes the header is.")
+    ether_type: int | None = Field(default=None, description="Ethernet's type, behind whose header it begins.")
+    fields: list[HeaderField]
+
+
 class ProtocolOption(BaseModel):
     """A protocol that the servers can run."""
 
@@ -294,6 +326,7 @@ class ProtocolOption(BaseModel):
     title: str
     description: str
     header_bytes: int
+    header: HeaderFormat | None = Field(description="What the header's bytes mean; null where there is none.")
     max_ports: int
     addresses_per_server: int
     gateways: bool

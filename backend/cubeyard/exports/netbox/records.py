@@ -362,7 +362,10 @@ class NetboxRecords:
             yield {"name": self.bundle_name(i), "description": f"{racks[a]} to {racks[b]}, {cables} cables"[:200]}
 
     def cables(self) -> Iterator[Row]:
+        trunks = self.plan.cables["trunk"].tolist()
         for cable in self.tables.rows():
+            # The label of a leg's own end: that of a breakout's trunk stands for several cables here.
+            label = cable.far_label if trunks[cable.index] == 1 else cable.near_label
             yield {
                 "side_a_site": self.site,
                 "side_a_device": self.names[cable.a_device],
@@ -374,12 +377,13 @@ class NetboxRecords:
                 "side_b_name": plain(cable.b_port)[:NAME_MAX_CHARACTERS],
                 "type": self.facts.cable_type(cable.part),
                 "status": "planned",
-                "label": cable.near_label[:LABEL_MAX_CHARACTERS],
+                "label": label[:LABEL_MAX_CHARACTERS],
                 "color": hex_colour(cable.colour, cable.level),
                 "length": f"{cable.stock_metres:.2f}",
                 "length_unit": "m",
                 "bundle": self.bundle_name(cable.bundle) if cable.bundle >= 0 else "",
-                "description": f"{cable.name} {cable.route}"[:200],
+                # A cable of the import format has one termination a side: a breakout is a cable a leg, which names the whole.
+                "description": " ".join(filter(None, (cable.name, cable.route, cable.breakout)))[:200],
             }
 
 

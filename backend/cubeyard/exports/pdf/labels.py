@@ -140,7 +140,11 @@ def _labels(tables: PlanTables, ends: list[tuple[int, bool]], form: str) -> Iter
     for cable, (_, far) in zip(rows, ends, strict=True):
         facts = form.format(name=cable.name, level=cable.level, metres=f"{cable.stock_metres:g}")
         stays = cable.bundle < 0
-        for label, wanted in ((cable.near_label, stays or not far), (cable.far_label, stays or far)):
+        here_near, here_far = cable.labelled
+        for label, wanted in (
+            (cable.near_label, here_near and (stays or not far)),
+            (cable.far_label, here_far and (stays or far)),
+        ):
             if wanted:
                 here, _, there = label.partition("/")
                 yield _Label(here, there, cable.index, facts)

@@ -22,6 +22,7 @@ _COLUMNS = (
     ("Route", 14), ("Bundle", 9), ("Length (m)", 10), ("Stock (m)", 9), ("Part", 12), ("Part name", 30), ("Colour", 10),
     ("Paper's name A", 16), ("Paper's name B", 16),
 )  # fmt: skip
+_BREAKOUT = ("Breakout", 14)
 _TEXT, _INTEGER, _METRES, _STOCK, _LEVELS = 0, 1, 2, 3, 4
 
 
@@ -29,6 +30,7 @@ def schedule_sheets(book: Workbook, styles: Styles, tables: PlanTables, names: S
     """Add the schedule's sheets (one for each million cables) and return the tables to fill in."""
     long_tables: list[LongTable] = []
     count = tables.plan.cable_count
+    titles = (*_COLUMNS, _BREAKOUT) if tables.plan.has_breakouts else _COLUMNS
     for page, name in enumerate(names.schedule):
         start = page * SCHEDULE_ROWS_PER_SHEET
         stop = min(count, start + SCHEDULE_ROWS_PER_SHEET)
@@ -43,18 +45,16 @@ def schedule_sheets(book: Workbook, styles: Styles, tables: PlanTables, names: S
             cells = f"{column}{FIRST_ROW + 1}:{column}{last}"
             value = float(tables.plan.cables[key][start:stop].sum(dtype="u8")) / 1000
             sheet.write_formula(1, 16 + at, f"=SUBTOTAL(109,{cells})", styles.total_metres, value)  # pyright: ignore[reportArgumentType]
-        for column, (title, width) in enumerate(_COLUMNS):
+        for column, (title, width) in enumerate(titles):
             sheet.set_column(column, column, width)
             sheet.write_string(HEADER_ROW, column, title, styles.header)
         level_styles = [styles.device(level) for level in range(16)]
         leave_room(sheet, FIRST_ROW, [styles.text, styles.integer, styles.metres, styles.stock, *level_styles])
-        sheet.autofilter(HEADER_ROW, 0, last - 1, len(_COLUMNS) - 1)
+        sheet.autofilter(HEADER_ROW, 0, last - 1, len(titles) - 1)
         sheet.freeze_panes(FIRST_ROW, 1)
-        set_page(
-            sheet, tables.plan, last_row=last - 1, last_column=len(_COLUMNS) - 1, header_row=HEADER_ROW, large=True
-        )
+        set_page(sheet, tables.plan, last_row=last - 1, last_column=len(titles) - 1, header_row=HEADER_ROW, large=True)
         file = f"sheet{(sheet.index or 0) + 1}.xml"
-        long_tables.append(LongTable(file, FIRST_ROW, len(_COLUMNS), _maker(tables, start, stop)))
+        long_tables.append(LongTable(file, FIRST_ROW, len(titles), _maker(tables, start, stop)))
     return long_tables
 
 
@@ -64,6 +64,7 @@ def _maker(tables: PlanTables, start: int, stop: int):
         places, papers = tables.device_rack, tables.device_names
         parts = [(tables.part_sku(i), tables.part_name(i)) for i in range(len(tables.parts))]
         bundles = [*tables.bundle_names, ""]
+        breakouts = tables.plan.has_breakouts
         for cable in tables.rows(start, stop):
             a, b = cable.a_device, cable.b_device
             sku, part = parts[cable.part] if cable.part < len(parts) else ("", "")
@@ -75,6 +76,7 @@ def _maker(tables: PlanTables, start: int, stop: int):
                 (cable.route, _TEXT), (bundles[cable.bundle], _TEXT),
                 (cable.length_metres, _METRES), (cable.stock_metres, _STOCK),
                 (sku, _TEXT), (part, _TEXT), (cable.colour, _TEXT), (papers[a], _TEXT), (papers[b], _TEXT),
+                *([(cable.breakout, _TEXT)] if breakouts else []),
             )  # fmt: skip
 
     return rows

@@ -116,7 +116,7 @@ class Scene(Document):
 
 
 class CableColumns(Document):
-    """Row `i` is cable `offset + i`; its name is `C` and that number in at least five digits."""
+    """Row `i` is cable `offset + i`, or a leg of a breakout cable; its name is `C` and that number in at least five digits."""
 
     a_device: list[int]
     a_port: list[int]
@@ -129,10 +129,17 @@ class CableColumns(Document):
     part: list[int] = Field(description="A row of `parts`; 65535 where no part of the book fits.")
     colour: list[int] = Field(description="A row of `colours`.")
     bundle: list[int] = Field(description="A row of the scene's bundles, or -1 for a cable that stays in its rack.")
+    lead: list[int] = Field(
+        description="The number that stands for the whole cable: its own, or of a breakout cable that of its first leg."
+    )
+    leg: list[int] = Field(description="Which leg of a breakout cable, from 1; 0 for a cable of its own.")
+    trunk: list[int] = Field(
+        description="The end with a breakout's one plug: 1 for `a`, 2 for `b`; 0 without a breakout."
+    )
 
 
 class Cables(Document):
-    count: int = Field(description="How many cables the whole plan has.")
+    count: int = Field(description="How many rows the whole plan has: one a link.")
     offset: int = Field(description="The number of the first cable here.")
     columns: CableColumns
     routes: list[str]

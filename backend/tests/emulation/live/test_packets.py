@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from dataclasses import replace
 from ipaddress import IPv4Address
 from itertools import pairwise
 from pathlib import Path
@@ -50,7 +51,7 @@ def udp(source: int, destination: int, data: bytes = b"") -> bytes:
 
 
 PLAIN = ETHERNET + ipv4("10.0.0.1", "10.0.0.4", 6, tcp(40000, 5001, b"x" * 100))
-OPTION = bytes([0x9E, 16, 0, 2]) + bytes(12)
+OPTION = bytes([0x9E, 16, 1, 2, 0x01, 0x41]) + bytes(6) + bytes([0, 0, 1, 2])
 RELAYED = ETHERNET + ipv4("10.0.0.1", "10.0.0.4", 4, PLAIN[14:], OPTION)
 IN_OPTION = ETHERNET + ipv4("10.0.0.2", "10.0.0.3", 17, udp(9, 53, b"abc"), OPTION)
 CONTROL = ETHERNET + ipv4("100.64.0.1", "100.64.0.2", 17, udp(4790, 4790, b"hello"))
@@ -113,6 +114,50 @@ def test_a_packet_is_told_in_words(
 ) -> None:
     found = decoded(frame, network)
     assert (found.protocol, (found.source, found.destination), found.text) == (protocol, ends, text)
+
+
+def test_a_relays_header_is_told_field_by_field(network: Network) -> None:
+    for frame in (RELAYED, IN_OPTION):
+        told = [(one.name, one.title, one.value) for one in decoded(frame, network).header]
+        assert told == [
+            ("next_hop_index", "Next hop", "1"),
+            ("hops", "Hops", "2"),
+            ("path", "Path", "0:1 1:1"),
+            ("path_id", "Path id", "258"),
+        ]
+    assert decoded(PLAIN, network).header == []
+    # Of a header that is cut short, what is there.
+    assert [one.name for one in decoded(RELAYED[:38], network).header] == ["next_hop_index", "hops"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "frame", "told"),
+    [
+        (
+            {"family": "dcell", "n": 2, "k": 1},
+            ETHERNET + ipv4("10.0.0.1", "10.0.0.4", 17, udp(9, 53), bytes([0xDE, 16, 0x28, 3]) + struct.pack("!IIHH", 7, 1, 2, 0)),
+            {"retries": "2", "flags": "proxy", "hops": "3", "identification": "7", "proxy": "[0,1]", "rerouted_in": "2"},
+        ),
+        (
+            {"family": "torus2d", "x": 3, "y": 3},
+            ETHERNET
+            + ipv4("10.0.0.1", "10.0.0.4", 17, udp(9, 53), bytes([0x5E, 16, 0, 1, 2, 1, 0, 5]) + struct.pack("!IBBH", 9, 4, 0, 6)),
+            {"service": "1", "key": "2 1 0", "flags": "disjoint, 0x4", "sequence": "9", "hops": "4", "queue": "0", "colour": "6"},
+        ),
+    ],
+)  # fmt: skip
+def test_every_familys_header_is_told(engine: Engine, spec: Json, frame: bytes, told: Json) -> None:
+    found = decoded(frame, networks.build(engine, spec, 1e8, 1500, None))
+    assert {one.name: one.value for one in found.header} == told
+    assert all(one.description for one in found.header)
+
+
+def test_a_header_behind_ethernet_is_told(network: Network, engine: Engine) -> None:
+    profile = engine.emulation_profile(TINY)
+    behind = next(one for one in profile["protocols"] if one["header"]["place"] == "ether_type")
+    frame = bytes(12) + struct.pack("!HBBHI", behind["header"]["ether_type"], 1, 64, 0, 2)
+    found = decoded(frame, replace(network, protocol=behind))
+    assert [(one.value, one.unit) for one in found.header] == [("1", ""), ("64", "hops"), ("10", "")]
 
 
 @given(

@@ -11,6 +11,7 @@ use crate::camcube;
 use crate::configuration::{Configuration, ConfigurationError};
 use crate::dcell;
 use crate::echo;
+use crate::fields::HeaderFormat;
 use crate::forwarding::Forwarding;
 use crate::object::KernelObject;
 use crate::protocol::{Protocol, Time};
@@ -47,6 +48,8 @@ pub struct ProtocolEntry {
     pub families: &'static [&'static str],
     /// Length of its header, in bytes: what is left of a port's MTU is the virtual network card's.
     pub header_bytes: u32,
+    /// What the header's bytes mean; `None` where there is none.
+    pub header: Option<HeaderFormat>,
     /// Ports of a server.
     pub max_ports: u8,
     /// Ports of a switch that it can tell apart.
@@ -159,6 +162,7 @@ pub const NONE: ProtocolEntry = ProtocolEntry {
     description: "Servers run no protocol; their switches forward Ethernet frames.",
     families: &["tree"],
     header_bytes: 0,
+    header: None,
     max_ports: 1,
     max_switch_ports: u32::MAX,
     addresses_per_server: 1,

@@ -5,7 +5,7 @@
 //! the same code runs in a container and in virtual time.
 //!
 //! A protocol is one folder beside this file and one entry of the catalogue; no other file names it. Everything else
-//! here fits all protocols: configuration, settings, tables, events, inspections, addresses, counts, drops, neighbour
+//! here fits all protocols: configuration, settings, tables, events, inspections, addresses, counts, drops, header descriptions, neighbour
 //! maintenance, frames and rate limits. Not here: sockets and the clock (`cubeyard-node`), namespaces and the kernel
 //! (`cubeyard-fabric`), messages between those two (`cubeyard-messages`), route computation (`cubeyard-routing`).
 
@@ -20,6 +20,7 @@ pub mod dcell;
 pub mod drops;
 pub mod echo;
 pub mod event;
+pub mod fields;
 pub mod flow;
 pub mod forwarding;
 pub mod frame;

@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 
 use cubeyard_dataplane::address::{MAX_SERVER, virtual_ip};
 use cubeyard_dataplane::bcube::forwarding::SoftwareForwarding;
-use cubeyard_dataplane::bcube::header::{HEADER_BYTES, Header, HeaderView, MAX_PAYLOAD_BYTES};
+use cubeyard_dataplane::bcube::header::{FORMAT, HEADER_BYTES, Header, HeaderView, MAX_PAYLOAD_BYTES};
 use cubeyard_dataplane::bcube::nha::Nha;
 use cubeyard_dataplane::bcube::route::SourceRoute;
 use cubeyard_dataplane::bcube::tables::{Config, NextHop};
@@ -50,6 +50,14 @@ proptest! {
         prop_assert_eq!(&emitted[..], &packet[..HEADER_BYTES]);
         prop_assert_eq!(inner, &packet[HEADER_BYTES..]);
         prop_assert_eq!(view.next_hop(), header.route().hops().get(1).copied());
+        // What the description says of the option's bytes is what the view reads.
+        let described = |name| FORMAT.values(&packet[20..], name).unwrap();
+        prop_assert_eq!(described("next_hop_index"), vec![u32::from(view.next_hop_index())]);
+        prop_assert_eq!(described("hops"), vec![u32::from(view.count())]);
+        let path: Vec<u32> = header.route().hops().iter().map(|hop| u32::from(hop.0)).collect();
+        prop_assert_eq!(&described("path")[..path.len()], &path[..]);
+        let id = u32::from_be_bytes(packet[32..36].try_into().unwrap());
+        prop_assert_eq!(described("path_id"), vec![id]);
     }
 
     #[test]

@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use cubeyard_topology::Finding;
 use serde::{Deserialize, Serialize};
 
+use crate::spec::BREAKOUT_LINKS_AT_MOST;
+
 /// The kinds of part a book can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -144,6 +146,13 @@ pub struct Attributes {
     pub medium: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_gbps: Option<f64>,
+    /// cable: links that it carries, where they are several: a breakout. `max_gbps`, `diameter_mm` and the bend radius are of one
+    /// leg, weights and prices of the whole; `connector` is the trunk's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub links: Option<u32>,
+    /// cable: the plug of each leg of a breakout.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch_connector: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reach_metres: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -506,6 +515,15 @@ impl Part {
         }
         if matches!(self.kind, PartKind::Cable | PartKind::Transceiver) && a.medium.is_none() {
             out.push(("medium", format!("a {} needs medium", self.kind.as_str())));
+        }
+        if let Some(links) = a
+            .links
+            .filter(|links| !(2..=BREAKOUT_LINKS_AT_MOST.into()).contains(links))
+        {
+            out.push((
+                "links",
+                format!("links is {links}; a breakout has 2 to {BREAKOUT_LINKS_AT_MOST}"),
+            ));
         }
         if let Some(lengths) = &a.lengths_metres {
             if lengths.is_empty()

@@ -15,7 +15,7 @@ use crate::layout::{Layout, lay_out};
 use crate::power::{Power, power};
 use crate::selection::PartSelection;
 use crate::spec::PlanSpec;
-use crate::wiring::{NO_PART, Wiring, labels, wire};
+use crate::wiring::{NO_PART, Wiring, breakouts, labels, wire};
 
 /// Why there is no plan: at least one finding is an error.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,7 +90,7 @@ impl UsedParts {
     }
 }
 
-/// A whole plan. Device index = `NodeId`, cable index = link index.
+/// A whole plan. Device index = `NodeId`, cable index = link index: each link is a cable, or a leg of a breakout cable.
 #[derive(Debug)]
 pub struct Plan {
     /// With every default filled in.
@@ -121,12 +121,12 @@ impl Plan {
 
     /// What is printed on a cable at its `a` end: that end first.
     pub fn label(&self, cable: usize) -> String {
-        labels::label(&self.topology, &self.layout, cable, true)
+        labels::label(&self.topology, &self.layout, &self.wiring.breakouts, cable, true)
     }
 
     /// What is printed on a cable at its `b` end.
     pub fn far_label(&self, cable: usize) -> String {
-        labels::label(&self.topology, &self.layout, cable, false)
+        labels::label(&self.topology, &self.layout, &self.wiring.breakouts, cable, false)
     }
 
     /// Links by device, worked out on first use.
@@ -192,6 +192,10 @@ fn assemble(spec: &PlanSpec, book: &Book, repairs: bool) -> Result<Draft, PlanEr
         return Err(PlanError { findings });
     }
     let topology = Topology::build(&spec.topology)?;
+    findings.extend(breakouts::check(&spec.cabling.breakouts, &topology));
+    if findings.iter().any(Finding::is_error) {
+        return Err(PlanError { findings });
+    }
     let layout = lay_out(spec, &topology, book, &mut findings);
     let wiring = wire(spec, &topology, &layout, book, &mut findings);
     let mut bom = bill(spec, &topology, book, &layout, &wiring);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::spec::{CablingSpec, HOST_PREFIX_MAX_CHARACTERS};
+use crate::spec::{BREAKOUT_LINKS_AT_MOST, CablingSpec, HOST_PREFIX_MAX_CHARACTERS};
 
 /// The schema (draft 2020-12) of a plan spec. The topology's part is the families' own description.
 pub fn plan_schema() -> Value {
@@ -109,6 +109,21 @@ pub fn plan_schema() -> Value {
                     "link_gbps": optional(json!({"type": "number", "exclusiveMinimum": 0, "x-unit": "Gb/s"})),
                     "media": {"enum": ["auto", "cat6", "dac", "aoc", "fibre"], "default": "auto"},
                     "stock": {"enum": ["stock", "bulk"], "default": "stock"},
+                    "breakouts": {
+                        "type": "array",
+                        "description": "Levels whose links share breakout cables: one plug at a switch, several links.",
+                        "items": {
+                            "type": "object",
+                            "required": ["level", "links"],
+                            "additionalProperties": false,
+                            "properties": {
+                                "level": {"type": "integer", "minimum": 0, "maximum": 255, "description": "Level of the links."},
+                                "links": {"type": "integer", "minimum": 2, "maximum": BREAKOUT_LINKS_AT_MOST, "description": "Links to a cable."},
+                                "trunk": {"enum": ["upper", "lower"], "default": "upper",
+                                    "description": "The switch with the one plug: the one above, or the one below."},
+                            },
+                        },
+                    },
                     "spare_ratio": {"type": "number", "minimum": 0, "maximum": 1, "default": cabling.spare_ratio,
                         "description": "Spares to order, as a share of the cables, plugs, transceivers and labels. With 0 no spare switches are ordered either; their share is the catalog's."},
                 },

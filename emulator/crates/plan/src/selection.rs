@@ -7,6 +7,8 @@ use cubeyard_topology::{Finding, SwitchTier, Topology};
 
 use crate::book::{Book, PartKind};
 use crate::choice::{NicChoice, PortDemand};
+use crate::spec::BreakoutRule;
+use crate::wiring::breakouts::{BundledPorts, bundled_ports};
 
 /// What the caller would rather have where several parts fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -15,6 +17,8 @@ pub struct PartPreferences<'a> {
     pub servers_per_unit: u32,
     /// Every link's rate in Gb/s instead of the topology's own.
     pub link_gbps: Option<f64>,
+    /// Levels in breakout cables, whose ports switches have bundled.
+    pub breakouts: &'a [BreakoutRule],
     /// The medium of the spec (`auto`, `cat6`, `dac`, `aoc`, `fibre`): decides RJ45 or SFP cages at 10G.
     pub media: Option<&'a str>,
 }
@@ -42,9 +46,14 @@ impl PartSelection {
 /// Choose parts for every kind of device in a topology. Deterministic; never fails.
 pub fn select_parts(topology: &Topology, book: &Book, preferences: &PartPreferences<'_>) -> PartSelection {
     let mut out = PartSelection::default();
-    for tier in topology.tiers() {
-        let own_gbps = preferences.link_gbps.unwrap_or(tier.port_rate_bits_per_sec / 1e9);
-        let demand = tier_demand(tier, preferences.link_gbps);
+    let bundled = bundled_ports(preferences.breakouts, topology, preferences.link_gbps);
+    for (tier, bundled) in topology.tiers().iter().zip(&bundled) {
+        let demand = with_breakouts(tier_demand(tier, preferences.link_gbps), bundled);
+        let own_gbps = match demand.first() {
+            // The ports themselves may be gone into plugs of another kind.
+            Some(slowest) if !bundled.is_empty() => slowest.gbps,
+            _ => preferences.link_gbps.unwrap_or(tier.port_rate_bits_per_sec / 1e9),
+        };
         let found = book.switch_for(&demand, wanted_connector(preferences.media, own_gbps));
         if found.is_none() {
             out.findings.push(no_part(
@@ -179,6 +188,19 @@ fn tier_demand(tier: &SwitchTier, link_gbps: Option<f64>) -> Vec<PortDemand> {
         ),
         (gbps(tier.uplink_rate_bits_per_sec), tier.uplink_ports),
     ])
+}
+
+/// The same demand where ports are bundled: as many fewer of their rate, and one of all their rates together for each cable.
+fn with_breakouts(demand: Vec<PortDemand>, bundled: &[BundledPorts]) -> Vec<PortDemand> {
+    let mut ports: Vec<(f64, u32)> = demand.iter().map(|d| (d.gbps, d.ports)).collect();
+    for one in bundled {
+        if let Some((_, own)) = ports.iter_mut().find(|(gbps, _)| *gbps == one.gbps) {
+            *own = own.saturating_sub(one.ports);
+        }
+        let plugs = one.ports.div_ceil(one.to_a_cable);
+        ports.push((one.gbps * f64::from(one.to_a_cable), plugs));
+    }
+    merge(&ports)
 }
 
 /// Ports of one server by rate: the most that any server has of each.

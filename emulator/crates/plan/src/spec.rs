@@ -251,6 +251,31 @@ pub enum Stock {
     Bulk,
 }
 
+/// The end of a link at which a breakout cable has its one plug.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TrunkEnd {
+    /// The switch above: servers, or switches below, are at the branches.
+    #[default]
+    Upper,
+    /// The switch below: its uplinks are the branches.
+    Lower,
+}
+
+/// The links of one level in breakout cables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BreakoutRule {
+    pub level: u8,
+    /// Links to a cable.
+    pub links: u8,
+    #[serde(default)]
+    pub trunk: TrunkEnd,
+}
+
+/// Most links of one breakout cable: an 800G port into eight of 100G.
+pub const BREAKOUT_LINKS_AT_MOST: u8 = 8;
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CablingSpec {
@@ -267,6 +292,9 @@ pub struct CablingSpec {
     pub link_gbps: Option<f64>,
     pub media: Media,
     pub stock: Stock,
+    /// Levels whose links share cables, several to one plug of a switch.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub breakouts: Vec<BreakoutRule>,
     /// Spare cables, as a share of those installed, rounded up a line.
     pub spare_ratio: f64,
 }
@@ -283,6 +311,7 @@ impl Default for CablingSpec {
             link_gbps: None,
             media: Media::Auto,
             stock: Stock::Stock,
+            breakouts: Vec::new(),
             spare_ratio: 0.03,
         }
     }
@@ -387,6 +416,14 @@ impl PlanSpec {
             64,
         );
         count("cabling", "trays_side_by_side", cabling.trays_side_by_side, 8);
+        for (i, rule) in cabling.breakouts.iter().enumerate() {
+            if !(2..=BREAKOUT_LINKS_AT_MOST).contains(&rule.links) {
+                let limit = format!("2 to {BREAKOUT_LINKS_AT_MOST}");
+                let mut finding = out_of_range("cabling", "breakouts", json!(rule.links), &limit);
+                finding.field = format!("cabling.breakouts[{i}].links");
+                findings.push(finding);
+            }
+        }
         findings.extend(site.host_prefix.as_deref().and_then(check_host_prefix));
         findings.extend(self.too_long_host_name());
         for (field, value, max) in [

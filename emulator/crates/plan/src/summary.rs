@@ -139,8 +139,8 @@ fn counts(plan: &Plan) -> Counts {
     let topology = &plan.topology;
     let links = topology.links();
     let mut cables = vec![0u32; 256];
-    for &level in &links.level {
-        cables[usize::from(level)] += 1;
+    for link in plan.wiring.leads() {
+        cables[usize::from(links.level[link])] += 1;
     }
     let levels = (0..topology.level_count()).map(|level| {
         let level = level as u8;
@@ -157,7 +157,7 @@ fn counts(plan: &Plan) -> Counts {
         servers: topology.server_count(),
         switches: topology.switch_count(),
         links: links.len(),
-        cables: plan.wiring.part.len(),
+        cables: plan.wiring.cable_count(),
         racks: plan.layout.racks.name.len(),
         levels: levels.collect(),
     }
@@ -176,7 +176,9 @@ pub fn summary_json(plan: &Plan) -> String {
     let wiring = &plan.wiring;
     let metres = |lengths: &[u32]| lengths.iter().map(|&mm| u64::from(mm)).sum::<u64>() as f64 / 1e3;
     let longest = |lengths: &[u32]| f64::from(lengths.iter().copied().max().unwrap_or(0)) / 1e3;
-    let cable_metres = metres(&wiring.stock_mm);
+    // Legs of a breakout are bought as one cable.
+    let ordered_mm: u64 = wiring.leads().map(|link| u64::from(wiring.stock_mm[link])).sum();
+    let cable_metres = ordered_mm as f64 / 1e3;
     let metrics = plan.topology.metrics();
     let trays = &wiring.trays;
     let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
@@ -201,7 +203,7 @@ pub fn summary_json(plan: &Plan) -> String {
         },
         cable_metres,
         longest_cable_metres: longest(&wiring.stock_mm),
-        mean_cable_metres: round(cable_metres / wiring.stock_mm.len().max(1) as f64, 1e3),
+        mean_cable_metres: round(cable_metres / wiring.cable_count().max(1) as f64, 1e3),
         route_metres: metres(&wiring.length_mm),
         longest_route_metres: longest(&wiring.length_mm),
         longest_route_limit_metres: longest_route_limit_metres(plan),

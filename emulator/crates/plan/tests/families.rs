@@ -47,6 +47,10 @@ const SPECS: &[(&str, &str)] = &[
         "current-2026",
         r#"{"family":"leaf_spine","leaves":16,"spines":4,"servers_per_leaf":32,"uplinks_per_spine":2,"server_gbps":25,"uplink_gbps":100}"#,
     ),
+    (
+        "current-2026",
+        r#"{"family":"leaf_spine","leaves":16,"spines":4,"servers_per_leaf":16,"super_spines":4,"pods":4}"#,
+    ),
     ("current-2026", r#"{"family":"torus2d","x":32,"y":16}"#),
     (
         "current-2026",

@@ -101,7 +101,7 @@ fn golden_table_of_the_container() {
     }
     let labels: Vec<String> = [0usize, 1, 4095, 8191]
         .iter()
-        .map(|&i| cubeyard_plan::wiring::labels::label(&topology, &layout, i, true))
+        .map(|&i| cubeyard_plan::wiring::labels::label(&topology, &layout, &wiring.breakouts, i, true))
         .collect();
     let column: Vec<String> = (0..wiring.trays.len())
         .filter(|&i| wiring.trays.name[i].starts_with("T00"))

@@ -394,8 +394,8 @@ fn check_labels(p: &Planned) -> Result<(), TestCaseError> {
     let mut ports = BTreeSet::new();
     for i in 0..p.topology.links().len() {
         let (near, far) = (
-            label(&p.topology, &p.layout, i, true),
-            label(&p.topology, &p.layout, i, false),
+            label(&p.topology, &p.layout, &p.wiring.breakouts, i, true),
+            label(&p.topology, &p.layout, &p.wiring.breakouts, i, false),
         );
         let Some((a, b)) = near.split_once('/') else {
             return Err(TestCaseError::fail(format!("label {near} has no far end")));

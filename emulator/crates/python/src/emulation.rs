@@ -123,6 +123,7 @@ fn protocol_document(entry: &ProtocolEntry, spec: &TopologySpec) -> Value {
         "title": entry.title,
         "description": entry.description,
         "header_bytes": entry.header_bytes,
+        "header": entry.header,
         "max_ports": entry.max_ports,
         "addresses_per_server": entry.addresses_per_server,
         "gateways": entry.gateways,

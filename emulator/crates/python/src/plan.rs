@@ -126,7 +126,9 @@ impl Plan {
     }
 
     /// Columns of the cables `start..stop`: a_device u32, a_port u16, b_device u32, b_port u16, level u8, route u8,
-    /// length_mm u32, stock_mm u32, part u16 (65535: none fits), colour u8, bundle i32 (-1: within a rack).
+    /// length_mm u32, stock_mm u32, part u16 (65535: none fits), colour u8, bundle i32 (-1: within a rack), lead u32 (the row that
+    /// stands for the whole cable: its own, or that of a breakout's first leg), leg u8 (from 1; 0: no breakout), trunk u8 (the end
+    /// with the breakout's one plug: 1 for `a`, 2 for `b`; 0: no breakout).
     #[pyo3(signature = (start=0, stop=None))]
     fn cables<'py>(
         &self,
@@ -143,7 +145,26 @@ impl Plan {
                 .map(|&part| self.0.used_parts.dense_of(part))
                 .collect()
         });
+        let breakouts = &wiring.breakouts;
+        let lead = |link: usize| {
+            let first = breakouts
+                .of(link)
+                .and_then(|(cable, _)| cable.links.first().copied());
+            first.unwrap_or(link as u32)
+        };
+        let leg = |link: usize| breakouts.of(link).map_or(0, |(_, leg)| leg + 1);
+        let leads: Vec<u32> = range.clone().map(lead).collect();
+        let legs: Vec<u8> = range.clone().map(leg).collect();
+        let trunk = |link: usize| {
+            breakouts
+                .of(link)
+                .map_or(0, |(cable, _)| if cable.trunk_is_a { 1 } else { 2 })
+        };
+        let trunks: Vec<u8> = range.clone().map(trunk).collect();
         let columns = PyDict::new(py);
+        columns.set_item("lead", PyArray1::from_slice(py, &leads))?;
+        columns.set_item("leg", PyArray1::from_slice(py, &legs))?;
+        columns.set_item("trunk", PyArray1::from_slice(py, &trunks))?;
         columns.set_item("a_device", PyArray1::from_slice(py, &links.a[range.clone()]))?;
         columns.set_item("a_port", PyArray1::from_slice(py, &links.a_port[range.clone()]))?;
         columns.set_item("b_device", PyArray1::from_slice(py, &links.b[range.clone()]))?;

@@ -133,7 +133,7 @@ const LEAF_SPINE: &[Scheme] = &[scheme!(
     "leaf-spine",
     PathChoice::Router,
     LeafSpineRouting::new,
-    "ECMP over the spines: a random uplink that leads to the other leaf, then a random link down to it. [rfc7938 §6.1]"
+    "ECMP over spines and super-spines: random links up that lead to the other leaf, then random links down to it. [rfc7938 §6.1]"
 )];
 
 /// Schemes of networks without tiers. k is in the name, as a scheme has no settings.

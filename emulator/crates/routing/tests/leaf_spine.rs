@@ -11,9 +11,12 @@ use cubeyard_topology::Topology;
 use proptest::prelude::*;
 
 fn any_leaf_spine() -> impl Strategy<Value = Topology> {
-    (1u32..=5, 1u32..=4, 1u32..=4, 1u32..=3).prop_map(|(leaves, spines, servers, uplinks)| {
+    let two = (1u32..=5, 1u32..=4, 1u32..=4, 1u32..=3);
+    let third = prop_oneof![Just((0u32, 1u32, 1u32)), (1u32..=3, 1u32..=3, 1u32..=2)];
+    (two, third).prop_map(|((leaves, spines, servers, uplinks), (tops, pods, top_uplinks))| {
         build(&format!(
-            r#"{{"family":"leaf_spine","leaves":{leaves},"spines":{spines},"servers_per_leaf":{servers},"uplinks_per_spine":{uplinks}}}"#
+            r#"{{"family":"leaf_spine","leaves":{leaves},"spines":{spines},"servers_per_leaf":{servers},"uplinks_per_spine":{uplinks},
+                "super_spines":{tops},"pods":{pods},"uplinks_per_super_spine":{top_uplinks}}}"#
         ))
     })
 }
@@ -22,7 +25,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     /// The scheme computes what `ecmp` finds by searching the live network, to the same draw of the same flow; only
-    /// detours by a third leaf are not its business.
+    /// detours by a third leaf, or by a super-spine within a pod, are not its business.
     #[test]
     fn paths_are_those_of_ecmp_by_search(
         topology in any_leaf_spine(), (kind, ratio, seed) in any_failures(), ends in any::<(u32, u32)>(), flow: u64,
@@ -33,8 +36,13 @@ proptest! {
         let [mut own, mut found] = [Vec::new(), Vec::new()];
         let by_search = router("ecmp", &topology, failures.clone()).unwrap().route(source, destination, flow, &mut found);
         let computed = router("leaf-spine", &topology, failures).unwrap().route(source, destination, flow, &mut own);
-        if by_search.is_ok() && found.len() > 4 {
-            prop_assert_eq!(computed, Err(NoPath::NotFound), "a detour by a third leaf");
+        let pod_of = |server: u32| match topology.digits(server)[..] {
+            [pod, _, _] => pod,
+            _ => 0,
+        };
+        let direct = if pod_of(source) == pod_of(destination) { 4 } else { 6 };
+        if by_search.is_ok() && found.len() > direct {
+            prop_assert_eq!(computed, Err(NoPath::NotFound), "a detour");
         } else {
             prop_assert_eq!(computed, by_search);
             prop_assert_eq!(own, found);
@@ -68,4 +76,36 @@ fn flows_spread_evenly_over_the_live_links_of_the_live_spines() {
     assert!(ups.values().all(|flows| (1800..2200).contains(flows)), "{ups:?}");
     assert_eq!(ways.len(), 6, "and two links down from each");
     assert!(ways.values().all(|flows| (880..1120).contains(flows)), "{ways:?}");
+}
+
+#[test]
+fn flows_between_pods_spread_over_the_live_links_that_lead_down() {
+    let topology = build(
+        r#"{"family":"leaf_spine","leaves":2,"spines":2,"servers_per_leaf":1,"super_spines":3,"pods":2,"uplinks_per_super_spine":2}"#,
+    );
+    let node = |name: &str| topology.node_by_name(name).unwrap();
+    let (source, destination) = (node("0.0.0"), node("1.1.0"));
+    let links = topology.links();
+    let between = |lower: u32, upper: u32| {
+        (0..links.len() as u32)
+            .filter(move |&link| links.a[link as usize] == lower && links.b[link as usize] == upper)
+    };
+    let mut failures = Failures::none(&topology);
+    // Super-spine 0 is down; super-spine 1 has no link to the only spine that leads down to the destination's leaf.
+    failures.fail_node(node("<2,0>"));
+    between(node("<0,1.1>"), node("<1,1.0>")).for_each(|link| failures.fail_link(link));
+    between(node("<1,1.1>"), node("<2,1>")).for_each(|link| failures.fail_link(link));
+    let router = router("leaf-spine", &topology, failures).unwrap();
+    let (mut path, mut paths) = (Vec::new(), BTreeMap::new());
+    for flow in 0..6000 {
+        router.route(source, destination, flow, &mut path).unwrap();
+        assert_eq!(path.len(), 6);
+        *paths.entry(path.clone()).or_insert(0) += 1;
+    }
+    // Two spines up, two links to super-spine 2, two links down from it, one way from there.
+    assert_eq!(paths.len(), 8);
+    assert!(
+        paths.values().all(|flows| (630..870).contains(flows)),
+        "{paths:?}"
+    );
 }

@@ -125,7 +125,9 @@ fn enter_plan(values: &mut Values, plan: &Draft) {
     values[at::COST_PER_SERVER] = Some((plan.cost.total / servers * 100.0).round() / 100.0);
     values[at::CONTAINERS] = (site.enclosure != Enclosure::Rows).then_some(f64::from(site.containers));
     values[at::RACKS] = Some(plan.layout.racks.name.len() as f64);
-    values[at::CABLE_LENGTH] = Some(metres(stock.iter().map(|&mm| u64::from(mm)).sum()));
+    values[at::CABLE_LENGTH] = Some(metres(
+        plan.wiring.leads().map(|link| u64::from(stock[link])).sum(),
+    ));
     values[at::LONGEST_CABLE] = Some(metres(u64::from(stock.iter().copied().max().unwrap_or(0))));
     values[at::WEIGHT] = Some(plan.bom.weight_kg);
     values[at::LABOUR] = Some(plan.bom.labour_minutes);

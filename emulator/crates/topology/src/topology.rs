@@ -14,7 +14,7 @@ use crate::spec::TopologySpec;
 pub struct SwitchTier {
     /// Level of the switches.
     pub level: u8,
-    /// `mini-switch`, `tor`, `aggregation`, `core`, `edge`, `root`, `leaf`, `spine`, `switch`, `router`, or `tier-0` and so on.
+    /// `mini-switch`, `tor`, `aggregation`, `core`, `edge`, `root`, `leaf`, `spine`, `super-spine`, `switch`, `router`, or `tier-0` and so on.
     pub role: &'static str,
     /// First id.
     pub first: NodeId,

@@ -247,6 +247,16 @@ fn one_click_fixes_give_the_nearest_valid_values() {
             json!({"servers_per_leaf":3}),
         ),
         (
+            json!({"family":"leaf_spine","leaves":4,"spines":2,"servers_per_leaf":2,"pods":3}),
+            "leaf-spine-pods-apart",
+            json!({"super_spines":2}),
+        ),
+        (
+            json!({"family":"leaf_spine","leaves":4,"spines":512,"servers_per_leaf":2,"pods":200,"super_spines":2}),
+            "leaf-spine-too-many-ports",
+            json!({"pods":128}),
+        ),
+        (
             json!({"family":"torus3d","x":4000,"y":4000,"z":4}),
             "topology-too-large",
             json!({"x":256,"y":256,"z":4}),
@@ -343,6 +353,18 @@ fn odd_but_valid_specifications_carry_remarks() {
         (
             json!({"family":"leaf_spine","leaves":4,"spines":4,"servers_per_leaf":48}),
             "leaf-spine-oversubscribed",
+        ),
+        (
+            json!({"family":"leaf_spine","leaves":16,"spines":4,"servers_per_leaf":16,"super_spines":4,"pods":4}),
+            "leaf-spine-spines-oversubscribed",
+        ),
+        (
+            json!({"family":"leaf_spine","leaves":2,"spines":2,"servers_per_leaf":2,"super_spines":2}),
+            "leaf-spine-one-pod",
+        ),
+        (
+            json!({"family":"leaf_spine","leaves":2,"spines":2,"servers_per_leaf":2,"super_spines":1,"pods":2}),
+            "leaf-spine-one-super-spine",
         ),
         (
             json!({"family":"subways","type":1,"p":3,"q":30,"l":3}),

@@ -39,6 +39,7 @@ const SPECS: &[&str] = &[
     r#"{"family":"tree","edge_ports":48,"servers":2048}"#,
     r#"{"family":"tree","edge_ports":4,"root_ports":4,"servers":64}"#,
     r#"{"family":"leaf_spine","leaves":64,"spines":4,"servers_per_leaf":32}"#,
+    r#"{"family":"leaf_spine","leaves":16,"spines":4,"servers_per_leaf":16,"super_spines":4,"pods":4}"#,
     r#"{"family":"leaf_spine","leaves":5,"spines":2,"servers_per_leaf":3,"uplinks_per_spine":2,"server_gbps":25,"uplink_gbps":25}"#,
     r#"{"family":"torus2d","x":8,"y":5}"#,
     r#"{"family":"jellyfish","switches":64,"ports":16,"servers_per_switch":4}"#,
@@ -240,6 +241,12 @@ fn wires_the_papers_name() {
     assert_eq!(across(leaf_spine, "2.1", 0), "<0,2> P1");
     assert_eq!(across(leaf_spine, "<0,2>", 6), "<1,1> P5");
     assert_eq!(across(leaf_spine, "<1,0>", 4), "<0,2> P3");
+    // Three tiers: leaf and spine as above, within pod 1; the second wire of spine 1.1 to super-spine 2 is its port 6 + 2 x 2 + 1.
+    let pods = r#"{"family":"leaf_spine","leaves":3,"spines":2,"servers_per_leaf":2,"uplinks_per_spine":2,"super_spines":3,"pods":2,"uplinks_per_super_spine":2}"#;
+    assert_eq!(across(pods, "1.2.0", 0), "<0,1.2> P0");
+    assert_eq!(across(pods, "<0,1.2>", 5), "<1,1.1> P5");
+    assert_eq!(across(pods, "<1,1.1>", 11), "<2,2> P7");
+    assert_eq!(across(pods, "<2,0>", 2), "<1,0.1> P6");
     // p = 3: own ToR, one to the left, one to the right, around the loop.
     let subways = r#"{"family":"subways","type":1,"p":3,"q":30,"l":9}"#;
     assert_eq!(across(subways, "0.0.4", 0), "<0,0.0> P4");

@@ -1,6 +1,7 @@
 import type { PlanModel } from "@/scene/model";
 import { Swatch } from "@/ui/marks";
 import { formatMillimetres, levelShortLabel } from "@/units";
+import { breakoutText } from "../shared/names";
 import styles from "./crew.module.css";
 import { type CableEnd, cableEnds, trayText } from "./order";
 import { QrCode } from "./qr-code";
@@ -11,6 +12,7 @@ export function CableCard({ model, cable, rack }: { model: PlanModel; cable: num
   const [here, there] = cableEnds(model, cable, rack);
   const trays = trayText(model, cable, rack);
   const level = cables.level[cable]!;
+  const breakout = breakoutText(model, cable);
   const colour = cablesDocument?.colours[cablesDocument.columns.colour[cable]!];
   return (
     <>
@@ -23,6 +25,12 @@ export function CableCard({ model, cable, rack }: { model: PlanModel; cable: num
             <Swatch colour={`var(--level-${level})`} /> {levelShortLabel(level)}
           </dd>
         </div>
+        {breakout && (
+          <div>
+            <dt>Breakout</dt>
+            <dd>{breakout}</dd>
+          </div>
+        )}
         <div>
           <dt>Order length</dt>
           <dd>

@@ -1,6 +1,6 @@
 /** A rack's cables in the order in which a crew pulls them, and what it needs to know of each. */
 import { csrSlice, type PlanModel } from "@/scene/model";
-import { endName } from "../shared/names";
+import { cableLabel, endName } from "../shared/names";
 
 /**
  * Cables with an end in `rack`: first those that stay in it, then bundle by bundle in the plan's pull order, so that all that
@@ -70,10 +70,14 @@ export interface CableEnd {
 export function cableEnds(model: PlanModel, cable: number, rack: number): [CableEnd, CableEnd] {
   const [a, b] = plugs(model, cable);
   const [here, there] = model.devices.rack[a.device] === rack ? [a, b] : [b, a];
-  return [endOf(model, here, there), endOf(model, there, here)];
+  const atA = here === a;
+  return [
+    endOf(model, here, cableLabel(model, cable, !atA)),
+    endOf(model, there, cableLabel(model, cable, atA)),
+  ];
 }
 
-function endOf(model: PlanModel, here: Plug, there: Plug): CableEnd {
+function endOf(model: PlanModel, here: Plug, label: string): CableEnd {
   const { devices, racks } = model;
   const place = endName(model, here.device, here.port);
   const rack = racks.names[devices.rack[here.device]!] ?? "?";
@@ -84,7 +88,7 @@ function endOf(model: PlanModel, here: Plug, there: Plug): CableEnd {
     device: devices.hosts[here.device]!,
     place,
     port: place.slice(colon + 1),
-    label: `${place}/${endName(model, there.device, there.port)}`,
+    label,
   };
 }
 

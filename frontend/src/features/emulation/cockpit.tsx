@@ -1,6 +1,6 @@
 /** The session at one time: its picture, its charts, its log, and what can be done to it. */
 import { useSearch } from "@tanstack/react-router";
-import { lazy, Suspense, useCallback, useId, useMemo, useRef, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useId, useMemo, useRef, useState } from "react";
 import type { Experiment } from "@/api/types";
 import { Skeleton } from "@/ui/marks";
 import type { RunViewProps } from "../shared/run-frame";
@@ -12,6 +12,7 @@ import { ChartsPanel } from "./charts/charts-panel";
 import styles from "./cockpit.module.css";
 import { withTarget } from "./faults/break-draft";
 import { useInjecting } from "./faults/use-injecting";
+import { useTerminals } from "./inspect/terminals";
 import { LivePicture } from "./picture/live-picture";
 import { PictureBar } from "./picture/picture-bar";
 import type { TopologyHandle } from "./picture/topology-view";
@@ -27,6 +28,7 @@ import { type Side, SidePanel } from "./side-panel";
 import { Timeline } from "./timeline/timeline";
 import { usePlayback } from "./timeline/use-playback";
 
+const TerminalDock = lazy(() => import("./inspect/terminal-dock"));
 const VerdictPanel = lazy(() => import("../shared/verdict-panel"));
 
 export interface CockpitProps {
@@ -56,6 +58,10 @@ export function Cockpit({
   const { selection, select, side, setSide, injecting, choose } = useChoice(network, over);
   const flowing =
     !over && following && session.history.length > 0 && session.phases.at(-1)?.phase !== "removing";
+  const terminals = useTerminals((state) => state.run === run.id && state.open.length > 0);
+  const closeTerminals = useTerminals((state) => state.closeAll);
+  // Leaving the page ends the shells; the next run has its own.
+  useEffect(() => closeTerminals, [closeTerminals]);
   const handle = useRef<TopologyHandle | null>(null);
   const view = search.view ?? "logical";
   useSessionCommands({
@@ -110,6 +116,11 @@ export function Cockpit({
             setPlayback={setPlayback}
             theme={theme}
           />
+          {terminals && (
+            <Suspense>
+              <TerminalDock run={run.id} />
+            </Suspense>
+          )}
         </div>
         <SidePanel
           runId={run.id}

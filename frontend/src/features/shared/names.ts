@@ -43,12 +43,38 @@ export function endName(model: PlanModel, device: number, port: number): string 
   return `${placeName(model, device)}:${portName(model, device, port)}`;
 }
 
-/** The label on the near end; the far end carries it mirrored. */
+/** The links of a breakout cable in the order of its legs; the cable alone if it is none. */
+export function legsOf(model: PlanModel, cable: number): number[] {
+  const { leg, lead, trunk, aDevice, bDevice } = model.cables;
+  if (!leg[cable]) return [cable];
+  const device = trunk[cable] === 1 ? aDevice[cable]! : bDevice[cable]!;
+  return [...csrSlice(model.deviceCables, device)]
+    .filter((one) => leg[one] && lead[one] === lead[cable])
+    .sort((one, other) => leg[one]! - leg[other]!);
+}
+
+/** "Leg 2 of 4 of C00012"; empty for a cable of its own. */
+export function breakoutText(model: PlanModel, cable: number): string {
+  const { leg, lead } = model.cables;
+  if (!leg[cable]) return "";
+  return `Leg ${leg[cable]} of ${legsOf(model, cable).length} of ${cableName(lead[cable]!)}`;
+}
+
+/** The label on the near end; the far end carries it mirrored. A breakout's trunk carries one for all its legs, as the engine has it. */
 export function cableLabel(model: PlanModel, cable: number, fromB = false): string {
-  const { aDevice, aPort, bDevice, bPort } = model.cables;
-  const a = endName(model, aDevice[cable]!, aPort[cable]!);
-  const b = endName(model, bDevice[cable]!, bPort[cable]!);
-  return fromB ? `${b}/${a}` : `${a}/${b}`;
+  const { aDevice, aPort, bDevice, bPort, trunk } = model.cables;
+  const a = (one: number) => endName(model, aDevice[one]!, aPort[one]!);
+  const b = (one: number) => endName(model, bDevice[one]!, bPort[one]!);
+  const [near, far] = fromB ? [b, a] : [a, b];
+  if (trunk[cable] !== (fromB ? 2 : 1)) return `${near(cable)}/${far(cable)}`;
+  const legs = legsOf(model, cable);
+  const [first, last] = [legs[0]!, legs.at(-1)!];
+  const lastPort = fromB
+    ? portName(model, bDevice[last]!, bPort[last]!)
+    : portName(model, aDevice[last]!, aPort[last]!);
+  return legs.length === 1
+    ? `${near(first)}/${far(first)}`
+    : `${near(first)}-${lastPort}/${far(first)}+${legs.length - 1}`;
 }
 
 /** Device index by name and by host name. */

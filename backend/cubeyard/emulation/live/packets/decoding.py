@@ -1,7 +1,8 @@
 """A packet in words: who sends what to whom, with the names of the run's servers for their addresses.
 
 Headers that servers relay by are legal IPv4: a header around the packet (protocol 4) or an option of number 30 (for experiments,
-RFC 4727) in the packet's own. Their fields belong to the protocol; here they are told by the protocol's title alone.
+RFC 4727) in the packet's own; or they have an Ethernet type of their own. Their fields are read by the description that the
+protocol's entry in the engine's catalogue has (`header_fields.py`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import struct
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address
 
+from cubeyard.emulation.live.packets.header_fields import HeaderValue, header_values, stands_at
 from cubeyard.emulation.network.network import Network
 
 ETHERNET_BYTES = 14
@@ -36,6 +38,8 @@ class Decoded:
     addresses: set[str] = field(default_factory=set)
     """Of all its headers."""
     ports: set[int] = field(default_factory=set)
+    header: list[HeaderValue] = field(default_factory=list)
+    """Fields of the header that the servers relay by."""
 
 
 def decoded(frame: bytes, network: Network) -> Decoded:
@@ -54,6 +58,9 @@ def decoded(frame: bytes, network: Network) -> Decoded:
             found.source, found.destination = str(IPv6Address(payload[8:24])), str(IPv6Address(payload[24:40]))
             found.addresses |= {found.source, found.destination}
             found.text = f"IPv6, next header {payload[6]}"
+        elif stands_at(network.protocol, "ether_type", kind):
+            found.header = header_values(network.protocol, payload, network.servers)
+            found.text = network.protocol["title"]
         else:
             found.text = f"Ethernet type 0x{kind:04x}"
     except (struct.error, IndexError, ValueError):
@@ -91,6 +98,8 @@ def _ipv4(payload: bytes, network: Network, found: Decoded, words: tuple[str, ..
     found.source, found.destination = name_of(source, network), name_of(destination, network)
     if header > 20 and payload[20] & 31 == EXPERIMENT_OPTION:
         words = (*words, f"{network.protocol['title']}, TTL {ttl}")
+        if stands_at(network.protocol, "option", payload[20]):
+            found.header = header_values(network.protocol, payload[20:header], network.servers)
     inner = payload[header:size]
     if protocol == IP_IN_IP:
         _ipv4(inner, network, found, words)

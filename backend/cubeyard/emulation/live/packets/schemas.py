@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 from pydantic.json_schema import models_json_schema
 
+from cubeyard.emulation.live.packets.header_fields import HeaderValue
 from cubeyard.emulation.live.schemas import CaptureTarget
 from cubeyard.kit.text import PlainText
 
@@ -42,6 +43,7 @@ class SeenPacket(BaseModel):
     source: str
     destination: str
     text: str
+    header: list[HeaderValue] = Field(description="Fields of the header that the servers relay by; empty without one.")
 
 
 class PacketsEvent(BaseModel):
@@ -50,8 +52,8 @@ class PacketsEvent(BaseModel):
     event: Literal["packets", "end"]
     data: str = Field(
         description="JSON. `packets`: `packets` (since the stream began), `size_bytes` (of these, on the link) and `items`, the last of "
-        "those since the event before, at most 50: `at_secs`, `size_bytes`, `outgoing`, `protocol`, `source`, `destination` and "
-        "`text`. `end`: `reason`, `packets` and `missed`, packets that came faster than they were read."
+        "those since the event before, at most 50: `at_secs`, `size_bytes`, `outgoing`, `protocol`, `source`, `destination`, "
+        "`text` and `header`. `end`: `reason`, `packets` and `missed`, packets that came faster than they were read."
     )
 
 

@@ -192,6 +192,7 @@ class Seen:
             source=known.source,
             destination=known.destination,
             text=known.text,
+            header=known.header,
         )
 
 

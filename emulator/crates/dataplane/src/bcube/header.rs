@@ -23,6 +23,7 @@ use super::nha::Nha;
 use super::route::SourceRoute;
 use crate::address::is_virtual;
 use crate::drops::DropReason;
+use crate::fields::{HeaderField, HeaderFormat, HeaderPlace};
 
 /// Length of the header.
 pub const HEADER_BYTES: usize = 36;
@@ -38,6 +39,37 @@ pub const TTL: u8 = 64;
 pub const INNER_LEAST_BYTES: usize = 20;
 /// Longest packet that a header can stand before: the total length has 16 bits.
 pub const MAX_PAYLOAD_BYTES: usize = u16::MAX as usize - HEADER_BYTES;
+
+/// The option's fields, for who shows packets.
+pub const FORMAT: HeaderFormat = HeaderFormat {
+    place: HeaderPlace::Ipv4Option { option: OPTION_TYPE },
+    fields: &[
+        HeaderField::at(
+            2,
+            8,
+            "next_hop_index",
+            "Next hop",
+            "Index of the hop to take next; equal to the hops at the path's end.",
+        ),
+        HeaderField::at(3, 8, "hops", "Hops", "Hops of the path."),
+        HeaderField::at(
+            4,
+            8,
+            "path",
+            "Path",
+            "Each hop: the level of the digit that changes, and what it becomes.",
+        )
+        .parts(&[2, 6])
+        .times(8, "hops"),
+        HeaderField::at(
+            12,
+            32,
+            "path_id",
+            "Path id",
+            "The number that the source gave the path.",
+        ),
+    ],
+};
 
 const VERSION_AND_LENGTH: u8 = 0x49;
 const DONT_FRAGMENT: u8 = 0x40;

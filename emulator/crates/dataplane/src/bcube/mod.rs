@@ -63,6 +63,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
     description: "Servers choose whole paths by probing, relay for each other, and move flows off failed or full paths.",
     families: &["bcube"],
     header_bytes: header::HEADER_BYTES as u32,
+    header: Some(header::FORMAT),
     max_ports: Nha::LEVELS,
     max_switch_ports: Nha::DIGITS as u32,
     addresses_per_server: 1,

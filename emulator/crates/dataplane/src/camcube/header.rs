@@ -16,6 +16,7 @@ use std::net::Ipv4Addr;
 
 use crate::address::is_virtual;
 use crate::drops::DropReason;
+use crate::fields::{Flag, HeaderField, HeaderFormat, HeaderPlace};
 
 /// Length of the option: what is left of a port's MTU is the virtual network card's.
 pub const OPTION_BYTES: usize = 16;
@@ -33,6 +34,55 @@ pub const DISJOINT: u8 = 1;
 pub const ONE_HOP: u8 = 2;
 /// The greatest count of hops that may go on.
 pub const MAX_HOPS: u8 = 254;
+
+/// The option's fields, for who shows packets.
+pub const FORMAT: HeaderFormat = HeaderFormat {
+    place: HeaderPlace::Ipv4Option { option: OPTION_TYPE },
+    fields: &[
+        HeaderField::at(
+            2,
+            16,
+            "service",
+            "Service",
+            "The service that has to handle the packet; 1 for applications' TCP/IP.",
+        ),
+        HeaderField::at(
+            4,
+            8,
+            "key",
+            "Key",
+            "The coordinates x, y and z that it is routed to.",
+        )
+        .times(3, ""),
+        HeaderField::at(
+            7,
+            8,
+            "flags",
+            "Flags",
+            "Disjoint: on one of several disjoint paths. One hop: for a neighbour, not routed.",
+        )
+        .flags(&[
+            Flag {
+                mask: DISJOINT as u32,
+                name: "disjoint",
+            },
+            Flag {
+                mask: ONE_HOP as u32,
+                name: "one hop",
+            },
+        ]),
+        HeaderField::at(
+            8,
+            32,
+            "sequence",
+            "Sequence",
+            "Counts the packets from this source to this key.",
+        ),
+        HeaderField::at(12, 8, "hops", "Hops", "Hops taken, the one under way included."),
+        HeaderField::at(13, 8, "queue", "Queue", "The service's queue."),
+        HeaderField::at(14, 16, "colour", "Colour", "For the service."),
+    ],
+};
 
 const PLAIN: u8 = 0x45;
 const WITH_OPTION: u8 = 0x49;
@@ -273,6 +323,12 @@ mod tests {
         #[test]
         fn an_option_survives_its_bytes(header in any_header(), other in any::<[u8; OPTION_BYTES]>()) {
             prop_assert_eq!(Header::parse(&header.emit()), Some(header));
+            let described = ["service", "key", "flags", "sequence", "hops", "queue", "colour"]
+                .map(|name| FORMAT.values(&header.emit(), name).unwrap());
+            let [service, colour] = [header.service, header.colour].map(|value| vec![u32::from(value)]);
+            let [flags, hops, queue] = [header.flags, header.hops, header.queue].map(|value| vec![u32::from(value)]);
+            let expected = [service, header.key.map(u32::from).to_vec(), flags, vec![header.sequence], hops, queue, colour];
+            prop_assert_eq!(described, expected);
             if let Some(read) = Header::parse(&other) {
                 prop_assert_eq!(read.emit(), other);
             }

@@ -43,6 +43,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
     description: "Servers of a torus know all links, relay over shortest or disjoint paths, and answer for keys.",
     families: &["torus3d", "torus2d"],
     header_bytes: header::OPTION_BYTES as u32,
+    header: Some(header::FORMAT),
     max_ports: tables::PORTS as u8,
     max_switch_ports: 0,
     addresses_per_server: 1,

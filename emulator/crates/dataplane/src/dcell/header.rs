@@ -19,6 +19,7 @@ use cubeyard_topology::NodeId;
 
 use crate::address::is_virtual;
 use crate::drops::DropReason;
+use crate::fields::{Flag, HeaderField, HeaderFormat, HeaderPlace};
 use crate::packet::Ipv4Packet;
 
 /// Length of the option: what a packet grows by.
@@ -29,6 +30,43 @@ pub const WHOLE_BYTES: usize = Ipv4Packet::LEAST_BYTES + HEADER_BYTES;
 pub const OPTION_TYPE: u8 = 0xde;
 /// Flag PF: the proxy is valid `[dcell §7.1]`.
 pub const PROXY_FLAG: u8 = 8;
+
+/// The option's fields, for who shows packets.
+pub const FORMAT: HeaderFormat = HeaderFormat {
+    place: HeaderPlace::Ipv4Option { option: OPTION_TYPE },
+    fields: &[
+        HeaderField::at(
+            2,
+            4,
+            "retries",
+            "Reroutes left",
+            "Local reroutes that the packet may still take.",
+        ),
+        HeaderField::at(2, 4, "flags", "Flags", "Proxy: the proxy below is valid.")
+            .and_bits(4)
+            .flags(&[Flag {
+                mask: PROXY_FLAG as u32,
+                name: "proxy",
+            }]),
+        HeaderField::at(3, 8, "hops", "Hops", "Hops taken."),
+        HeaderField::at(4, 32, "identification", "Identification", "The packet's own."),
+        HeaderField::at(
+            8,
+            32,
+            "proxy",
+            "Proxy",
+            "The server that the packet goes to first, if the flag is set.",
+        )
+        .server(),
+        HeaderField::at(
+            12,
+            16,
+            "rerouted_in",
+            "Rerouted in",
+            "1 and the index of the DCell that rerouted it last; 0 for none.",
+        ),
+    ],
+};
 
 const VERSION_AND_LENGTH: u8 = 0x49;
 const PLAIN_VERSION_AND_LENGTH: u8 = 0x45;
@@ -221,6 +259,11 @@ mod tests {
             }
             let view = HeaderView::parse(&packet).unwrap();
             prop_assert_eq!((view.ttl(), view.hops(), view.rerouting()), (ttl - relays, relays + 1, rerouting));
+            let described = ["retries", "flags", "hops", "identification", "proxy", "rerouted_in"]
+                .map(|name| FORMAT.values(&packet[20..], name).unwrap()[0]);
+            let flags = if proxy.is_some() { u32::from(PROXY_FLAG) } else { 0 };
+            let expected = [u32::from(retries), flags, u32::from(view.hops()), u32::from(id), proxy.unwrap_or(0), u32::from(rerouted_in)];
+            prop_assert_eq!(described, expected);
             prop_assert_eq!(view.total_bytes(), packet.len());
             take_off(&mut packet);
             packet.drain(20..36);

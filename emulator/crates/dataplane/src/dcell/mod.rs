@@ -43,6 +43,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
     description: "Servers forward by a table from link state, and send what meets a broken link to a proxy on the spot.",
     families: &["dcell"],
     header_bytes: header::HEADER_BYTES as u32,
+    header: Some(header::FORMAT),
     max_ports: PORTS as u8,
     max_switch_ports: u32::MAX,
     addresses_per_server: 1,

@@ -7,12 +7,33 @@
 
 use cubeyard_topology::NodeId;
 
+use crate::fields::{HeaderField, HeaderFormat, HeaderPlace};
+
 /// Length of the header.
 pub const HEADER_BYTES: usize = 8;
 /// Ethernet's type: "Local Experimental Ethertype 1" (IEEE 802).
 pub const ETHERTYPE: [u8; 2] = [0x88, 0xb5];
 /// Hops that a packet may take: more than the diameter of any run.
 pub const TTL: u8 = 64;
+
+/// The header's fields, for who shows packets.
+pub const FORMAT: HeaderFormat = HeaderFormat {
+    place: HeaderPlace::EtherType {
+        ether_type: u16::from_be_bytes(ETHERTYPE),
+    },
+    fields: &[
+        HeaderField::at(0, 8, "version", "Version", "Of the header."),
+        HeaderField::at(1, 8, "ttl", "Time to live", "Hops left.").unit("hops"),
+        HeaderField::at(
+            4,
+            32,
+            "destination",
+            "Destination",
+            "The server that the packet is for.",
+        )
+        .server(),
+    ],
+};
 
 const VERSION: u8 = 1;
 
@@ -56,6 +77,8 @@ mod tests {
             let header = Header { ttl, destination };
             prop_assert_eq!(Header::parse(&header.emit()), Some(header));
             prop_assert_eq!(Header::parse(&header.emit()[..7]), None);
+            let described = ["version", "ttl", "destination"].map(|name| FORMAT.values(&header.emit(), name).unwrap());
+            prop_assert_eq!(described, [vec![1], vec![u32::from(ttl)], vec![destination]]);
         }
 
         #[test]

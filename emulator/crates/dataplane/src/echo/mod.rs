@@ -40,6 +40,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
     description: "Shortest paths by destination, in user space: the worked example for adding a protocol.",
     families: &[],
     header_bytes: header::HEADER_BYTES as u32,
+    header: Some(header::FORMAT),
     max_ports: 8,
     max_switch_ports: u32::MAX,
     addresses_per_server: 1,

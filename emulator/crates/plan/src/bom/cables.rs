@@ -40,6 +40,10 @@ pub(super) fn cable_lines(
             counts.in_tray += 1;
             counts.tray_mm += u64::from(wiring.stock_mm[i]);
         }
+        // Every leg is pulled, but a breakout is bought once.
+        if !wiring.breakouts.leads(i) {
+            continue;
+        }
         let key = (wiring.part[i], wiring.colour[i], wiring.stock_mm[i]);
         match &mut run {
             Some((same, n)) if *same == key => *n += 1,

@@ -184,13 +184,20 @@ pub(super) fn label_line(
         .parts_of(PartKind::Label)
         .map(|(_, part)| part)
         .min_by_key(|part| part.attributes.paper.as_deref() != Some(paper));
-    let labels = 2 * wiring.part.len() as u64;
+    // A label at every end: two of a cable, and of a breakout one at the trunk and one at each leg.
+    let labels = (wiring.part.len() + wiring.cable_count()) as u64;
     let mut line = NewLine::each(Category::Label, part, "Cable label".to_owned(), labels);
     if let Some(per_sheet) = part.and_then(|p| p.attributes.pieces_per_unit) {
         let links = topology.links();
         let mut by_rack = vec![0u64; layout.racks.len()];
-        for &device in links.a.iter().chain(&links.b) {
-            by_rack[layout.placements.rack[device as usize] as usize] += 1;
+        for link in 0..links.len() {
+            for (device, at_a) in [(links.a[link], true), (links.b[link], false)] {
+                let again =
+                    wiring.breakouts.sharing_plug(link, at_a).is_some() && !wiring.breakouts.leads(link);
+                if !again {
+                    by_rack[layout.placements.rack[device as usize] as usize] += 1;
+                }
+            }
         }
         let sheets: u64 = by_rack
             .iter()

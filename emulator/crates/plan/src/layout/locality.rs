@@ -193,7 +193,10 @@ fn blocks(spec: &TopologySpec) -> Vec<u32> {
         }
         TopologySpec::FatTree(s) => powers((s.ports / 2).max(1), s.layers),
         TopologySpec::Tree(s) => halves(s.edge_ports),
-        TopologySpec::LeafSpine(s) => halves(s.servers_per_leaf),
+        TopologySpec::LeafSpine(s) => {
+            let pod = (s.super_spines > 0).then(|| s.leaves.saturating_mul(s.servers_per_leaf));
+            pod.into_iter().chain(halves(s.servers_per_leaf)).collect()
+        }
         TopologySpec::Torus2d(s) => halves(s.y),
         // Whole groups, or the servers of a router.
         TopologySpec::Dragonfly(s) => vec![s.a.saturating_mul(s.p), s.p],

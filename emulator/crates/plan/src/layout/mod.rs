@@ -199,6 +199,7 @@ pub fn parts_of(spec: &PlanSpec, topology: &Topology, book: &Book) -> PartSelect
                 .servers_per_unit
                 .unwrap_or(DEFAULT_SERVERS_PER_UNIT),
             link_gbps: spec.cabling.link_gbps,
+            breakouts: &spec.cabling.breakouts,
             media: media_word(spec.cabling.media),
         },
     )

@@ -8,6 +8,7 @@
 use cubeyard_topology::{Finding, NodeId, Topology};
 use serde_json::json;
 
+use super::breakouts::Breakout;
 use super::{IN_RACK_ROUTE, NO_PART, Wiring};
 use crate::book::{Book, Part, PartKind, metres_to_mm};
 use crate::geometry::TRAY_RISE_METRES;
@@ -40,6 +41,8 @@ struct Step {
 struct Ladder {
     steps: Vec<Step>,
     gbps: f64,
+    /// Links to a cable.
+    legs: u32,
     level: u8,
     unserved: u32,
     longest_unserved_mm: u32,
@@ -55,6 +58,8 @@ pub(super) struct Choices<'a> {
     rates: usize,
     /// By level and rate class; made when the first link of that kind comes.
     ladders: Vec<Option<Ladder>>,
+    /// The same of links in breakout cables.
+    breakout_ladders: Vec<Option<Ladder>>,
     diameters_um: Vec<u32>,
 }
 
@@ -76,6 +81,7 @@ impl<'a> Choices<'a> {
             link_gbps: spec.cabling.link_gbps,
             rates,
             ladders: (0..levels * rates).map(|_| None).collect(),
+            breakout_ladders: (0..levels * rates).map(|_| None).collect(),
             diameters_um: book
                 .parts
                 .iter()
@@ -95,15 +101,30 @@ impl<'a> Choices<'a> {
             .unwrap_or(DEFAULT_DIAMETER_UM)
     }
 
-    /// The cable for a link that needs `needed_mm`, slack included.
+    /// The cable for a link that needs `needed_mm`, slack included; the breakout cable that it is a leg of, if it is.
     #[inline]
-    pub(super) fn choose(&mut self, link: usize, needed_mm: u32) -> Choice {
+    pub(super) fn choose(&mut self, link: usize, breakout: Option<&Breakout>, needed_mm: u32) -> Choice {
         let links = self.topology.links();
         let key = usize::from(links.level[link]) * self.rates + usize::from(links.rate_class[link]);
-        if self.ladders[key].is_none() {
-            self.ladders[key] = Some(self.ladder(link));
+        let known = if breakout.is_none() {
+            &self.ladders
+        } else {
+            &self.breakout_ladders
+        };
+        if known[key].is_none() {
+            let made = Some(self.ladder(link, breakout));
+            if breakout.is_none() {
+                self.ladders[key] = made;
+            } else {
+                self.breakout_ladders[key] = made;
+            }
         }
-        let Some(ladder) = &mut self.ladders[key] else {
+        let ladders = if breakout.is_none() {
+            &mut self.ladders
+        } else {
+            &mut self.breakout_ladders
+        };
+        let Some(ladder) = &mut ladders[key] else {
             return Choice {
                 part: NO_PART,
                 transceiver: NO_PART,
@@ -133,25 +154,38 @@ impl<'a> Choices<'a> {
         }
     }
 
-    fn ladder(&self, link: usize) -> Ladder {
+    fn ladder(&self, link: usize, breakout: Option<&Breakout>) -> Ladder {
         let links = self.topology.links();
         let gbps = self.link_gbps.unwrap_or(links.rate_bits_per_sec(link) / 1e9);
-        let ends = (
-            self.connector(links.a[link], gbps),
-            self.connector(links.b[link], gbps),
-        );
+        let ends = match breakout {
+            // What is plugged at the branches; the trunk's plug follows from the number of links and their rate.
+            Some(cable) => {
+                let branch = if cable.trunk_is_a {
+                    links.b[link]
+                } else {
+                    links.a[link]
+                };
+                (self.connector(branch, gbps), None)
+            }
+            None => (
+                self.connector(links.a[link], gbps),
+                self.connector(links.b[link], gbps),
+            ),
+        };
         let connector = match ends {
             (Some(a), Some(b)) if a == b => Some(a),
             (one, None) | (None, one) => one,
             _ => None,
         };
-        let mut steps = self.steps(gbps, connector);
+        let legs = breakout.map_or(1, |cable| u32::from(cable.legs));
+        let mut steps = self.steps(gbps, connector, legs);
         if steps.is_empty() && connector.is_some() {
-            steps = self.steps(gbps, None);
+            steps = self.steps(gbps, None, legs);
         }
         Ladder {
             steps,
             gbps,
+            legs,
             level: links.level[link],
             ..Ladder::default()
         }
@@ -181,14 +215,17 @@ impl<'a> Choices<'a> {
         }
     }
 
-    fn steps(&self, gbps: f64, connector: Option<&str>) -> Vec<Step> {
+    fn steps(&self, gbps: f64, connector: Option<&str>, legs: u32) -> Vec<Step> {
         let mut offers: Vec<(u8, usize, &Part, u16)> = self
             .book
             .parts_of(PartKind::Cable)
             .filter_map(|(i, part)| {
                 let a = &part.attributes;
                 let medium = a.medium.as_deref()?;
-                if a.max_gbps.unwrap_or(0.0) < gbps || !allowed(self.media, medium) {
+                if a.max_gbps.unwrap_or(0.0) < gbps
+                    || a.links.unwrap_or(1) != legs
+                    || !allowed(self.media, medium)
+                {
                     return None;
                 }
                 let needs_transceiver = a.needs_transceiver.unwrap_or(false);
@@ -199,6 +236,8 @@ impl<'a> Choices<'a> {
                 };
                 let plug = if needs_transceiver {
                     self.book.parts[transceiver].attributes.connector.as_deref()
+                } else if legs > 1 {
+                    a.branch_connector.as_deref()
                 } else {
                     a.connector.as_deref()
                 };
@@ -246,16 +285,21 @@ impl<'a> Choices<'a> {
 
     /// One finding a ladder that some cables are too long for.
     pub(super) fn report(&self, findings: &mut Vec<Finding>) {
-        for ladder in self.ladders.iter().flatten().filter(|l| l.unserved > 0) {
+        let ladders = self.ladders.iter().chain(&self.breakout_ladders).flatten();
+        for ladder in ladders.filter(|l| l.unserved > 0) {
+            let cable = match ladder.legs {
+                1 => "cable".to_owned(),
+                legs => format!("breakout cable of {legs} links"),
+            };
             let most_mm = ladder.steps.last().map_or(0, |s| s.up_to_mm);
             let what = if most_mm == 0 {
                 format!(
-                    "the price book {} has no cable for {} Gb/s",
+                    "the price book {} has no {cable} for {} Gb/s",
                     self.book.book, ladder.gbps
                 )
             } else {
                 format!(
-                    "the longest cable for {} Gb/s is {:.1} m",
+                    "the longest {cable} for {} Gb/s is {:.1} m",
                     ladder.gbps,
                     f64::from(most_mm) / 1000.0
                 )
@@ -266,8 +310,9 @@ impl<'a> Choices<'a> {
                 " of the chosen medium"
             };
             let message = format!(
-                "{} cables of {} need up to {:.1} m, slack included; {what}{medium}. They have no part and no price.",
+                "{} {} of {} need up to {:.1} m, slack included; {what}{medium}. They have no part and no price.",
                 ladder.unserved,
+                if ladder.legs > 1 { "legs" } else { "cables" },
                 self.topology.level_label(ladder.level),
                 f64::from(ladder.longest_unserved_mm) / 1000.0
             );
@@ -275,6 +320,12 @@ impl<'a> Choices<'a> {
                 (
                     "Set cabling.media to \"auto\".".to_owned(),
                     Some(json!({"cabling": {"media": "auto"}})),
+                )
+            } else if ladder.legs > 1 {
+                (
+                    "Leave this level out of cabling.breakouts, or add such a cable to the price book."
+                        .to_owned(),
+                    Some(json!({"cabling": {"breakouts": []}})),
                 )
             } else if let Some(gbps) = self.rate_that_reaches(ladder.longest_unserved_mm) {
                 (
@@ -304,7 +355,7 @@ impl<'a> Choices<'a> {
         rates.into_iter().find(|&gbps| {
             gbps > 1.0
                 && self
-                    .steps(gbps, None)
+                    .steps(gbps, None, 1)
                     .last()
                     .is_some_and(|s| s.up_to_mm >= needed_mm)
         })

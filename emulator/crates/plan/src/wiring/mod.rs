@@ -1,12 +1,13 @@
 //! Every cable: its route, length, part and colour; the trays and bundles it lies in.
 //!
 //! Inside: routes over the trays (`routes`), the trays and their fill (`trays`), media, lengths and parts (`media`), bundles
-//! in pulling order (`bundles`), labels (`labels`), and the paper's own measure of cable length (`paper_measure`).
+//! in pulling order (`bundles`), cables of several links (`breakouts`), labels (`labels`), and the paper's own measure of cable length (`paper_measure`).
 //!
 //! One pass over the links, a few bytes a cable, no allocation for any single cable.
 //!
 //! Not here: where racks and trays stand (`layout`), and what a cable costs (`bom`, `cost`).
 
+pub mod breakouts;
 pub mod bundles;
 pub mod labels;
 mod media;
@@ -22,6 +23,7 @@ use crate::geometry::{Frame, ceil_mm};
 use crate::layout::Layout;
 use crate::spec::PlanSpec;
 
+pub use breakouts::{Breakout, Breakouts};
 pub use bundles::Bundles;
 pub use trays::{Cuts, LevelPeak, TrayKind, Trays};
 
@@ -52,7 +54,7 @@ pub const COLOURS: [(&str, &str); 8] = [
     ("white", "#F2F2F0"),
 ];
 
-/// One entry a cable; the index is the topology's link index.
+/// One entry a link; the index is the topology's link index. A link has a cable of its own, or is a leg of a breakout cable.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Wiring {
     /// Geometric length along the route, rounded up.
@@ -71,9 +73,22 @@ pub struct Wiring {
     pub bundle: Vec<i32>,
     /// Cables that leave each rack.
     pub rack_cables_leaving: Vec<u32>,
+    pub breakouts: Breakouts,
     pub trays: Trays,
     pub bundles: Bundles,
     pub cuts: Cuts,
+}
+
+impl Wiring {
+    /// Cables to buy and to name: one for each link, but one for all legs of a breakout.
+    pub fn cable_count(&self) -> usize {
+        self.part.len() - self.breakouts.further_links()
+    }
+
+    /// The link that each cable is counted by.
+    pub fn leads(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.part.len()).filter(|&link| self.breakouts.leads(link))
+    }
 }
 
 /// Where the cables of each rack join the trays over its column: x and y.
@@ -119,11 +134,36 @@ pub fn wire(
         ..Wiring::default()
     };
     let slack_mm = ceil_mm(spec.cabling.slack_metres);
+    let breakouts = Breakouts::new(&spec.cabling.breakouts, topology);
+    let route = |link: usize| {
+        let (a, b) = (links.a[link], links.b[link]);
+        router.route(
+            (a, links.a_port[link]),
+            (b, links.b_port[link]),
+            links.level[link],
+        )
+    };
+    // The longest leg decides how long all are.
+    let longest_mm: Vec<u32> = breakouts
+        .cables
+        .iter()
+        .map(|cable| {
+            let lengths = cable
+                .links
+                .iter()
+                .map(|&link| ceil_mm(route(link as usize).metres));
+            lengths.max().unwrap_or(0)
+        })
+        .collect();
     for link in 0..count {
         let (a, b, level) = (links.a[link], links.b[link], links.level[link]);
-        let routed = router.route((a, links.a_port[link]), (b, links.b_port[link]), level);
+        let routed = route(link);
         let length_mm = ceil_mm(routed.metres);
-        let choice = choices.choose(link, length_mm.saturating_add(slack_mm));
+        let needed_mm = breakouts
+            .index_of(link)
+            .map_or(length_mm, |cable| longest_mm[cable]);
+        let breakout = breakouts.of(link).map(|(cable, _)| cable);
+        let choice = choices.choose(link, breakout, needed_mm.saturating_add(slack_mm));
         let (rack_a, rack_b) = (
             layout.placements.rack[a as usize],
             layout.placements.rack[b as usize],
@@ -144,6 +184,7 @@ pub fn wire(
         out.bundle.push(bundle);
     }
     choices.report(findings);
+    out.breakouts = breakouts;
     let segments;
     (out.trays, segments) = load.finish(spec, layout, book, findings);
     out.cuts = Cuts::of(&out.trays);

@@ -57,6 +57,7 @@ pub const NETWORKS: &[&str] = &[
     r#"{"family":"tree","edge_ports":2,"root_ports":2,"servers":9}"#,
     r#"{"family":"leaf_spine","leaves":4,"spines":3,"servers_per_leaf":4}"#,
     r#"{"family":"leaf_spine","leaves":3,"spines":2,"servers_per_leaf":3,"uplinks_per_spine":2,"server_gbps":25}"#,
+    r#"{"family":"leaf_spine","leaves":3,"spines":2,"servers_per_leaf":2,"super_spines":3,"pods":2,"uplinks_per_super_spine":2}"#,
     r#"{"family":"subways","type":0,"p":2,"q":4,"l":4,"clusters":2}"#,
     r#"{"family":"subways","type":1,"p":2,"q":4,"l":5,"clusters":3}"#,
     r#"{"family":"subways","type":2,"p":3,"q":6,"l":6,"c":2,"clusters":4,"cluster_gbps":[10,25,10,25]}"#,

@@ -196,13 +196,13 @@ pub struct TreeSpec {
     pub servers: u32,
 }
 
-/// Two tiers of switches: every leaf is wired to every spine [rfc7938 §3.2].
+/// Every leaf is wired to every spine, and with super-spines every spine of every pod to each of them [rfc7938 §3.2].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeafSpineSpec {
-    /// Leaf switches.
+    /// Leaf switches of a pod.
     pub leaves: u32,
-    /// Spine switches.
+    /// Spine switches of a pod.
     pub spines: u32,
     /// Servers on a leaf, one port each.
     pub servers_per_leaf: u32,
@@ -215,10 +215,35 @@ pub struct LeafSpineSpec {
     /// Rate of a link between leaf and spine, in Gb/s.
     #[serde(default = "forty")]
     pub uplink_gbps: f64,
+    /// Super-spine switches; without them there are two tiers and one pod.
+    // What is left at its default is left out: networks of two tiers keep their bytes, and their plans' hashes.
+    #[serde(default, skip_serializing_if = "is_default::<0>")]
+    pub super_spines: u32,
+    /// Leaf-spine networks that the super-spines join.
+    #[serde(default = "one", skip_serializing_if = "is_default::<1>")]
+    pub pods: u32,
+    /// Links from each spine to each super-spine.
+    #[serde(default = "one", skip_serializing_if = "is_default::<1>")]
+    pub uplinks_per_super_spine: u32,
+    /// Rate of a link between spine and super-spine, in Gb/s.
+    #[serde(default = "hundred", skip_serializing_if = "is_hundred")]
+    pub spine_uplink_gbps: f64,
 }
 
 fn ten() -> f64 {
     10.0
+}
+
+fn hundred() -> f64 {
+    100.0
+}
+
+fn is_default<const DEFAULT: u32>(value: &u32) -> bool {
+    *value == DEFAULT
+}
+
+fn is_hundred(value: &f64) -> bool {
+    *value == hundred()
 }
 
 /// What to build, tagged by `family`.

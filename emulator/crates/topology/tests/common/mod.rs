@@ -145,13 +145,22 @@ fn leaf_spine(largest: u32) -> impl Strategy<Value = TopologySpec> {
         1u32..=12,
         1u32..=3,
         prop_oneof![Just(10.0), Just(25.0), Just(40.0)],
+        prop_oneof![
+            Just((0u32, 1u32, 1u32, 100.0)),
+            (1u32..=4, 1u32..=4, 1u32..=2, prop_oneof![Just(40.0), Just(100.0)])
+        ],
     )
-        .prop_filter("small", move |&(leaves, _, servers, ..)| {
-            leaves * servers <= largest
+        .prop_filter("small", move |&(leaves, _, servers, _, _, (_, pods, ..))| {
+            pods * leaves * servers <= largest
         })
         .prop_map(
-            |(leaves, spines, servers_per_leaf, uplinks_per_spine, server_gbps)| {
+            |(leaves, spines, servers_per_leaf, uplinks_per_spine, server_gbps, third)| {
+                let (super_spines, pods, uplinks_per_super_spine, spine_uplink_gbps) = third;
                 TopologySpec::LeafSpine(LeafSpineSpec {
+                    super_spines,
+                    pods,
+                    uplinks_per_super_spine,
+                    spine_uplink_gbps,
                     leaves,
                     spines,
                     servers_per_leaf,

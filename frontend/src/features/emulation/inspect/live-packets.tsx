@@ -14,6 +14,7 @@ import {
   type Match,
   NOTHING,
   queryOf,
+  type SeenPacket,
   type Stream,
   type Target,
   withEvent,
@@ -184,12 +185,28 @@ function PacketList({ stream, name }: { stream: Stream; name: string }) {
               </td>
               <td>
                 {packet.text}, {formatBytes(packet.size_bytes)} on the link
+                <HeaderFields fields={packet.header} />
               </td>
             </tr>
           ))}
         </tbody>
       </table>
     </section>
+  );
+}
+
+/** The header that servers relay by, field by field. */
+function HeaderFields({ fields }: { fields: SeenPacket["header"] }) {
+  if (fields.length === 0) return null;
+  return (
+    <ul className={styles.header} aria-label="Header of the relaying servers">
+      {fields.map(({ name, title, value, unit, description }) => (
+        <li key={name} title={description}>
+          <span className={shared.muted}>{title}</span> {value}
+          {unit && ` ${unit}`}
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -90,7 +90,8 @@ export default function TerminalScreen({
       }
       return false;
     });
-    const sized = new ResizeObserver(() => fit.fit());
+    // A hidden terminal keeps its size: the shell would wrap what it prints at nothing.
+    const sized = new ResizeObserver(() => place.current?.offsetParent && fit.fit());
     sized.observe(place.current!);
     const themed = new MutationObserver(() => {
       terminal.options.theme = themeNow();

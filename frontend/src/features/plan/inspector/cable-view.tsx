@@ -1,7 +1,7 @@
 import { CopyButton } from "@/ui/clipboard";
 import { Swatch } from "@/ui/marks";
 import { formatMillimetres, formatMoney, levelShortLabel } from "@/units";
-import { cableLabel, placeName, portName } from "../../shared/names";
+import { breakoutText, cableLabel, placeName, portName } from "../../shared/names";
 import { priceFinder } from "../tables/cable-table";
 import common from "./common.module.css";
 import { type InspectorProps, Rows, To } from "./inspector-parts";
@@ -16,6 +16,7 @@ export function CableView({ model, bom, cable, select }: InspectorProps & { cabl
     </To>
   );
   const level = cables.level[cable]!;
+  const breakout = breakoutText(model, cable);
   return (
     <>
       <Rows
@@ -28,6 +29,7 @@ export function CableView({ model, bom, cable, select }: InspectorProps & { cabl
               <Swatch colour={`var(--level-${level})`} /> {levelShortLabel(level)}
             </span>,
           ],
+          ...(breakout ? [["Breakout", breakout] satisfies [string, string]] : []),
           ["Route", document?.routes[cables.route[cable]!] ?? "–"],
           ["Routed length", formatMillimetres(cables.lengthMm[cable])],
           ["Order length", formatMillimetres(cables.stockMm[cable])],

@@ -7,6 +7,7 @@ import { portName, traceOf } from "../../shared/names";
 import { pack } from "../../shared/share";
 import { MAX_LINK_NOTES, packNotes, unpackNotes } from "./link-notes";
 import { notesOn, placeOf, selectionOf } from "./places";
+import { floorPins } from "./use-floor-pins";
 
 const { scene, cables } = sampleBcube(4, 4);
 const model = createModel(scene, cables);
@@ -110,4 +111,32 @@ test("what is no note in a link is left out, and a damaged link is refused", asy
   expect((await unpackNotes(await pack([good, ...bad]))).map(({ text }) => text)).toEqual(["x"]);
   expect(await unpackNotes(await pack({ no: "list" }))).toEqual([]);
   await expect(unpackNotes("1broken")).rejects.toThrow("damaged");
+});
+
+test("open notes are marked on the floor, one mark a thing, those at one place side by side", () => {
+  const rack = { kind: "rack" as const, name: model.racks.names[0]! };
+  const inside = model.devices.rack.indexOf(0);
+  const pins = floorPins(model, [
+    note(rack, { text: "door" }),
+    note(rack, { text: "again" }),
+    note({ kind: "device", name: model.devices.names[inside]! }),
+    note({ kind: "rack", name: model.racks.names[1]! }, { resolved_at: "2026-11-23T11:00:00Z" }),
+    note({ kind: "rack", name: "R99" }),
+    note({ kind: "moment", at_secs: 3, run: "r" }),
+    onCable(0),
+  ]);
+  expect(pins.map(({ label }) => label)).toEqual([
+    `2 notes on rack ${rack.name}`,
+    `Note on device ${model.devices.names[inside]}`,
+    "Note on cable C00000",
+  ]);
+  expect(pins[0]).toMatchObject({
+    place: 0,
+    title: `${rack.name}: door`,
+    selection: { kind: "rack", ids: [0] },
+  });
+  // A device is in its rack, so its mark stands beside the rack's.
+  expect(pins[1]).toMatchObject({ x: pins[0]!.x, y: pins[0]!.y, place: 1 });
+  const { x, width, y, depth } = model.racks;
+  expect([pins[0]!.x, pins[0]!.y]).toEqual([x[0]! + width[0]! / 2, y[0]! - depth[0]! / 2]);
 });

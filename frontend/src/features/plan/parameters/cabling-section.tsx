@@ -3,6 +3,7 @@ import { Button } from "@/ui/button";
 import { Section } from "@/ui/form";
 import { getIn } from "../../shared/spec";
 import { usePlan } from "../state/store";
+import { BreakoutRules } from "./breakout-rules";
 import styles from "./cabling-section.module.css";
 import { ChoiceField, NumberOptions, type SpecProps } from "./option-fields";
 
@@ -81,6 +82,7 @@ export function CablingSection({ books, pin, ...props }: SpecProps & { books: Bo
         }}
         {...props}
       />
+      <BreakoutRules {...props} />
       {books.length > 0 && (
         <ChoiceField
           option={{

@@ -11,6 +11,7 @@ import { Segmented, Tabs } from "@/ui/tabs";
 import { placeName } from "../../shared/names";
 import { useTheme } from "../../shared/theme";
 import { LINKS, type Links, VIEWS, type View } from "../../shared/url-state";
+import { useFloorPins } from "../notes/use-floor-pins";
 import { usePlanSearch } from "../state/use-plan-view";
 import styles from "./canvas-panel.module.css";
 
@@ -57,6 +58,7 @@ export function CanvasPanel({
   const view = search.view ?? "floor";
   const colourBy = (search.color && search.color in COLOUR_BY_TITLES ? search.color : "power") as ColourBy;
   const links = search.links ?? "trunk";
+  const pins = useFloorPins(model);
   return (
     <section className={styles.panel} aria-label="Drawing">
       <CanvasBar
@@ -82,6 +84,7 @@ export function CanvasPanel({
             colourBy={colourBy}
             linksMode={links}
             theme={theme}
+            pins={pins}
             onSelect={select}
             onView={onDrawn}
             handleRef={handle}

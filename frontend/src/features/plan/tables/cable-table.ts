@@ -3,7 +3,7 @@ import type { Bom } from "@/api/types";
 import { csrSlice, type PlanModel } from "@/scene/model";
 import type { Column } from "@/ui/data-table";
 import { cableName, formatMillimetres, formatMoney, levelShortLabel } from "@/units";
-import { cableLabel, placeName, portName } from "../../shared/names";
+import { breakoutText, cableLabel, placeName, portName } from "../../shared/names";
 
 /** Price each, by part, length and colour, as the bill of materials has it. */
 export function priceFinder(model: PlanModel, bom: Bom): (cable: number) => number | null {
@@ -68,6 +68,9 @@ export function cableColumns(model: PlanModel, bom: Bom): Column[] {
       sort: (row) => cables.stockMm[row]!,
     },
     { id: "sku", title: "SKU", width: 120, text: sku },
+    ...(cables.leg.some((leg) => leg > 0)
+      ? [{ id: "breakout", title: "Breakout", width: 150, text: (row: number) => breakoutText(model, row) }]
+      : []),
     { id: "colour", title: "Colour", width: 72, text: colour },
     {
       id: "cost",
@@ -99,6 +102,8 @@ export function bomUse(
   const add = (at: number | undefined) => at !== undefined && use.set(at, (use.get(at) ?? 0) + 1);
   if (cables && document)
     for (const cable of cables) {
+      // A breakout is one piece of the bill.
+      if (model.cables.leg[cable]! > 1) continue;
       const sku = model.scene.parts[document.columns.part[cable]!]?.sku ?? "";
       const colour = document.colours[document.columns.colour[cable]!] ?? "";
       const metres = model.cables.stockMm[cable]! / 1000;

@@ -1,0 +1,72 @@
+"""The fields of the header that a run's servers relay by, read by their description in the engine's catalogue of protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+Json = Mapping[str, Any]
+
+
+class HeaderValue(BaseModel):
+    """A field of the header that servers relay by."""
+
+    name: str = Field(examples=["hops"])
+    title: str = Field(description="For people.", examples=["Hops"])
+    value: str = Field(
+        description="As people read it: numbers, servers by their names, flags by theirs.", examples=["2"]
+    )
+    unit: str = Field(description="Empty for none.")
+    description: str
+
+
+def stands_at(protocol: Json, place: str, value: int) -> bool:
+    """Whether the protocol's header stands at this IPv4 option (`option`) or Ethernet type (`ether_type`)."""
+    header = protocol.get("header")
+    return header is not None and header.get(place) == value
+
+
+def header_values(protocol: Json, header: bytes, servers: Mapping[int, str]) -> list[HeaderValue]:
+    """The header's fields in order, as far as the bytes go; servers by id with their names."""
+    fields = protocol["header"]["fields"]
+    numbers = {one["name"]: _numbers(one, header) for one in fields}
+    values: list[HeaderValue] = []
+    for one in fields:
+        found = numbers[one["name"]]
+        if not found:
+            continue
+        if one["used"]:
+            found = found[: next(iter(numbers[one["used"]]), 0)]
+        text = " ".join(_text(one, number, servers) for number in found) or "none"
+        values.append(
+            HeaderValue.model_construct(
+                name=one["name"], title=one["title"], value=text, unit=one["unit"], description=one["description"]
+            )
+        )
+    return values
+
+
+def _numbers(one: Json, header: bytes) -> list[int]:
+    """Each number of a field that the bytes hold whole, the first one first."""
+    bits, size = int.from_bytes(header), len(header) * 8
+    starts = (one["offset_bits"] + nth * one["bits"] for nth in range(one["count"]))
+    ends = (start + one["bits"] for start in starts)
+    return [bits >> (size - end) & ((1 << one["bits"]) - 1) for end in ends if end <= size]
+
+
+def _text(one: Json, number: int, servers: Mapping[int, str]) -> str:
+    if one["kind"] == "server":
+        return servers.get(number, f"server {number}")
+    if one["kind"] == "flags":
+        named = {flag["mask"]: flag["name"] for flag in one["flags"]}
+        rest = number & ~sum(named)
+        words = [name for mask, name in named.items() if number & mask] + ([f"0x{rest:x}"] if rest else [])
+        return ", ".join(words) or "none"
+    parts: list[str] = []
+    left = sum(one["parts"])
+    for width in one["parts"]:
+        left -= width
+        parts.append(str(number >> left & ((1 << width) - 1)))
+    return ":".join(parts) or str(number)

@@ -1,0 +1,166 @@
+//! A protocol's header as data: which fields it has, where they are and what they mean, so that who shows packets need not know
+//! the protocol. A protocol's own code reads its header by itself; its tests hold the two together.
+
+use serde::Serialize;
+
+/// Where a header begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "place", rename_all = "snake_case")]
+pub enum HeaderPlace {
+    /// At an option of IPv4 of this type: its type and length are the first two bytes.
+    Ipv4Option {
+        /// The option's type.
+        option: u8,
+    },
+    /// Behind Ethernet's header of this type.
+    EtherType {
+        /// Ethernet's type.
+        ether_type: u16,
+    },
+}
+
+/// What a field's number is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FieldKind {
+    /// A count or a number.
+    Number,
+    /// The id of a server.
+    Server,
+    /// Bits with names, see [`HeaderField::flags`].
+    Flags,
+}
+
+/// A named bit of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Flag {
+    /// Its value.
+    pub mask: u32,
+    /// Its name.
+    pub name: &'static str,
+}
+
+/// A field, of at most 32 bits, the most significant first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct HeaderField {
+    /// Its name, in snake_case.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// What it says.
+    pub description: &'static str,
+    /// From the header's first bit.
+    pub offset_bits: u32,
+    /// Its length; of one of them, where there are several.
+    pub bits: u32,
+    /// Its unit for people; empty for none.
+    pub unit: &'static str,
+    /// What its number is.
+    pub kind: FieldKind,
+    /// The named bits of flags.
+    pub flags: &'static [Flag],
+    /// How many of them follow one another; 1 for a single field.
+    pub count: u32,
+    /// Of several, the name of the field that says how many are used; empty where all are.
+    pub used: &'static str,
+    /// Lengths in bits of the numbers that each consists of, the most significant first; empty for one number.
+    pub parts: &'static [u32],
+}
+
+impl HeaderField {
+    /// A single number at a byte of the header.
+    pub const fn at(
+        byte: u32,
+        bits: u32,
+        name: &'static str,
+        title: &'static str,
+        description: &'static str,
+    ) -> HeaderField {
+        HeaderField {
+            name,
+            title,
+            description,
+            offset_bits: byte * 8,
+            bits,
+            unit: "",
+            kind: FieldKind::Number,
+            flags: &[],
+            count: 1,
+            used: "",
+            parts: &[],
+        }
+    }
+
+    /// The same field some bits further.
+    #[must_use]
+    pub const fn and_bits(self, bits: u32) -> HeaderField {
+        HeaderField {
+            offset_bits: self.offset_bits + bits,
+            ..self
+        }
+    }
+
+    /// The same field with a unit.
+    #[must_use]
+    pub const fn unit(self, unit: &'static str) -> HeaderField {
+        HeaderField { unit, ..self }
+    }
+
+    /// The same field as the id of a server.
+    #[must_use]
+    pub const fn server(self) -> HeaderField {
+        HeaderField {
+            kind: FieldKind::Server,
+            ..self
+        }
+    }
+
+    /// The same field as named bits.
+    #[must_use]
+    pub const fn flags(self, flags: &'static [Flag]) -> HeaderField {
+        HeaderField {
+            kind: FieldKind::Flags,
+            flags,
+            ..self
+        }
+    }
+
+    /// So many of the field, of which another field says how many are used.
+    #[must_use]
+    pub const fn times(self, count: u32, used: &'static str) -> HeaderField {
+        HeaderField { count, used, ..self }
+    }
+
+    /// The same field in parts.
+    #[must_use]
+    pub const fn parts(self, parts: &'static [u32]) -> HeaderField {
+        HeaderField { parts, ..self }
+    }
+
+    /// The number at one of the field's places in a header's bytes; `None` where they are too short.
+    pub fn read(&self, bytes: &[u8], nth: u32) -> Option<u32> {
+        let first = self.offset_bits + nth * self.bits;
+        (first..first + self.bits).try_fold(0, |value: u32, bit| {
+            let byte = bytes.get(bit as usize / 8)?;
+            Some(value << 1 | u32::from(byte >> (7 - bit % 8) & 1))
+        })
+    }
+}
+
+/// A protocol's header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct HeaderFormat {
+    /// Where it begins.
+    #[serde(flatten)]
+    pub place: HeaderPlace,
+    /// Its fields, in their order.
+    pub fields: &'static [HeaderField],
+}
+
+impl HeaderFormat {
+    /// The values of a field by name, as many as there are places for.
+    pub fn values(&self, bytes: &[u8], name: &str) -> Option<Vec<u32>> {
+        let field = self.fields.iter().find(|field| field.name == name)?;
+        (0..field.count).map(|nth| field.read(bytes, nth)).collect()
+    }
+}

@@ -1,0 +1,83 @@
+/** The open terminals of a live run, below the picture: they go on while something else is selected. */
+import { lazy, Suspense, useId, useRef } from "react";
+import { Button } from "@/ui/button";
+import { Skeleton } from "@/ui/marks";
+import { Tabs } from "@/ui/tabs";
+import { formatNumber } from "@/units";
+import shared from "../common.module.css";
+import { useTerminalOffer } from "./terminal";
+import styles from "./terminal.module.css";
+import { statusText } from "./terminal-talk";
+import { type OpenTerminal, useTerminals } from "./terminals";
+
+const Screen = lazy(() => import("./terminal-screen"));
+
+export default function TerminalDock({ run }: { run: string }) {
+  const id = useId();
+  const { open, shown, run: of, show } = useTerminals();
+  if (of !== run || open.length === 0) return null;
+  return (
+    <section className={styles.dock} aria-label="Terminals">
+      <Tabs
+        label="Terminals"
+        panelId={id}
+        value={shown ?? open[0]!.name}
+        onChange={show}
+        items={open.map(({ name }) => ({ id: name, label: name }))}
+      />
+      <div id={id} role="tabpanel" aria-label={`Terminal in server ${shown}`}>
+        {open.map((one) => (
+          <Shell key={one.opening} run={run} terminal={one} hidden={one.name !== shown} />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+/** One shell. A hidden one stays connected, and keeps what it has printed. */
+function Shell({ run, terminal, hidden }: { run: string; terminal: OpenTerminal; hidden: boolean }) {
+  const { name, opening, status } = terminal;
+  const { start, close, tell } = useTerminals();
+  const leave = useRef<HTMLButtonElement>(null);
+  const ended = status.state === "ended";
+  const { data, error } = useTerminalOffer(run, name, ended);
+  return (
+    <div className={styles.terminal} hidden={hidden}>
+      <div className={styles.row}>
+        <p role="status" data-state={status.state}>
+          {statusText(status)}
+        </p>
+        {ended && (
+          <Button small disabled={!data?.available || error !== null} onClick={() => start(run, name)}>
+            Open again
+          </Button>
+        )}
+        <Button
+          small
+          icon="close"
+          onClick={() => close(name)}
+          title={ended ? undefined : "Ends the shell and what it has started"}
+          ref={leave}
+        >
+          Close the terminal
+        </Button>
+      </div>
+      <Suspense fallback={<Skeleton height={260} />}>
+        <Screen
+          path={`/api/v1/runs/${encodeURIComponent(run)}/servers/${encodeURIComponent(name)}/terminal`}
+          label={`Shell of server ${name}`}
+          onStatus={(next) => tell(opening, next)}
+          onLeave={() => leave.current?.focus()}
+        />
+      </Suspense>
+      <p className={shared.muted}>
+        Ctrl+Shift+Escape or Shift+Tab leaves the terminal. The shell has the rights of the server's
+        container. It ends when you close it, leave the page
+        {data
+          ? `, or type nothing for ${formatNumber(data.idle_secs / 60)} min`
+          : " or type nothing for long"}
+        .
+      </p>
+    </div>
+  );
+}

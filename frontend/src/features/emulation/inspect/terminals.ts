@@ -1,0 +1,61 @@
+/** The terminals that are open beside a live run. They outlive the selection: a shell goes on while something else is inspected. */
+import { create } from "zustand";
+import { CONNECTING, type TerminalStatus } from "./terminal-talk";
+
+export interface OpenTerminal {
+  /** The server's name; a server has one terminal here. */
+  name: string;
+  /** Each opening is a shell of its own. */
+  opening: number;
+  status: TerminalStatus;
+}
+
+export interface Terminals {
+  run: string;
+  open: readonly OpenTerminal[];
+  /** The server whose terminal is on top. */
+  shown: string | null;
+}
+
+export const NO_TERMINALS: Terminals = { run: "", open: [], shown: null };
+
+/** A shell more in a server, on top; of a server that has one, a new shell in its place. */
+export function withShell(terminals: Terminals, run: string, name: string): Terminals {
+  const before = terminals.run === run ? terminals.open : [];
+  const opening = Math.max(0, ...before.map((one) => one.opening)) + 1;
+  const fresh = { name, opening, status: CONNECTING };
+  const known = before.some((one) => one.name === name);
+  const open = known ? before.map((one) => (one.name === name ? fresh : one)) : [...before, fresh];
+  return { run, open, shown: name };
+}
+
+/** Without the terminal of a server: the one beside it comes on top. */
+export function withoutShell(terminals: Terminals, name: string): Terminals {
+  const at = terminals.open.findIndex((one) => one.name === name);
+  const open = terminals.open.filter((one) => one.name !== name);
+  const next = open[Math.min(at, open.length - 1)]?.name ?? null;
+  return { ...terminals, open, shown: terminals.shown === name ? next : terminals.shown };
+}
+
+/** With what one opening is told; a word of an earlier one is late. */
+export function withStatus(terminals: Terminals, opening: number, status: TerminalStatus): Terminals {
+  const open = terminals.open.map((one) => (one.opening === opening ? { ...one, status } : one));
+  return { ...terminals, open };
+}
+
+export const useTerminals = create<
+  Terminals & {
+    start: (run: string, name: string) => void;
+    close: (name: string) => void;
+    show: (name: string) => void;
+    tell: (opening: number, status: TerminalStatus) => void;
+    closeAll: () => void;
+  }
+>((set) => ({
+  ...NO_TERMINALS,
+  start: (run, name) => set((now) => withShell(now, run, name)),
+  close: (name) => set((now) => withoutShell(now, name)),
+  show: (shown) => set({ shown }),
+  tell: (opening, status) => set((now) => withStatus(now, opening, status)),
+  closeAll: () => set(NO_TERMINALS),
+}));
