@@ -367,7 +367,7 @@ fn table_3s_bounds_hold() {
         verdicts
             .iter()
             .all(|(name, verdict)| verdict == "bound holds" || name.ends_with("both directions of a link")),
-        "{verdicts:?}"
+        "the structures beside DCell come out as printed: {verdicts:?}"
     );
 }
 

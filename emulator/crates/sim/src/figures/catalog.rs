@@ -144,7 +144,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     ),
     entry(
         "dcell-table3",
-        "DCell's structure",
+        "DCell's structure and others",
         "[dcell §8, Table 3]",
         dcell_table3::compute,
     ),

@@ -1,10 +1,10 @@
-//! DCell's row of the comparison of structures. `[dcell §8, Table 3]`
+//! DCell's row of the comparison of structures; those of the others are in `dcell_table3_others`. `[dcell §8, Table 3]`
 
 use cubeyard_routing::Failures;
 use cubeyard_routing::shortest::{Choice, Shortest};
 use serde_json::json;
 
-use super::{Context, Outcome, Row, built};
+use super::{Context, Outcome, Row, built, dcell_table3_others};
 use crate::flow::PredictError;
 use crate::flows::{Flows, Pattern};
 use crate::scheme::Scheme;
@@ -84,11 +84,13 @@ pub(super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
             .because("the paper's bound is for one direction where links are full duplex"),
         );
     }
+    rows.extend(dcell_table3_others::rows(context)?);
     Ok(Outcome {
         rows,
         choices: vec![
             "complete DCells, DCellRouting, all-to-all; degree and bounds as in the table, logarithms to base n",
             "the bisection is that of the best cut known, an upper bound: it can contradict the paper's bound, not prove it",
+            dcell_table3_others::CHOICE,
         ],
         ..Outcome::default()
     })

@@ -23,6 +23,7 @@ mod dcell_fig12;
 mod dcell_fig9;
 mod dcell_table2;
 mod dcell_table3;
+mod dcell_table3_others;
 mod outcome;
 mod serverswitch_fig11;
 mod subways;
