@@ -16,7 +16,12 @@ class Absent(NamedTuple):
 
 ABSENT = (
     Absent("[bcube §8, Table 1]", "one-to-several of DCell", 1, "a construction: its paths are of different lengths"),
-    Absent("[dcell §8, Table 3]", "numbers of 8 other structures, but for 11 that the text names", 21, "the table's columns: the text of the paper that we have lost them"),
+    Absent(
+        "[dcell §8, Table 3]",
+        "numbers of 8 other structures, but for 11 that the text names",
+        21,
+        "the table's columns: the text of the paper that we have lost them",
+    ),
     Absent("[dcell §7.3]", "CPU of sender, receiver and forwarder", 3, "the CPU of each server, measured"),
     Absent("[camcube §6, Fig. 6]", "throughput and CPU of a server, base and extended routing", 4, "real packets"),
     Absent("[serverswitch §6]", "forwarding in software, register read and write", 3, "the authors' switch card"),
