@@ -58,10 +58,6 @@ export function Cockpit({
   const { selection, select, side, setSide, injecting, choose } = useChoice(network, over);
   const flowing =
     !over && following && session.history.length > 0 && session.phases.at(-1)?.phase !== "removing";
-  const terminals = useTerminals((state) => state.run === run.id && state.open.length > 0);
-  const closeTerminals = useTerminals((state) => state.closeAll);
-  // Leaving the page ends the shells; the next run has its own.
-  useEffect(() => closeTerminals, [closeTerminals]);
   const handle = useRef<TopologyHandle | null>(null);
   const view = search.view ?? "logical";
   useSessionCommands({
@@ -71,7 +67,6 @@ export function Cockpit({
     onInjecting: injecting.turn,
     onReplay: replay,
   });
-
   return (
     <>
       <Numbers session={session} tick={tick} />
@@ -116,11 +111,7 @@ export function Cockpit({
             setPlayback={setPlayback}
             theme={theme}
           />
-          {terminals && (
-            <Suspense>
-              <TerminalDock run={run.id} />
-            </Suspense>
-          )}
+          <Terminals run={run.id} />
         </div>
         <SidePanel
           runId={run.id}
@@ -145,6 +136,21 @@ export function Cockpit({
         {selection ? `${selection.kind} ${itemName(network, selection)} is selected` : ""}
       </output>
     </>
+  );
+}
+
+/** The shells that are open, whatever is selected meanwhile. */
+function Terminals({ run }: { run: string }) {
+  const open = useTerminals((state) => state.run === run && state.open.length > 0);
+  const closeAll = useTerminals((state) => state.closeAll);
+  // Leaving the page ends the shells; the next run has its own.
+  useEffect(() => closeAll, [closeAll]);
+  return (
+    open && (
+      <Suspense>
+        <TerminalDock run={run} />
+      </Suspense>
+    )
   );
 }
 

@@ -43,12 +43,6 @@ export default function LifePage() {
     queryFn: () => take(api.GET("/api/v1/life/rates")),
   });
   const standard = plan.data?.spec !== undefined && sameSpec(plan.data.spec, DEFAULT_SPEC);
-  const example = useQuery({
-    queryKey: ["life-example"],
-    queryFn: () => take(api.GET("/api/v1/life/example")),
-    enabled: standard,
-    staleTime: Number.POSITIVE_INFINITY,
-  });
   const [values, setValues] = useState(initial);
   const [unreadable, setUnreadable] = useState(0);
   const life = useLife();
@@ -76,11 +70,6 @@ export default function LifePage() {
     ),
   );
   const running = life.state === "running";
-  // Of another plan there is none until it is asked for.
-  const shown =
-    life.state === "idle" && standard && example.data
-      ? answered(example.data.result as unknown as LifeDocument)
-      : life;
   const problem = plan.error ?? rates.error;
   return (
     <Shell>
@@ -124,24 +113,36 @@ export default function LifePage() {
                 )}
               </p>
             </form>
-            <section className={styles.result} aria-label="Result" aria-busy={running}>
-              {shown !== life && example.data && (
-                <ExampleNote secs={example.data.secs} press="Simulate">
-                  the paper’s container with the values that the form starts with
-                </ExampleNote>
-              )}
-              {life.state === "idle" && example.isFetching ? (
-                <Skeleton height={320} />
-              ) : (
-                <Status life={shown} />
-              )}
-              <LifeCharts life={shown} seeds={values.seeds} />
-              {shown.document && <LifeTables document={shown.document} />}
-            </section>
+            <Answer life={life} seeds={values.seeds} standard={standard} />
           </div>
         )}
       </div>
     </Shell>
+  );
+}
+
+/** The answer, or before the first question the one that comes with the program: of the standard plan alone. */
+function Answer({ life, seeds, standard }: { life: LifeState; seeds: number; standard: boolean }) {
+  const example = useQuery({
+    queryKey: ["life-example"],
+    queryFn: () => take(api.GET("/api/v1/life/example")),
+    enabled: standard,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const idle = life.state === "idle";
+  const shown =
+    idle && standard && example.data ? answered(example.data.result as unknown as LifeDocument) : life;
+  return (
+    <section className={styles.result} aria-label="Result" aria-busy={life.state === "running"}>
+      {shown !== life && example.data && (
+        <ExampleNote secs={example.data.secs} press="Simulate">
+          the paper’s container with the values that the form starts with
+        </ExampleNote>
+      )}
+      {idle && example.isFetching ? <Skeleton height={320} /> : <Status life={shown} />}
+      <LifeCharts life={shown} seeds={seeds} />
+      {shown.document && <LifeTables document={shown.document} />}
+    </section>
   );
 }
 

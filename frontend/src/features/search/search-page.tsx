@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { api, take } from "@/api/client";
+import type { SearchMetric } from "@/api/types";
 import { Button } from "@/ui/button";
 import { Skeleton } from "@/ui/marks";
 import { UnreadableInputs } from "@/ui/unreadable";
@@ -10,7 +11,7 @@ import { ExampleNote } from "../shared/example-note";
 import { ProblemView } from "../shared/problem";
 import { Shell } from "../shared/shell";
 import { FrontView } from "./front-view";
-import { initial, questionOf } from "./question";
+import { initial, questionOf, type Values } from "./question";
 import { QuestionForm } from "./question-form";
 import styles from "./search.module.css";
 import { answered, type SearchDocument, type SearchState, useSearch } from "./use-search";
@@ -25,11 +26,6 @@ export default function SearchPage() {
     queryFn: () => take(api.GET("/api/v1/search/metrics")),
   });
   const families = useQuery({ queryKey: ["families"], queryFn: () => take(api.GET("/api/v1/topologies")) });
-  const example = useQuery({
-    queryKey: ["search-example"],
-    queryFn: () => take(api.GET("/api/v1/search/example")),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
   const [values, setValues] = useState(initial);
   const [asked, setAsked] = useState(values);
   const [unreadable, setUnreadable] = useState(0);
@@ -100,33 +96,48 @@ export default function SearchPage() {
                 )}
               </p>
             </form>
-            <section className={styles.result} aria-label="Result" aria-busy={running}>
-              {search.state !== "idle" ? (
-                <>
-                  <Status search={search} />
-                  <FrontView search={search} asked={asked} metrics={metrics.data.items} />
-                </>
-              ) : example.data ? (
-                <>
-                  <ExampleNote secs={example.data.secs} press="Search">
-                    what the form asks at first
-                  </ExampleNote>
-                  <FrontView
-                    search={answered(example.data.result as unknown as SearchDocument)}
-                    asked={asked}
-                    metrics={metrics.data.items}
-                  />
-                </>
-              ) : example.error ? (
-                <ProblemView error={example.error} onRetry={() => void example.refetch()} />
-              ) : (
-                <Skeleton height={320} />
-              )}
-            </section>
+            <Answer search={search} asked={asked} metrics={metrics.data.items} />
           </div>
         )}
       </div>
     </Shell>
+  );
+}
+
+interface AnswerProps {
+  search: SearchState;
+  asked: Values;
+  metrics: readonly SearchMetric[];
+}
+
+/** The answer, or before the first question the one that comes with the program. */
+function Answer({ search, asked, metrics }: AnswerProps) {
+  const example = useQuery({
+    queryKey: ["search-example"],
+    queryFn: () => take(api.GET("/api/v1/search/example")),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const front = (shown: SearchState) => <FrontView search={shown} asked={asked} metrics={metrics} />;
+  return (
+    <section className={styles.result} aria-label="Result" aria-busy={search.state === "running"}>
+      {search.state !== "idle" ? (
+        <>
+          <Status search={search} />
+          {front(search)}
+        </>
+      ) : example.data ? (
+        <>
+          <ExampleNote secs={example.data.secs} press="Search">
+            what the form asks at first
+          </ExampleNote>
+          {front(answered(example.data.result as unknown as SearchDocument))}
+        </>
+      ) : example.error ? (
+        <ProblemView error={example.error} onRetry={() => void example.refetch()} />
+      ) : (
+        <Skeleton height={320} />
+      )}
+    </section>
   );
 }
 
