@@ -14,6 +14,8 @@
 //! | `pipeline.rs` | the chip: one packet from port to port |
 //! | `registers.rs` | counters and switches by name |
 //! | `driver.rs` | the paper's API, with the queue of packets for the CPU |
+//! | `overlay.rs` | what calls have set over a running chip's program |
+//! | `api.rs` | the same API as bytes on a socket: requests, answers, what they cost |
 //! | `trace.rs` | what a packet met on its path through the chip, stage by stage |
 //! | `text/` | programs as text that reads like the paper's Fig. 6 |
 //! | `document.rs`, `diff.rs` | programs as JSON; what differs between two |
@@ -23,6 +25,7 @@
 //! `dataplane`'s: BCube's forwardings `serverswitch` and `serverswitch-software`.
 
 pub mod action;
+pub mod api;
 pub mod bcube;
 pub mod compile;
 pub mod diff;
@@ -32,6 +35,7 @@ mod entries;
 mod flaw;
 pub mod frame;
 mod modify;
+mod overlay;
 pub mod parser;
 mod pipeline;
 mod profile;
@@ -49,8 +53,9 @@ pub use driver::ServerSwitch;
 pub use entries::{Entry, Mac, Place, Prefix, Table, Vif, read_bytes};
 pub use flaw::Flaw;
 pub use frame::Frame;
-pub use pipeline::{Chip, DiscardReason, Verdict};
-pub use profile::{CPU_PORTS, EXTERNAL_PORTS, PORTS, Profile};
+pub use overlay::Overlay;
+pub use pipeline::{Chip, DiscardReason, Leaving, Verdict};
+pub use profile::{CPU_PORTS, EXTERNAL_PORTS, MAX_FRAME_BYTES, PORTS, Profile};
 pub use program::Program;
 pub use registers::Register;
 pub use udlk::{Field, Key, Udlk};

@@ -104,6 +104,37 @@ pub struct Chip {
 /// Where packets leave: a port and the bytes.
 pub type Out<'a> = &'a mut dyn FnMut(u8, &[u8]);
 
+/// A packet that leaves.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaving<'a> {
+    /// The port.
+    pub port: u8,
+    /// The entry that sent it there; `None` where none matched.
+    pub by: Option<Place>,
+    /// Its bytes.
+    pub packet: &'a [u8],
+}
+
+struct Teller<'a> {
+    by: Option<Place>,
+    out: &'a mut dyn FnMut(Leaving<'_>),
+}
+
+impl Observer for Teller<'_> {
+    fn chosen(&mut self, place: &Place, _: &Action) {
+        self.by = Some(*place);
+    }
+
+    fn missed(&mut self) {
+        self.by = None;
+    }
+
+    fn sent(&mut self, port: u8, packet: &[u8], _copy: bool) {
+        let by = self.by;
+        (self.out)(Leaving { port, by, packet });
+    }
+}
+
 impl Chip {
     /// A chip with a program. Errors: everything that is wrong with the program.
     pub fn new(program: Program) -> Result<Chip, Vec<Flaw>> {
@@ -113,14 +144,24 @@ impl Chip {
     }
 
     /// Puts a program in place of the present one, whole or not at all: a packet meets only the one or the other. Counters
-    /// of ports go on, hits of entries begin anew. Errors: everything that is wrong with it; then nothing has changed.
+    /// of ports and hits of entries that stay as they are go on. Errors: everything that is wrong with it; then nothing has changed.
     pub fn commit(&mut self, program: Program) -> Result<(), Vec<Flaw>> {
         let flaws: Vec<Flaw> = program.check().into_iter().map(|(_, flaw)| flaw).collect();
         if !flaws.is_empty() {
             return Err(flaws);
         }
+        let before = self.hits();
         self.tables = Tables::new(&program);
-        self.hits = Table::ALL.map(|table| vec![0; self.tables.len(table)]);
+        self.hits = Table::ALL.map(|table| {
+            let entries = program.table(table).iter();
+            let kept = entries.map(|(&i, entry)| {
+                let place = Place { table, i };
+                let hits = before.get(&place).copied().unwrap_or(0);
+                let stays = hits > 0 && self.program.entry(place) == Some(entry);
+                if stays { hits } else { 0 }
+            });
+            kept.collect()
+        });
         self.program = program;
         Ok(())
     }
@@ -193,6 +234,17 @@ impl Chip {
     /// A packet comes in by a port. Errors: no such port.
     pub fn receive(&mut self, in_port: u8, frame: &mut Frame, out: Out<'_>) -> Result<Verdict, Flaw> {
         self.process(in_port, frame, out, &mut Silent)
+    }
+
+    /// The same, where each packet that leaves is told with the entry that decided about it.
+    pub fn receive_told(
+        &mut self,
+        in_port: u8,
+        frame: &mut Frame,
+        out: &mut dyn FnMut(Leaving<'_>),
+    ) -> Result<Verdict, Flaw> {
+        let mut teller = Teller { by: None, out };
+        self.process(in_port, frame, &mut |_, _| {}, &mut teller)
     }
 
     pub(crate) fn process<O: Observer>(
@@ -269,6 +321,7 @@ impl Chip {
             }
             return Ok(());
         }
+        observer.missed();
         if self.tables.miss_to_cpu {
             self.emit(cpu_port(in_port), frame, out, observer, false);
             return Ok(());

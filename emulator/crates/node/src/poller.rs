@@ -27,6 +27,10 @@ pub enum Token {
     Listener(u32),
     /// The client of a service of this number.
     Client(u32),
+    /// The listener for programs that call the chip.
+    ChipListener,
+    /// The program of this number.
+    ChipProgram(u32),
 }
 
 impl Token {
@@ -41,6 +45,8 @@ impl Token {
             Token::Services(index) => (6, index),
             Token::Listener(index) => (7, index),
             Token::Client(id) => (8, id),
+            Token::ChipListener => (9, 0),
+            Token::ChipProgram(id) => (10, id),
         };
         kind << 32 | u64::from(index)
     }
@@ -57,6 +63,8 @@ impl Token {
             6 => Some(Token::Services(index)),
             7 => Some(Token::Listener(index)),
             8 => Some(Token::Client(index)),
+            9 => Some(Token::ChipListener),
+            10 => Some(Token::ChipProgram(index)),
             _ => None,
         }
     }
@@ -131,6 +139,8 @@ mod tests {
             Token::Services(2),
             Token::Listener(0),
             Token::Client(u32::MAX),
+            Token::ChipListener,
+            Token::ChipProgram(5),
         ] {
             assert_eq!(Token::decode(token.encode()), Some(token));
         }

@@ -202,7 +202,7 @@ impl Translate for ChipTables {
 }
 
 /// A value in hexadecimal digits, `..` for bytes that the mask leaves out, and the mask behind a byte of which it takes a part.
-fn ternary(value: &[u8], mask: &[u8]) -> String {
+pub(super) fn ternary(value: &[u8], mask: &[u8]) -> String {
     let byte = |(value, mask): (&u8, &u8)| match mask {
         0 => "..".to_owned(),
         0xff => format!("{value:02x}"),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use cubeyard_dataplane::tables::HexBytes;
 use rustix::process::{Signal, getpid, kill_process};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -142,6 +143,10 @@ impl Fabric {
                 };
                 self.ask(&params, Request::Program(text))
             }
+            "chip" => {
+                let (server, request) = (server_of(&params)?, hex_of(&params, "request")?);
+                self.ask(&params, Request::Chip { server, request })
+            }
             "subscribe" => self.ask(&params, Request::Subscribe(caller.frames.clone())),
             "capture" => serde_json::to_value(capture::answer(self, params, caller)?)
                 .during(|| "writing a capture".to_owned()),
@@ -155,7 +160,7 @@ impl Fabric {
             "end" => end_process(),
             other => {
                 let limit = "probe, host, prepare, wire, workload, start, stop, inject, recover, signal, subscribe, inspect, tell, \
-                             program, capture, destroy, reap, runs or end";
+                             program, chip, capture, destroy, reap, runs or end";
                 Err(FabricError::bad(
                     "method",
                     format!("{other:?}"),
@@ -377,6 +382,21 @@ fn text_of(params: &Value, name: &str) -> Result<String> {
     let text = params[name].as_str();
     let missing = || FabricError::bad(name.to_owned(), &params[name], "a text", "give a string");
     text.map(str::to_owned).ok_or_else(missing)
+}
+
+/// Bytes that a request has to have, in hexadecimal digits.
+fn hex_of(params: &Value, name: &str) -> Result<Vec<u8>> {
+    let text = text_of(params, name)?;
+    let read = serde_json::from_value::<HexBytes>(Value::from(text.clone()));
+    let wrong = |_| {
+        FabricError::bad(
+            name.to_owned(),
+            text,
+            "hexadecimal digits, two a byte",
+            "write them so",
+        )
+    };
+    read.map(|bytes| bytes.0).map_err(wrong)
 }
 
 fn run_of(params: &Value) -> Result<RunId> {

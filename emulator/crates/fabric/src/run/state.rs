@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Setup;
 use super::carriers::Carriers;
+use super::chip_requests::ChipRequests;
 use super::damage::Damage;
 use super::events::EventLog;
 use super::flow_rates::FlowRates;
@@ -60,6 +61,8 @@ pub struct RunState {
     pub subscribers: Subscribers,
     /// Inspections that wait for nodes.
     pub inspections: Inspections,
+    /// Requests to chips that wait for nodes.
+    pub chip_requests: ChipRequests,
     /// How far the run is wired, and its entry in the journal.
     pub wiring: Wiring,
 }
@@ -91,6 +94,7 @@ impl RunState {
             events: EventLog::default(),
             subscribers: Subscribers::default(),
             inspections: Inspections::new(servers),
+            chip_requests: ChipRequests::default(),
             network,
             node_program,
             nodes,

@@ -17,7 +17,7 @@ use super::node_socket::Received;
 use super::poller::{Poller, Token};
 use super::state::RunState;
 use super::verbs::{
-    answer, capture, describe, destroy, inject, inspect, program as program_verb, recover,
+    answer, capture, chip, describe, destroy, inject, inspect, program as program_verb, recover,
     signal as signal_verb, start, stop, subscribe, tell, wire, workload,
 };
 use super::{Call, Reply, Request, Setup};
@@ -152,6 +152,10 @@ impl RunThread {
             } => tell::tell(run, server, service, bytes).and_then(answer),
             Request::Program(Some(text)) => program_verb::set_program(run, &text).and_then(answer),
             Request::Program(None) => answer(program_verb::program(run)),
+            Request::Chip { server, request } => match chip::ask(run, server, request, reply) {
+                Ok(()) => return,
+                Err(error) => Err(error),
+            },
             Request::Capture(target, sender) => capture::open_capture(run, target).map(|socket| {
                 let interface = socket.interface.clone();
                 // A caller that has gone needs no socket.
@@ -218,8 +222,9 @@ impl RunState {
 
     fn expire_inspections(&mut self) {
         let servers = &self.network.description.servers;
-        self.inspections
-            .expire(Instant::now(), |server| servers[server].id);
+        let (now, id) = (Instant::now(), |server: usize| servers[server].id);
+        self.inspections.expire(now, id);
+        self.chip_requests.expire(now, id);
     }
 
     /// A message that is too long for a node: the wire call that waits for the node fails, and there is an event.
@@ -312,7 +317,8 @@ impl RunState {
         self.nodes.forget_process(server);
         self.nodes.disconnect(server);
         let gone = FabricError::state("the server's node has ended", "recover the server");
-        self.inspections.answer(server, &Err(gone));
+        self.inspections.answer(server, &Err(gone.clone()));
+        self.chip_requests.end(server, &gone);
         let id = self.id(server);
         self.events.add(EventKind::NodeLost { server: id });
         if !self.wiring.plain {
