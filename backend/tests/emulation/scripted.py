@@ -40,6 +40,8 @@ class Scripted:
         """Of a capture in parts, what comes before its answer."""
         self.programs: Json = {"program": None, "servers": 0, "micros": 0}
         """Of a call of `program`."""
+        self.chip: Callable[[bytes], bytes] = lambda _request: b""
+        """What a server's chip answers, both without their lengths."""
         self.deaf: set[int] = set()
         """Servers that no message reaches."""
         self.on_tell: Callable[[Json], None] = lambda _params: None
@@ -68,11 +70,17 @@ class Scripted:
         if method == "recover" and self.faults.pop(params["fault"], None) is None:
             raise ValueError(f"there is no fault {params['fault']}")
         scripted = {"probe": self.probed, "inspect": self.inspected, "capture": self.captured, "program": self.programs}
+        scripted |= self._chip(params)
         if method in scripted:
             return scripted[method]
         if method == "host":
             return {"at_nanos": time.monotonic_ns() + self.ahead_nanos, "cores": 2, "memory_free_bytes": 2**40}
         return {"runs": self.runs, "at_nanos": time.monotonic_ns()}
+
+    def _chip(self, params: Json) -> Json:
+        if "request" not in params:
+            return {}
+        return {"chip": {"server": params["server"], "answer": self.chip(bytes.fromhex(params["request"])).hex()}}
 
     def parts_of(self, method: str, params: Json) -> list[bytes]:
         """What comes before the answer."""

@@ -19,6 +19,7 @@
 //! | `trace.rs` | what a packet met on its path through the chip, stage by stage |
 //! | `text/` | programs as text that reads like the paper's Fig. 6 |
 //! | `document.rs`, `diff.rs` | programs as JSON; what differs between two |
+//! | `portland/` | PortLand on 20 chips in virtual time |
 //! | `bcube.rs`, `walk.rs` | the paper's BCube program for every server, and a packet's path through their chips |
 //!
 //! Not here: the programs in TC eBPF that execute compiled tables (`bpf/serverswitch`), and queues of real ports. Runs with chips are
@@ -38,6 +39,7 @@ mod modify;
 mod overlay;
 pub mod parser;
 mod pipeline;
+pub mod portland;
 mod profile;
 mod program;
 mod registers;
