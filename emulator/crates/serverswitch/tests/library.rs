@@ -128,7 +128,7 @@ fn the_papers_example_in_rust() {
     chip.write_register("IN_PACKETS_PORT5", 0).unwrap();
     assert_eq!(chip.read_register("IN_PACKETS_PORT5").unwrap(), 0);
     chip.clear_lookup_table(Table::EmIpv4, 0).unwrap();
-    let refused = chip.set_vif_table(3, Some("00"), None, 9).unwrap_err();
+    let refused = chip.set_vif_table(3, Some("00"), None, 2).unwrap_err();
     assert!(
         matches!(&refused, Error::Refused { code, .. } if code == "mac-length"),
         "{refused}"
