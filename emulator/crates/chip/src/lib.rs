@@ -52,5 +52,5 @@ pub use frame::Frame;
 pub use pipeline::{Chip, DiscardReason, Verdict};
 pub use profile::{CPU_PORTS, EXTERNAL_PORTS, PORTS, Profile};
 pub use program::Program;
-pub use registers::Register;
+pub use registers::{COUNTERS, Counters, Register};
 pub use udlk::{Field, Key, Udlk};
