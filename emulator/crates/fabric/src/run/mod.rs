@@ -6,6 +6,7 @@
 
 mod balancing;
 mod carriers;
+mod congestion;
 mod damage;
 mod events;
 mod flow_paths;
@@ -86,6 +87,13 @@ pub enum Request {
     },
     /// Put a user's program into the chip of every server; only tell which one they run if there is none.
     Program(Option<String>),
+    /// Read the registers of a server's chip, after writing one of them.
+    Registers {
+        /// The server's id.
+        server: u32,
+        /// A register's name and its new value.
+        write: Option<(String, u64)>,
+    },
     /// Open an end of a link for a packet capture, and send it there.
     Capture(CaptureTarget, Sender<CaptureSocket>),
     /// Send every frame from now on.
