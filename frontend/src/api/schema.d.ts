@@ -1405,6 +1405,47 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/servers/{name}/chip/registers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The registers of the switching chip of a server
+         * @description Of the chip in the kernel: packets and bytes by port, bytes that wait, discards by reason, switches.
+         */
+        get: operations["list_chip_registers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/servers/{name}/chip/registers/{register}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One register of the switching chip of a server */
+        get: operations["read_chip_register"];
+        /**
+         * Write a register of the switching chip of a server
+         * @description Counters can be cleared, switches turned until the next commit of a program; queues are read only.
+         */
+        put: operations["write_chip_register"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/switches/{name}": {
         parameters: {
             query?: never;
@@ -2715,6 +2756,47 @@ export interface components {
             program: string | null;
         };
         /**
+         * ChipRegister
+         * @description One register of the chip of a server.
+         */
+        ChipRegister: {
+            /** Server */
+            server: string;
+            /**
+             * Name
+             * @description As the paper names them, like OUTPUT_QUEUE_BYTES_PORT0.
+             */
+            name: string;
+            /** Value */
+            value: number;
+        };
+        /**
+         * ChipRegisterValue
+         * @description What to write into a register.
+         */
+        ChipRegisterValue: {
+            /**
+             * Value
+             * @description 0 clears a counter; 0 and 1 turn a switch off and on.
+             */
+            value: number;
+        };
+        /**
+         * ChipRegisters
+         * @description All registers of the chip of a server.
+         */
+        ChipRegisters: {
+            /** Server */
+            server: string;
+            /**
+             * Registers
+             * @description By name: counters of ports, queues, discards and switches.
+             */
+            registers: {
+                [key: string]: number;
+            };
+        };
+        /**
          * ChipStep
          * @description What happened at one stage of the pipeline.
          */
@@ -2991,6 +3073,24 @@ export interface components {
             p99: number | null;
             /** Max */
             max: number | null;
+        };
+        /**
+         * Congestion
+         * @description How queues tell sources of congestion: QCN by the CPU of each server's chip. `[serverswitch §5.2]`
+         */
+        Congestion: {
+            /**
+             * Queue Kb
+             * @description The queue that is aimed at, Q_EQ, in kilobytes.
+             * @default 50
+             */
+            queue_kb: number;
+            /**
+             * Answers
+             * @description Whether the CPUs answer sources; if not, queues fill.
+             * @default true
+             */
+            answers: boolean;
         };
         /**
          * Cost
@@ -3422,6 +3522,8 @@ export interface components {
              * @description What the switching chip of every server runs, with a dataplane that has one: text like the paper's Fig. 6, in which `my_bcube_id`, `nhas`, `dstmac[nha]`, `srcmac[nha]`, `oport[nha]` and `alive[nha]` are each server's own. The paper's program if left out. `[serverswitch §3.3.2, §5.1]`
              */
             chip_program?: string | null;
+            /** @description Have queues tell sources of congestion, with the dataplane serverswitch and shared queues. `[serverswitch §5.2]` */
+            congestion?: components["schemas"]["Congestion"] | null;
         };
         /**
          * EmulationProfile
@@ -13323,6 +13425,122 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ChipCommitted"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_chip_registers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChipRegisters"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_chip_register: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+                /** @description As the list of registers names it. */
+                register: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChipRegister"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    write_chip_register: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+                /** @description As the list of registers names it. */
+                register: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChipRegisterValue"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChipRegister"];
                 };
             };
             400: components["responses"]["Problem400"];

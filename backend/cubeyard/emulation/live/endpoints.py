@@ -11,7 +11,7 @@ from cubeyard.emulation.deploy.probe import probe
 from cubeyard.emulation.deploy.schemas import Machine
 from cubeyard.emulation.fabric.hosts import Hosts
 from cubeyard.emulation.fabric.place import Place
-from cubeyard.emulation.live import schemas
+from cubeyard.emulation.live import registers, schemas
 from cubeyard.emulation.live.captures import make_in_background
 from cubeyard.emulation.live.programs import commit
 from cubeyard.emulation.live.service import SessionService
@@ -31,6 +31,9 @@ FaultId = Annotated[
 SwitchName = Annotated[str, Path(max_length=64, description="As the plan names it.", examples=["<0,00>"])]
 ServerName = Annotated[str, Path(max_length=64, description="As the plan names it.", examples=["00"])]
 
+RegisterName = Annotated[
+    str, Path(max_length=64, description="As the list of registers names it.", examples=["OUTPUT_QUEUE_BYTES_PORT0"])
+]
 ServiceName = Annotated[str, Path(max_length=64, description="As the list of services names it.", examples=["cache"])]
 
 
@@ -242,6 +245,50 @@ def commit_chip_program(
     with database.session() as session:
         found = SessionService(session, engine).program(id, asked)
     return commit(Hosts.of(settings, Place.of(settings)), found)
+
+
+@router.get(
+    "/runs/{id}/servers/{name}/chip/registers",
+    operation_id="list_chip_registers",
+    summary="The registers of the switching chip of a server",
+    responses=responses(404, 409, 503),
+)
+def list_chip_registers(service: Service, request: Request, id: Id, name: ServerName) -> schemas.ChipRegisters:
+    """Of the chip in the kernel: packets and bytes by port, bytes that wait, discards by reason, switches."""
+    settings = request.app.state.settings
+    return registers.read_all(Hosts.of(settings, Place.of(settings)), service.chip(id, name))
+
+
+@router.get(
+    "/runs/{id}/servers/{name}/chip/registers/{register}",
+    operation_id="read_chip_register",
+    summary="One register of the switching chip of a server",
+    responses=responses(404, 409, 503),
+)
+def read_chip_register(
+    service: Service, request: Request, id: Id, name: ServerName, register: RegisterName
+) -> schemas.ChipRegister:
+    settings = request.app.state.settings
+    return registers.read(Hosts.of(settings, Place.of(settings)), service.chip(id, name), register)
+
+
+@router.put(
+    "/runs/{id}/servers/{name}/chip/registers/{register}",
+    operation_id="write_chip_register",
+    summary="Write a register of the switching chip of a server",
+    responses=responses(404, 409, 503),
+)
+def write_chip_register(
+    service: Service,
+    request: Request,
+    id: Id,
+    name: ServerName,
+    register: RegisterName,
+    asked: schemas.ChipRegisterValue,
+) -> schemas.ChipRegister:
+    """Counters can be cleared, switches turned until the next commit of a program; queues are read only."""
+    settings = request.app.state.settings
+    return registers.write(Hosts.of(settings, Place.of(settings)), service.chip(id, name), register, asked.value)
 
 
 @router.get(

@@ -24,6 +24,7 @@ from cubeyard.emulation.live.packets.filters import wanted
 from cubeyard.emulation.live.packets.schemas import StreamRequest
 from cubeyard.emulation.live.packets.streams import Watched
 from cubeyard.emulation.live.programs import Commit, running
+from cubeyard.emulation.live.registers import Chip
 from cubeyard.emulation.live.repository import CaptureRepository, EventRepository, OrderRepository
 from cubeyard.emulation.live.services import Message, check_message, services_of
 from cubeyard.emulation.network import network as networks
@@ -212,6 +213,11 @@ class SessionService:
             detail = f"The servers of run {run_id} are not ready: wait until its traffic flows, then commit again."
             raise ProblemError(409, "not-flowing", detail)
         return Commit(row.id, network, asked.program)
+
+    def chip(self, run_id: str, server: str) -> Chip:
+        """The chip of a server of a run under way. Raises a 404, a 409 for a run that is over."""
+        row, document = self._under_way(run_id)
+        return Chip(row.id, network_of(self._engine, document), server)
 
     def switch(self, run_id: str, name: str, hosts: Hosts) -> schemas.SwitchState:
         """The routes of one switch now. Raises a 404, a 409 for a run that is over, a 503 without a fabric."""
