@@ -80,10 +80,40 @@ fn measure(host: &mut Host, congestion: &Value, queue_bytes: u32) -> Seen {
         }
         is_over.store(true, Ordering::Relaxed);
     });
+    check_registers(host, &run);
     let runs = host.ask("runs", json!({}));
     seen.counts = runs["runs"][0]["congestion"].clone();
     host.ask("destroy", json!({"run": run}));
     seen
+}
+
+/// The chip in the middle has counted what it forwarded; counters can be cleared, queues cannot.
+fn check_registers(host: &mut Host, run: &str) {
+    let asked = |register: Value, value: Value| json!({"run": run, "server": in_row(1), "register": register, "value": value});
+    let registers = host.ask("registers", asked(Value::Null, Value::Null))["registers"].take();
+    // By port 0 from the source, by port 1 to the last server.
+    for name in ["IN_PACKETS_PORT0", "OUT_PACKETS_PORT1", "OUT_BYTES_PORT1"] {
+        assert!(registers[name].as_u64().unwrap() > 1000, "{name}: {registers}");
+    }
+    assert_eq!(
+        (&registers["L3_ENABLE"], &registers["MISS_TO_CPU"]),
+        (&json!(1), &json!(0))
+    );
+    let cleared = host.ask("registers", asked(json!("IN_PACKETS_PORT0"), json!(0)));
+    assert!(cleared["registers"]["IN_PACKETS_PORT0"].as_u64() < registers["IN_PACKETS_PORT0"].as_u64());
+    let switched = host.ask("registers", asked(json!("MISS_TO_CPU"), json!(1)));
+    assert_eq!(switched["registers"]["MISS_TO_CPU"], 1);
+    for (name, value) in [
+        ("OUTPUT_QUEUE_BYTES_PORT1", 0),
+        ("IN_PACKETS_PORT0", 5),
+        ("L3_ENABLE", 2),
+        ("NONE", 0),
+    ] {
+        let refused = host
+            .call("registers", &asked(json!(name), json!(value)))
+            .unwrap_err();
+        assert_eq!(refused["code"], "bad-input", "{refused}");
+    }
 }
 
 #[test]
