@@ -4,7 +4,10 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-#[allow(dead_code, reason = "programs are committed as they are, without a protocol's tables")]
+#[allow(
+    dead_code,
+    reason = "programs are committed as they are, without a protocol's tables"
+)]
 #[path = "../tests/bcube_kernel/maps.rs"]
 mod maps;
 
