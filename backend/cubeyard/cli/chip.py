@@ -293,6 +293,34 @@ def _end_of_trace(found: Json, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
+@chip_app.command("registers")
+def chip_registers(
+    run: Run,
+    server: Annotated[str, typer.Argument(help="The server's name, like 00.")],
+    assignment: Annotated[
+        str | None, typer.Option("--write", help="NAME=VALUE: write a register first; 0 clears a counter.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Print registers that are 0 too.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print the registers of the chip of a server, while packets flow."""
+    name, equals, value = (assignment or "").partition("=")
+    if assignment is not None and not (name and equals and value.isdecimal() and len(value) < 19):
+        refuse(f"--write is {assignment!r}: write NAME=VALUE with a whole number, like IN_PACKETS_PORT0=0.")
+    with chip_live.chip_of(run, server) as chip:
+        if assignment is not None:
+            chip.set_register(name, int(value))
+        found = chip.registers()
+    if as_json:
+        write(orjson.dumps(found.model_dump()) + b"\n")
+        return
+    table = Table("Register", "Value", box=None, pad_edge=False)
+    for register, count in found.registers.items():
+        if count or every:
+            table.add_row(register, f"{count:,}")
+    Console(soft_wrap=True).print(table)
+
+
 def _walk(spec: Json, source: str, destination: str, path: int, as_json: bool) -> None:
     found = _of("bcube", "topology", lambda engine: engine.chip_walk(spec, source, destination, path))
     if as_json:

@@ -20,7 +20,7 @@ from tests.runs.conftest import API
 
 MEASURED = {
     "bcube-fig9", "bcube-fig10-measured", "bcube-fig11-measured", "bcube-failover", "bcube-balance",
-    "dcell-fig11-measured", "dcell-fig12-measured", "serverswitch-bcube", "subways-hot-racks",
+    "dcell-fig11-measured", "dcell-fig12-measured", "serverswitch-bcube", "serverswitch-fig11-measured", "subways-hot-racks",
     "subways-table5-measured",
 }  # fmt: skip
 NUMBERS = st.floats(-1e6, 1e6)

@@ -10,6 +10,7 @@ from cubeyard.emulation.deploy.probe import probe
 from cubeyard.emulation.figures import (
     balance,
     chip_bcube,
+    congestion,
     dcell_fig11,
     dcell_fig12,
     failover,
@@ -70,6 +71,12 @@ FIGURES = (
     ),
     MeasuredFigure(
         "serverswitch-bcube", "BCube by the chip's tables over two relays", "[serverswitch §6.2]", chip_bcube.measure
+    ),
+    MeasuredFigure(
+        "serverswitch-fig11-measured",
+        "A rate that drops and grows again under QCN, measured",
+        "[serverswitch §6.3, Fig. 11]",
+        congestion.measure,
     ),
     MeasuredFigure("subways-hot-racks", "Two hot racks and the ToR between them", "[subways §5]", hot_racks.measure),
     MeasuredFigure(

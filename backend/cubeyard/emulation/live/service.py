@@ -28,7 +28,7 @@ from cubeyard.emulation.live.programs import Commit, running
 from cubeyard.emulation.live.repository import CaptureRepository, EventRepository, OrderRepository
 from cubeyard.emulation.live.services import Message, check_message, services_of
 from cubeyard.emulation.network import network as networks
-from cubeyard.emulation.network.network import Network
+from cubeyard.emulation.network.network import Network, in_user_space
 from cubeyard.emulation.network.programs import programmed
 from cubeyard.emulation.network.services import with_services
 from cubeyard.emulation.setup.prediction import predict
@@ -219,7 +219,8 @@ class SessionService:
         row, document = self._under_way(run_id)
         network = network_of(self._engine, document)
         server_of(network, row.id, name)
-        return ServerChip(hosts, network, row.id, name)
+        software = in_user_space(network, document["emulation"]["dataplane"])
+        return ServerChip(hosts, network, row.id, name, in_user_space=software)
 
     def switch(self, run_id: str, name: str, hosts: Hosts) -> schemas.SwitchState:
         """The routes of one switch now. Raises a 404, a 409 for a run that is over, a 503 without a fabric."""

@@ -69,12 +69,17 @@ def test_registers_packets_and_traces(client: TestClient, run: str, model: Any) 
     assert call(client, run, "POST", "/packets", packet) == (200, {"sent": True, "reason": None})
     lost = {"port": 4, "packet": ipv4("11.0.0.1").hex(":")}
     assert call(client, run, "POST", "/packets", lost) == (200, {"sent": False, "reason": "no-match"})
-    assert call(client, run, "GET", "/registers/OUT_PACKETS_PORT1") == (200, {"name": "OUT_PACKETS_PORT1", "value": 1})
+    assert call(client, run, "GET", "/registers/OUT_PACKETS_PORT1") == (
+        200,
+        {"server": "10", "name": "OUT_PACKETS_PORT1", "value": 1},
+    )
     code, trace = call(client, run, "POST", "/trace", lost)
     assert (code, trace["outcome"], trace["reason"]) == (200, "discarded", "no-match")
     assert call(client, run, "GET", "/registers/DISCARDS_NO_MATCH")[1]["value"] == 1, "a trace counts nothing"
     cleared = call(client, run, "PUT", "/registers/DISCARDS_NO_MATCH", {"value": 0})
-    assert cleared == (200, {"name": "DISCARDS_NO_MATCH", "value": 0})
+    assert cleared == (200, {"server": "10", "name": "DISCARDS_NO_MATCH", "value": 0})
+    code, found = call(client, run, "GET", "/registers")
+    assert (code, found["registers"]["OUT_PACKETS_PORT1"]) == (200, 1)
 
 
 def test_packets_for_the_cpu_are_events(client: TestClient, run: str, fabric: Scripted, model: Any) -> None:

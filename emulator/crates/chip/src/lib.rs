@@ -59,5 +59,5 @@ pub use overlay::Overlay;
 pub use pipeline::{Chip, DiscardReason, Leaving, Verdict};
 pub use profile::{CPU_PORTS, EXTERNAL_PORTS, MAX_FRAME_BYTES, PORTS, Profile};
 pub use program::Program;
-pub use registers::Register;
+pub use registers::{COUNTERS, Counters, Register};
 pub use udlk::{Field, Key, Udlk};

@@ -14,7 +14,7 @@ use crate::modify::{Change, changes, make, set_macs};
 use crate::parser::{Parsed, Protocol, parse};
 use crate::profile::{CPU_PORTS, EXTERNAL_PORTS, PORTS};
 use crate::program::Program;
-use crate::registers::Register;
+use crate::registers::{Counters, Register};
 use crate::tables::{Slot, Tables};
 use crate::trace::{Observer, Silent, Stage};
 
@@ -79,16 +79,6 @@ pub enum Verdict {
     Sent,
     /// It did not.
     Discarded(DiscardReason),
-}
-
-#[derive(Clone, Debug, Default)]
-struct Counters {
-    in_packets: [u64; PORTS as usize],
-    in_bytes: [u64; PORTS as usize],
-    out_packets: [u64; PORTS as usize],
-    out_bytes: [u64; PORTS as usize],
-    queue_bytes: [u64; PORTS as usize],
-    discards: [u64; DiscardReason::ALL.len()],
 }
 
 /// A chip with the program that was committed last.
@@ -184,35 +174,22 @@ impl Chip {
 
     /// `ReadRegister(reg)`.
     pub fn read_register(&self, register: Register) -> u64 {
-        let counters = &self.counters;
-        let at = |of: &[u64; PORTS as usize], port: u8| of.get(usize::from(port)).copied().unwrap_or(0);
         match register {
-            Register::InPackets(port) => at(&counters.in_packets, port),
-            Register::InBytes(port) => at(&counters.in_bytes, port),
-            Register::OutPackets(port) => at(&counters.out_packets, port),
-            Register::OutBytes(port) => at(&counters.out_bytes, port),
-            Register::QueueBytes(port) => at(&counters.queue_bytes, port),
-            Register::Discards(reason) => counters.discards[reason as usize],
             Register::L3Enable => u64::from(self.tables.l3),
             Register::MplsEnable => u64::from(self.tables.mpls),
             Register::MissToCpu => u64::from(self.tables.miss_to_cpu),
+            counter => counter
+                .slot()
+                .and_then(|slot| self.counters.0.get(slot))
+                .copied()
+                .unwrap_or(0),
         }
     }
 
     /// `WriteRegister(reg, value)`: clears a counter, or sets how the chip behaves until the next commit.
     pub fn write_register(&mut self, register: Register, value: u64) -> Result<(), Flaw> {
         register.check(value)?;
-        let counters = &mut self.counters;
-        let counter = match register {
-            Register::InPackets(port) => counters.in_packets.get_mut(usize::from(port)),
-            Register::InBytes(port) => counters.in_bytes.get_mut(usize::from(port)),
-            Register::OutPackets(port) => counters.out_packets.get_mut(usize::from(port)),
-            Register::OutBytes(port) => counters.out_bytes.get_mut(usize::from(port)),
-            Register::Discards(reason) => counters.discards.get_mut(reason as usize),
-            Register::QueueBytes(_) => None,
-            Register::L3Enable | Register::MplsEnable | Register::MissToCpu => None,
-        };
-        if let Some(counter) = counter {
+        if let Some(counter) = register.slot().and_then(|slot| self.counters.0.get_mut(slot)) {
             *counter = value;
         }
         match register {
@@ -226,8 +203,8 @@ impl Chip {
 
     /// The owner of a port says how many bytes wait there: `OUTPUT_QUEUE_BYTES_PORT0`.
     pub fn set_queue_bytes(&mut self, port: u8, bytes: u64) {
-        if let Some(queue) = self.counters.queue_bytes.get_mut(usize::from(port)) {
-            *queue = bytes;
+        if port < PORTS {
+            self.change(Register::QueueBytes(port), |_| bytes);
         }
     }
 
@@ -259,13 +236,13 @@ impl Chip {
             let fix = "Ports 0 to 3 are external, 4 to 7 go to the CPU.";
             return Err(Flaw::new("port-range", "in_port", in_port, limit, fix));
         }
-        self.counters.in_packets[usize::from(in_port)] += 1;
-        self.counters.in_bytes[usize::from(in_port)] += frame.bytes().len() as u64;
+        self.count(Register::InPackets(in_port), 1);
+        self.count(Register::InBytes(in_port), frame.bytes().len());
         let done = self.forward(in_port, frame, out, observer);
         Ok(match done {
             Ok(()) => Verdict::Sent,
             Err(reason) => {
-                self.counters.discards[reason as usize] += 1;
+                self.count(Register::Discards(reason), 1);
                 observer.discarded(reason);
                 Verdict::Discarded(reason)
             }
@@ -358,10 +335,21 @@ impl Chip {
         Ok(())
     }
 
+    #[inline]
+    fn count(&mut self, register: Register, more: usize) {
+        self.change(register, |count| count + more as u64);
+    }
+
+    #[inline]
+    fn change(&mut self, register: Register, changed: impl FnOnce(u64) -> u64) {
+        if let Some(count) = register.slot().and_then(|slot| self.counters.0.get_mut(slot)) {
+            *count = changed(*count);
+        }
+    }
+
     fn emit<O: Observer>(&mut self, port: u8, frame: &Frame, out: Out<'_>, observer: &mut O, copy: bool) {
-        let at = usize::from(port);
-        self.counters.out_packets[at] += 1;
-        self.counters.out_bytes[at] += frame.bytes().len() as u64;
+        self.count(Register::OutPackets(port), 1);
+        self.count(Register::OutBytes(port), frame.bytes().len());
         observer.sent(port, frame.bytes(), copy);
         out(port, frame.bytes());
     }

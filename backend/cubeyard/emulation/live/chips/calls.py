@@ -17,7 +17,7 @@ from cubeyard.chip.schemas import ChipTrace
 from cubeyard.chip.serverswitch import Action, ChipError
 from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError
 from cubeyard.emulation.fabric.hosts import Host, Hosts, Spread
-from cubeyard.emulation.live.chips import schemas
+from cubeyard.emulation.live.chips import registers, schemas
 from cubeyard.emulation.live.inspection import server_of
 from cubeyard.emulation.network.network import Network
 from cubeyard.kit.errors import FieldError, ProblemError
@@ -31,12 +31,14 @@ POLLS_PER_KEEPALIVE = 50
 @dataclass(frozen=True)
 class ServerChip:
     """The chip of one server of a run under way. Every call raises a 404 for a server that is not in the run, a 409 for one that
-    does not answer or has no chip in user space, a 422 for what the chip refuses, a 503 without a fabric."""
+    does not answer or has no chip in user space (one in the kernel has its registers alone), a 422 for what the chip refuses, a 503
+    without a fabric."""
 
     hosts: Hosts
     network: Network
     run_id: str
     name: str
+    in_user_space: bool
 
     def state(self) -> schemas.ChipState:
         with self._readable():
@@ -66,12 +68,22 @@ class ServerChip:
     def clear_vif(self, i: int) -> None:
         self.execute(f"ClearVIfTable({i});")
 
+    def registers(self) -> schemas.ChipRegisters:
+        found = self.state().registers if self.in_user_space else registers.read_all(*self._place(), self.run_id)
+        return schemas.ChipRegisters(server=self.name, registers=found)
+
     def register(self, name: str) -> schemas.ChipRegister:
-        value = self._ask(serverswitch.READ, name.encode())
-        return schemas.ChipRegister(name=name, value=int.from_bytes(value, "little"))
+        if self.in_user_space:
+            value = int.from_bytes(self._ask(serverswitch.READ, name.encode()), "little")
+        else:
+            value = registers.read(*self._place(), self.run_id, name)
+        return schemas.ChipRegister(server=self.name, name=name, value=value)
 
     def set_register(self, name: str, value: int) -> schemas.ChipRegister:
-        self._ask(serverswitch.WRITE, value.to_bytes(8, "little") + name.encode())
+        if self.in_user_space:
+            self._ask(serverswitch.WRITE, value.to_bytes(8, "little") + name.encode())
+        else:
+            registers.write(*self._place(), self.run_id, name, value)
         return self.register(name)
 
     def send(self, asked: schemas.ChipPacket) -> schemas.ChipSent:

@@ -23,7 +23,9 @@ router = APIRouter(prefix="/runs/{id}/servers/{name}/chip", tags=["emulation"])
 
 ServerName = Annotated[str, Path(max_length=64, description="As the plan names it.", examples=["00"])]
 Index = Annotated[int, Path(ge=0, le=32767, description="From 0.")]
-RegisterName = Annotated[str, Path(max_length=64, examples=["IN_PACKETS_PORT0"])]
+RegisterName = Annotated[
+    str, Path(max_length=64, description="As the list of registers names it.", examples=["OUTPUT_QUEUE_BYTES_PORT0"])
+]
 RESPONSES = responses(404, 409, 503)
 EVENTS = {
     "description": "Events `packet`, then `end`.",
@@ -102,6 +104,14 @@ def clear_chip_vif(chip: Chip, i: Index) -> None:
     chip.clear_vif(i)
 
 
+@router.get(
+    "/registers", operation_id="list_chip_registers", summary="The registers of a server's chip", responses=RESPONSES
+)
+def list_chip_registers(chip: Chip) -> schemas.ChipRegisters:
+    """Packets and bytes by port, bytes that wait, discards by reason, switches; of a chip in the kernel and in user space."""
+    return chip.registers()
+
+
 @router.get("/registers/{register}", operation_id="read_chip_register", summary="Read a register", responses=RESPONSES)
 def read_chip_register(chip: Chip, register: RegisterName) -> schemas.ChipRegister:
     return chip.register(register)
@@ -110,8 +120,8 @@ def read_chip_register(chip: Chip, register: RegisterName) -> schemas.ChipRegist
 @router.put(
     "/registers/{register}", operation_id="write_chip_register", summary="Write a register", responses=RESPONSES
 )
-def write_chip_register(chip: Chip, register: RegisterName, asked: schemas.ChipRegisterChange) -> schemas.ChipRegister:
-    """Counters can be cleared, and switches like MISS_TO_CPU turned on and off."""
+def write_chip_register(chip: Chip, register: RegisterName, asked: schemas.ChipRegisterValue) -> schemas.ChipRegister:
+    """Counters can be cleared, switches turned until the next commit of a program; queues are read only."""
     return chip.set_register(register, asked.value)
 
 

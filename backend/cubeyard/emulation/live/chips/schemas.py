@@ -60,10 +60,6 @@ class ChipVifChange(Request):
     oport: int = Field(ge=0, le=7)
 
 
-class ChipRegisterChange(Request):
-    value: int = Field(ge=0, le=(1 << 63) - 1)
-
-
 class ChipCalls(Request):
     """Calls as text, all in effect at once or none of them."""
 
@@ -123,9 +119,25 @@ class ChipText(BaseModel):
     program: str
 
 
+class ChipRegisterValue(Request):
+    """What to write into a register."""
+
+    value: int = Field(ge=0, le=2**63 - 1, description="0 clears a counter; 0 and 1 turn a switch off and on.")
+
+
 class ChipRegister(BaseModel):
-    name: str
+    """One register of the chip of a server."""
+
+    server: str
+    name: str = Field(description="As the paper names them, like OUTPUT_QUEUE_BYTES_PORT0.")
     value: int
+
+
+class ChipRegisters(BaseModel):
+    """All registers of the chip of a server."""
+
+    server: str
+    registers: dict[str, int] = Field(description="By name: counters of ports, queues, discards and switches.")
 
 
 class ChipSent(BaseModel):

@@ -147,6 +147,14 @@ impl Fabric {
                 let (server, request) = (server_of(&params)?, hex_of(&params, "request")?);
                 self.ask(&params, Request::Chip { server, request })
             }
+            "registers" => {
+                let server = server_of(&params)?;
+                let write = match (&params["register"], &params["value"]) {
+                    (Value::Null, Value::Null) => None,
+                    (_, value) => Some((text_of(&params, "register")?, whole_of(value, "value")?)),
+                };
+                self.ask(&params, Request::Registers { server, write })
+            }
             "subscribe" => self.ask(&params, Request::Subscribe(caller.frames.clone())),
             "capture" => serde_json::to_value(capture::answer(self, params, caller)?)
                 .during(|| "writing a capture".to_owned()),
@@ -160,7 +168,7 @@ impl Fabric {
             "end" => end_process(),
             other => {
                 let limit = "probe, host, prepare, wire, workload, start, stop, inject, recover, signal, subscribe, inspect, tell, \
-                             program, chip, capture, destroy, reap, runs or end";
+                             program, chip, registers, capture, destroy, reap, runs or end";
                 Err(FabricError::bad(
                     "method",
                     format!("{other:?}"),
@@ -375,6 +383,18 @@ fn server_of(params: &Value) -> Result<u32> {
     let server = &params["server"];
     let id = server.as_u64().and_then(|id| u32::try_from(id).ok());
     id.ok_or_else(|| FabricError::bad("server", server, "a server's id", "give a number"))
+}
+
+/// A whole number that is not negative.
+fn whole_of(value: &Value, name: &str) -> Result<u64> {
+    value.as_u64().ok_or_else(|| {
+        FabricError::bad(
+            name.to_owned(),
+            value,
+            "a whole number from 0 on",
+            "give a number",
+        )
+    })
 }
 
 /// A text that a request has to have.

@@ -7,6 +7,7 @@
 mod balancing;
 mod carriers;
 mod chip_requests;
+mod congestion;
 mod damage;
 mod events;
 mod flow_paths;
@@ -93,6 +94,13 @@ pub enum Request {
         server: u32,
         /// The request without its length.
         request: Vec<u8>,
+    },
+    /// Read the registers of a server's chip, after writing one of them.
+    Registers {
+        /// The server's id.
+        server: u32,
+        /// A register's name and its new value.
+        write: Option<(String, u64)>,
     },
     /// Open an end of a link for a packet capture, and send it there.
     Capture(CaptureTarget, Sender<CaptureSocket>),

@@ -13,6 +13,7 @@ pub mod inject;
 pub mod inspect;
 pub mod program;
 pub mod recover;
+pub mod registers;
 pub mod signal;
 pub mod start;
 pub mod stop;
