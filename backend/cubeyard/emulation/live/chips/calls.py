@@ -82,9 +82,9 @@ class ServerChip:
     def set_register(self, name: str, value: int) -> schemas.ChipRegister:
         if self.in_user_space:
             self._ask(serverswitch.WRITE, value.to_bytes(8, "little") + name.encode())
-        else:
-            registers.write(*self._place(), self.run_id, name, value)
-        return self.register(name)
+            return self.register(name)
+        written = registers.write(*self._place(), self.run_id, name, value)
+        return schemas.ChipRegister(server=self.name, name=name, value=written)
 
     def send(self, asked: schemas.ChipPacket) -> schemas.ChipSent:
         found = self._ask(serverswitch.SEND, bytes([asked.port]) + _bytes(asked.packet))

@@ -16,15 +16,18 @@ def read_all(host: Host, server: int, run_id: str) -> dict[str, int]:
 
 def read(host: Host, server: int, run_id: str, register: str) -> int:
     """Raises as `read_all`, and a 404 for a register that the chip does not have."""
-    found = _ask(host, server, run_id)
+    return _of(register, _ask(host, server, run_id))
+
+
+def write(host: Host, server: int, run_id: str, register: str, value: int) -> int:
+    """Its value then. Raises as `read_all`, and a 422 for a register or a value that cannot be written."""
+    return _of(register, _ask(host, server, run_id, register=register, value=value))
+
+
+def _of(register: str, found: dict[str, int]) -> int:
     if register not in found:
-        raise not_found(f"register {register} in the chip of server {server}")
+        raise not_found(f"register {register} in the server's chip")
     return found[register]
-
-
-def write(host: Host, server: int, run_id: str, register: str, value: int) -> None:
-    """Raises as `read_all`, and a 422 for a register or a value that cannot be written."""
-    _ask(host, server, run_id, register=register, value=value)
 
 
 def _ask(host: Host, server: int, run_id: str, **write: str | int) -> dict[str, int]:
