@@ -27,6 +27,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "sandbox": ("dataplane",),
     "node": ("messages", "sandbox"),
     "fabric": ("messages",),
+    "serverswitch": ("chip",),
 }
 # The network itself knows nothing of HTTP, SQL or Docker, and the binding is the only one that knows Python.
 STRANGERS = {

@@ -22,6 +22,7 @@ from cubeyard.catalog.endpoints import router as catalog_router
 from cubeyard.catalog.service import CatalogService
 from cubeyard.chip.endpoints import router as chip_router
 from cubeyard.emulation.fabric.metrics import FabricCollector
+from cubeyard.emulation.live.chips.endpoints import router as chips_router
 from cubeyard.emulation.live.endpoints import router as emulation_router
 from cubeyard.emulation.live.packets.endpoints import router as packets_router
 from cubeyard.emulation.live.packets.schemas import event_schemas as packet_event_schemas
@@ -179,6 +180,7 @@ def create_app(settings: Settings | None = None, *, database: Database | None = 
         reports_router,
         emulation_router,
         packets_router,
+        chips_router,
         terminal_router,
         figures_router,
         catalog_router,

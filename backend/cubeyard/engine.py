@@ -192,6 +192,12 @@ class Engine:
         with self._turn("chip_walk"), _findings():
             return orjson.loads(_binding().chip_walk(canonical(spec).decode(), source, destination, path))
 
+    def chip_portland(self, source: str, destination: str, source_port: int, failures: Sequence[str]) -> Json:
+        """PortLand on the 20 chips of a fat-tree of four ports, in virtual time: `{from: [address, pmac], to, attempts: [{state, at_micros,
+        visits: [{switch, at_micros, kind, trace}], arrived}], pairs}`. Raises PlanRejectedError."""
+        with self._turn("chip_portland"), _findings():
+            return orjson.loads(_binding().chip_portland(source, destination, source_port, list(failures)))
+
     def check_book(self, book: Mapping[str, Any]) -> None:
         """Raise with findings if the engine could not plan with this price book."""
         with _findings():
@@ -470,6 +476,12 @@ def _findings() -> Iterator[None]:
         raise PlanRejectedError(orjson.loads(error.findings_json)) from error
     except _binding().EngineCancelled as error:
         raise CancelledError from error
+
+
+def chip_model(program: str) -> Any:
+    """A switching chip of one's own with a program (`ChipModel` of the binding). Raises PlanRejectedError."""
+    with _findings():
+        return _binding().ChipModel(program)
 
 
 def _server(at: ChipServer | None) -> tuple[str | None, ...]:

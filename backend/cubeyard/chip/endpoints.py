@@ -33,3 +33,15 @@ def check_chip_program(service: Service, request: schemas.ProgramCheck) -> schem
 )
 def trace_chip_packet(service: Service, request: schemas.PacketTrace) -> schemas.ChipTrace:
     return service.trace(request)
+
+
+@router.post(
+    "/portland",
+    operation_id="try_portland",
+    summary="Send a packet through PortLand on the chips of a fat-tree",
+    responses=responses(),
+)
+def try_portland(service: Service, request: schemas.PortlandQuestion) -> schemas.PortlandTrial:
+    """20 switches of four ports, each a chip with its CPU, and a fabric manager, in virtual time: ARP, forwarding by PMAC, and the way
+    around what fails. Each visit has the chip's steps."""
+    return service.portland(request)

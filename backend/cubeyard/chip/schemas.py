@@ -161,3 +161,53 @@ class ChipTrace(BaseModel):
     reason: str | None = Field(default=None, description="Why it was discarded, like `ttl`.")
     summary: str
     hits: list[ChipHit] = Field(description="Entries that decided about it.")
+
+
+NodeName = Annotated[PlainText, Field(min_length=1, max_length=64)]
+
+
+class PortlandQuestion(Request):
+    """A packet from one host to another of a fat-tree of four ports, before and after something fails."""
+
+    source: NodeName = Field(default="000", description="A host.")
+    destination: NodeName = Field(default="311", description="Another host.")
+    source_port: int = Field(default=0, ge=0, le=65_535, description="The UDP port that chooses among equal ways.")
+    failures: list[NodeName] = Field(
+        default=[],
+        max_length=16,
+        description="Switches, or links as `A/B`, that fail after the first packet.",
+    )
+
+
+class PortlandVisit(BaseModel):
+    """A switch that a packet passed."""
+
+    switch: str
+    at_micros: int
+    kind: Literal["arp", "packet"]
+    trace: ChipTrace
+
+
+class PortlandAttempt(BaseModel):
+    """A packet that was sent, and the ARP before it."""
+
+    state: Literal["nothing", "failed", "rerouted"] = Field(
+        description="What had failed by then: nothing; something that neighbours had not found; something that all go around."
+    )
+    at_micros: int
+    visits: list[PortlandVisit]
+    arrived: bool
+
+
+class PortlandHost(BaseModel):
+    address: str
+    pmac: str = Field(description="Empty for a host that nobody knows.")
+
+
+class PortlandTrial(BaseModel):
+    """What became of it, in virtual time."""
+
+    source: PortlandHost
+    destination: PortlandHost
+    attempts: list[PortlandAttempt]
+    pairs: int = Field(description="Pairs of hosts, of 240, that reach each other at the end.")

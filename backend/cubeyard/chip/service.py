@@ -24,6 +24,18 @@ class ChipService:
             found = self._engine.chip_trace(request.program, request.in_port, request.packet, _at(request))
             return schemas.ChipTrace.model_validate(found)
 
+    def portland(self, request: schemas.PortlandQuestion) -> schemas.PortlandTrial:
+        """A trial of PortLand. Raises PlanRejectedError for hosts, switches or links that are not there."""
+        with _as_program():
+            found = self._engine.chip_portland(
+                request.source, request.destination, request.source_port, request.failures
+            )
+        ends = {
+            end: {"address": address, "pmac": pmac}
+            for end, (address, pmac) in (("source", found["from"]), ("destination", found["to"]))
+        }
+        return schemas.PortlandTrial.model_validate({**found, **ends})
+
 
 def _at(request: schemas.ProgramCheck) -> ChipServer | None:
     return (request.at.spec, request.at.server) if request.at is not None else None

@@ -1,4 +1,4 @@
-"""`cubeyard chip`: programs of ServerSwitch's switching chip, checked, compared, stepped through, and put into a run."""
+"""`cubeyard chip`: programs of ServerSwitch's switching chip, checked, compared, stepped through, and put into a run; and its servers' chips."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from cubeyard.cli import chip_live
 from cubeyard.cli.capture import Run
 from cubeyard.cli.common import EXIT_IMPOSSIBLE, errors, explained, open_database, read_text, refuse, settings_of, write
 from cubeyard.cli.place import quiet_logs
@@ -27,6 +28,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON."
 BYTES_A_LINE = 16
 
 
+OfRun = Annotated[str, typer.Argument(metavar="SERVER", help="As the plan names it, like 00.")]
 Bcube = Annotated[
     str | None,
     typer.Option("--bcube", help="n and k of the BCube whose servers share the program, like 4,1."),
@@ -80,23 +82,45 @@ def chip_check(
 
 @chip_app.command("show")
 def chip_show(
-    file: File,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE|RUN", help="A program (- for standard input), or the id of a run.")
+    ],
+    of: Annotated[
+        str | None, typer.Argument(metavar="SERVER", help="With a run: the server whose chip is shown, with hits.")
+    ] = None,
     bcube: Bcube = None,
     server: Server = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the program as JSON instead of text.")] = False,
 ) -> None:
-    """Print a program in its canonical form: loops written out, tables in order."""
+    """Print a program in its canonical form (loops written out, tables in order), or what is in the chip of a server of a run."""
+    if of is not None:
+        chip_live.show(file, of, as_json=as_json)
+        return
     at = _at(bcube, server)
     found = _of(file, "program", lambda engine: engine.chip_program(read_text(file), at))
     write((found["document"] + "\n" if as_json else found["text"]).encode())
 
 
 @chip_app.command("diff")
-def chip_diff(before: File, after: File, as_json: AsJson = False) -> None:
-    """Compare two programs entry by entry. Exits with 1 if they differ."""
+def chip_diff(
+    before: Annotated[str, typer.Argument(metavar="FILE|RUN", help="A program, or the id of a run.")],
+    after: Annotated[
+        str,
+        typer.Argument(metavar="FILE|SERVER", help="Another program, or the server of the run whose chip is compared."),
+    ],
+    file: Annotated[
+        str | None, typer.Argument(metavar="FILE", help="With a run and a server: the program to compare with.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare two programs entry by entry, or the chip of a server of a run with a program. Exits with 1 if they differ."""
     if before == "-" and after == "-":
         refuse("Only one of the two programs can come from standard input.")
-    texts = [read_text(before), read_text(after)]
+    if file is not None:
+        texts = [chip_live.dump(before, after), read_text(file)]
+        before, after = f"{before}/{after}", file
+    else:
+        texts = [read_text(before), read_text(after)]
     for name, text in zip((before, after), texts, strict=True):
         _of(name, "program", lambda engine, text=text: engine.chip_program(text))
     found = _of(before, "program", lambda engine: engine.chip_diff(*texts))
@@ -109,6 +133,33 @@ def chip_diff(before: File, after: File, as_json: AsJson = False) -> None:
                 console.print(f"[{colour}]{sign} {escape(line)}[/{colour}]", highlight=False)
     if found:
         raise typer.Exit(1)
+
+
+@chip_app.command("dump")
+def chip_dump(run: Run, server: OfRun) -> None:
+    """Print what is in the chip of a server of a run as a program."""
+    write(chip_live.dump(run, server).encode())
+
+
+@chip_app.command("set")
+def chip_set(
+    run: Run,
+    server: OfRun,
+    file: Annotated[
+        str, typer.Argument(help="Calls as text, like SetVIfTable(3, NULL, NULL, 2); - for standard input.")
+    ],
+) -> None:
+    """Call the chip of a server of a run while packets flow: tables, interfaces and keys, all at once or not at all."""
+    chip_live.execute(run, server, read_text(file))
+
+
+@chip_app.command("socket")
+def chip_socket(run: Run, server: OfRun) -> None:
+    """Print where a program finds the chip of a server of a run: the socket to mount into its container as /run/cubeyard/chip.sock.
+
+    docker run --network none --cap-drop ALL --mount type=bind,src=SOCKET,dst=/run/cubeyard/chip.sock IMAGE
+    """
+    write(f"{chip_live.socket(run, server)}\n".encode())
 
 
 @chip_app.command("bcube")
@@ -134,9 +185,19 @@ def chip_trace(
     source: Annotated[str | None, typer.Option("--from", help="With --bcube: the source, like 00.")] = None,
     destination: Annotated[str | None, typer.Option("--to", help="With --bcube: the destination, like 13.")] = None,
     path: Annotated[int, typer.Option(min=0, help="With --bcube: which of the parallel paths, from 0.")] = 0,
+    run: Annotated[
+        str | None, typer.Option(help="Step a packet through the chip of a server of this run instead.")
+    ] = None,
+    server: Annotated[str | None, typer.Option(help="With --run: the server, like 00.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Step a packet through a chip with a program, or through the chips of a BCube's servers. Exits with 1 if it is lost."""
+    """Step a packet through a chip with a program, through the chips of a BCube's servers, or through the chip of a server of a run as
+    it is now. Exits with 1 if it is lost."""
+    if run is not None:
+        if file is not None or bcube is not None or packet is None or server is None:
+            refuse("--run takes --server, --packet and --port, and neither a program nor --bcube.")
+        _end_of_trace(chip_live.trace(run, server, port, _digits(packet)), as_json)
+        return
     if bcube is not None:
         if file is not None or packet is not None or source is None or destination is None:
             refuse("--bcube takes --from and --to, and neither a program nor --packet.")
@@ -145,12 +206,36 @@ def chip_trace(
     if file is None or packet is None:
         refuse("Give a program and --packet, or --bcube with --from and --to.")
     text, digits = read_text(file), _digits(packet)
-    found = _of(file, "program", lambda engine: engine.chip_trace(text, port, digits))
+    _end_of_trace(_of(file, "program", lambda engine: engine.chip_trace(text, port, digits)), as_json)
+
+
+@chip_app.command("portland")
+def chip_portland(
+    source: Annotated[str, typer.Option("--from", help="A host of the fat-tree of four ports, like 000.")] = "000",
+    destination: Annotated[str, typer.Option("--to", help="Another host, like 311.")] = "311",
+    port: Annotated[
+        int, typer.Option(min=0, max=65_535, help="The UDP port that it sends from: it chooses among equal ways.")
+    ] = 0,
+    fail: Annotated[
+        list[str] | None,
+        typer.Option(help="A switch, or a link as A/B, that fails after the first packet; repeatable."),
+    ] = None,
+    trace: Annotated[bool, typer.Option("--trace", help="Print what each chip does with each packet.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Try PortLand on the chips of a fat-tree's 20 switches, in virtual time: ARP by the fabric manager, forwarding by PMAC, and the way
+    around what fails. Exits with 1 if the last packet is lost."""
+    found = _of("portland", "trial", lambda engine: engine.chip_portland(source, destination, port, fail or []))
     if as_json:
         write(orjson.dumps(found) + b"\n")
     else:
-        _print_trace(Console(soft_wrap=True), found)
-    if found["outcome"] != "sent":
+        console = Console(soft_wrap=True)
+        for name, (address, pmac) in ((source, found["from"]), (destination, found["to"])):
+            console.print(f"Host {escape(name)}: {address}, PMAC {pmac or 'none yet'}", highlight=False)
+        for attempt in found["attempts"]:
+            _print_attempt(console, attempt, trace)
+        console.print(f"{found['pairs']} of 240 pairs of hosts reach each other at the end.", highlight=False)
+    if not found["attempts"][-1]["arrived"]:
         raise typer.Exit(1)
 
 
@@ -180,6 +265,60 @@ def chip_commit(run: Run, file: File, as_json: AsJson = False) -> None:
         Console().print(
             f"{done.servers} servers run it since {done.micros / 1000:.1f} ms after the order.", highlight=False
         )
+
+
+STATES = {"nothing": "All alive", "failed": "Failed, not found yet", "rerouted": "Found by neighbours"}
+
+
+def _print_attempt(console: Console, attempt: Json, trace: bool) -> None:
+    console.print(
+        f"\n[bold]{STATES[attempt['state']]}[/bold], at {attempt['at_micros'] / 1000:.2f} ms", highlight=False
+    )
+    for kind, title in (("arp", "ARP"), ("packet", "Packet")):
+        visits = [visit for visit in attempt["visits"] if visit["kind"] == kind]
+        if visits:
+            console.print(f"  {title}: {escape(' '.join(visit['switch'] for visit in visits))}", highlight=False)
+        for visit in visits if trace else []:
+            console.print(f"\n  [bold]Switch {escape(visit['switch'])}[/bold]", highlight=False)
+            _print_trace(console, visit["trace"])
+    console.print("  Arrived." if attempt["arrived"] else "  Lost.")
+
+
+def _end_of_trace(found: Json, as_json: bool) -> None:
+    if as_json:
+        write(orjson.dumps(found) + b"\n")
+    else:
+        _print_trace(Console(soft_wrap=True), found)
+    if found["outcome"] != "sent":
+        raise typer.Exit(1)
+
+
+@chip_app.command("registers")
+def chip_registers(
+    run: Run,
+    server: Annotated[str, typer.Argument(help="The server's name, like 00.")],
+    assignment: Annotated[
+        str | None, typer.Option("--write", help="NAME=VALUE: write a register first; 0 clears a counter.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Print registers that are 0 too.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print the registers of the chip of a server, while packets flow."""
+    name, equals, value = (assignment or "").partition("=")
+    if assignment is not None and not (name and equals and value.isdecimal() and len(value) < 19):
+        refuse(f"--write is {assignment!r}: write NAME=VALUE with a whole number, like IN_PACKETS_PORT0=0.")
+    with chip_live.chip_of(run, server) as chip:
+        if assignment is not None:
+            chip.set_register(name, int(value))
+        found = chip.registers()
+    if as_json:
+        write(orjson.dumps(found.model_dump()) + b"\n")
+        return
+    table = Table("Register", "Value", box=None, pad_edge=False)
+    for register, count in found.registers.items():
+        if count or every:
+            table.add_row(register, f"{count:,}")
+    Console(soft_wrap=True).print(table)
 
 
 def _walk(spec: Json, source: str, destination: str, path: int, as_json: bool) -> None:

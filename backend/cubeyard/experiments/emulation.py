@@ -85,6 +85,15 @@ class UserService(Request):
     )
 
 
+class Congestion(Request):
+    """How queues tell sources of congestion: QCN by the CPU of each server's chip. `[serverswitch §5.2]`"""
+
+    queue_kb: float = Field(
+        default=50, ge=3, le=8000, allow_inf_nan=False, description="The queue that is aimed at, Q_EQ, in kilobytes."
+    )
+    answers: bool = Field(default=True, description="Whether the CPUs answer sources; if not, queues fill.")
+
+
 class Emulation(Request):
     """How the packets are sent. Everything has a default that this machine carries for sixteen servers."""
 
@@ -170,6 +179,12 @@ class Emulation(Request):
         "program if left out. `[serverswitch §3.3.2, §5.1]`",
     )
 
+    congestion: Congestion | None = Field(
+        default=None,
+        exclude_if=lambda congestion: congestion is None,
+        description="Have queues tell sources of congestion, with the dataplane serverswitch and shared queues. `[serverswitch §5.2]`",
+    )
+
     def mtu_at(self, rate_bits_per_sec: float) -> int:
         """Of the ports, with links of this rate."""
         if self.mtu is not None:
@@ -181,4 +196,6 @@ class Emulation(Request):
     def _paced(self) -> Emulation:
         if self.protocol == "udp" and self.flow_bits_per_sec is None:
             raise ValueError("flow_bits_per_sec: UDP sends at a rate; give one")
+        if self.congestion is not None and (self.dataplane != "serverswitch" or self.queues != "shared"):
+            raise ValueError("congestion: only the dataplane serverswitch has it, with shared queues; choose both")
         return self

@@ -36,7 +36,7 @@ def test_the_example_of_the_description_is_forwarded_with_a_right_checksum(clien
     assert trace["hits"] == [{"table": "LPM_IPV4", "i": 0, "packets": 1}]
 
 
-@pytest.mark.parametrize("name", ["bcube-fig6", "ipv4-routes", "mpls-tags", "portland-edge"])
+@pytest.mark.parametrize("name", ["bcube-fig6", "ipv4-routes", "mpls-tags", "portland-edge", "nisr-labels", "dcell"])
 def test_examples_are_programs_and_their_canonical_forms_say_the_same(client: TestClient, name: str) -> None:
     text = (PROGRAMS / f"{name}.chip").read_text()
     checked = client.post(f"{CHIP}/check", json={"program": text}).json()
@@ -107,3 +107,20 @@ def test_every_packet_is_sent_or_discarded_with_a_reason(packet: bytes, port: in
     assert (trace.outcome == "discarded") == (trace.reason is not None)
     assert trace.packet == packet.hex()
     assert trace.steps[-1].stage == ("output" if trace.outcome == "sent" else "discard")
+
+
+def test_portland_is_tried_with_and_without_failures(client: TestClient) -> None:
+    whole = client.post(f"{CHIP}/portland", json={"source": "000", "destination": "311", "source_port": 1}).json()
+    assert (whole["pairs"], whole["source"]["address"]) == (240, "10.0.0.1")
+    path = [visit["switch"] for visit in whole["attempts"][0]["visits"] if visit["kind"] == "packet"]
+    asked = {"source": "000", "destination": "311", "source_port": 1, "failures": [path[2]]}
+    failed = client.post(f"{CHIP}/portland", json=asked).json()
+    assert [one["arrived"] for one in failed["attempts"]] == [True, False, True]
+    for wrong in (
+        {"source": "nobody"},
+        {"destination": "000"},
+        {"failures": ["000/311"]},
+        {"failures": ["x"] * 17},
+        {"source_port": -1},
+    ):
+        assert client.post(f"{CHIP}/portland", json=wrong).status_code == 422, wrong

@@ -107,3 +107,22 @@ def test_a_mistake_has_its_place_in_the_file(tmp_path: Path) -> None:
     done = cubeyard("check", str(file))
     assert done.exit_code == 2
     assert f"{file}:2:9:" in done.output
+
+
+def test_portland_goes_around_a_core_that_fails() -> None:
+    told = json.loads(cubeyard("portland", "--port", "2", "--json").stdout)
+    (attempt,) = told["attempts"]
+    path = [visit["switch"] for visit in attempt["visits"] if visit["kind"] == "packet"]
+    assert (len(path), attempt["arrived"], told["pairs"]) == (5, True, 240)
+    done = cubeyard("portland", "--port", "2", "--fail", path[2])
+    assert done.exit_code == 0, done.output
+    assert "PMAC 0000" in done.stdout
+    assert (done.stdout.count("Arrived."), done.stdout.count("Lost.")) == (2, 1)
+    assert "240 of 240 pairs" in done.stdout
+    traced = cubeyard("portland", "--trace")
+    assert "TCAM" in traced.stdout
+    alone = cubeyard("portland", "--fail", f"{path[0]}/{path[1]}", "--fail", path[0])
+    assert (alone.exit_code, "Lost." in alone.stdout) == (1, True)
+    for words in (("--from", "9"), ("--fail", "nothing"), ("--fail", "000/311"), ("--to", "000")):
+        wrong = cubeyard("portland", *words)
+        assert (wrong.exit_code, "error:" in wrong.stderr) == (2, True), wrong.output

@@ -40,6 +40,10 @@ class Scripted:
         """Of a capture in parts, what comes before its answer."""
         self.programs: Json = {"program": None, "servers": 0, "micros": 0}
         """Of a call of `program`."""
+        self.chip: Callable[[bytes], bytes] = lambda _request: b""
+        """What a server's chip answers, both without their lengths."""
+        self.registers: Json = {"registers": {}, "nanos": 500}
+        """Of a call of `registers`: those of every server's chip by name."""
         self.deaf: set[int] = set()
         """Servers that no message reaches."""
         self.on_tell: Callable[[Json], None] = lambda _params: None
@@ -54,6 +58,7 @@ class Scripted:
         self.calls.append((method, params))
         if method in self.fails:
             raise ValueError(f"{method} is not possible now")
+        self._write(params)
         if method == "prepare":
             self.network = params["network"]
             return {"servers": [{"id": one["id"], "mount": f"/run/x/{one['id']}"} for one in self.network["servers"]]}
@@ -67,12 +72,25 @@ class Scripted:
             self.faults[params["fault"]["id"]] = params["fault"]
         if method == "recover" and self.faults.pop(params["fault"], None) is None:
             raise ValueError(f"there is no fault {params['fault']}")
-        scripted = {"probe": self.probed, "inspect": self.inspected, "capture": self.captured, "program": self.programs}
+        scripted = {
+            "probe": self.probed, "inspect": self.inspected, "capture": self.captured, "program": self.programs,
+            "registers": self.registers,
+        } | self._chip(params)  # fmt: skip
         if method in scripted:
             return scripted[method]
         if method == "host":
             return {"at_nanos": time.monotonic_ns() + self.ahead_nanos, "cores": 2, "memory_free_bytes": 2**40}
         return {"runs": self.runs, "at_nanos": time.monotonic_ns()}
+
+    def _chip(self, params: Json) -> Json:
+        if "request" not in params:
+            return {}
+        return {"chip": {"server": params["server"], "answer": self.chip(bytes.fromhex(params["request"])).hex()}}
+
+    def _write(self, params: Json) -> None:
+        """What a call writes into registers."""
+        if "register" in params:
+            self.registers["registers"][params["register"]] = params["value"]
 
     def parts_of(self, method: str, params: Json) -> list[bytes]:
         """What comes before the answer."""

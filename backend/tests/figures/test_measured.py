@@ -29,7 +29,7 @@ from tests.runs.conftest import API
 
 MEASURED = {
     "bcube-fig9", "bcube-fig10-measured", "bcube-fig11-measured", "bcube-failover", "bcube-balance",
-    "dcell-fig11-measured", "dcell-fig12-measured", "serverswitch-bcube", "subways-fig8-measured", "subways-fig9-measured",
+    "dcell-fig11-measured", "dcell-fig12-measured", "serverswitch-bcube", "serverswitch-fig11-measured", "subways-fig8-measured", "subways-fig9-measured",
     "subways-fig10-measured", "subways-fig11-measured", "subways-hot-racks", "subways-table5-measured",
     "subways-upgrade",
 }  # fmt: skip

@@ -14,12 +14,18 @@
 #define CHIP_EXTERNAL_PORTS 4
 #define CHIP_ALL_PORTS 8 /* ports 4 to 7 go to the CPU */
 #define CHIP_TCAM_ENTRIES 2048
+#define CHIP_EXACT_ENTRIES 45056 /* 32K MACs, 8K IPv4 destinations, 4K labels */
+#define CHIP_PREFIX_ENTRIES 6144
+#define CHIP_INTERFACES 4096
 #define CHIP_KEY_ROOM 24 /* bytes of a key, in whole words */
 #define CHIP_KEY_PLACES 48 /* of both keys */
 /* ---- sizes [ours] */
 #define CHIP_TUPLES 64 /* pairs of key and mask */
 #define CHIP_CARES 34 /* bytes of both keys that a mask can ask about */
-#define CHIP_INTERFACES 256
+#define CHIP_PUNT_BYTES 128 /* of a copy for the CPU */
+#define CHIP_PUNT_RING_BYTES 65536
+#define CHIP_PUNT_GAP_NANOS 100000 /* copies for the CPU: 10,000 a second, */
+#define CHIP_PUNT_BURST 256 /* and so many at once after silence */
 
 /* ---- BCube's header [serverswitch Fig. 5], and the path's number behind it [ours] */
 #define CHIP_PROTOCOL 253
@@ -29,11 +35,51 @@
 #define CHIP_SOURCE_ZERO 254
 #define CHIP_SOURCE_IN_PORT 255
 
-/* ---- what an entry does */
+/* ---- what an entry does with a packet */
 #define CHIP_REDIRECT_VIF 0
 #define CHIP_REDIRECT_PORT 1
 #define CHIP_TO_CPU 2
 #define CHIP_DISCARD 3
+#define CHIP_DUPLICATE 4
+#define CHIP_MIRROR 5
+/* ---- what it does with the label stack */
+#define CHIP_LABEL_PUSH 1
+#define CHIP_LABEL_POP 2
+#define CHIP_LABEL_SWAP 3
+
+/* ---- flags of cy_chip: switches of the chip, and which tables have entries */
+#define CHIP_MISS_TO_CPU 1
+#define CHIP_L3 2
+#define CHIP_MPLS 4
+#define CHIP_HAS_MAC 8
+#define CHIP_HAS_IPV4 16
+#define CHIP_HAS_LABEL 32
+#define CHIP_HAS_PREFIX 64
+
+/* ---- tables of exact matches */
+#define CHIP_TABLE_MAC 1
+#define CHIP_TABLE_IPV4 2
+#define CHIP_TABLE_LABEL 3
+
+/* ---- registers: where the counters of ports and of reasons begin among those of cy_registers */
+#define CHIP_IN_PACKETS 0
+#define CHIP_IN_BYTES 8
+#define CHIP_OUT_PACKETS 16
+#define CHIP_OUT_BYTES 24
+#define CHIP_QUEUE_BYTES 32 /* filled in by who reads them */
+#define CHIP_DISCARDS 40
+#define CHIP_REGISTERS 46
+/* ---- why a packet is discarded: crates/chip/src/pipeline.rs */
+#define CHIP_MALFORMED 0
+#define CHIP_IP_CHECKSUM 1
+#define CHIP_NO_MATCH 2
+#define CHIP_ACTION 3
+#define CHIP_TTL 4
+#define CHIP_NOT_APPLICABLE 5
+
+/* A mark of the kernel's on a packet that the CPU got a copy of: whoever reads queues looks at the one that it joins.
+ * bpf/queue/queue.bpf.c has the same. */
+#define CHIP_QUERY_MARK 0xcb51
 
 /* A program's keys. Array `chip`, index generation. */
 struct cy_chip {
@@ -43,7 +89,7 @@ struct cy_chip {
 	__u32 cares;
 	__u32 tuples;
 	__u32 parsed; /* bytes of the packet that the keys need */
-	__u32 miss_to_cpu;
+	__u32 flags;
 };
 
 /* Which tuples a byte of a key leaves possible. Array `prune`, index generation * CHIP_CARES + care. */
@@ -65,12 +111,31 @@ struct cy_tcam_key {
 	__u32 generation;
 };
 
-/* An entry of the TCAM. */
-struct cy_tcam_entry {
-	__u32 index; /* the highest matching one decides [serverswitch §5.1] */
+/* Key of the hash `exact`: a MAC, an IPv4 destination or the three bytes of a label, and zeros. */
+struct cy_exact_key {
+	__u8 value[6];
+	__u8 table; /* CHIP_TABLE_* */
+	__u8 generation;
+};
+
+/* Key of the trie `prefixes`. */
+struct cy_prefix_key {
+	__u32 bits; /* of the generation, which all count, and of the prefix */
+	__be32 generation;
+	__be32 destination;
+};
+
+/* An entry of any table. */
+struct cy_entry {
+	__u32 index; /* in the TCAM the highest matching one decides [serverswitch §5.1] */
 	__u8 act;
-	__u8 port;
+	__u8 port; /* of DUPLICATE a set of ports, one bit each */
 	__u16 vif;
+	__u8 mirror; /* the next four: 0 is none, and what is there is one more */
+	__u8 dscp;
+	__u8 count_up; /* a byte of the packet */
+	__u8 mpls; /* CHIP_LABEL_* */
+	__u32 label;
 	__u64 hits; /* packets that it decided about since it was committed */
 };
 
@@ -84,11 +149,39 @@ struct cy_interface {
 	__u8 set; /* 0: there is no such interface */
 };
 
+/* Counters. Per-CPU array `registers`, one entry. */
+struct cy_registers {
+	__u64 count[CHIP_REGISTERS];
+};
+
+/* A copy for the CPU. A record of the ring `punts`. */
+struct cy_punt {
+	__u64 at_nanos; /* CLOCK_MONOTONIC */
+	__u32 bytes; /* of the whole packet */
+	__u8 in_port;
+	__u8 port; /* to the CPU */
+	__u8 out_port; /* by which the packet itself leaves; 255: by none, or not known yet */
+	__u8 taken; /* bytes of it that follow */
+	__u8 data[CHIP_PUNT_BYTES];
+};
+
+/* How often a source marks what it sends by a port. Array `marking`, index port. [serverswitch §5.2] */
+struct cy_marking {
+	__s64 left; /* bytes before the next mark */
+	__u32 period; /* bytes from one mark to the next, on average; 0: no packet is marked */
+	__u32 reserved;
+};
+
 _Static_assert(sizeof(struct cy_chip) == 100, "cy_chip");
 _Static_assert(sizeof(struct cy_prune) == 2048, "cy_prune");
 _Static_assert(sizeof(struct cy_tuple) == 32, "cy_tuple");
 _Static_assert(sizeof(struct cy_tcam_key) == 32, "cy_tcam_key");
-_Static_assert(sizeof(struct cy_tcam_entry) == 16, "cy_tcam_entry");
+_Static_assert(sizeof(struct cy_exact_key) == 8, "cy_exact_key");
+_Static_assert(sizeof(struct cy_prefix_key) == 12, "cy_prefix_key");
+_Static_assert(sizeof(struct cy_entry) == 24, "cy_entry");
 _Static_assert(sizeof(struct cy_interface) == 16, "cy_interface");
+_Static_assert(sizeof(struct cy_registers) == 368, "cy_registers");
+_Static_assert(sizeof(struct cy_punt) == 144, "cy_punt");
+_Static_assert(sizeof(struct cy_marking) == 16, "cy_marking");
 
 #endif

@@ -41,7 +41,7 @@ struct {
 	__uint(max_entries, 2 * CHIP_TCAM_ENTRIES);
 	__uint(map_flags, BPF_F_NO_PREALLOC); /* most programs are small, and there is one per server */
 	__type(key, struct cy_tcam_key);
-	__type(value, struct cy_tcam_entry);
+	__type(value, struct cy_entry);
 } tcam SEC(".maps");
 
 struct {
@@ -51,6 +51,22 @@ struct {
 	__type(value, struct cy_interface);
 } interfaces SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 2 * CHIP_EXACT_ENTRIES);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct cy_exact_key);
+	__type(value, struct cy_entry);
+} exact SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(max_entries, 2 * CHIP_PREFIX_ENTRIES);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct cy_prefix_key);
+	__type(value, struct cy_entry);
+} prefixes SEC(".maps");
+
 /* Interface index of each external port; 0: there is no such port. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -58,6 +74,25 @@ struct {
 	__type(key, __u32);
 	__type(value, __u32);
 } ports SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct cy_registers);
+} registers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, CHIP_PUNT_RING_BYTES);
+} punts SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, CHIP_EXTERNAL_PORTS);
+	__type(key, __u32);
+	__type(value, struct cy_marking);
+} marking SEC(".maps");
 
 /* What the parser has read of the packet of this CPU, and its keys. No other packet's program runs on this CPU meanwhile. */
 struct cy_parsed {

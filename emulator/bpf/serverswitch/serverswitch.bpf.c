@@ -1,11 +1,14 @@
-/* BCube on ServerSwitch's chip in the kernel: two TC programs of one server [serverswitch §5.1].
+/* ServerSwitch's chip in the kernel: BCube on it as two TC programs of one server [serverswitch §5.1], and the chip alone.
  * crates/dataplane/src/bcube/chip.rs does the same in user space; a property test holds both to each other.
  *
  *   serverswitch_vnic   egress of the virtual NIC: the CPU hands the chip a packet with a header
  *   serverswitch_port   ingress of a port: the chip forwards, or hands the CPU what is its own
+ *   serverswitch_chip   ingress of a port of a chip that any packet goes through; the CPU is the kernel's own stack
  */
+#include <stddef.h>
+
 #include "../bcube/server.h"
-#include "tcam.h"
+#include "pipeline.h"
 
 #define CHIP_TTL_LAST 1 /* of a packet at the end of its path */
 
@@ -15,7 +18,8 @@ struct cy_chip_header {
 	__u8 nha[CY_PATH_HOPS]; /* the last hop's first */
 	__u8 protocol; /* BCube's: 0 is data */
 	__u8 count;
-	__u8 reserved[2];
+	__u8 marked; /* by its source: the CPU of each chip on the way is to look at its queue [serverswitch §5.2] */
+	__u8 reserved;
 	__be32 path_id;
 };
 _Static_assert(sizeof(struct cy_chip_header) == CHIP_HEADER_BYTES, "cy_chip_header");
@@ -51,36 +55,36 @@ static __always_inline void fill_header(struct cy_chip_header *header, __be32 so
 	header->ip.check = ~ip_sum(&header->ip);
 }
 
-/* Has the chip forward a packet whose header can be read. 1: it goes out by an external port, `*ifindex`; 0: it is the CPU's;
+/* Has the chip forward a packet whose header was checked. 1: it goes out by an external port, `*ifindex`; 0: it is the CPU's;
  * -1: it is dropped, for `*reason`. */
 static __always_inline int through_chip(struct __sk_buff *skb, __u8 in_port, struct cy_left *left, __u32 *ifindex,
 					enum cy_drop *reason)
 {
-	struct ethhdr *eth;
-	struct iphdr *ip;
+	struct cy_seen seen = { .kind = SEEN_IPV4 };
+	struct iphdr *ip = (void *)(long)skb->data + ETH_HLEN;
 	__u32 *out, port;
 
-	if (look_up(skb, in_port, left)) {
+	*reason = CY_DROP_MALFORMED;
+	if ((void *)(ip + 1) > (void *)(long)skb->data_end)
+		return -1;
+	seen.ttl = ip->ttl;
+	seen.destination = ip->daddr;
+	__builtin_memcpy(seen.dmac, (void *)(long)skb->data, ETH_ALEN);
+	switch (through(skb, in_port, &seen, 1, left)) {
+	case SENT:
+		break;
+	case OVERTAKEN:
 		*reason = CY_DROP_UNCONFIGURED;
 		return -1;
-	}
-	eth = (void *)(long)skb->data;
-	ip = (void *)(eth + 1);
-	if ((void *)(ip + 1) > (void *)(long)skb->data_end || left->discarded) {
-		*reason = CY_DROP_MALFORMED;
-		return -1;
-	}
-	if (left->missed) {
+	case CHIP_NO_MATCH:
 		/* A packet at the end of its path is its destination's. */
-		*reason = ip->ttl <= CHIP_TTL_LAST ? CY_DROP_NOT_MINE : CY_DROP_UNKNOWN_NEXT_HOP;
+		*reason = seen.ttl <= CHIP_TTL_LAST ? CY_DROP_NOT_MINE : CY_DROP_UNKNOWN_NEXT_HOP;
 		return -1;
-	}
-	if (left->interface.set) {
-		if (ip->ttl <= 1) {
-			*reason = CY_DROP_TTL_EXPIRED;
-			return -1;
-		}
-		modify(eth, ip, &left->interface);
+	case CHIP_TTL:
+		*reason = CY_DROP_TTL_EXPIRED;
+		return -1;
+	default:
+		return -1;
 	}
 	port = left->port;
 	if (port >= CHIP_EXTERNAL_PORTS)
@@ -91,6 +95,21 @@ static __always_inline int through_chip(struct __sk_buff *skb, __u8 in_port, str
 		return -1;
 	}
 	*ifindex = *out;
+	return 1;
+}
+
+/* Whether the source marks this packet [serverswitch §5.2]. Periods are drawn within 15 % of their length. CPUs may race here, and
+ * mark one packet more or fewer. */
+static __always_inline int is_marked(__u32 port, __u32 bytes)
+{
+	struct cy_marking *at = bpf_map_lookup_elem(&marking, &port);
+
+	if (!at || !at->period)
+		return 0;
+	at->left -= bytes;
+	if (at->left >= 0)
+		return 0;
+	at->left = (__u64)at->period * (870 + bpf_get_prandom_u32() % 308) >> 10;
 	return 1;
 }
 
@@ -140,6 +159,11 @@ int serverswitch_vnic(struct __sk_buff *skb)
 	if (!forwarded)
 		return drop_dead_first_hop(&out, self);
 	count_own(&out, left.port);
+	if (is_marked(left.port, skb->len)) {
+		__u8 marked = 1;
+
+		bpf_skb_store_bytes(skb, ETH_HLEN + offsetof(struct cy_chip_header, marked), &marked, 1, 0);
+	}
 	return send(ifindex, 0);
 }
 
@@ -188,6 +212,35 @@ int serverswitch_port(struct __sk_buff *skb)
 	read_flow(skb, (void *)(header + 1), ETH_HLEN + CHIP_HEADER_BYTES, bytes, &notice.flow);
 	notify(&notice);
 	return drop(CY_DROP_NEXT_HOP_DEAD);
+}
+
+SEC("classifier")
+int serverswitch_chip(struct __sk_buff *skb)
+{
+	struct cy_seen seen = {};
+	struct cy_left left = {};
+	__u32 *out, port;
+	int verdict = through(skb, port_of(skb->ifindex), &seen, 0, &left);
+
+	switch (verdict) {
+	case SENT:
+		break;
+	case OVERTAKEN:
+		return drop(CY_DROP_UNCONFIGURED);
+	case CHIP_IP_CHECKSUM:
+		return drop(CY_DROP_BAD_CHECKSUM);
+	case CHIP_NO_MATCH:
+		return drop(CY_DROP_UNKNOWN_NEXT_HOP);
+	case CHIP_TTL:
+		return drop(CY_DROP_TTL_EXPIRED);
+	default:
+		return drop(CY_DROP_MALFORMED);
+	}
+	port = left.port;
+	if (port >= CHIP_EXTERNAL_PORTS)
+		return TC_ACT_OK;
+	out = bpf_map_lookup_elem(&ports, &port);
+	return out && *out ? send(*out, 0) : drop(CY_DROP_UNKNOWN_NEXT_HOP);
 }
 
 /* Of the helpers used, none asks for the GPL. */

@@ -19,8 +19,10 @@ __all__ = [
     "build_topology",
     "builtin_books",
     "check_book",
+    "ChipModel",
     "chip_bcube",
     "chip_diff",
+    "chip_portland",
     "chip_program",
     "chip_trace",
     "chip_walk",
@@ -202,6 +204,21 @@ def routed_flows(spec_json: str, run_json: str) -> str:
 def routings_json(spec_json: str) -> str:
     """Routing schemes that serve a plan, its paper's own first: `[{name, summary}]`. Raises EngineError."""
 
+class ChipModel:
+    """A chip without a run, called as programs on a server's socket call it."""
+
+    def __init__(self, program: str) -> None:
+        """A chip with a program, as text or JSON. Raises EngineError."""
+
+    def call(self, request: bytes) -> tuple[bytes, list[tuple[int, bytes]]]:
+        """Carry out a request without its length: the answer with its length, and what left by external ports."""
+
+    def receive(self, in_port: int, packet: bytes) -> list[tuple[int, bytes]]:
+        """A packet comes in by a port: what left by external ports. Raises EngineError."""
+
+    def take(self) -> tuple[int, int, bytes] | None:
+        """The next packet for the CPU: its port, packets lost so far, its bytes."""
+
 def chip_program(program: str) -> str:
     """A program of the switching chip, from text or JSON: `{profile, udlks: [{i, fields, bytes}], tables: {name: {entries, size}},
     vifs, never_matched: [{i, above}], text, document}`; `text` and `document` (JSON) are canonical. Raises EngineError with
@@ -216,6 +233,10 @@ def chip_trace(program: str, in_port: int, packet: str) -> str:
 
 def chip_bcube(spec_json: str, server: str) -> str:
     """The text of ServerSwitch's BCube program for a server, by its name. Raises EngineError."""
+
+def chip_portland(source: str, destination: str, source_port: int, failures: list[str]) -> str:
+    """PortLand on 20 chips in virtual time: `{from: [address, pmac], to, attempts: [{state, at_micros, visits: [{switch, at_micros, kind,
+    trace}], arrived}], pairs}`. Raises EngineError."""
 
 def chip_walk(spec_json: str, source: str, destination: str, path: int) -> str:
     """A packet through the chips of a BCube's servers, over one of the parallel paths: `{paths, path, visits: [{server, name,

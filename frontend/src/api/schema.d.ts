@@ -1521,6 +1521,191 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/servers/{name}/chip": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All that is in a server's chip, with hits
+         * @description Tables, interfaces, keys and registers, as they are while packets flow.
+         */
+        get: operations["read_chip"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/servers/{name}/chip/text": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A server's chip as a program
+         * @description Its text reads like the paper's Fig. 6, loops written out.
+         */
+        get: operations["read_chip_text"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/servers/{name}/chip/calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Call a server's chip
+         * @description Calls as text, over the server's program: all of them are in effect at once, or none. They stay when a neighbour changes, and are
+         *     gone with the next whole program.
+         */
+        post: operations["call_chip"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/servers/{name}/chip/tables/{table}/{i}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Take back an entry that a call has set
+         * @description The entry of the server's program is in effect again.
+         */
+        delete: operations["clear_chip_entry"];
+        options?: never;
+        head?: never;
+        /** Set an entry of a table */
+        patch: operations["set_chip_entry"];
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/servers/{name}/chip/vif/{i}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Take back an interface that a call has set */
+        delete: operations["clear_chip_vif"];
+        options?: never;
+        head?: never;
+        /** Set a virtual interface */
+        patch: operations["set_chip_vif"];
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/servers/{name}/chip/registers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The registers of a server's chip
+         * @description Packets and bytes by port, bytes that wait, discards by reason, switches; of a chip in the kernel and in user space.
+         */
+        get: operations["list_chip_registers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/servers/{name}/chip/registers/{register}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a register */
+        get: operations["read_chip_register"];
+        /**
+         * Write a register
+         * @description Counters can be cleared, switches turned until the next commit of a program; queues are read only.
+         */
+        put: operations["write_chip_register"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/servers/{name}/chip/packets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Packets that a server's chip sends to the CPU
+         * @description Server-sent events: packets of entries that calls have set. Each packet goes to one reader.
+         */
+        get: operations["watch_chip_packets"];
+        put?: never;
+        /**
+         * Send a packet
+         * @description As its CPU: out of an external port, or into the chip.
+         */
+        post: operations["send_chip_packet"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/servers/{name}/chip/trace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Step a packet through a server's chip
+         * @description By the tables as they are now. Nothing is sent and nothing counted.
+         */
+        post: operations["trace_live_chip"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/servers/{name}/terminal": {
         parameters: {
             query?: never;
@@ -1736,6 +1921,27 @@ export interface paths {
         put?: never;
         /** Step a packet through a chip with a program */
         post: operations["trace_chip_packet"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/chip/portland": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a packet through PortLand on the chips of a fat-tree
+         * @description 20 switches of four ports, each a chip with its CPU, and a fabric manager, in virtual time: ARP, forwarding by PMAC, and the way
+         *     around what fails. Each visit has the chip's steps.
+         */
+        post: operations["try_portland"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2738,6 +2944,50 @@ export interface components {
             document: string;
         };
         /**
+         * ChipAction
+         * @description What an entry does with a packet, as programs write it.
+         */
+        ChipAction: {
+            /**
+             * Act
+             * @enum {string}
+             */
+            act: "REDIRECT_VIF" | "REDIRECT_PORT" | "DISCARD" | "DUPLICATE" | "MIRROR" | "TO_CPU";
+            /** Vif */
+            vif?: number | null;
+            /** Port */
+            port?: number | null;
+            /** Ports */
+            ports?: number[] | null;
+            /** Mirror */
+            mirror?: number | null;
+            /** Dscp */
+            dscp?: number | null;
+            /** Mpls */
+            mpls?: ("PUSH" | "POP" | "SWAP") | null;
+            /** Label */
+            label?: number | null;
+            /** Tunnel */
+            tunnel?: ("PUSH" | "POP") | null;
+            /** Src */
+            src?: string | null;
+            /** Dst */
+            dst?: string | null;
+            /** Count */
+            count?: string | null;
+        };
+        /**
+         * ChipCalls
+         * @description Calls as text, all in effect at once or none of them.
+         */
+        ChipCalls: {
+            /**
+             * Calls
+             * @example SetLookupTable(TCAM, 2000, 2, "00", "00", {act=TO_CPU});
+             */
+            calls: string;
+        };
+        /**
          * ChipCommitted
          * @description A program that the chips run now.
          */
@@ -2753,6 +3003,62 @@ export interface components {
              */
             micros: number;
         };
+        /**
+         * ChipEntry
+         * @description An entry of a lookup table, and how many packets it has decided about.
+         */
+        ChipEntry: {
+            /**
+             * Table
+             * @enum {string}
+             */
+            table: "TCAM" | "EM_MAC" | "EM_IPV4" | "EM_MPLS" | "LPM_IPV4";
+            /** I */
+            i: number;
+            /** Iudlk */
+            iudlk: number;
+            /** Value */
+            value: string;
+            /**
+             * Mask
+             * @description Empty in tables of exact matches.
+             */
+            mask: string;
+            /** Action */
+            action: {
+                [key: string]: unknown;
+            };
+            /** Hits */
+            hits: number;
+            /**
+             * Own
+             * @description Whether a call has set it, and not the server's program.
+             */
+            own: boolean;
+        };
+        /**
+         * ChipEntryChange
+         * @description An entry of a lookup table.
+         */
+        ChipEntryChange: {
+            /**
+             * Value
+             * @description Every byte of the key, in hexadecimal digits, or an IPv4 address.
+             */
+            value: string;
+            /**
+             * Mask
+             * @description Which bits count; of the TCAM and LPM alone.
+             */
+            mask?: string | null;
+            /**
+             * Iudlk
+             * @description Of the TCAM: the key that it looks at.
+             * @default 0
+             */
+            iudlk: number;
+            action: components["schemas"]["ChipAction"];
+        };
         /** ChipHit */
         ChipHit: {
             /** Table */
@@ -2761,6 +3067,19 @@ export interface components {
             i: number;
             /** Packets */
             packets: number;
+        };
+        /**
+         * ChipPacket
+         * @description A packet, and the port: from 0 to 3 straight out, from 4 to 7 into the chip.
+         */
+        ChipPacket: {
+            /** Port */
+            port: number;
+            /**
+             * Packet
+             * @description From its Ethernet header on, in hexadecimal digits; spaces, colons and hyphens are passed over.
+             */
+            packet: string;
         };
         /**
          * ChipProgramCommit
@@ -2783,6 +3102,87 @@ export interface components {
              * @description Its text; null where users cannot program the servers.
              */
             program: string | null;
+        };
+        /**
+         * ChipRegister
+         * @description One register of the chip of a server.
+         */
+        ChipRegister: {
+            /** Server */
+            server: string;
+            /**
+             * Name
+             * @description As the paper names them, like OUTPUT_QUEUE_BYTES_PORT0.
+             */
+            name: string;
+            /** Value */
+            value: number;
+        };
+        /**
+         * ChipRegisterValue
+         * @description What to write into a register.
+         */
+        ChipRegisterValue: {
+            /**
+             * Value
+             * @description 0 clears a counter; 0 and 1 turn a switch off and on.
+             */
+            value: number;
+        };
+        /**
+         * ChipRegisters
+         * @description All registers of the chip of a server.
+         */
+        ChipRegisters: {
+            /** Server */
+            server: string;
+            /**
+             * Registers
+             * @description By name: counters of ports, queues, discards and switches.
+             */
+            registers: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * ChipSent
+         * @description What became of a packet.
+         */
+        ChipSent: {
+            /** Sent */
+            sent: boolean;
+            /**
+             * Reason
+             * @description Why the chip has discarded it.
+             */
+            reason: string | null;
+        };
+        /**
+         * ChipState
+         * @description All that is in a server's chip now.
+         */
+        ChipState: {
+            /** Run Id */
+            run_id: string;
+            /** Server */
+            server: string;
+            /** Profile */
+            profile: string;
+            /** Udlks */
+            udlks: components["schemas"]["LookupKey"][];
+            /** Vifs */
+            vifs: components["schemas"]["ChipVif"][];
+            /** Entries */
+            entries: components["schemas"]["ChipEntry"][];
+            /** Registers */
+            registers: {
+                [key: string]: number;
+            };
+            /**
+             * Punts Lost
+             * @description Packets for users' programs that found too many waiting.
+             */
+            punts_lost: number;
         };
         /**
          * ChipStep
@@ -2818,6 +3218,14 @@ export interface components {
             changed: number[];
         };
         /**
+         * ChipText
+         * @description The program in a server's chip, what calls have set included.
+         */
+        ChipText: {
+            /** Program */
+            program: string;
+        };
+        /**
          * ChipTrace
          * @description A packet's path through the chip.
          */
@@ -2847,6 +3255,34 @@ export interface components {
              * @description Entries that decided about it.
              */
             hits: components["schemas"]["ChipHit"][];
+        };
+        /**
+         * ChipVif
+         * @description An entry of the interface table.
+         */
+        ChipVif: {
+            /** I */
+            i: number;
+            /** Dmac */
+            dmac: string | null;
+            /** Smac */
+            smac: string | null;
+            /** Oport */
+            oport: number;
+            /** Own */
+            own: boolean;
+        };
+        /**
+         * ChipVifChange
+         * @description An entry of the interface table; a MAC that is null keeps the packet's.
+         */
+        ChipVifChange: {
+            /** Dmac */
+            dmac?: string | null;
+            /** Smac */
+            smac?: string | null;
+            /** Oport */
+            oport: number;
         };
         /** Choice */
         Choice: {
@@ -3064,6 +3500,24 @@ export interface components {
             p99: number | null;
             /** Max */
             max: number | null;
+        };
+        /**
+         * Congestion
+         * @description How queues tell sources of congestion: QCN by the CPU of each server's chip. `[serverswitch §5.2]`
+         */
+        Congestion: {
+            /**
+             * Queue Kb
+             * @description The queue that is aimed at, Q_EQ, in kilobytes.
+             * @default 50
+             */
+            queue_kb: number;
+            /**
+             * Answers
+             * @description Whether the CPUs answer sources; if not, queues fill.
+             * @default true
+             */
+            answers: boolean;
         };
         /**
          * Cost
@@ -3497,6 +3951,8 @@ export interface components {
              * @description What the switching chip of every server runs, with a dataplane that has one: text like the paper's Fig. 6, in which `my_bcube_id`, `nhas`, `dstmac[nha]`, `srcmac[nha]`, `oport[nha]` and `alive[nha]` are each server's own. The paper's program if left out. `[serverswitch §3.3.2, §5.1]`
              */
             chip_program?: string | null;
+            /** @description Have queues tell sources of congestion, with the dataplane serverswitch and shared queues. `[serverswitch §5.2]` */
+            congestion?: components["schemas"]["Congestion"] | null;
         };
         /**
          * EmulationProfile
@@ -6306,6 +6762,95 @@ export interface components {
             colour: string[];
             /** Route */
             route: string[];
+        };
+        /**
+         * PortlandAttempt
+         * @description A packet that was sent, and the ARP before it.
+         */
+        PortlandAttempt: {
+            /**
+             * State
+             * @description What had failed by then: nothing; something that neighbours had not found; something that all go around.
+             * @enum {string}
+             */
+            state: "nothing" | "failed" | "rerouted";
+            /** At Micros */
+            at_micros: number;
+            /** Visits */
+            visits: components["schemas"]["PortlandVisit"][];
+            /** Arrived */
+            arrived: boolean;
+        };
+        /** PortlandHost */
+        PortlandHost: {
+            /** Address */
+            address: string;
+            /**
+             * Pmac
+             * @description Empty for a host that nobody knows.
+             */
+            pmac: string;
+        };
+        /**
+         * PortlandQuestion
+         * @description A packet from one host to another of a fat-tree of four ports, before and after something fails.
+         */
+        PortlandQuestion: {
+            /**
+             * Source
+             * @description A host.
+             * @default 000
+             */
+            source: string;
+            /**
+             * Destination
+             * @description Another host.
+             * @default 311
+             */
+            destination: string;
+            /**
+             * Source Port
+             * @description The UDP port that chooses among equal ways.
+             * @default 0
+             */
+            source_port: number;
+            /**
+             * Failures
+             * @description Switches, or links as `A/B`, that fail after the first packet.
+             * @default []
+             */
+            failures: string[];
+        };
+        /**
+         * PortlandTrial
+         * @description What became of it, in virtual time.
+         */
+        PortlandTrial: {
+            source: components["schemas"]["PortlandHost"];
+            destination: components["schemas"]["PortlandHost"];
+            /** Attempts */
+            attempts: components["schemas"]["PortlandAttempt"][];
+            /**
+             * Pairs
+             * @description Pairs of hosts, of 240, that reach each other at the end.
+             */
+            pairs: number;
+        };
+        /**
+         * PortlandVisit
+         * @description A switch that a packet passed.
+         */
+        PortlandVisit: {
+            /** Switch */
+            switch: string;
+            /** At Micros */
+            at_micros: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "arp" | "packet";
+            trace: components["schemas"]["ChipTrace"];
         };
         /** Power */
         Power: {
@@ -13906,6 +14451,514 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    read_chip: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChipState"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_chip_text: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChipText"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    call_chip: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChipCalls"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    clear_chip_entry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                table: "TCAM" | "EM_MAC" | "EM_IPV4" | "EM_MPLS" | "LPM_IPV4";
+                /** @description From 0. */
+                i: number;
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    set_chip_entry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                table: "TCAM" | "EM_MAC" | "EM_IPV4" | "EM_MPLS" | "LPM_IPV4";
+                /** @description From 0. */
+                i: number;
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChipEntryChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChipEntry"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    clear_chip_vif: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description From 0. */
+                i: number;
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    set_chip_vif: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description From 0. */
+                i: number;
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChipVifChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChipVif"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_chip_registers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChipRegisters"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_chip_register: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description As the list of registers names it. */
+                register: string;
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChipRegister"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    write_chip_register: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description As the list of registers names it. */
+                register: string;
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChipRegisterValue"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChipRegister"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    watch_chip_packets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events `packet`, then `end`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": {
+                        /**
+                         * Port
+                         * @description The CPU port that it came by: 4 for external port 0, and so on.
+                         */
+                        port: number;
+                        /** Packet */
+                        packet: string;
+                    };
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    send_chip_packet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChipPacket"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChipSent"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    trace_live_chip: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChipPacket"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChipTrace"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     read_terminal: {
         parameters: {
             query?: never;
@@ -14340,6 +15393,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ChipTrace"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    try_portland: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PortlandQuestion"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PortlandTrial"];
                 };
             };
             400: components["responses"]["Problem400"];

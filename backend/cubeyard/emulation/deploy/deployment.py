@@ -15,6 +15,7 @@ from cubeyard.emulation.fabric.hosts import Hosts, Spread
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.setup.estimate import KEPT_BYTES, SERVER_BYTES
 from cubeyard.emulation.setup.question import Question
+from cubeyard.experiments.emulation import Emulation
 from cubeyard.kit.disk import DiskFullError
 from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import Settings
@@ -64,6 +65,7 @@ class Deployment:
             dict(settings.timers),
             fair_queues=settings.queues == "fair",
             balance=settings.balance,
+            congestion=_congestion(settings),
         )
         prepared_by_host = self.fabrics.each(
             "prepare",
@@ -212,6 +214,12 @@ class Deployment:
             else:
                 return []
         return []
+
+
+def _congestion(settings: Emulation) -> Json | None:
+    """As the fabric takes it."""
+    asked = settings.congestion
+    return None if asked is None else {"queue_bytes": round(asked.queue_kb * 1000), "answers": asked.answers}
 
 
 def _mounts(prepared: Json) -> dict[int, str]:

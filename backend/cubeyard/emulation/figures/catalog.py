@@ -10,6 +10,7 @@ from cubeyard.emulation.deploy.probe import probe
 from cubeyard.emulation.figures import (
     balance,
     chip_bcube,
+    congestion,
     dcell_fig11,
     dcell_fig12,
     failover,
@@ -88,6 +89,12 @@ FIGURES = (
     ),
     MeasuredFigure(
         "subways-fig11-measured", "A shuffle by ports, measured", "[subways §8.6, Fig. 11]", subways_fig11.measure
+    ),
+    MeasuredFigure(
+        "serverswitch-fig11-measured",
+        "A rate that drops and grows again under QCN, measured",
+        "[serverswitch §6.3, Fig. 11]",
+        congestion.measure,
     ),
     MeasuredFigure("subways-hot-racks", "Two hot racks and the ToR between them", "[subways §5]", hot_racks.measure),
     MeasuredFigure(

@@ -18,6 +18,7 @@ from cubeyard.emulation.faults.damage import Damage
 from cubeyard.emulation.faults.faults import NEVER, Fault, Schedule, resolve
 from cubeyard.emulation.live import schemas
 from cubeyard.emulation.live.captures import CaptureService, Target, target_of
+from cubeyard.emulation.live.chips.calls import ServerChip
 from cubeyard.emulation.live.inspection import inspect, inspect_switch, server_of
 from cubeyard.emulation.live.models import OrderRow
 from cubeyard.emulation.live.packets.filters import wanted
@@ -27,7 +28,7 @@ from cubeyard.emulation.live.programs import Commit, running
 from cubeyard.emulation.live.repository import CaptureRepository, EventRepository, OrderRepository
 from cubeyard.emulation.live.services import Message, check_message, services_of
 from cubeyard.emulation.network import network as networks
-from cubeyard.emulation.network.network import Network
+from cubeyard.emulation.network.network import Network, in_user_space
 from cubeyard.emulation.network.programs import programmed
 from cubeyard.emulation.network.services import with_services
 from cubeyard.emulation.setup.prediction import predict
@@ -214,6 +215,14 @@ class SessionService:
             detail = f"The servers of run {run_id} are not ready: wait until its traffic flows, then commit again."
             raise ProblemError(409, "not-flowing", detail)
         return Commit(row.id, network, asked.program)
+
+    def chip(self, run_id: str, name: str, hosts: Hosts) -> ServerChip:
+        """The chip of one server. Raises a 404, a 409 for a run that is over."""
+        row, document = self._under_way(run_id)
+        network = network_of(self._engine, document)
+        server_of(network, row.id, name)
+        software = in_user_space(network, document["emulation"]["dataplane"])
+        return ServerChip(hosts, network, row.id, name, in_user_space=software)
 
     def switch(self, run_id: str, name: str, hosts: Hosts) -> schemas.SwitchState:
         """The routes of one switch now. Raises a 404, a 409 for a run that is over, a 503 without a fabric."""

@@ -128,9 +128,10 @@ class Network:
         *,
         fair_queues: bool = False,
         balance: str = "ecmp",
+        congestion: Json | None = None,
     ) -> Json:
         """The description that the fabric takes. `dataplane` names the forwarding, if servers forward at all; `balance` how
-        routers spread flows, if switches are any."""
+        routers spread flows, if switches are any; `congestion` how queues tell sources, if they do."""
         return {
             "run": run_id,
             "spec": self.spec,
@@ -145,6 +146,7 @@ class Network:
             "gateways": self.gateways,
             "services": self.user_services,
             "program": self.program,
+            "congestion": congestion,
             "servers": [{"id": one, "name": name, "ip": self.addresses[one]} for one, name in self.servers.items()],
             "switches": [{"id": one, "name": name} for one, name in self.switches.items()],
             "links": [

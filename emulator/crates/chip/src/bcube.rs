@@ -39,6 +39,8 @@ pub const MAX_HOPS: usize = 8;
 pub const HEADER_BYTES: usize = 32;
 /// The paper's program as the text that all servers of a run share.
 pub const SHARED: &str = include_str!("../programs/bcube.chip");
+/// The same with copies of marked packets for the CPU `[serverswitch §5.2]`.
+pub const MARKED: &str = include_str!("../programs/bcube-qcn.chip");
 /// Digits that a next hop's six bits name.
 const MAX_RADIX: u32 = 64;
 /// Servers that three bytes of a MAC and of an address name.

@@ -1,10 +1,10 @@
-//! A program for the chip in the kernel: its two keys, its TCAM and its interfaces as tables of fixed sizes.
+//! A program for the chip in the kernel: its keys, its tables and its interfaces, in tables of fixed sizes.
 //!
-//! The kernel's chip is smaller than the model: it has no exact matches, prefixes and MPLS, no copies and no tunnels. A program that
-//! uses them is refused with the entry, and runs in user space.
+//! The kernel's chip has no tunnels, and tells fewer masks apart. A program beyond that is refused with the entry, and runs in user
+//! space.
 
-use crate::action::{Action, Forward};
-use crate::entries::{Mac, Place, Table};
+use crate::action::Action;
+use crate::entries::{Entry, Mac, Place, Table, VIFS};
 use crate::flaw::Flaw;
 use crate::program::Program;
 use crate::registers::Register;
@@ -13,8 +13,8 @@ use crate::udlk::{IN_PORT, KEY_BYTES, Key};
 
 /// Pairs of key and mask that the kernel's chip tells apart, one bit each.
 pub const TUPLES: usize = 64;
-/// Interfaces that it has.
-pub const INTERFACES: u32 = 256;
+/// Interfaces that it has `[serverswitch §4.1]`.
+pub const INTERFACES: u32 = VIFS as u32;
 /// Bytes of both keys that masks can ask about.
 pub const CARES: usize = 2 * KEY_BYTES;
 /// Bytes of a key, in whole words.
@@ -33,12 +33,12 @@ pub struct Compiled {
     pub cares: Vec<Care>,
     /// Pairs of key and mask, by falling best index.
     pub tuples: Vec<KeyAndMask>,
-    /// Entries by tuple and masked key.
+    /// Entries of all tables: the TCAM's first, each table's by index.
     pub entries: Vec<CompiledEntry>,
     /// Interfaces by number.
     pub interfaces: Vec<CompiledInterface>,
-    /// Whether packets without an entry go to the CPU.
-    pub miss_to_cpu: bool,
+    /// Switches that are on: `L3_ENABLE`, `MPLS_ENABLE`, `MISS_TO_CPU`.
+    pub switches: [bool; 3],
 }
 
 /// A byte of the keys that masks ask about.
@@ -61,17 +61,26 @@ pub struct KeyAndMask {
     pub best: u32,
 }
 
-/// An entry of the TCAM.
+/// What an entry is found by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CompiledKey {
+    /// Of the TCAM: its pair of key and mask, and the words of its value.
+    Tcam(u32, [u64; 3]),
+    /// Of a table of exact matches: its value and zeros.
+    Exact(Table, [u8; 6]),
+    /// A prefix: how many bits count, and the address.
+    Prefix(u8, [u8; 4]),
+}
+
+/// An entry of any table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompiledEntry {
-    /// Its pair of key and mask.
-    pub tuple: u32,
-    /// The words of its value.
-    pub masked: [u64; 3],
-    /// Its index: the highest matching one decides.
+    /// What it is found by.
+    pub key: CompiledKey,
+    /// Its index: in the TCAM the highest matching one decides.
     pub index: u32,
-    /// Where packets go.
-    pub forward: Forward,
+    /// What is done with packets.
+    pub action: Action,
 }
 
 /// An interface.
@@ -110,13 +119,19 @@ pub fn compile(program: &Program) -> Result<Compiled, Vec<Flaw>> {
     let sources = sources(program);
     let mut entries: Vec<CompiledEntry> = entries
         .map(|(tuple, masked, index)| CompiledEntry {
-            tuple,
-            masked: masked.0,
+            key: CompiledKey::Tcam(tuple, masked.0),
             index,
-            forward: table[&index].action.forward,
+            action: table[&index].action,
         })
         .collect();
     entries.sort_by_key(|entry| entry.index);
+    let others = Table::ALL.into_iter().filter(|table| *table != Table::Tcam);
+    entries.extend(others.flat_map(|table| {
+        program
+            .table(table)
+            .iter()
+            .map(move |(&i, entry)| other(table, i, entry))
+    }));
     Ok(Compiled {
         parsed_bytes: sources
             .iter()
@@ -147,16 +162,24 @@ pub fn compile(program: &Program) -> Result<Compiled, Vec<Flaw>> {
                 port: vif.port,
             })
             .collect(),
-        miss_to_cpu: program.registers().get(&Register::MissToCpu) == Some(&1),
+        switches: [
+            (Register::L3Enable, 1),
+            (Register::MplsEnable, 1),
+            (Register::MissToCpu, 0),
+        ]
+        .map(|(register, first)| program.registers().get(&register).unwrap_or(&first) == &1),
     })
 }
 
 impl Compiled {
-    /// The tuple's entry with the highest index of those that two keys match: the plain reading of the tables, for tests.
+    /// The TCAM's entry with the highest index of those that two keys match: the plain reading of the tables, for tests.
     pub fn lookup(&self, keys: &[Key; 2]) -> Option<u32> {
         let matching = |entry: &&CompiledEntry| {
-            let tuple = &self.tuples[entry.tuple as usize];
-            keys[tuple.key as usize].masked(&Key(tuple.mask)).0 == entry.masked
+            let CompiledKey::Tcam(tuple, masked) = entry.key else {
+                return false;
+            };
+            let tuple = &self.tuples[tuple as usize];
+            keys[tuple.key as usize].masked(&Key(tuple.mask)).0 == masked
         };
         self.entries
             .iter()
@@ -180,60 +203,43 @@ fn sources(program: &Program) -> [u8; 2 * KEY_ROOM] {
     sources
 }
 
-/// What a program uses and the kernel's chip does not have.
+/// An entry of a table of exact matches or prefixes.
+fn other(table: Table, index: u32, entry: &Entry) -> CompiledEntry {
+    let mut value = [0; 6];
+    for (to, from) in value.iter_mut().zip(&entry.value) {
+        *to = *from;
+    }
+    let key = match entry.prefix() {
+        Some(prefix) if table == Table::LpmIpv4 => {
+            CompiledKey::Prefix(prefix.length, prefix.bits.to_be_bytes())
+        }
+        _ => CompiledKey::Exact(table, value),
+    };
+    CompiledEntry {
+        key,
+        index,
+        action: entry.action,
+    }
+}
+
+/// What a program uses and the kernel's chip does not have: tunnels.
 fn absent(program: &Program) -> Vec<Flaw> {
     let fix = "Run the program on the chip in user space: dataplane serverswitch-software.";
-    let mut flaws = Vec::new();
-    for table in Table::ALL.into_iter().filter(|table| *table != Table::Tcam) {
-        if let Some((&i, _)) = program.table(table).first_key_value() {
-            let place = Place { table, i };
-            flaws.push(Flaw::new(
-                "kernel-table",
-                "table",
+    let with_tunnel = |table: Table| {
+        let entries = program.table(table).iter();
+        entries.filter_map(move |(&i, entry)| entry.action.tunnel.is_some().then_some(Place { table, i }))
+    };
+    Table::ALL
+        .into_iter()
+        .flat_map(with_tunnel)
+        .map(|place| {
+            Flaw::new(
+                "kernel-action",
+                "action.tunnel",
                 place,
-                "entries of TCAM in the kernel",
+                "an action without a tunnel in the kernel",
                 fix,
-            ));
-        }
-    }
-    for (&i, entry) in program.table(Table::Tcam) {
-        let Action {
-            forward,
-            mirror,
-            dscp,
-            mpls,
-            tunnel,
-            count_up,
-        } = entry.action;
-        let plain =
-            mirror.is_none() && dscp.is_none() && mpls.is_none() && tunnel.is_none() && count_up.is_none();
-        let known = matches!(
-            forward,
-            Forward::Vif(_) | Forward::Port(_) | Forward::ToCpu | Forward::Discard
-        );
-        if !plain || !known {
-            let limit = "REDIRECT_VIF, REDIRECT_PORT, TO_CPU or DISCARD in the kernel";
-            let place = Place {
-                table: Table::Tcam,
-                i,
-            };
-            flaws.push(Flaw::new("kernel-action", "action", place, limit, fix));
-        }
-    }
-    if let Some((&i, _)) = program.vifs().range(INTERFACES..).next() {
-        let limit = format!("0 to {} in the kernel", INTERFACES - 1);
-        flaws.push(Flaw::new("kernel-interface", "i", i, limit, fix));
-    }
-    for register in [Register::L3Enable, Register::MplsEnable] {
-        if program.registers().get(&register) == Some(&0) {
-            flaws.push(Flaw::new(
-                "kernel-register",
-                "reg",
-                register,
-                "1 in the kernel",
-                fix,
-            ));
-        }
-    }
-    flaws
+            )
+        })
+        .collect()
 }

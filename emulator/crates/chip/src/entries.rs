@@ -58,7 +58,7 @@ impl Table {
     }
 
     /// Entries that it holds.
-    pub fn size(self) -> usize {
+    pub const fn size(self) -> usize {
         match self {
             Table::Tcam => 2048,
             Table::EmMac => 32 * 1024,

@@ -14,15 +14,19 @@
 //! | `pipeline.rs` | the chip: one packet from port to port |
 //! | `registers.rs` | counters and switches by name |
 //! | `driver.rs` | the paper's API, with the queue of packets for the CPU |
+//! | `overlay.rs` | what calls have set over a running chip's program |
+//! | `api.rs` | the same API as bytes on a socket: requests, answers, what they cost |
 //! | `trace.rs` | what a packet met on its path through the chip, stage by stage |
 //! | `text/` | programs as text that reads like the paper's Fig. 6 |
 //! | `document.rs`, `diff.rs` | programs as JSON; what differs between two |
+//! | `portland/` | PortLand on 20 chips in virtual time |
 //! | `bcube.rs`, `walk.rs` | the paper's BCube program for every server, and a packet's path through their chips |
 //!
 //! Not here: the programs in TC eBPF that execute compiled tables (`bpf/serverswitch`), and queues of real ports. Runs with chips are
 //! `dataplane`'s: BCube's forwardings `serverswitch` and `serverswitch-software`.
 
 pub mod action;
+pub mod api;
 pub mod bcube;
 pub mod compile;
 pub mod diff;
@@ -32,8 +36,10 @@ mod entries;
 mod flaw;
 pub mod frame;
 mod modify;
+mod overlay;
 pub mod parser;
 mod pipeline;
+pub mod portland;
 mod profile;
 mod program;
 mod registers;
@@ -49,8 +55,9 @@ pub use driver::ServerSwitch;
 pub use entries::{Entry, Mac, Place, Prefix, Table, Vif, read_bytes};
 pub use flaw::Flaw;
 pub use frame::Frame;
-pub use pipeline::{Chip, DiscardReason, Verdict};
-pub use profile::{CPU_PORTS, EXTERNAL_PORTS, PORTS, Profile};
+pub use overlay::Overlay;
+pub use pipeline::{Chip, DiscardReason, Leaving, Verdict};
+pub use profile::{CPU_PORTS, EXTERNAL_PORTS, MAX_FRAME_BYTES, PORTS, Profile};
 pub use program::Program;
-pub use registers::Register;
+pub use registers::{COUNTERS, Counters, Register};
 pub use udlk::{Field, Key, Udlk};

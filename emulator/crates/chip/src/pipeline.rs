@@ -14,7 +14,7 @@ use crate::modify::{Change, changes, make, set_macs};
 use crate::parser::{Parsed, Protocol, parse};
 use crate::profile::{CPU_PORTS, EXTERNAL_PORTS, PORTS};
 use crate::program::Program;
-use crate::registers::Register;
+use crate::registers::{Counters, Register};
 use crate::tables::{Slot, Tables};
 use crate::trace::{Observer, Silent, Stage};
 
@@ -81,16 +81,6 @@ pub enum Verdict {
     Discarded(DiscardReason),
 }
 
-#[derive(Clone, Debug, Default)]
-struct Counters {
-    in_packets: [u64; PORTS as usize],
-    in_bytes: [u64; PORTS as usize],
-    out_packets: [u64; PORTS as usize],
-    out_bytes: [u64; PORTS as usize],
-    queue_bytes: [u64; PORTS as usize],
-    discards: [u64; DiscardReason::ALL.len()],
-}
-
 /// A chip with the program that was committed last.
 #[derive(Clone, Debug, Default)]
 pub struct Chip {
@@ -104,6 +94,37 @@ pub struct Chip {
 /// Where packets leave: a port and the bytes.
 pub type Out<'a> = &'a mut dyn FnMut(u8, &[u8]);
 
+/// A packet that leaves.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaving<'a> {
+    /// The port.
+    pub port: u8,
+    /// The entry that sent it there; `None` where none matched.
+    pub by: Option<Place>,
+    /// Its bytes.
+    pub packet: &'a [u8],
+}
+
+struct Teller<'a> {
+    by: Option<Place>,
+    out: &'a mut dyn FnMut(Leaving<'_>),
+}
+
+impl Observer for Teller<'_> {
+    fn chosen(&mut self, place: &Place, _: &Action) {
+        self.by = Some(*place);
+    }
+
+    fn missed(&mut self) {
+        self.by = None;
+    }
+
+    fn sent(&mut self, port: u8, packet: &[u8], _copy: bool) {
+        let by = self.by;
+        (self.out)(Leaving { port, by, packet });
+    }
+}
+
 impl Chip {
     /// A chip with a program. Errors: everything that is wrong with the program.
     pub fn new(program: Program) -> Result<Chip, Vec<Flaw>> {
@@ -113,14 +134,24 @@ impl Chip {
     }
 
     /// Puts a program in place of the present one, whole or not at all: a packet meets only the one or the other. Counters
-    /// of ports go on, hits of entries begin anew. Errors: everything that is wrong with it; then nothing has changed.
+    /// of ports and hits of entries that stay as they are go on. Errors: everything that is wrong with it; then nothing has changed.
     pub fn commit(&mut self, program: Program) -> Result<(), Vec<Flaw>> {
         let flaws: Vec<Flaw> = program.check().into_iter().map(|(_, flaw)| flaw).collect();
         if !flaws.is_empty() {
             return Err(flaws);
         }
+        let before = self.hits();
         self.tables = Tables::new(&program);
-        self.hits = Table::ALL.map(|table| vec![0; self.tables.len(table)]);
+        self.hits = Table::ALL.map(|table| {
+            let entries = program.table(table).iter();
+            let kept = entries.map(|(&i, entry)| {
+                let place = Place { table, i };
+                let hits = before.get(&place).copied().unwrap_or(0);
+                let stays = hits > 0 && self.program.entry(place) == Some(entry);
+                if stays { hits } else { 0 }
+            });
+            kept.collect()
+        });
         self.program = program;
         Ok(())
     }
@@ -143,35 +174,22 @@ impl Chip {
 
     /// `ReadRegister(reg)`.
     pub fn read_register(&self, register: Register) -> u64 {
-        let counters = &self.counters;
-        let at = |of: &[u64; PORTS as usize], port: u8| of.get(usize::from(port)).copied().unwrap_or(0);
         match register {
-            Register::InPackets(port) => at(&counters.in_packets, port),
-            Register::InBytes(port) => at(&counters.in_bytes, port),
-            Register::OutPackets(port) => at(&counters.out_packets, port),
-            Register::OutBytes(port) => at(&counters.out_bytes, port),
-            Register::QueueBytes(port) => at(&counters.queue_bytes, port),
-            Register::Discards(reason) => counters.discards[reason as usize],
             Register::L3Enable => u64::from(self.tables.l3),
             Register::MplsEnable => u64::from(self.tables.mpls),
             Register::MissToCpu => u64::from(self.tables.miss_to_cpu),
+            counter => counter
+                .slot()
+                .and_then(|slot| self.counters.0.get(slot))
+                .copied()
+                .unwrap_or(0),
         }
     }
 
     /// `WriteRegister(reg, value)`: clears a counter, or sets how the chip behaves until the next commit.
     pub fn write_register(&mut self, register: Register, value: u64) -> Result<(), Flaw> {
         register.check(value)?;
-        let counters = &mut self.counters;
-        let counter = match register {
-            Register::InPackets(port) => counters.in_packets.get_mut(usize::from(port)),
-            Register::InBytes(port) => counters.in_bytes.get_mut(usize::from(port)),
-            Register::OutPackets(port) => counters.out_packets.get_mut(usize::from(port)),
-            Register::OutBytes(port) => counters.out_bytes.get_mut(usize::from(port)),
-            Register::Discards(reason) => counters.discards.get_mut(reason as usize),
-            Register::QueueBytes(_) => None,
-            Register::L3Enable | Register::MplsEnable | Register::MissToCpu => None,
-        };
-        if let Some(counter) = counter {
+        if let Some(counter) = register.slot().and_then(|slot| self.counters.0.get_mut(slot)) {
             *counter = value;
         }
         match register {
@@ -185,14 +203,25 @@ impl Chip {
 
     /// The owner of a port says how many bytes wait there: `OUTPUT_QUEUE_BYTES_PORT0`.
     pub fn set_queue_bytes(&mut self, port: u8, bytes: u64) {
-        if let Some(queue) = self.counters.queue_bytes.get_mut(usize::from(port)) {
-            *queue = bytes;
+        if port < PORTS {
+            self.change(Register::QueueBytes(port), |_| bytes);
         }
     }
 
     /// A packet comes in by a port. Errors: no such port.
     pub fn receive(&mut self, in_port: u8, frame: &mut Frame, out: Out<'_>) -> Result<Verdict, Flaw> {
         self.process(in_port, frame, out, &mut Silent)
+    }
+
+    /// The same, where each packet that leaves is told with the entry that decided about it.
+    pub fn receive_told(
+        &mut self,
+        in_port: u8,
+        frame: &mut Frame,
+        out: &mut dyn FnMut(Leaving<'_>),
+    ) -> Result<Verdict, Flaw> {
+        let mut teller = Teller { by: None, out };
+        self.process(in_port, frame, &mut |_, _| {}, &mut teller)
     }
 
     pub(crate) fn process<O: Observer>(
@@ -207,13 +236,13 @@ impl Chip {
             let fix = "Ports 0 to 3 are external, 4 to 7 go to the CPU.";
             return Err(Flaw::new("port-range", "in_port", in_port, limit, fix));
         }
-        self.counters.in_packets[usize::from(in_port)] += 1;
-        self.counters.in_bytes[usize::from(in_port)] += frame.bytes().len() as u64;
+        self.count(Register::InPackets(in_port), 1);
+        self.count(Register::InBytes(in_port), frame.bytes().len());
         let done = self.forward(in_port, frame, out, observer);
         Ok(match done {
             Ok(()) => Verdict::Sent,
             Err(reason) => {
-                self.counters.discards[reason as usize] += 1;
+                self.count(Register::Discards(reason), 1);
                 observer.discarded(reason);
                 Verdict::Discarded(reason)
             }
@@ -269,6 +298,7 @@ impl Chip {
             }
             return Ok(());
         }
+        observer.missed();
         if self.tables.miss_to_cpu {
             self.emit(cpu_port(in_port), frame, out, observer, false);
             return Ok(());
@@ -305,10 +335,21 @@ impl Chip {
         Ok(())
     }
 
+    #[inline]
+    fn count(&mut self, register: Register, more: usize) {
+        self.change(register, |count| count + more as u64);
+    }
+
+    #[inline]
+    fn change(&mut self, register: Register, changed: impl FnOnce(u64) -> u64) {
+        if let Some(count) = register.slot().and_then(|slot| self.counters.0.get_mut(slot)) {
+            *count = changed(*count);
+        }
+    }
+
     fn emit<O: Observer>(&mut self, port: u8, frame: &Frame, out: Out<'_>, observer: &mut O, copy: bool) {
-        let at = usize::from(port);
-        self.counters.out_packets[at] += 1;
-        self.counters.out_bytes[at] += frame.bytes().len() as u64;
+        self.count(Register::OutPackets(port), 1);
+        self.count(Register::OutBytes(port), frame.bytes().len());
         observer.sent(port, frame.bytes(), copy);
         out(port, frame.bytes());
     }

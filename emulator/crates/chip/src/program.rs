@@ -72,6 +72,38 @@ impl Program {
         &self.registers
     }
 
+    /// The entry at a place.
+    pub fn entry(&self, place: Place) -> Option<&Entry> {
+        self.table(place.table).get(&place.i)
+    }
+
+    /// Puts a checked entry in its place, or leaves the place empty.
+    pub(crate) fn put(&mut self, place: Place, entry: Option<&Entry>) {
+        let table = &mut self.tables[place.table.at()];
+        match entry {
+            Some(entry) => drop(table.insert(place.i, entry.clone())),
+            None => drop(table.remove(&place.i)),
+        }
+    }
+
+    /// Puts a checked interface in its place, or leaves the place empty.
+    pub(crate) fn put_vif(&mut self, i: u32, vif: Option<Vif>) {
+        match vif {
+            Some(vif) => drop(self.vifs.insert(i, vif)),
+            None => drop(self.vifs.remove(&i)),
+        }
+    }
+
+    /// Whether an entry of the TCAM looks at key `i`.
+    pub(crate) fn looks_at(&self, i: u8) -> bool {
+        self.table(Table::Tcam).values().any(|entry| entry.iudlk == i)
+    }
+
+    /// Puts a checked key in its place.
+    pub(crate) fn put_udlk(&mut self, i: u8, udlk: Udlk) {
+        self.udlks[usize::from(i) - 1] = Some(udlk);
+    }
+
     /// Entries of all lookup tables.
     pub fn entries(&self) -> usize {
         self.tables.iter().map(BTreeMap::len).sum()

@@ -6,6 +6,21 @@ use crate::flaw::Flaw;
 use crate::pipeline::DiscardReason;
 use crate::profile::PORTS;
 
+/// Where the bytes that wait at ports begin among [`Counters`].
+const QUEUES: usize = 4 * PORTS as usize;
+/// How many registers count.
+pub const COUNTERS: usize = QUEUES + PORTS as usize + DiscardReason::ALL.len();
+
+/// What a chip has counted, by [`Register::slot`]; the same in `bpf/serverswitch/chip.h`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counters(pub [u64; COUNTERS]);
+
+impl Default for Counters {
+    fn default() -> Counters {
+        Counters([0; COUNTERS])
+    }
+}
+
 /// A register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Register {
@@ -70,6 +85,20 @@ impl Register {
                 limit,
                 "Take one of these names.",
             )
+        })
+    }
+
+    /// Its place among [`Counters`]; `None` of switches.
+    pub fn slot(self) -> Option<usize> {
+        let ports = usize::from(PORTS);
+        Some(match self {
+            Register::InPackets(port) => usize::from(port),
+            Register::InBytes(port) => ports + usize::from(port),
+            Register::OutPackets(port) => 2 * ports + usize::from(port),
+            Register::OutBytes(port) => 3 * ports + usize::from(port),
+            Register::QueueBytes(port) => QUEUES + usize::from(port),
+            Register::Discards(reason) => QUEUES + ports + reason as usize,
+            Register::L3Enable | Register::MplsEnable | Register::MissToCpu => return None,
         })
     }
 

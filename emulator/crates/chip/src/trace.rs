@@ -184,6 +184,7 @@ pub(crate) trait Observer {
     }
     fn looked_up(&mut self, _: &[Key; 2], _: &Parsed, _: &[Option<Slot>; 3], _: &Tables, _: &Program) {}
     fn chosen(&mut self, _place: &Place, _action: &Action) {}
+    fn missed(&mut self) {}
     fn interface(&mut self, _i: u16, _vif: &Vif) {}
     fn before(&mut self, _packet: &[u8]) {}
     fn changed(&mut self, _stage: Stage, _change: Option<Change>, _packet: &[u8]) {}

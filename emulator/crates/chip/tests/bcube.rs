@@ -85,10 +85,12 @@ fn a_program_is_checked_for_every_server_with_its_neighbours_alive_and_dead() {
         "{}",
         flaws[0].message
     );
-    // The chip in user space has prefixes, the one in the kernel has not.
-    let prefix = "SetLookupTable(LPM_IPV4, 0, 0, 10.0.0.0, 255.0.0.0, {act=DISCARD});";
-    check(prefix, false).unwrap();
-    assert!(check(prefix, true).is_err());
+    // The chip in user space has tunnels, the one in the kernel has not.
+    let tunnel = "SetProfile(extended); SetVIfTable(0, NULL, NULL, 0);
+        SetLookupTable(LPM_IPV4, 0, 0, 10.0.0.0, 255.0.0.0, {act=REDIRECT_VIF, vif=0, tunnel=POP});";
+    check(tunnel, false).unwrap();
+    assert!(check(tunnel, true).is_err());
+    check(&tunnel.replace(", tunnel=POP", ""), true).unwrap();
 }
 
 #[test]

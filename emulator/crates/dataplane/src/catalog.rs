@@ -113,6 +113,8 @@ pub struct ForwardingEntry {
 pub struct ServerProgram {
     /// What runs where a user gives none.
     pub own: &'static str,
+    /// What runs instead where queues tell sources of congestion; `None` where they cannot.
+    pub marked: Option<&'static str>,
     /// What is wrong with a user's program for a server.
     pub check: fn(&Configuration, &str) -> Result<(), Vec<Flaw>>,
 }

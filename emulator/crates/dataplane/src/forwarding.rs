@@ -3,10 +3,13 @@
 //! Sans-IO: frames come in as bytes, verdicts go out as values. The kernel's programs (`bpf/`) do the same with the
 //! same tables, and both are held to the same vectors.
 
+use cubeyard_chip::ServerSwitch;
+
 use crate::counts::{FlowCount, Traffic};
 use crate::drops::DropReason;
 use crate::flow::Flow;
 use crate::frame::PacketBuffer;
+use crate::inspection::Section;
 use crate::protocol::Time;
 use crate::tables::{TableError, TableUpdate};
 
@@ -56,6 +59,16 @@ pub trait Forwarding {
             "program",
             "this forwarding runs no programs of users",
         ))
+    }
+
+    /// The switching chip that forwards, for programs that call it while it runs; `None` where there is none.
+    fn chip(&mut self) -> Option<&mut ServerSwitch> {
+        None
+    }
+
+    /// What it holds beside the protocol's tables, for people.
+    fn inspect(&self) -> Vec<Section> {
+        Vec::new()
     }
 
     /// What the server has carried so far.

@@ -3,12 +3,37 @@
 //! An object has the maps that every forwarding has (`drops`, `traffic`, `flow_counts`, `events`: see `bpf/common/`)
 //! and its own tables, by the names of their schemas.
 
+use std::net::Ipv4Addr;
+
+use cubeyard_chip::{COUNTERS, PORTS, Register};
+
+use crate::configuration::ConfigurationError;
 use crate::inspection::Section;
 use crate::tables::{TableError, TableSchema, TableUpdate};
 
 /// Bytes aligned as a loader needs them.
 #[repr(C, align(32))]
 pub struct Aligned<T: ?Sized>(pub T);
+
+/// Registers of a chip that count: the values of an object's per-CPU map `registers`.
+pub const REGISTERS: usize = COUNTERS;
+
+/// Says among the values of [`REGISTERS`] how many bytes wait at a port; one that a chip has not is passed over.
+pub fn set_queue_bytes(counters: &mut [u64; REGISTERS], port: u16, bytes: u64) {
+    let port = u8::try_from(port).ok().filter(|port| *port < PORTS);
+    let slot = port.and_then(|port| Register::QueueBytes(port).slot());
+    if let Some(register) = slot.and_then(|slot| counters.get_mut(slot)) {
+        *register = bytes;
+    }
+}
+
+/// What has been sent by a port, of the values of [`REGISTERS`].
+pub fn sent_bytes(counters: &[u64; REGISTERS], port: u8) -> u64 {
+    let slot = Some(port)
+        .filter(|port| *port < PORTS)
+        .and_then(|port| Register::OutBytes(port).slot());
+    slot.and_then(|slot| counters.get(slot)).copied().unwrap_or(0)
+}
 
 /// A compiled object and its programs' names.
 #[derive(Clone, Copy)]
@@ -32,6 +57,20 @@ pub struct OwnTables {
     pub translate: fn() -> Box<dyn Translate>,
 }
 
+/// A question of a packet's source, of which a chip's CPU has got a copy: how long is the queue that the packet joins?
+/// `[serverswitch §5.2]`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// When, on the monotonic clock.
+    pub at_nanos: u64,
+    /// The server that asks.
+    pub source: Ipv4Addr,
+    /// The port by which it sends on this path.
+    pub source_port: u8,
+    /// The port whose queue the packet joins.
+    pub out_port: u8,
+}
+
 /// Keeps an object's own tables in step with the protocol's.
 pub trait Translate: Send + std::fmt::Debug {
     /// What a change of the protocol's tables means for all of the object's, in the order to apply it. The change itself is among
@@ -42,8 +81,26 @@ pub trait Translate: Send + std::fmt::Debug {
     /// nothing has changed.
     fn set_program(&mut self, text: &str) -> Result<Vec<TableUpdate>, TableError>;
 
-    /// What the object's own tables hold now, for people.
-    fn inspect(&self, read: &ReadEntry<'_>) -> Vec<Section>;
+    /// Has the server mark a packet every so many bytes of its own that go out by a port, on average; 0: none.
+    fn mark_every(&self, port: u8, bytes: u32) -> TableUpdate;
+
+    /// The question in a copy for the CPU, a record of the object's ring `punts`.
+    fn question(&self, record: &[u8]) -> Option<Question>;
+
+    /// What the object's own tables hold now, for people. `counters` are those of the object's map `registers`, added up over
+    /// processors, with the bytes that wait at each port filled in.
+    fn inspect(&self, read: &ReadEntry<'_>, counters: &[u64]) -> Vec<Section>;
+
+    /// Every register with its value.
+    fn registers(&self, counters: &[u64]) -> Vec<(String, u64)>;
+
+    /// What writes a register. Errors: no such register, or none that can have this value.
+    fn write_register(
+        &mut self,
+        name: &str,
+        value: u64,
+        counters: &[u64],
+    ) -> Result<Vec<TableUpdate>, ConfigurationError>;
 }
 
 /// Reads the value of an entry by table and key; `None` where there is none.
@@ -84,6 +141,14 @@ pub const FAIR: KernelObject = KernelObject {
     bytes: include_object!("../../../bpf/fair/fair.bpf.o"),
     virtual_nic: Some("cubeyard_fair_server"),
     port: "cubeyard_fair_switch",
+    own_tables: None,
+};
+
+/// Reads how much waits at a port when a packet that leaves by it asks. Its licence is the GPL's too.
+pub const QUEUE: KernelObject = KernelObject {
+    bytes: include_object!("../../../bpf/queue/queue.bpf.o"),
+    virtual_nic: None,
+    port: "cubeyard_queue",
     own_tables: None,
 };
 

@@ -86,6 +86,8 @@ pub enum TableKind {
     Hash,
     /// Entries by key; the least recently used one makes room.
     LruHash,
+    /// Entries by prefixes of keys: a key begins with the number of its bits that count, a `u32` in the machine's byte order.
+    Trie,
 }
 
 /// Who writes a table.

@@ -6,10 +6,12 @@ use std::collections::BTreeMap;
 mod header_file;
 
 use cubeyard_chip::compile::{CARES, INTERFACES, KEY_ROOM, TUPLES, ZERO};
-use cubeyard_chip::{EXTERNAL_PORTS, PORTS, bcube};
-use cubeyard_dataplane::bcube::chip_tables::{
-    ACTS, Interface, Keys, SCHEMAS, TCAM_ENTRIES, TcamEntry, TcamKey, Tuple,
+use cubeyard_chip::{COUNTERS, Counters, DiscardReason, EXTERNAL_PORTS, PORTS, Register, bcube};
+use cubeyard_dataplane::bcube::chip_layout::{
+    ACTS, EXACT_ENTRIES, EXACT_TABLES, Entry, ExactKey, FLAGS, Interface, Keys, Marking, PREFIX_ENTRIES,
+    PrefixKey, Punt, TCAM_ENTRIES, TcamKey, Tuple,
 };
+use cubeyard_dataplane::bcube::chip_tables::SCHEMAS;
 use cubeyard_dataplane::bcube::header::HEADER_BYTES;
 use header_file::{constants, sizes};
 
@@ -32,7 +34,36 @@ fn limits_are_the_same() {
         ("CHIP_HEADER_BYTES", HEADER_BYTES as u64),
         ("CHIP_SOURCE_ZERO", ZERO.into()),
     ];
-    for (name, value) in limits.into_iter().chain(acts) {
+    let tables = EXACT_TABLES.map(|(name, _, number, _)| (name, number.into()));
+    let flags = FLAGS.map(|(name, flag)| (name, flag.into()));
+    let slot = |register: Register| register.slot().unwrap() as u64;
+    let registers = [
+        ("CHIP_IN_PACKETS", slot(Register::InPackets(0))),
+        ("CHIP_IN_BYTES", slot(Register::InBytes(0))),
+        ("CHIP_OUT_PACKETS", slot(Register::OutPackets(0))),
+        ("CHIP_OUT_BYTES", slot(Register::OutBytes(0))),
+        ("CHIP_QUEUE_BYTES", slot(Register::QueueBytes(0))),
+        (
+            "CHIP_DISCARDS",
+            slot(Register::Discards(DiscardReason::Malformed)),
+        ),
+        ("CHIP_REGISTERS", COUNTERS as u64),
+        ("CHIP_EXACT_ENTRIES", EXACT_ENTRIES as u64),
+        ("CHIP_PREFIX_ENTRIES", PREFIX_ENTRIES as u64),
+    ];
+    let reasons = DiscardReason::ALL.map(|reason| {
+        let name = reason.name().to_uppercase().replace('-', "_");
+        (
+            constants
+                .keys()
+                .find(|key| **key == format!("CHIP_{name}"))
+                .copied()
+                .unwrap(),
+            reason as u64,
+        )
+    });
+    let more = tables.into_iter().chain(flags).chain(registers).chain(reasons);
+    for (name, value) in limits.into_iter().chain(acts).chain(more) {
         assert_eq!(constants.get(name), Some(&value), "{name}");
     }
 }
@@ -44,8 +75,13 @@ fn structs_have_the_same_sizes() {
         ("cy_prune", 256 * size_of::<u64>()),
         ("cy_tuple", size_of::<Tuple>()),
         ("cy_tcam_key", size_of::<TcamKey>()),
-        ("cy_tcam_entry", size_of::<TcamEntry>()),
+        ("cy_exact_key", size_of::<ExactKey>()),
+        ("cy_prefix_key", size_of::<PrefixKey>()),
+        ("cy_entry", size_of::<Entry>()),
         ("cy_interface", size_of::<Interface>()),
+        ("cy_registers", size_of::<Counters>()),
+        ("cy_marking", size_of::<Marking>()),
+        ("cy_punt", size_of::<Punt>()),
     ]);
     assert_eq!(sizes(HEADER), in_rust);
     let prune = SCHEMAS.iter().find(|schema| schema.name == "prune");

@@ -11,6 +11,7 @@
 pub mod api;
 pub mod balance;
 pub mod capture;
+pub mod congestion;
 pub mod error;
 pub mod external;
 pub mod faults;

@@ -20,3 +20,5 @@ pub const ORDER_BYTES: usize = 32 * 1024;
 pub const FLOWS: usize = 8192;
 /// Rates that links and flows may have, in bits per second.
 pub const RATES_BITS_PER_SEC: std::ops::RangeInclusive<f64> = 1e3..=1e12;
+/// Bytes of a chip's tables in one answer, which has two digits a byte on its way.
+pub const CHIP_PART_BYTES: usize = 24 * 1024;

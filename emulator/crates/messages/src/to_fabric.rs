@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cubeyard_dataplane::event::Event;
 use cubeyard_dataplane::inspection::Inspection;
-use cubeyard_dataplane::tables::TableUpdate;
+use cubeyard_dataplane::tables::{HexBytes, TableUpdate};
 use serde::{Deserialize, Serialize};
 
 use crate::workload::FlowRow;
@@ -33,6 +33,13 @@ pub enum ToFabric {
     Traffic(TrafficCounts),
     /// The protocol's state.
     Inspected(Inspection),
+    /// The answer of the server's chip.
+    Chip {
+        /// Number of the request.
+        id: u64,
+        /// The answer without its length.
+        answer: HexBytes,
+    },
     /// A message was refused.
     Error {
         /// Why, and what to do.

@@ -75,6 +75,13 @@ pub enum ToNode {
         /// Its text, at most [`cubeyard_dataplane::catalog::MAX_PROGRAM_BYTES`].
         text: String,
     },
+    /// A request to the server's chip, as programs on its socket make them (`cubeyard_chip::api`).
+    Chip {
+        /// Number of the request, which the answer has too.
+        id: u64,
+        /// The request without its length.
+        request: HexBytes,
+    },
     /// A message to one of the server's services.
     Service {
         /// The service's name.

@@ -88,6 +88,7 @@ fn to_node() -> impl Strategy<Value = ToNode> {
         Just(ToNode::Start),
         Just(ToNode::Stop),
         Just(ToNode::Inspect),
+        (any::<u64>(), bytes()).prop_map(|(id, request)| ToNode::Chip { id, request }),
         ("[a-z]{0,8}", bytes()).prop_map(|(service, bytes)| ToNode::Service { service, bytes }),
         ("[a-z]{0,8}", any::<u16>()).prop_map(|(service, id)| ToNode::ServiceProcess { service, id }),
         ("[a-z]{0,8}", any::<(u16, u32, bool)>(), bytes()).prop_map(
@@ -202,6 +203,7 @@ fn to_fabric() -> impl Strategy<Value = ToFabric> {
             }
         )),
         inspection().prop_map(ToFabric::Inspected),
+        (any::<u64>(), bytes()).prop_map(|(id, answer)| ToFabric::Chip { id, answer }),
         any::<String>().prop_map(|message| ToFabric::Error { message }),
     ]
 }

@@ -65,6 +65,11 @@ impl Fabric {
         }
     }
 
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// When to try to connect; `None` while connected.
     pub fn next_timeout(&self) -> Option<Time> {
         self.socket.is_none().then_some(self.next_try)

@@ -7,6 +7,7 @@
 
 pub mod bandwidth;
 pub mod carrier;
+pub mod chip;
 pub mod clients;
 pub mod clock;
 pub mod control;

@@ -1,18 +1,20 @@
 //! The loop: the fabric's messages, the protocol and the workload on one thread.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use cubeyard_dataplane::catalog::{self, ForwardingKind};
 use cubeyard_dataplane::flow::Flow;
 use cubeyard_dataplane::protocol::{Input, Output, Protocol, Time};
 use cubeyard_dataplane::service::Services;
+use cubeyard_dataplane::tables::HexBytes;
 use cubeyard_messages::limits::{RATES_BITS_PER_SEC, ROWS};
 use cubeyard_messages::{Configure, ToFabric, ToNode};
 
 use crate::bandwidth::{Available, Meters};
 use crate::carrier::CarrierWatch;
+use crate::chip::ChipServer;
 use crate::clients::ServiceClients;
 use crate::clock::now;
 use crate::control::{self, ControlSocket};
@@ -40,7 +42,6 @@ pub fn run(socket: &Path) -> io::Result<()> {
     let mut node = Node {
         poller,
         fabric: Fabric::new(socket),
-        socket: socket.to_owned(),
         server: None,
     };
     loop {
@@ -58,8 +59,6 @@ pub fn run(socket: &Path) -> io::Result<()> {
 struct Node {
     poller: Poller,
     fabric: Fabric,
-    /// The fabric's socket.
-    socket: PathBuf,
     server: Option<Server>,
 }
 
@@ -73,6 +72,7 @@ struct Server {
     meters: Meters,
     workload: Workload,
     software: Option<Software>,
+    chip: Option<ChipServer>,
     services: Option<ServiceSockets>,
     modules: Modules,
     processes: Processes,
@@ -104,12 +104,14 @@ impl Node {
             (Token::Fabric, _) => self.on_fabric(),
             (Token::Links, Some(server)) => server.on_links(),
             (Token::Control(index), Some(server)) => server.on_control(index as usize),
-            (Token::Frames(index), Some(server)) => server.on_frames(index as usize),
+            (Token::Frames(index), Some(server)) => server.on_frames(index as usize, &self.poller),
             (Token::Services(index), Some(server)) => server.on_services(index as usize, &self.poller),
             (Token::Listener(index), Some(server)) => server.on_knock(index as usize, &self.poller),
             (Token::Client(id), Some(server)) => server.on_client(id, &self.poller),
             (Token::Processes(index), Some(server)) => server.on_process(index, &self.poller, true),
             (Token::Process(index), Some(server)) => server.on_process(index, &self.poller, false),
+            (Token::ChipListener, Some(server)) => server.on_chip_knock(&self.poller),
+            (Token::ChipProgram(id), Some(server)) => server.on_chip_program(id, &self.poller),
             (Token::Flow(id), Some(server)) => server.workload.on_ready(id, now(), &self.poller),
             _ => {}
         }
@@ -134,7 +136,7 @@ impl Node {
         if let ToNode::Configure(configure) = message {
             // The sockets of the server before must be closed when the new one's are opened.
             self.server = None;
-            self.server = Some(Server::new(&configure, &self.poller, &self.socket)?);
+            self.server = Some(Server::new(&configure, self.fabric.path(), &self.poller)?);
             self.carry_out();
             self.fabric.send(&ToFabric::Ready, &self.poller);
             return Ok(());
@@ -193,9 +195,20 @@ impl Node {
                 let services = services_of(&mut server.protocol)?;
                 server.processes.host(&service, id, services, &self.poller)?;
             }
+            ToNode::Chip { id, request } => {
+                let answer = match (&mut server.chip, &mut server.software) {
+                    (Some(chip), Some(software)) => chip.on_fabric(&request.0, software, &self.poller),
+                    _ => Vec::new(),
+                };
+                let answer = HexBytes(answer);
+                self.fabric.send(&ToFabric::Chip { id, answer }, &self.poller);
+            }
             ToNode::Inspect => {
                 let inspection = server.protocol.as_ref().map(|protocol| protocol.inspect(now()));
-                let message = ToFabric::Inspected(inspection.unwrap_or_default());
+                let mut inspection = inspection.unwrap_or_default();
+                let of_software = server.software.as_ref().map(Software::sections);
+                inspection.sections.extend(of_software.unwrap_or_default());
+                let message = ToFabric::Inspected(inspection);
                 self.fabric.send(&message, &self.poller);
             }
         }
@@ -240,7 +253,7 @@ fn services_of(protocol: &mut Option<Box<dyn Protocol>>) -> Result<&mut dyn Serv
 }
 
 impl Server {
-    fn new(configure: &Configure, poller: &Poller, fabric: &Path) -> Result<Server, String> {
+    fn new(configure: &Configure, fabric: &Path, poller: &Poller) -> Result<Server, String> {
         let now = now();
         let configuration = &configure.configuration;
         let entry = catalog::protocol(&configure.protocol).ok_or_else(|| {
@@ -283,10 +296,14 @@ impl Server {
             })?),
             None => None,
         };
-        let software = match forwarding.map(|forwarding| forwarding.kind) {
+        let mut software = match forwarding.map(|forwarding| forwarding.kind) {
             Some(ForwardingKind::Software(make)) => Some(Software::open(make, configuration, poller)?),
             Some(ForwardingKind::Kernel(_)) | None => None,
         };
+        let has_chip = software.as_mut().is_some_and(Software::has_chip);
+        let chip = has_chip
+            .then(|| ChipServer::open(fabric, configuration, poller))
+            .transpose()?;
         let nic_mtu = configuration.mtu.saturating_sub(entry.header_bytes);
         let workload = Workload::new(configure.address, rate, nic_mtu)
             .map_err(|error| format!("no memory for the workload: {error}"))?;
@@ -304,6 +321,7 @@ impl Server {
             ports,
             workload,
             software,
+            chip,
             services,
             modules: Modules::default(),
             processes: Processes::beside(fabric),
@@ -334,7 +352,8 @@ impl Server {
             .protocol
             .as_ref()
             .and_then(|protocol| protocol.next_timeout());
-        let others = [protocol, self.workload.next_timeout()];
+        let chip = self.chip.as_ref().and_then(ChipServer::next_timeout);
+        let others = [protocol, self.workload.next_timeout(), chip];
         let own = self.report_at.min(self.meters.next_timeout());
         others.into_iter().flatten().fold(own, Time::min)
     }
@@ -342,6 +361,9 @@ impl Server {
     fn on_timeout(&mut self, poller: &Poller, fabric: &mut Fabric) {
         let now = now();
         self.workload.on_timeout(now, poller);
+        if let (Some(chip), Some(software)) = (&mut self.chip, &mut self.software) {
+            chip.on_timeout(software, poller);
+        }
         if now >= self.meters.next_timeout() {
             let available = self.meters.look(now);
             self.tell_available(available);
@@ -444,9 +466,24 @@ impl Server {
         }
     }
 
-    fn on_frames(&mut self, index: usize) {
+    fn on_chip_knock(&mut self, poller: &Poller) {
+        if let Some(chip) = &mut self.chip {
+            chip.on_knock(poller);
+        }
+    }
+
+    fn on_chip_program(&mut self, id: u32, poller: &Poller) {
+        if let (Some(chip), Some(software)) = (&mut self.chip, &mut self.software) {
+            chip.on_ready(id, software, poller);
+        }
+    }
+
+    fn on_frames(&mut self, index: usize, poller: &Poller) {
         if let Some(software) = &mut self.software {
             software.on_ready(index);
+            if let Some(chip) = &mut self.chip {
+                chip.pass_on(software, poller);
+            }
             for notice in software.take_notices() {
                 self.input(Input::Notice(&notice));
             }

@@ -31,6 +31,10 @@ pub enum Token {
     Processes(u32),
     /// The process of the service with this index.
     Process(u32),
+    /// The listener for programs that call the chip.
+    ChipListener,
+    /// The program of this number.
+    ChipProgram(u32),
 }
 
 impl Token {
@@ -47,6 +51,8 @@ impl Token {
             Token::Client(id) => (8, id),
             Token::Processes(index) => (9, index),
             Token::Process(index) => (10, index),
+            Token::ChipListener => (11, 0),
+            Token::ChipProgram(id) => (12, id),
         };
         kind << 32 | u64::from(index)
     }
@@ -65,6 +71,8 @@ impl Token {
             8 => Some(Token::Client(index)),
             9 => Some(Token::Processes(index)),
             10 => Some(Token::Process(index)),
+            11 => Some(Token::ChipListener),
+            12 => Some(Token::ChipProgram(index)),
             _ => None,
         }
     }
@@ -141,6 +149,8 @@ mod tests {
             Token::Client(u32::MAX),
             Token::Processes(0),
             Token::Process(3),
+            Token::ChipListener,
+            Token::ChipProgram(5),
         ] {
             assert_eq!(Token::decode(token.encode()), Some(token));
         }

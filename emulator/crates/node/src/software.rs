@@ -3,12 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use cubeyard_chip::api::{Answered, Limits, Session};
 use cubeyard_dataplane::catalog::MakeForwarding;
 use cubeyard_dataplane::configuration::Configuration;
 use cubeyard_dataplane::drops::DropReason;
 use cubeyard_dataplane::flow::Flow;
 use cubeyard_dataplane::forwarding::{Forwarding, Verdict};
 use cubeyard_dataplane::frame::PacketBuffer;
+use cubeyard_dataplane::inspection::Section;
 use cubeyard_dataplane::tables::TableUpdate;
 use cubeyard_messages::TrafficCounts;
 
@@ -112,6 +114,40 @@ impl Software {
         self.forwarding
             .set_program(text)
             .map_err(|error| error.to_string())
+    }
+
+    /// Whether a switching chip forwards.
+    pub fn has_chip(&mut self) -> bool {
+        self.forwarding.chip().is_some()
+    }
+
+    /// A request to the chip; what it sends by external ports leaves.
+    pub fn call_chip(&mut self, session: &mut Session, request: &[u8], limits: &Limits) -> Answered {
+        let (ports, sockets, unsent) = (&self.ports, &self.sockets, &mut self.unsent);
+        match self.forwarding.chip() {
+            Some(switch) => session.handle(request, limits, switch, &mut |port, frame| {
+                *unsent += u64::from(!send(ports, sockets, port, frame));
+            }),
+            None => Answered {
+                bytes: Vec::new(),
+                cost: 0,
+            },
+        }
+    }
+
+    /// The next packet for users' programs, and the CPU port that it came by.
+    pub fn next_punt(&mut self) -> Option<(u8, Vec<u8>)> {
+        self.forwarding.chip()?.recv_packet()
+    }
+
+    /// Packets for users' programs that found too many waiting.
+    pub fn lost_punts(&mut self) -> u64 {
+        self.forwarding.chip().map_or(0, |switch| switch.lost_punts())
+    }
+
+    /// What the forwarding holds, for people.
+    pub fn sections(&self) -> Vec<Section> {
+        self.forwarding.inspect()
     }
 
     /// The records for the protocol so far.

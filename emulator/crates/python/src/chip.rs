@@ -1,16 +1,72 @@
 //! Programs of the switching chip: read, compared, generated, and stepped through without a run.
 //! Not here: the chip, which is a crate of its own.
 
+use cubeyard_chip::api::{Limits, MAX_MESSAGE_BYTES, Session};
 use cubeyard_chip::walk::{paths, walk};
-use cubeyard_chip::{Chip, Flaw, Program, Table, bcube, diff, document, text};
+use cubeyard_chip::{
+    Chip, Flaw, Frame, MAX_FRAME_BYTES, Program, ServerSwitch, Table, bcube, diff, document, portland, text,
+};
 use cubeyard_topology::{Topology, TopologySpec};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 
 use crate::EngineError;
 
 /// Payload of the packets that a walk sends.
 const PAYLOAD: &[u8] = b"cubeyard";
+
+/// A chip without a run, called as programs on a server's socket call it (`cubeyard_chip::api`).
+#[pyclass(module = "cubeyard_engine")]
+pub struct ChipModel {
+    switch: ServerSwitch,
+    session: Session,
+}
+
+/// Packets: a port and bytes each.
+type Packets<'py> = Vec<(u8, Bound<'py, PyBytes>)>;
+
+#[pymethods]
+impl ChipModel {
+    /// A chip with a program, as text or JSON. Raises EngineError with findings.
+    #[new]
+    fn new(py: Python<'_>, program: &str) -> PyResult<ChipModel> {
+        let mut switch = ServerSwitch::new();
+        let loaded = text::read(program).and_then(|program| switch.load(program));
+        loaded.map_err(|flaws| refused(py, &flaws))?;
+        let session = Session::default();
+        Ok(ChipModel { switch, session })
+    }
+
+    /// Carries out a request without its length. Returns the answer with its length, and the packets that left by external ports.
+    fn call<'py>(&mut self, py: Python<'py>, request: &[u8]) -> (Bound<'py, PyBytes>, Packets<'py>) {
+        let limits = Limits {
+            packet_bytes: MAX_FRAME_BYTES,
+            ports: 0x0f,
+            part_bytes: MAX_MESSAGE_BYTES / 2,
+        };
+        let mut sent = Vec::new();
+        let mut out = |port: u8, bytes: &[u8]| sent.push((port, PyBytes::new(py, bytes)));
+        let answered = self.session.handle(request, &limits, &mut self.switch, &mut out);
+        (PyBytes::new(py, &answered.bytes), sent)
+    }
+
+    /// A packet comes in by a port. Returns what left by external ports. Raises EngineError for a port or a packet that cannot be.
+    fn receive<'py>(&mut self, py: Python<'py>, in_port: u8, packet: &[u8]) -> PyResult<Packets<'py>> {
+        let mut sent = Vec::new();
+        let mut out = |port: u8, bytes: &[u8]| sent.push((port, PyBytes::new(py, bytes)));
+        let done =
+            Frame::new(packet).and_then(|mut frame| self.switch.receive(in_port, &mut frame, &mut out));
+        done.map_err(|flaw| refused(py, &[flaw]))?;
+        Ok(sent)
+    }
+
+    /// The next packet for the CPU, if one waits: its port, packets lost so far, and its bytes.
+    fn take<'py>(&mut self, py: Python<'py>) -> Option<(u8, u64, Bound<'py, PyBytes>)> {
+        let (port, bytes) = self.switch.recv_packet()?;
+        Some((port, self.switch.lost_punts(), PyBytes::new(py, &bytes)))
+    }
+}
 
 type Made<T> = Result<T, Vec<Flaw>>;
 
@@ -228,4 +284,18 @@ fn server_of(topology: &Topology, field: &str, name: &str) -> Made<u32> {
             "Take a server of this BCube by its name.",
         ))
     })
+}
+
+/// PortLand on 20 chips in virtual time: a packet from one host to another before and after switches and links fail. Raises EngineError.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "Python hands its arguments over")]
+pub fn chip_portland(
+    py: Python<'_>,
+    source: &str,
+    destination: &str,
+    source_port: u16,
+    failures: Vec<String>,
+) -> PyResult<String> {
+    let made = py.detach(|| portland::trial(source, destination, source_port, &failures).map_err(one));
+    answered(py, made.map(|trial| json!(trial)))
 }

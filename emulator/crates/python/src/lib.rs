@@ -79,7 +79,10 @@ mod cubeyard_engine {
     #[pymodule_export]
     use super::builtin_books;
     #[pymodule_export]
-    use super::chip::{chip_bcube, chip_check_servers, chip_diff, chip_program, chip_trace, chip_walk};
+    use super::chip::{
+        ChipModel, chip_bcube, chip_check_servers, chip_diff, chip_portland, chip_program, chip_trace,
+        chip_walk,
+    };
     #[pymodule_export]
     use super::emulation::emulation_network;
     #[pymodule_export]

@@ -1,10 +1,10 @@
-//! The calls of a program: `SetUDLK`, `SetLookupTable`, `SetVIfTable`, `WriteRegister` and `SetProfile`.
+//! The calls of a program: `SetUDLK`, `SetLookupTable`, `SetVIfTable`, `WriteRegister`, `SetProfile`, `ClearLookupTable` and `ClearVIfTable`.
 
 use super::At;
 use super::run::{Machine, wrong};
 use super::syntax::{Expr, Located};
 use super::value::{Value, sized, unset};
-use crate::entries::Table;
+use crate::entries::{Place, Table};
 use crate::flaw::Flaw;
 use crate::profile::Profile;
 use crate::registers::Register;
@@ -18,8 +18,10 @@ impl Machine {
             "SetVIfTable" | "SetVifTable" => &["i", "dmac", "smac", "oport"],
             "WriteRegister" => &["reg", "value"],
             "SetProfile" => &["profile"],
+            "ClearLookupTable" => &["type", "i"],
+            "ClearVIfTable" => &["i"],
             _ => {
-                let known = "SetUDLK, SetLookupTable, SetVIfTable, WriteRegister or SetProfile";
+                let known = "SetUDLK, SetLookupTable, SetVIfTable, WriteRegister, SetProfile, ClearLookupTable or ClearVIfTable";
                 let fix = "A program sets tables; ReadRegister, SendPacket and RecvPacket are calls of a running chip.";
                 return Err(wrong("call-unknown", "call", format!("`{name}`"), known, fix).at(at));
             }
@@ -48,7 +50,9 @@ impl Machine {
             flaw.at(at)
         };
         let done = match parameters[0] {
+            "type" if parameters.len() == 2 => self.clear_lookup_table(arguments),
             "type" => self.set_lookup_table(at, arguments),
+            "i" if parameters.len() == 1 => self.clear_vif_table(arguments),
             "reg" => self.write_register(arguments),
             "profile" => self.set_profile(arguments),
             _ if parameters.len() == 2 => self.set_udlk(arguments),
@@ -73,10 +77,60 @@ impl Machine {
             .iter()
             .map(|(text, at)| Field::read(text).map_err(|flaw| flaw.at(*at)))
             .collect();
-        self.program.set_udlk(i, fields?)
+        self.program.set_udlk(i, fields?)?;
+        if let Some(live) = &mut self.live {
+            live.took_udlk(i as u8, &self.program);
+        }
+        Ok(())
+    }
+
+    /// `ClearLookupTable(type, i)` `[ours]`: takes back what a call has set there; the entry of the program below is in effect again.
+    fn clear_lookup_table(&mut self, arguments: &[Located]) -> Result<(), Flaw> {
+        let table = self.table(&arguments[0])?;
+        let i = self.number("i", &arguments[1])?;
+        let live = self.live.as_mut().ok_or_else(|| not_live("ClearLookupTable"))?;
+        let place = u32::try_from(i).map(|i| Place { table, i });
+        live.clear(place.ok(), &mut self.program).ok_or_else(|| {
+            let fix = "Only what a call has set can be taken back: set another entry there instead.";
+            let limit = format!("an entry of {table} that a call has set");
+            wrong("entry-not-own", "i", i, &limit, fix)
+        })
+    }
+
+    /// `ClearVIfTable(i)` `[ours]`.
+    fn clear_vif_table(&mut self, arguments: &[Located]) -> Result<(), Flaw> {
+        let i = self.number("i", &arguments[0])?;
+        let live = self.live.as_mut().ok_or_else(|| not_live("ClearVIfTable"))?;
+        live.clear_vif(u32::try_from(i).ok(), &mut self.program)
+            .ok_or_else(|| {
+                let fix = "Only what a call has set can be taken back: set another interface there instead.";
+                wrong("entry-not-own", "i", i, "an interface that a call has set", fix)
+            })
+    }
+
+    fn table(&mut self, argument: &Located) -> Result<Table, Flaw> {
+        let named = match self.value(argument)? {
+            Value::Word(word) => Table::by_name(&word).ok_or(word),
+            other => Err(other.kind().to_owned()),
+        };
+        named.map_err(|word| {
+            let limit = Table::ALL.map(Table::name).join(", ");
+            wrong(
+                "table",
+                "type",
+                format!("`{word}`"),
+                &format!("one of {limit}"),
+                "Take one of these tables.",
+            )
+        })
     }
 
     fn set_profile(&mut self, arguments: &[Located]) -> Result<(), Flaw> {
+        if self.live.is_some() {
+            let fix = "Commit a whole program for another profile.";
+            let limit = "absent from calls to a running chip";
+            return Err(wrong("profile-live", "profile", "given", limit, fix));
+        }
         let named = match self.value(&arguments[0])? {
             Value::Word(word) => Profile::by_name(&word).ok_or(word),
             other => Err(other.kind().to_owned()),
@@ -102,7 +156,11 @@ impl Machine {
             other => Register::by_name(other.kind())?,
         };
         let value = self.number("value", &arguments[1])?;
-        self.program.set_register(register, value)
+        self.program.set_register(register, value)?;
+        if let Some(live) = &mut self.live {
+            live.took_register(register, value);
+        }
+        Ok(())
     }
 
     fn set_vif_table(&mut self, arguments: &[Located]) -> Result<(), Flaw> {
@@ -122,24 +180,15 @@ impl Machine {
         let (dmac, smac) = (mac("dmac", &arguments[1])?, mac("smac", &arguments[2])?);
         let oport = self.number("oport", &arguments[3])?;
         self.program
-            .set_vif_table(i, dmac.as_deref(), smac.as_deref(), oport)
+            .set_vif_table(i, dmac.as_deref(), smac.as_deref(), oport)?;
+        if let Some(live) = &mut self.live {
+            live.took_vif(i as u32, &self.program);
+        }
+        Ok(())
     }
 
     fn set_lookup_table(&mut self, at: At, arguments: &[Located]) -> Result<(), Flaw> {
-        let named = match self.value(&arguments[0])? {
-            Value::Word(word) => Table::by_name(&word).ok_or(word),
-            other => Err(other.kind().to_owned()),
-        };
-        let table = named.map_err(|word| {
-            let limit = Table::ALL.map(Table::name).join(", ");
-            wrong(
-                "table",
-                "type",
-                format!("`{word}`"),
-                &format!("one of {limit}"),
-                "Take one of these tables.",
-            )
-        })?;
+        let table = self.table(&arguments[0])?;
         let i = self.number("i", &arguments[1])?;
         let iudlk = match self.value(&arguments[2])? {
             Value::Number(number) => number,
@@ -186,6 +235,9 @@ impl Machine {
                 fix,
             ));
         }
+        if let Some(live) = &mut self.live {
+            live.took(place, &self.program);
+        }
         for argument in [&arguments[3], &arguments[4]] {
             if let Expr::Name(name) = &argument.expr
                 && let Some(Value::Array(array)) = self.variables.get_mut(name)
@@ -221,6 +273,11 @@ impl Machine {
             )),
         }
     }
+}
+
+fn not_live(call: &'static str) -> Flaw {
+    let fix = "Leave it out: the tables of a program are empty at first.";
+    wrong("call-live", "call", call, "made to a running chip", fix)
 }
 
 /// Where a field of an argument stands: inside an action, at the field's own place.

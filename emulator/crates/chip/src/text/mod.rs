@@ -28,6 +28,9 @@
 //! | `for (i = 0; i < 4; i++) {…}`, `foreach x in (…) {…}` | loops |
 //! | `if (alive[nha] == 1) {…} else {…}` | a choice `[ours]` |
 //!
+//! Calls to a running chip ([`Source::calls`]) are the same text; two more take back what calls have set `[ours]`:
+//! `ClearLookupTable(type, i)` and `ClearVIfTable(i)`.
+//!
 //! A program that servers of a run share asks each for what differs `[ours]`: `my_bcube_id` is its address, `nhas` a list of the
 //! bytes that name its neighbours as next hops; of each, `dstmac[nha]` and `srcmac[nha]` are the MACs at the other end and at
 //! its own, `oport[nha]` the port, and `alive[nha]` 1 or 0. A run executes the text again whenever one of them changes.
@@ -46,6 +49,7 @@ mod value;
 use crate::compile::compile;
 use crate::document;
 use crate::flaw::Flaw;
+use crate::overlay::{Live, Overlay};
 use crate::program::Program;
 
 pub use print::print;
@@ -81,6 +85,27 @@ impl Source {
         let tokens = lexer::tokens(text).map_err(|flaw| vec![flaw])?;
         let statements = syntax::statements(&tokens).map_err(|flaw| vec![flaw])?;
         Ok(Source(Parsed::Text(statements)))
+    }
+
+    /// Executes the text as calls to a running chip, on its program and what calls have set over it already. Returns what they have set
+    /// then. O(statements executed + entries). Errors: what is wrong, with line and column.
+    pub fn calls(&self, base: &Program, overlay: &Overlay) -> Result<Overlay, Vec<Flaw>> {
+        match &self.0 {
+            Parsed::Text(statements) => {
+                let (base, overlay) = (base.clone(), overlay.clone());
+                run::run_live(statements, Live { base, overlay })
+            }
+            Parsed::Document(_) => {
+                let fix = "Write calls, or commit the program as a whole.";
+                Err(vec![Flaw::new(
+                    "calls",
+                    "calls",
+                    "a program as JSON",
+                    "calls as text",
+                    fix,
+                )])
+            }
+        }
     }
 
     /// The program, for a server if there is one. O(statements executed). Errors: what is wrong, with line and column, up to

@@ -10,6 +10,7 @@ use crate::action::{FIELDS, RawAction};
 use crate::document::MAX_FLAWS;
 use crate::entries::{Place, Table, read_bytes};
 use crate::flaw::Flaw;
+use crate::overlay::{Live, Overlay};
 use crate::program::Program;
 use crate::registers::Register;
 use crate::udlk::KEY_BYTES;
@@ -28,6 +29,8 @@ pub(super) struct Machine {
     pub program: Program,
     pub variables: BTreeMap<String, Value>,
     pub places: BTreeMap<Place, At>,
+    /// Of calls to a running chip: what they have set.
+    pub live: Option<Live>,
     flaws: Vec<Flaw>,
     steps: usize,
     most_steps: usize,
@@ -43,20 +46,21 @@ pub(crate) fn run(statements: &[Statement], server: Option<&Server>) -> Result<P
         most_steps: server.map_or(MAX_STEPS, |_| MAX_SERVER_STEPS),
         ..Machine::default()
     };
-    let _ = machine.block(statements);
-    if machine.flaws.is_empty() {
-        let whole = machine.program.check().into_iter();
-        let places = &machine.places;
-        machine.flaws = whole
-            .map(|(place, flaw)| flaw.at(places.get(&place).copied().unwrap_or_default()))
-            .collect();
-        machine.flaws.truncate(MAX_FLAWS);
-    }
-    if machine.flaws.is_empty() {
-        Ok(machine.program)
-    } else {
-        Err(machine.flaws)
-    }
+    machine.run(statements)?;
+    Ok(machine.program)
+}
+
+/// What is set over a running chip's program once some statements have been executed on what it has now. Errors: what is wrong;
+/// with the whole too, since it takes effect at once.
+pub(crate) fn run_live(statements: &[Statement], live: Live) -> Result<Overlay, Vec<Flaw>> {
+    let mut machine = Machine {
+        program: live.overlay.over(&live.base),
+        live: Some(live),
+        most_steps: MAX_SERVER_STEPS,
+        ..Machine::default()
+    };
+    machine.run(statements)?;
+    Ok(machine.live.map(|live| live.overlay).unwrap_or_default())
 }
 
 pub(super) fn wrong(
@@ -70,6 +74,22 @@ pub(super) fn wrong(
 }
 
 impl Machine {
+    fn run(&mut self, statements: &[Statement]) -> Result<(), Vec<Flaw>> {
+        let _ = self.block(statements);
+        if self.flaws.is_empty() {
+            let whole = self.program.check().into_iter();
+            let places = &self.places;
+            self.flaws = whole
+                .map(|(place, flaw)| flaw.at(places.get(&place).copied().unwrap_or_default()))
+                .collect();
+            self.flaws.truncate(MAX_FLAWS);
+        }
+        match self.flaws.is_empty() {
+            true => Ok(()),
+            false => Err(std::mem::take(&mut self.flaws)),
+        }
+    }
+
     fn block(&mut self, statements: &[Statement]) -> Result<(), Stop> {
         statements
             .iter()

@@ -1,15 +1,18 @@
 //! BCube packets by the tables of a switching chip, in user space `[serverswitch §5.1]`: the program of the paper's Fig. 6 with
 //! this server's neighbours, and the header that it forwards by. `bpf/serverswitch` does the same in the kernel.
 //!
-//! The server is the chip's CPU: it puts the header on, takes it off, and gets the packets whose next hop is dead. The path's
+//! The server is the chip's CPU: it puts the header on, takes it off, and gets the packets whose next hop is dead. What an entry that a
+//! user's calls have set sends to the CPU is the user's ([`Forwarding::chip`]). The path's
 //! number stands behind the paper's header, so that both headers of BCube are equally long. `[ours]`
 
+use std::cmp::Reverse;
 use std::net::Ipv4Addr;
 
 use cubeyard_chip::bcube::{self, PROTOCOL};
-use cubeyard_chip::{Chip, DiscardReason, EXTERNAL_PORTS, Frame, Verdict as Left};
+use cubeyard_chip::{DiscardReason, EXTERNAL_PORTS, Frame, Place, ServerSwitch, Verdict as Left};
 
 use super::chip_program::{ChipProgram, refused};
+use super::chip_tables::ternary;
 use super::header::{HEADER_BYTES, INNER_LEAST_BYTES};
 use super::nha::Nha;
 use super::state::State;
@@ -20,6 +23,7 @@ use crate::drops::DropReason;
 use crate::flow::Flow;
 use crate::forwarding::{Forwarding, Verdict};
 use crate::frame::{ETHERNET_BYTES, PacketBuffer};
+use crate::inspection::{Cell, ColumnKind, Section};
 use crate::packet::Ipv4Packet;
 use crate::protocol::Time;
 use crate::tables::{TableError, TableUpdate};
@@ -29,13 +33,25 @@ const _: () = assert!(HEADER_BYTES == bcube::HEADER_BYTES + size_of::<u32>());
 const FROM_CPU: u8 = EXTERNAL_PORTS;
 const TTL_AT: usize = 8;
 
+/// Columns of the entries: values in hexadecimal digits, `..` where the mask does not care.
+const COLUMNS: &[(&str, &str, ColumnKind)] = &[
+    ("table", "Table", ColumnKind::Text),
+    ("index", "Index", ColumnKind::Count),
+    ("match", "Value", ColumnKind::Text),
+    ("action", "Action", ColumnKind::Text),
+    ("by_calls", "Set by a call", ColumnKind::Flag),
+    ("hits", "Packets", ColumnKind::Count),
+];
+
 /// The forwarding state of one server.
 #[derive(Clone, Debug, Default)]
 pub struct ChipForwarding {
     state: State,
     program: ChipProgram,
-    chip: Chip,
+    switch: ServerSwitch,
     frame: Frame,
+    /// Frames that leave besides the one that the chip was given.
+    copies: Vec<Verdict>,
 }
 
 /// The forwarding of a server that knows its neighbours and no path yet.
@@ -61,11 +77,13 @@ impl Forwarding for ChipForwarding {
     fn send(&mut self, packet: &mut PacketBuffer, now: Time, out: &mut Vec<Verdict>) {
         let sent = self.encapsulate(packet, now);
         out.push(self.state.conclude(sent));
+        out.append(&mut self.copies);
     }
 
     fn receive(&mut self, port: u8, packet: &mut PacketBuffer, now: Time, out: &mut Vec<Verdict>) {
         let received = self.classify(port, packet, now);
         out.push(self.state.conclude(received));
+        out.append(&mut self.copies);
     }
 
     /// A change of what the chip's program is made of puts a new program in place of the old one, at once.
@@ -78,8 +96,44 @@ impl Forwarding for ChipForwarding {
     }
 
     fn set_program(&mut self, text: &str) -> Result<(), TableError> {
-        let before = std::mem::replace(&mut self.program, ChipProgram::of_text(text)?);
-        self.commit().inspect_err(|_| self.program = before)
+        let source = ChipProgram::of_text(text)?;
+        self.switch.load(source.of(&self.state)?).map_err(refused)?;
+        self.program = source;
+        Ok(())
+    }
+
+    fn chip(&mut self) -> Option<&mut ServerSwitch> {
+        Some(&mut self.switch)
+    }
+
+    /// Entries that have decided about packets, the busiest first. O(entries).
+    fn inspect(&self) -> Vec<Section> {
+        let (chip, overlay) = (self.switch.chip(), self.switch.overlay());
+        let mut hits: Vec<_> = chip.hits().into_iter().collect();
+        hits.sort_by_key(|&(place, packets)| (Reverse(packets), place));
+        let row = |(place, packets): (Place, u64)| {
+            let entry = chip.program().entry(place)?;
+            let mask = if entry.mask.is_empty() {
+                vec![0xff; entry.value.len()]
+            } else {
+                entry.mask.clone()
+            };
+            Some(vec![
+                Cell::Text(place.table.name().to_owned()),
+                Cell::Count(place.i.into()),
+                Cell::Text(ternary(&entry.value, &mask)),
+                Cell::Text(entry.action.to_string()),
+                Cell::Flag(overlay.has(place)),
+                Cell::Count(packets),
+            ])
+        };
+        let title = format!("Chip: entries hit, of {}", chip.program().entries());
+        vec![Section::new(
+            "chip-entries",
+            &title,
+            COLUMNS,
+            hits.into_iter().filter_map(row),
+        )]
     }
 
     fn traffic(&self) -> Traffic {
@@ -102,7 +156,8 @@ impl Forwarding for ChipForwarding {
 impl ChipForwarding {
     /// Puts the program of the present neighbours into the chip. O(neighbours).
     fn commit(&mut self) -> Result<(), TableError> {
-        self.chip.commit(self.program.of(&self.state)?).map_err(refused)
+        let program = self.program.of(&self.state)?;
+        self.switch.rebase(program).map_err(refused)
     }
 
     fn encapsulate(&mut self, buffer: &mut PacketBuffer, now: Time) -> Result<Verdict, DropReason> {
@@ -118,7 +173,9 @@ impl ChipForwarding {
         let place = &mut buffer.frame_mut()[ETHERNET_BYTES..ETHERNET_BYTES + HEADER_BYTES];
         place[..bcube::HEADER_BYTES].copy_from_slice(&header);
         place[bcube::HEADER_BYTES..].copy_from_slice(&id);
-        let port = self.through_chip(FROM_CPU, buffer)?;
+        let Some(port) = self.through_chip(FROM_CPU, buffer)? else {
+            return Ok(Verdict::Pass);
+        };
         if port >= EXTERNAL_PORTS {
             let first = Nha(sent.path.nha[0]);
             return Err(self.state.dead_next_hop(first, now, || sent.notice(own.octets())));
@@ -132,7 +189,9 @@ impl ChipForwarding {
             return Ok(other);
         }
         let total = total_bytes(buffer.frame()).ok_or(DropReason::Malformed)?;
-        let port = self.through_chip(port, buffer)?;
+        let Some(port) = self.through_chip(port, buffer)? else {
+            return Ok(Verdict::Pass);
+        };
         let inner_bytes = total - HEADER_BYTES;
         if port < EXTERNAL_PORTS {
             self.state.count_relayed(inner_bytes, port);
@@ -157,18 +216,38 @@ impl ChipForwarding {
         }))
     }
 
-    /// Has the chip forward the buffer's frame, which it may change but not make longer or shorter. Returns the port that it
-    /// leaves by: an external one, or one to the CPU.
-    fn through_chip(&mut self, in_port: u8, buffer: &mut PacketBuffer) -> Result<u8, DropReason> {
+    /// Has the chip forward the buffer's frame. Returns the port that it leaves by: an external one, or one to the CPU; `None` if it went
+    /// to the user's program alone. A frame that leaves by several ports leaves by all but the last as a copy.
+    fn through_chip(&mut self, in_port: u8, buffer: &mut PacketBuffer) -> Result<Option<u8>, DropReason> {
         self.frame.set(buffer.frame()).map_err(|_| DropReason::TooBig)?;
-        let mut left = FROM_CPU;
+        let (copies, mut last) = (&mut self.copies, None);
+        let whole = buffer.frame();
         let done = self
-            .chip
-            .receive(in_port, &mut self.frame, &mut |port, _| left = port);
+            .switch
+            .receive_beside(in_port, &mut self.frame, &mut |port, _| {
+                // All but the last leave as they came: only a redirection changes a packet, and it ends the pipeline.
+                if let Some(port) = last.replace(port).filter(|&port| port < EXTERNAL_PORTS) {
+                    let frame = whole.to_vec();
+                    copies.push(Verdict::SendCopy { port, frame });
+                }
+            });
         match done.map_err(|_| DropReason::Malformed)? {
             Left::Sent => {
-                buffer.frame_mut().copy_from_slice(self.frame.bytes());
-                Ok(left)
+                let frame = self.frame.bytes();
+                match last {
+                    Some(_) if frame.len() == buffer.frame().len() => {
+                        buffer.frame_mut().copy_from_slice(frame)
+                    }
+                    // Labels and tunnels change the length.
+                    Some(port) if port < EXTERNAL_PORTS => {
+                        let frame = frame.to_vec();
+                        copies.push(Verdict::SendCopy { port, frame });
+                        return Ok(None);
+                    }
+                    Some(_) => return Err(DropReason::Malformed),
+                    None => {}
+                }
+                Ok(last)
             }
             Left::Discarded(reason) => Err(match reason {
                 DiscardReason::IpChecksum => DropReason::BadChecksum,

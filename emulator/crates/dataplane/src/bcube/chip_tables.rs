@@ -1,21 +1,29 @@
-//! The chip's tables in the kernel, byte for byte the maps of `bpf/serverswitch/chip.h`, and what keeps them in step with BCube's:
+//! The chip's tables in the kernel, whose entries are in `chip_layout`, and what keeps them in step with BCube's:
 //! every change of a neighbour commits a new program, whole, while packets go by the one before `[serverswitch §3.3.2]`.
 
 use std::cmp::Reverse;
+use std::net::Ipv4Addr;
 
-use cubeyard_chip::compile::{CARES, Compiled, INTERFACES, KEY_ROOM, TUPLES, compile};
-use cubeyard_chip::{EXTERNAL_PORTS, Forward, Program, Table};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use cubeyard_chip::bcube::PROTOCOL;
+use cubeyard_chip::compile::{CARES, Compiled, INTERFACES, TUPLES, compile};
+use cubeyard_chip::{Action, Counters, EXTERNAL_PORTS, Flaw, Forward, Mpls, PORTS, Program, Register, Table};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+use super::chip_layout::{
+    COUNT_AT, EXACT_ENTRIES, Entry, ExactKey, HOPS_AT, Interface, Keys, L3, MARK_AT, MISS_TO_CPU, MPLS,
+    Marking, PREFIX_ENTRIES, PROTOCOL_AT, PrefixKey, Punt, TCAM_ENTRIES, TcamKey, Tuple, key_in,
+};
 use super::chip_program::{ChipProgram, refused};
+use super::header::HEADER_BYTES;
+use super::nha::Nha;
 use super::state::State;
 use super::tables::{CONFIG, NST};
+use crate::configuration::ConfigurationError;
+use crate::frame::ETHERNET_BYTES;
 use crate::inspection::{Cell, ColumnKind, Section};
-use crate::object::{ReadEntry, Translate};
+use crate::object::{Question, ReadEntry, Translate};
 use crate::tables::{TableError, TableKind, TableSchema, TableUpdate, Writer};
 
-/// Entries of the TCAM `[serverswitch §4.1]`.
-pub const TCAM_ENTRIES: usize = 2048;
 /// Programs that every table holds: the one that packets go by, and the one that is written.
 const GENERATIONS: usize = 2;
 
@@ -52,8 +60,22 @@ pub const SCHEMAS: &[TableSchema] = &[
         "tcam",
         TableKind::Hash,
         size_of::<TcamKey>(),
-        size_of::<TcamEntry>(),
+        size_of::<Entry>(),
         GENERATIONS * TCAM_ENTRIES,
+    ),
+    table(
+        "exact",
+        TableKind::Hash,
+        size_of::<ExactKey>(),
+        size_of::<Entry>(),
+        GENERATIONS * EXACT_ENTRIES,
+    ),
+    table(
+        "prefixes",
+        TableKind::Trie,
+        size_of::<PrefixKey>(),
+        size_of::<Entry>(),
+        GENERATIONS * PREFIX_ENTRIES,
     ),
     table(
         "interfaces",
@@ -63,68 +85,13 @@ pub const SCHEMAS: &[TableSchema] = &[
         GENERATIONS * INTERFACES as usize,
     ),
     table("ports", TableKind::Array, 4, 4, EXTERNAL_PORTS as usize),
-];
-
-/// A program's keys: an entry of `chip`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-pub struct Keys {
-    sources: [u8; 2 * KEY_ROOM],
-    cares: [u8; CARES],
-    reserved: [u8; 2],
-    care_count: u32,
-    tuple_count: u32,
-    parsed_bytes: u32,
-    miss_to_cpu: u32,
-}
-
-/// A pair of key and mask: an entry of `tuples`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-pub struct Tuple {
-    mask: [u64; 3],
-    key: u32,
-    best: u32,
-}
-
-/// A key of `tcam`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-pub struct TcamKey {
-    masked: [u64; 3],
-    tuple: u32,
-    generation: u32,
-}
-
-/// An entry of `tcam`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-pub struct TcamEntry {
-    index: u32,
-    act: u8,
-    port: u8,
-    vif: u16,
-    hits: u64,
-}
-
-/// An entry of `interfaces`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-pub struct Interface {
-    dmac: [u8; 6],
-    smac: [u8; 6],
-    sets_dmac: u8,
-    sets_smac: u8,
-    port: u8,
-    set: u8,
-}
-
-/// Acts of [`TcamEntry`], as in `chip.h`.
-pub const ACTS: [(&str, u8); 4] = [
-    ("CHIP_REDIRECT_VIF", 0),
-    ("CHIP_REDIRECT_PORT", 1),
-    ("CHIP_TO_CPU", 2),
-    ("CHIP_DISCARD", 3),
+    table(
+        "marking",
+        TableKind::Array,
+        4,
+        size_of::<Marking>(),
+        EXTERNAL_PORTS as usize,
+    ),
 ];
 
 /// A server's chip in the kernel: what BCube's tables say, and what each generation of the chip's holds.
@@ -137,9 +104,13 @@ pub struct ChipTables {
     program: Option<Program>,
     /// Twice the number of commits: what `generation` says between them.
     version: u32,
-    /// By generation: keys of `tcam` in order of index, and numbers of interfaces.
-    entries: [Vec<TcamKey>; GENERATIONS],
+    /// By generation: entries by their map and key, in order of table and index, and numbers of interfaces.
+    entries: [Vec<(Table, &'static str, Vec<u8>)>; GENERATIONS],
     interfaces: [Vec<u32>; GENERATIONS],
+    /// What counters had counted when they were cleared: only the kernel writes them.
+    cleared: Counters,
+    /// Keys of the program that packets go by, with switches as registers have set them since.
+    keys: Option<Keys>,
 }
 
 /// A server that has no address and knows no neighbour yet.
@@ -147,13 +118,25 @@ pub fn chip_tables() -> Box<dyn Translate> {
     Box::<ChipTables>::default()
 }
 
-/// Columns of the TCAM: of each entry its values stand in hexadecimal digits, `..` where the mask does not care.
-const COLUMNS: &[(&str, &str, ColumnKind)] = &[
+/// Columns of entries: values stand in hexadecimal digits, `..` where the mask does not care. Of the TCAM with the key that it is
+/// about, of the other tables with the table.
+const TCAM_COLUMNS: &[(&str, &str, ColumnKind)] = &[
     ("index", "Index", ColumnKind::Count),
     ("udlk", "UDLK", ColumnKind::Count),
     ("match", "Value", ColumnKind::Text),
     ("action", "Action", ColumnKind::Text),
     ("hits", "Packets", ColumnKind::Count),
+];
+const OTHER_COLUMNS: &[(&str, &str, ColumnKind)] = &[
+    ("index", "Index", ColumnKind::Count),
+    ("table", "Table", ColumnKind::Text),
+    ("match", "Value", ColumnKind::Text),
+    ("action", "Action", ColumnKind::Text),
+    ("hits", "Packets", ColumnKind::Count),
+];
+const REGISTER_COLUMNS: &[(&str, &str, ColumnKind)] = &[
+    ("register", "Register", ColumnKind::Text),
+    ("value", "Value", ColumnKind::Count),
 ];
 
 impl Translate for ChipTables {
@@ -177,32 +160,122 @@ impl Translate for ChipTables {
         Ok(updates)
     }
 
-    /// The TCAM's entries that have decided about packets since the last commit, the busiest first. O(entries).
-    fn inspect(&self, read: &ReadEntry<'_>) -> Vec<Section> {
+    fn mark_every(&self, port: u8, bytes: u32) -> TableUpdate {
+        let marking = Marking {
+            left: 0,
+            period: bytes,
+            reserved: 0,
+        };
+        array("marking", port.into(), &marking)
+    }
+
+    fn question(&self, record: &[u8]) -> Option<Question> {
+        let punt = Punt::ref_from_prefix(record).ok()?.0;
+        let packet = punt.data.get(ETHERNET_BYTES..usize::from(punt.taken))?;
+        let (header, _) = packet.split_first_chunk::<HEADER_BYTES>()?;
+        let count = usize::from(header[COUNT_AT]);
+        let hops = header[HOPS_AT..COUNT_AT - 1].get(..count)?;
+        let is_marked = header[PROTOCOL_AT] == PROTOCOL && header[MARK_AT] == 1;
+        (is_marked && punt.out_port < EXTERNAL_PORTS).then_some(Question {
+            at_nanos: punt.at_nanos,
+            source: Ipv4Addr::new(header[12], header[13], header[14], header[15]),
+            // The first hop's stands last.
+            source_port: Nha(*hops.last()?).level() as u8,
+            out_port: punt.out_port,
+        })
+    }
+
+    /// Entries that have decided about packets since the last commit, the busiest first, and registers that are not 0. O(entries).
+    fn inspect(&self, read: &ReadEntry<'_>, counters: &[u64]) -> Vec<Section> {
         let Some(program) = &self.program else {
             return Vec::new();
         };
-        let keys = self.entries[self.current() as usize].iter();
-        let entries = keys.filter_map(|key| TcamEntry::read_from_bytes(&read("tcam", key.as_bytes())?).ok());
-        let mut hit: Vec<TcamEntry> = entries.filter(|entry| entry.hits > 0).collect();
-        hit.sort_by_key(|entry| (Reverse(entry.hits), entry.index));
-        let rows = hit.iter().filter_map(|found| {
-            let entry = program.table(Table::Tcam).get(&found.index)?;
+        let of_tcam = self.hit(read, |table| table == Table::Tcam);
+        let row = |(table, found): (Table, Entry), second: &dyn Fn(u8) -> Cell| {
+            let entry = program.table(table).get(&found.index)?;
             Some(vec![
                 Cell::Count(found.index.into()),
-                Cell::Count(entry.iudlk.into()),
-                Cell::Text(ternary(&entry.value, &entry.mask)),
-                Cell::Text(describe(entry.action.forward)),
+                second(entry.iudlk),
+                Cell::Text(match entry.mask.is_empty() {
+                    true => ternary(&entry.value, &vec![0xff; entry.value.len()]),
+                    false => ternary(&entry.value, &entry.mask),
+                }),
+                Cell::Text(describe(&entry.action)),
                 Cell::Count(found.hits),
             ])
-        });
+        };
         let title = format!("Chip: TCAM entries hit, of {}", program.table(Table::Tcam).len());
-        vec![Section::new("chip-tcam", &title, COLUMNS, rows)]
+        let rows = of_tcam
+            .into_iter()
+            .filter_map(|found| row(found, &|udlk| Cell::Count(udlk.into())));
+        let mut sections = vec![Section::new("chip-tcam", &title, TCAM_COLUMNS, rows)];
+        let others = program.entries() - program.table(Table::Tcam).len();
+        if others > 0 {
+            let title = format!("Chip: other entries hit, of {others}");
+            let rows = self
+                .hit(read, |table| table != Table::Tcam)
+                .into_iter()
+                .filter_map(|found| row(found, &|_| Cell::Text(found.0.name().to_owned())));
+            sections.push(Section::new("chip-entries", &title, OTHER_COLUMNS, rows));
+        }
+        let registers = self
+            .registers(counters)
+            .into_iter()
+            .filter(|(_, value)| *value > 0);
+        let rows = registers.map(|(name, value)| vec![Cell::Text(name), Cell::Count(value)]);
+        sections.push(Section::new(
+            "chip-registers",
+            "Chip: registers",
+            REGISTER_COLUMNS,
+            rows,
+        ));
+        sections
+    }
+
+    fn registers(&self, counters: &[u64]) -> Vec<(String, u64)> {
+        let all = Register::all().into_iter();
+        all.map(|register| (register.to_string(), self.value(register, counters)))
+            .collect()
+    }
+
+    fn write_register(
+        &mut self,
+        name: &str,
+        value: u64,
+        counters: &[u64],
+    ) -> Result<Vec<TableUpdate>, ConfigurationError> {
+        let register = Register::by_name(name).map_err(wrong)?;
+        register.check(value).map_err(wrong)?;
+        if let Some(slot) = register.slot() {
+            self.cleared.0[slot] = counters.get(slot).copied().unwrap_or(0);
+            return Ok(Vec::new());
+        }
+        let current = self.current();
+        let Some(keys) = &mut self.keys else {
+            return Ok(Vec::new());
+        };
+        let flag = match register {
+            Register::L3Enable => L3,
+            Register::MplsEnable => MPLS,
+            _ => MISS_TO_CPU,
+        };
+        keys.flags = keys.flags & !flag | if value == 1 { flag } else { 0 };
+        Ok(vec![array("chip", current, keys)])
+    }
+}
+
+/// What is wrong with a register's name or value.
+fn wrong(flaw: Flaw) -> ConfigurationError {
+    ConfigurationError {
+        field: flaw.field.into(),
+        value: flaw.value.into(),
+        limit: flaw.limit.into(),
+        fix: flaw.hint.into(),
     }
 }
 
 /// A value in hexadecimal digits, `..` for bytes that the mask leaves out, and the mask behind a byte of which it takes a part.
-fn ternary(value: &[u8], mask: &[u8]) -> String {
+pub(super) fn ternary(value: &[u8], mask: &[u8]) -> String {
     let byte = |(value, mask): (&u8, &u8)| match mask {
         0 => "..".to_owned(),
         0xff => format!("{value:02x}"),
@@ -211,16 +284,65 @@ fn ternary(value: &[u8], mask: &[u8]) -> String {
     value.iter().zip(mask).map(byte).collect::<Vec<_>>().join(" ")
 }
 
-fn describe(forward: Forward) -> String {
-    match forward {
+/// An action as programs write it.
+fn describe(action: &Action) -> String {
+    let mut said = match action.forward {
         Forward::Vif(vif) => format!("REDIRECT_VIF {vif}"),
         Forward::Port(port) => format!("REDIRECT_PORT {port}"),
         Forward::ToCpu => "TO_CPU".to_owned(),
-        Forward::Discard | Forward::Duplicate(_) | Forward::Mirror(_) => "DISCARD".to_owned(),
+        Forward::Discard => "DISCARD".to_owned(),
+        Forward::Mirror(port) => format!("MIRROR {port}"),
+        Forward::Duplicate(set) => {
+            let ports = (0..PORTS).filter(|port| set >> port & 1 == 1);
+            let ports: Vec<String> = ports.map(|port| port.to_string()).collect();
+            format!("DUPLICATE {}", ports.join(" "))
+        }
+    };
+    let more = [
+        action.mirror.map(|port| format!("mirror {port}")),
+        action.dscp.map(|dscp| format!("dscp {dscp}")),
+        action.count_up.map(|at| format!("count B{at}")),
+        action.mpls.map(|change| match change {
+            Mpls::Push(label) => format!("push {label}"),
+            Mpls::Swap(label) => format!("swap {label}"),
+            Mpls::Pop => "pop".to_owned(),
+        }),
+    ];
+    for one in more.into_iter().flatten() {
+        said = format!("{said}, {one}");
     }
+    said
 }
 
 impl ChipTables {
+    /// Entries of some tables that have decided about packets, the busiest first.
+    fn hit(&self, read: &ReadEntry<'_>, wanted: impl Fn(Table) -> bool) -> Vec<(Table, Entry)> {
+        let keys = self.entries[self.current() as usize].iter();
+        let entries = keys
+            .filter(|(table, ..)| wanted(*table))
+            .filter_map(|(table, map, key)| {
+                let entry = Entry::read_from_bytes(&read(map, key)?).ok()?;
+                Some((*table, entry))
+            });
+        let mut hit: Vec<_> = entries.filter(|(_, entry)| entry.hits > 0).collect();
+        hit.sort_by_key(|(table, entry)| (Reverse(entry.hits), *table, entry.index));
+        hit
+    }
+
+    /// A register, where the kernel has counted so much.
+    fn value(&self, register: Register, counters: &[u64]) -> u64 {
+        let flag = |flag: u32| u64::from(self.keys.is_some_and(|keys| keys.flags & flag != 0));
+        match register {
+            Register::L3Enable => flag(L3),
+            Register::MplsEnable => flag(MPLS),
+            Register::MissToCpu => flag(MISS_TO_CPU),
+            counter => counter.slot().map_or(0, |slot| {
+                let counted = counters.get(slot).copied().unwrap_or(0);
+                counted.saturating_sub(self.cleared.0[slot])
+            }),
+        }
+    }
+
     /// The interface of each external port.
     fn ports(&self) -> impl Iterator<Item = TableUpdate> {
         (0..u32::from(EXTERNAL_PORTS)).map(|port| {
@@ -257,7 +379,7 @@ impl ChipTables {
         );
         let entries = entries
             .drain(..)
-            .map(|key| TableUpdate::remove("tcam", key.as_bytes()));
+            .map(|(_, map, key)| TableUpdate::remove(map, &key));
         let none = Interface::default();
         let interfaces = interfaces
             .drain(..)
@@ -267,7 +389,9 @@ impl ChipTables {
 
     /// Writes a program into a generation.
     fn fill(&mut self, next: u32, program: &Compiled, updates: &mut Vec<TableUpdate>) {
-        updates.push(array("chip", next, &Keys::of(program)));
+        let keys = Keys::of(program);
+        self.keys = Some(keys);
+        updates.push(array("chip", next, &keys));
         for (care, at) in program.cares.iter().zip(next * CARES as u32..) {
             updates.push(array("prune", at, care.possible.as_ref()));
         }
@@ -276,14 +400,9 @@ impl ChipTables {
             updates.push(array("tuples", at, &Tuple { mask, key, best }));
         }
         for entry in &program.entries {
-            let key = TcamKey {
-                masked: entry.masked,
-                tuple: entry.tuple,
-                generation: next,
-            };
-            let value = TcamEntry::of(entry.index, entry.forward);
-            updates.push(TableUpdate::set("tcam", key.as_bytes(), value.as_bytes()));
-            self.entries[next as usize].push(key);
+            let (table, map, key) = key_in(next, entry.key);
+            updates.push(TableUpdate::set(map, &key, Entry::of(entry).as_bytes()));
+            self.entries[next as usize].push((table, map, key));
         }
         for one in &program.interfaces {
             let value = Interface {
@@ -296,43 +415,6 @@ impl ChipTables {
             };
             updates.push(array("interfaces", next * INTERFACES + one.i, &value));
             self.interfaces[next as usize].push(one.i);
-        }
-    }
-}
-
-impl Keys {
-    fn of(program: &Compiled) -> Keys {
-        let mut cares = [0; CARES];
-        for (place, care) in cares.iter_mut().zip(&program.cares) {
-            *place = care.place;
-        }
-        Keys {
-            sources: program.sources,
-            cares,
-            reserved: [0; 2],
-            care_count: program.cares.len() as u32,
-            tuple_count: program.tuples.len() as u32,
-            parsed_bytes: program.parsed_bytes,
-            miss_to_cpu: program.miss_to_cpu.into(),
-        }
-    }
-}
-
-impl TcamEntry {
-    fn of(index: u32, forward: Forward) -> TcamEntry {
-        let (act, port, vif) = match forward {
-            Forward::Vif(vif) => (ACTS[0].1, 0, vif),
-            Forward::Port(port) => (ACTS[1].1, port, 0),
-            Forward::ToCpu => (ACTS[2].1, 0, 0),
-            // Compiled programs have no copies.
-            Forward::Discard | Forward::Duplicate(_) | Forward::Mirror(_) => (ACTS[3].1, 0, 0),
-        };
-        TcamEntry {
-            index,
-            act,
-            port,
-            vif,
-            hits: 0,
         }
     }
 }

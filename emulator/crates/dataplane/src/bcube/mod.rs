@@ -13,6 +13,7 @@
 //! | `forwarding.rs` | packets in user space; the kernel's programs are in `bpf/bcube/` |
 //! | `chip.rs` | packets by the tables of a switching chip, in user space |
 //! | `chip_program.rs` | what the chip runs: the paper's program, or a user's |
+//! | `chip_layout.rs` | what the chip's maps in the kernel hold |
 //! | `chip_tables.rs` | the same tables for the kernel, kept in step with BCube's |
 //! | `state.rs` | what both know and count: tables, flows, notices |
 //! | `failed_links.rs`, `flows.rs`, `keys.rs`, `round.rs`, `selection.rs`, `structure.rs`, `message.rs`, `settings.rs` | plain data |
@@ -21,6 +22,7 @@
 
 mod bsr;
 pub mod chip;
+pub mod chip_layout;
 mod chip_program;
 pub mod chip_tables;
 pub mod failed_links;
@@ -45,7 +47,7 @@ pub mod tables;
 
 pub use bsr::Bsr;
 
-use cubeyard_chip::bcube::SHARED;
+use cubeyard_chip::bcube::{MARKED, SHARED};
 
 use crate::catalog::{
     CHIP, CHIP_SOFTWARE, ForwardingEntry, ForwardingKind, KERNEL, ProtocolEntry, SOFTWARE, ServerProgram,
@@ -120,6 +122,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
             one_host: true,
             program: Some(ServerProgram {
                 own: SHARED,
+                marked: Some(MARKED),
                 check: chip_program::check_in_kernel,
             }),
         },
@@ -133,6 +136,7 @@ pub const ENTRY: ProtocolEntry = ProtocolEntry {
             one_host: false,
             program: Some(ServerProgram {
                 own: SHARED,
+                marked: None,
                 check: chip_program::check_in_user_space,
             }),
         },

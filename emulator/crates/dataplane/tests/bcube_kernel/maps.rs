@@ -1,6 +1,7 @@
 //! The tables of a forwarding of BCube's in the kernel, filled by updates as a run fills them.
 
 use aya::Ebpf;
+use aya::maps::lpm_trie::{Key, LpmTrie};
 use aya::maps::{Array, HashMap, Map};
 use cubeyard_dataplane::bcube::ENTRY;
 use cubeyard_dataplane::catalog::ForwardingKind;
@@ -57,9 +58,21 @@ impl Tables {
             TableKind::Hash | TableKind::LruHash => match (schema.key_bytes, schema.value_bytes) {
                 (4, 24) => insert::<4, 24>(map, key, value),
                 (16, 24) => insert::<16, 24>(map, key, value),
-                (32, 16) => insert::<32, 16>(map, key, value),
+                (32, 24) => insert::<32, 24>(map, key, value),
+                (8, 24) => insert::<8, 24>(map, key, value),
                 other => panic!("no hash has keys and values of {other:?} bytes"),
             },
+            TableKind::Trie => {
+                let (bits, data) = key.split_first_chunk::<4>().unwrap();
+                let key = Key::new(u32::from_ne_bytes(*bits), <[u8; 8]>::try_from(data).unwrap());
+                let mut trie: LpmTrie<_, [u8; 8], [u8; 24]> = map.try_into().unwrap();
+                match value {
+                    Some(value) => trie
+                        .insert(&key, <[u8; 24]>::try_from(value).unwrap(), 0)
+                        .unwrap(),
+                    None => trie.remove(&key).unwrap(),
+                }
+            }
         }
     }
 }

@@ -6,8 +6,10 @@
 mod maps;
 
 use aya::Ebpf;
+use aya::maps::lpm_trie::{Key, LpmTrie};
 use aya::maps::{Array, HashMap, Map, MapError, PerCpuArray, RingBuf};
 use aya::programs::{SchedClassifier, TestRun, TestRunOptions};
+use cubeyard_chip::COUNTERS;
 use cubeyard_dataplane::bcube::tables::{NEW_FLOW, NEXT_HOP_DEAD, Notice};
 use cubeyard_dataplane::drops::DropReason;
 use cubeyard_dataplane::tables::TableUpdate;
@@ -16,10 +18,12 @@ use zerocopy::FromBytes;
 use crate::common::{Entrance, Outcome, Server, Verdict};
 use maps::Tables;
 
-const TC_ACT_OK: u32 = 0;
-const TC_ACT_SHOT: u32 = 2;
-const TC_ACT_REDIRECT: u32 = 7;
+pub const TC_ACT_OK: u32 = 0;
+pub const TC_ACT_SHOT: u32 = 2;
+pub const TC_ACT_REDIRECT: u32 = 7;
 const LONGEST: usize = 16 * 1024;
+/// The chip without a protocol around it.
+const CHIP_ALONE: &str = "serverswitch_chip";
 
 /// `BPF_PROG_TEST_RUN` refuses frames without a whole IP header: those are for user space alone.
 pub fn can_run(frame: &[u8]) -> bool {
@@ -47,7 +51,8 @@ impl FastPath {
             }
             Err(refused) => panic!("eBPF must load in CI: {refused}"),
         };
-        for name in object.virtual_nic.into_iter().chain([object.port]) {
+        let chip = ebpf.program(CHIP_ALONE).map(|_| CHIP_ALONE);
+        for name in object.virtual_nic.into_iter().chain([object.port]).chain(chip) {
             program(&mut ebpf, name).load().unwrap();
         }
         let mut fast_path = FastPath {
@@ -75,11 +80,64 @@ impl FastPath {
         ports.set(port, SOME, 0).unwrap();
     }
 
-    /// The value of an entry of the chip's TCAM.
-    pub fn tcam_entry(&mut self, key: &[u8]) -> Option<Vec<u8>> {
-        let tcam: HashMap<_, [u8; 32], [u8; 16]> = map(&mut self.ebpf, "tcam");
-        let found = tcam.get(&<[u8; 32]>::try_from(key).unwrap(), 0);
-        found.ok().map(|value| value.to_vec())
+    /// The value of an entry of one of the chip's tables.
+    pub fn chip_entry(&mut self, table: &str, key: &[u8]) -> Option<Vec<u8>> {
+        let value: Option<[u8; 24]> = match key.len() {
+            32 => {
+                let entries: HashMap<_, [u8; 32], [u8; 24]> = map(&mut self.ebpf, table);
+                entries.get(&key.try_into().unwrap(), 0).ok()
+            }
+            8 => {
+                let entries: HashMap<_, [u8; 8], [u8; 24]> = map(&mut self.ebpf, table);
+                entries.get(&key.try_into().unwrap(), 0).ok()
+            }
+            _ => {
+                let (bits, data) = key.split_first_chunk::<4>().unwrap();
+                let key = Key::new(u32::from_ne_bytes(*bits), <[u8; 8]>::try_from(data).unwrap());
+                let entries: LpmTrie<_, [u8; 8], [u8; 24]> = map(&mut self.ebpf, table);
+                entries.get(&key, 0).ok()
+            }
+        };
+        value.map(|value| value.to_vec())
+    }
+
+    /// The chip's counters, over all processors.
+    pub fn counters(&mut self) -> Vec<u64> {
+        let counters: PerCpuArray<_, [u64; COUNTERS]> = map(&mut self.ebpf, "registers");
+        let parts = counters.get(&0, 0).unwrap();
+        (0..COUNTERS)
+            .map(|at| parts.iter().map(|part| part[at]).sum())
+            .collect()
+    }
+
+    /// Copies that the CPU has got, by the port that they were for.
+    pub fn punts(&mut self) -> Vec<(u8, Vec<u8>)> {
+        let mut ring: RingBuf<_> = map(&mut self.ebpf, "punts");
+        std::iter::from_fn(|| {
+            let record = ring.next()?.to_vec();
+            let taken = usize::from(record[15]);
+            Some((record[13], record[16..16 + taken].to_vec()))
+        })
+        .collect()
+    }
+
+    /// Lets the CPU have as many copies as after silence.
+    pub fn forget_punts(&mut self) {
+        let mut limits: Array<_, u64> = map(&mut self.ebpf, "limits");
+        limits.set(0, 0, 0).unwrap();
+    }
+
+    /// Runs the chip alone on a frame: what TC is to do, and the frame afterwards.
+    pub fn run_chip(&mut self, frame: &[u8]) -> (u32, Vec<u8>) {
+        let mut out = vec![0; LONGEST];
+        let options = TestRunOptions {
+            data_in: Some(frame),
+            data_out: Some(&mut out),
+            ..TestRunOptions::new()
+        };
+        let result = program(&mut self.ebpf, CHIP_ALONE).test_run(options).unwrap();
+        out.truncate(result.data_size_out as usize);
+        (result.return_value, out)
     }
 
     /// Writes an entry of a table.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use cubeyard_dataplane::tables::HexBytes;
 use rustix::process::{Signal, getpid, kill_process};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -142,6 +143,18 @@ impl Fabric {
                 };
                 self.ask(&params, Request::Program(text))
             }
+            "chip" => {
+                let (server, request) = (server_of(&params)?, hex_of(&params, "request")?);
+                self.ask(&params, Request::Chip { server, request })
+            }
+            "registers" => {
+                let server = server_of(&params)?;
+                let write = match (&params["register"], &params["value"]) {
+                    (Value::Null, Value::Null) => None,
+                    (_, value) => Some((text_of(&params, "register")?, whole_of(value, "value")?)),
+                };
+                self.ask(&params, Request::Registers { server, write })
+            }
             "subscribe" => self.ask(&params, Request::Subscribe(caller.frames.clone())),
             "capture" => serde_json::to_value(capture::answer(self, params, caller)?)
                 .during(|| "writing a capture".to_owned()),
@@ -155,7 +168,7 @@ impl Fabric {
             "end" => end_process(),
             other => {
                 let limit = "probe, host, prepare, wire, workload, start, stop, inject, recover, signal, subscribe, inspect, tell, \
-                             program, capture, destroy, reap, runs or end";
+                             program, chip, registers, capture, destroy, reap, runs or end";
                 Err(FabricError::bad(
                     "method",
                     format!("{other:?}"),
@@ -372,11 +385,38 @@ fn server_of(params: &Value) -> Result<u32> {
     id.ok_or_else(|| FabricError::bad("server", server, "a server's id", "give a number"))
 }
 
+/// A whole number that is not negative.
+fn whole_of(value: &Value, name: &str) -> Result<u64> {
+    value.as_u64().ok_or_else(|| {
+        FabricError::bad(
+            name.to_owned(),
+            value,
+            "a whole number from 0 on",
+            "give a number",
+        )
+    })
+}
+
 /// A text that a request has to have.
 fn text_of(params: &Value, name: &str) -> Result<String> {
     let text = params[name].as_str();
     let missing = || FabricError::bad(name.to_owned(), &params[name], "a text", "give a string");
     text.map(str::to_owned).ok_or_else(missing)
+}
+
+/// Bytes that a request has to have, in hexadecimal digits.
+fn hex_of(params: &Value, name: &str) -> Result<Vec<u8>> {
+    let text = text_of(params, name)?;
+    let read = serde_json::from_value::<HexBytes>(Value::from(text.clone()));
+    let wrong = |_| {
+        FabricError::bad(
+            name.to_owned(),
+            text,
+            "hexadecimal digits, two a byte",
+            "write them so",
+        )
+    };
+    read.map(|bytes| bytes.0).map_err(wrong)
 }
 
 fn run_of(params: &Value) -> Result<RunId> {

@@ -15,6 +15,7 @@
 //! | `inspect` | `server` | what a server's node knows, or the routes of a router |
 //! | `tell` | `server`, `service`, `message` | sends a message to a service of a server, which answers by events |
 //! | `program` | `program` | puts a user's program into the chip of every server, while packets flow; without one tells what they run |
+//! | `chip` | `server`, `request` | sends a request, in hexadecimal digits, to the chip of a server; returns its `answer` |
 //! | `subscribe` | | sends every frame on this connection from now on |
 //! | `capture` | `target`, `limits`, `parts` | packets of a link or port, as a pcapng file, whole or in parts while it grows |
 //! | `destroy` | `strays` | removes the run, and what an engine has left of these containers |

@@ -19,7 +19,7 @@ use crate::netlink::{
     add_bridge, add_group, add_next_hop, add_next_hop_by_segments, add_route_by_hop, add_segment_route,
     add_veth, add_vxlan, leaf_kind_probe, no_excuse, set_up, shape,
 };
-use crate::programs::Programs;
+use crate::programs::{Programs, QueueReader};
 
 const NEAR: u32 = 101;
 const FAR: u32 = 102;
@@ -52,6 +52,8 @@ pub struct Probe {
     pub path_hash: bool,
     /// Packets wrapped in lists of nodes to pass, which detours are.
     pub detours: bool,
+    /// Reading how much waits at a port as a packet leaves by it.
+    pub queue_read: bool,
     /// Why something is not supported.
     pub reasons: BTreeMap<&'static str, String>,
 }
@@ -86,6 +88,7 @@ pub fn probe() -> Probe {
         vxlan: note("vxlan", in_scratch_namespace(try_tunnel)),
         path_hash: note("path_hash", in_scratch_namespace(try_hash)),
         detours: note("detours", in_scratch_namespace(try_detours)),
+        queue_read: note("queue_read", QueueReader::load([]).map(drop)),
         reasons,
     }
 }

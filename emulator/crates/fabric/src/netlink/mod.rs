@@ -23,8 +23,8 @@ pub use link::{
 pub use message::{Answer, Attributes, Batch};
 pub use nexthop::{GroupMember, add_group, add_next_hop, delete_next_hop};
 pub use queue::{
-    Classifiers, Hook, Impairment, QueueStats, Shape, attach_program, cut, impair, leaf_kind_probe,
-    queue_dump, read_queue_stats, restore, set_rate, shape,
+    Classifiers, Hook, Impairment, QueueStats, Shape, add_program, attach_program, cut, impair,
+    leaf_kind_probe, queue_dump, read_queue_stats, restore, set_rate, shape,
 };
 pub use route::{Route, RouteByHop, add_route, add_route_by_hop, delete_route_by_hop};
 pub use segment::{

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::hosts::Hosts;
+use crate::congestion::Settings;
 use crate::names::RunId;
 
 /// A network to emulate. Ids are those of the topology; the network may be a slice of it.
@@ -60,6 +61,9 @@ pub struct Description {
     /// A program that a user wrote for the chip of every server; absent for the forwarding's own.
     #[serde(default)]
     pub program: Option<String>,
+    /// How queues tell sources of congestion; absent where they do not. `[serverswitch §5.2]`
+    #[serde(default)]
+    pub congestion: Option<Settings>,
 }
 
 /// A service that a user wrote.

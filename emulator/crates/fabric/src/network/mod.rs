@@ -28,6 +28,7 @@ pub use neighbours::{Member, Neighbour};
 pub use placement::{Place, PortEnd};
 use routing::Routing;
 
+use crate::congestion;
 use crate::error::{FabricError, Result};
 use crate::external;
 use crate::switches::Rooms;
@@ -90,6 +91,7 @@ impl Network {
         let neighbours = neighbours::find_neighbours(behaviour, servers, &places, &segments)?;
         external::check(&description, behaviour, &index)?;
         services::check(&description, behaviour.entry)?;
+        congestion::check(&description, behaviour)?;
         let ports = placement::ports_by_server(servers, &places);
         let mut network = Network {
             places_of_servers: Places::of(&description, behaviour, &spec, &ports, &neighbours)?,

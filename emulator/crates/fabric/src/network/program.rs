@@ -3,7 +3,20 @@
 use cubeyard_dataplane::catalog::{ForwardingEntry, MAX_PROGRAM_BYTES};
 use cubeyard_dataplane::configuration::RunPlan;
 
+use super::Network;
 use crate::error::{FabricError, Result};
+
+impl Network {
+    /// The program that servers' chips run in place of the forwarding's own: a user's, or the one that has queues asked.
+    pub fn set_program(&self) -> Option<&str> {
+        let marked = self
+            .behaviour
+            .forwarding
+            .and_then(|forwarding| forwarding.program?.marked);
+        let marked = marked.filter(|_| self.description.congestion.is_some());
+        self.description.program.as_deref().or(marked)
+    }
+}
 
 /// Checks a program for every server. O(servers x what it executes). Errors name `field`, and the first line that is wrong.
 pub fn check(field: &str, text: &str, forwarding: Option<&ForwardingEntry>, run: &RunPlan) -> Result<()> {

@@ -38,7 +38,8 @@ impl Table {
         let map = match (map, schema.kind) {
             (Map::Array(map), TableKind::Array)
             | (Map::HashMap(map), TableKind::Hash)
-            | (Map::LruHashMap(map), TableKind::LruHash) => map,
+            | (Map::LruHashMap(map), TableKind::LruHash)
+            | (Map::LpmTrie(map), TableKind::Trie) => map,
             _ => return None,
         };
         let info = map.info().ok()?;

@@ -10,7 +10,9 @@ mod guard;
 mod maps;
 mod object;
 mod preload;
+mod queue;
 
 pub use guard::Guard;
 pub use object::Programs;
 pub use preload::Preloaded;
+pub use queue::QueueReader;

@@ -12,7 +12,7 @@ use cubeyard_dataplane::counts::{FlowCount, Traffic};
 use cubeyard_dataplane::drops::DropReason;
 use cubeyard_dataplane::flow::Flow;
 use cubeyard_dataplane::inspection::Section;
-use cubeyard_dataplane::object::{KernelObject, Translate};
+use cubeyard_dataplane::object::{KernelObject, Question, REGISTERS, Translate, sent_bytes, set_queue_bytes};
 use cubeyard_dataplane::tables::{TableError, TableKind, TableSchema, TableUpdate};
 use zerocopy::FromBytes;
 
@@ -32,6 +32,10 @@ pub struct Programs {
     translation: Option<Box<dyn Translate>>,
     drops: PerCpuArray<MapData, u64>,
     traffic: PerCpuArray<MapData, [u8; size_of::<Traffic>()]>,
+    /// What a chip has counted; `None` of an object without one.
+    registers: Option<PerCpuArray<MapData, [u64; REGISTERS]>>,
+    /// Copies for a chip's CPU; `None` of an object without one.
+    punts: Option<RingBuf<MapData>>,
     /// Records for the server's protocol; wait on it with epoll.
     pub notices: RingBuf<MapData>,
 }
@@ -71,6 +75,14 @@ impl Programs {
         Ok(Programs {
             tables: tables.collect::<Result<_>>()?,
             translation: object.own_tables.map(|own| (own.translate)()),
+            punts: match loaded.take_map("punts") {
+                Some(map) => Some(map.try_into().during(failed("opening the map punts"))?),
+                None => None,
+            },
+            registers: match loaded.take_map("registers") {
+                Some(map) => Some(map.try_into().during(failed("opening the map registers"))?),
+                None => None,
+            },
             drops: take!(loaded, "drops"),
             traffic: take!(loaded, "traffic"),
             notices: take!(loaded, "events"),
@@ -129,11 +141,75 @@ impl Programs {
         }
     }
 
-    /// What tables of the object's own hold, for people.
-    pub fn inspect(&self) -> Vec<Section> {
+    /// What tables of the object's own hold, for people. `queues` are the bytes that wait at ports.
+    pub fn inspect(&self, queues: &[(u16, u64)]) -> Vec<Section> {
         let read = |table: &str, key: &[u8]| self.tables.get(table)?.get(key);
+        let counters = self.counters(queues).unwrap_or([0; REGISTERS]);
         let translation = self.translation.as_ref();
-        translation.map_or_else(Vec::new, |translation| translation.inspect(&read))
+        translation.map_or_else(Vec::new, |translation| translation.inspect(&read, &counters))
+    }
+
+    /// Every register of the server's chip by name. Errors: a forwarding without a chip in the kernel.
+    pub fn registers(&self, queues: &[(u16, u64)]) -> Result<Vec<(String, u64)>> {
+        match &self.translation {
+            Some(translation) => Ok(translation.registers(&self.counters(queues)?)),
+            None => Err(no_chip()),
+        }
+    }
+
+    /// Writes a register: clears a counter, or turns a switch until the next commit. Errors: no chip, no such register, or none that
+    /// can have this value.
+    pub fn write_register(&mut self, name: &str, value: u64, queues: &[(u16, u64)]) -> Result<()> {
+        let counters = self.counters(queues)?;
+        let translation = self.translation.as_mut().ok_or_else(no_chip)?;
+        let updates = translation
+            .write_register(name, value, &counters)
+            .map_err(|error| FabricError::bad(error.field, error.value, error.limit, error.fix))?;
+        let written = updates.iter().try_for_each(|update| self.write(update));
+        written.during(failed("writing a register"))
+    }
+
+    /// The ring of copies for the CPU, to wait for.
+    pub fn questions(&self) -> Option<&RingBuf<MapData>> {
+        self.punts.as_ref()
+    }
+
+    /// The next copy for the CPU, if there is one: a question, or nothing that asks.
+    pub fn next_question(&mut self) -> Option<Option<Question>> {
+        let record = self.punts.as_mut()?.next()?;
+        Some(self.translation.as_ref()?.question(&record))
+    }
+
+    /// Has packets of the server's own that leave by a port marked, one in so many bytes.
+    pub fn mark_every(&mut self, port: u8, bytes: u32) -> Result<()> {
+        let update = self
+            .translation
+            .as_ref()
+            .map(|translation| translation.mark_every(port, bytes));
+        let written = update.map_or(Ok(()), |update| self.write(&update));
+        written.during(failed("setting how often packets are marked"))
+    }
+
+    /// What the chip has sent by a port, in bytes.
+    pub fn sent_bytes(&self, port: u8) -> Result<u64> {
+        Ok(sent_bytes(&self.counters(&[])?, port))
+    }
+
+    /// What the chip has counted, added up over processors.
+    fn counters(&self, queues: &[(u16, u64)]) -> Result<[u64; REGISTERS]> {
+        let mut counters = [0; REGISTERS];
+        if let Some(registers) = &self.registers {
+            let parts = registers.get(&0, 0).during(failed("reading the map registers"))?;
+            for part in parts.iter() {
+                for (sum, count) in counters.iter_mut().zip(part) {
+                    *sum += count;
+                }
+            }
+        }
+        for &(port, bytes) in queues {
+            set_queue_bytes(&mut counters, port, bytes);
+        }
+        Ok(counters)
     }
 
     /// Forgets everything about flows: their own entries and their counts.
@@ -195,6 +271,11 @@ impl Programs {
     pub fn next_notice(&mut self) -> Option<Vec<u8>> {
         self.notices.next().map(|item| item.to_vec())
     }
+}
+
+fn no_chip() -> FabricError {
+    let fix = "run it with the dataplane serverswitch";
+    FabricError::unsupported("the run's servers have no chip in the kernel", fix)
 }
 
 /// Opens an object: a new set of maps and programs.

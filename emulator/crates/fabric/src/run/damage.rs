@@ -88,6 +88,11 @@ impl Damage {
         }
     }
 
+    /// The rate of a port's link now.
+    pub fn rate(&self, port: &PortEnd) -> f64 {
+        rate(&self.applied, port)
+    }
+
     /// The ports among these whose links do not have the network's rate, with their rates.
     pub fn unusual_rates(&self, network: &Network, ports: &[PortEnd]) -> Vec<(u16, f64)> {
         let usual = network.description.rate_bits_per_sec;

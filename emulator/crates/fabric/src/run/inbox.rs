@@ -7,6 +7,7 @@ use cubeyard_messages::{FlowRow, ToFabric, decode};
 
 use super::events::EventKind;
 use super::state::RunState;
+use super::verbs::chip;
 use super::verbs::inspect::on_inspected;
 
 impl RunState {
@@ -39,6 +40,7 @@ impl RunState {
             }
             ToFabric::Traffic(counts) => self.telemetry.forwarding.set(server, counts),
             ToFabric::Inspected(inspection) => on_inspected(self, server, inspection),
+            ToFabric::Chip { id, answer } => chip::on_answer(self, server, id, &answer),
             ToFabric::Error { message } => {
                 self.wiring.refuse(server, id, &message);
                 self.events.add(EventKind::NodeError { server: id, message });

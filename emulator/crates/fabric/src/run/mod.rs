@@ -1,11 +1,13 @@
 //! A run: one thread owns all of it and does one thing after the other.
 //!
 //! `thread` waits and dispatches, `verbs/` has what callers can ask, `inbox` what nodes may ask. The parts of the state
-//! own theirs: `nodes`, `carriers`, `damage`, `workload`, `flow_paths`, `flow_rates`, `telemetry`, `events`, `frames`, `inspections`,
+//! own theirs: `nodes`, `carriers`, `chip_requests`, `damage`, `workload`, `flow_paths`, `flow_rates`, `telemetry`, `events`, `frames`, `inspections`,
 //! `routing`, `balancing`, `wiring`. What the run has in the kernel is in `crate::kernels`.
 
 mod balancing;
 mod carriers;
+mod chip_requests;
+mod congestion;
 mod damage;
 mod events;
 mod flow_paths;
@@ -86,6 +88,20 @@ pub enum Request {
     },
     /// Put a user's program into the chip of every server; only tell which one they run if there is none.
     Program(Option<String>),
+    /// Send a request to the chip of a server (`cubeyard_chip::api`), and return its answer.
+    Chip {
+        /// The server's id.
+        server: u32,
+        /// The request without its length.
+        request: Vec<u8>,
+    },
+    /// Read the registers of a server's chip, after writing one of them.
+    Registers {
+        /// The server's id.
+        server: u32,
+        /// A register's name and its new value.
+        write: Option<(String, u64)>,
+    },
     /// Open an end of a link for a packet capture, and send it there.
     Capture(CaptureTarget, Sender<CaptureSocket>),
     /// Send every frame from now on.

@@ -28,6 +28,12 @@ pub enum Token {
     RouterLinks(usize),
     /// The next round of hellos.
     Hellos,
+    /// Questions about queues, of a server's chip.
+    Questions(usize),
+    /// Answers to a server.
+    Answers(usize),
+    /// The next look at ports that are limited.
+    Congestion,
 }
 
 const KINDS: u64 = 16;
@@ -44,6 +50,9 @@ impl Token {
             Token::Process(server) => (6, server),
             Token::RouterLinks(room) => (7, room),
             Token::Hellos => (8, 0),
+            Token::Questions(server) => (9, server),
+            Token::Answers(server) => (10, server),
+            Token::Congestion => (11, 0),
         };
         index as u64 * KINDS + kind
     }
@@ -59,6 +68,9 @@ impl Token {
             5 => Token::Links(server),
             7 => Token::RouterLinks(server),
             8 => Token::Hellos,
+            9 => Token::Questions(server),
+            10 => Token::Answers(server),
+            11 => Token::Congestion,
             _ => Token::Process(server),
         }
     }
@@ -129,6 +141,9 @@ mod tests {
             Token::Process(9),
             Token::RouterLinks(40),
             Token::Hellos,
+            Token::Questions(3),
+            Token::Answers(1),
+            Token::Congestion,
         ] {
             assert_eq!(Token::from_number(token.number()), token);
         }

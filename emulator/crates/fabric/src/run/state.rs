@@ -1,10 +1,13 @@
 //! The state of a run: parts that each own theirs. The run's thread is the only one that touches it.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Setup;
 use super::carriers::Carriers;
+use super::chip_requests::ChipRequests;
 use super::damage::Damage;
 use super::events::EventLog;
 use super::flow_rates::FlowRates;
@@ -17,7 +20,8 @@ use super::telemetry::Telemetry;
 use super::wiring::Wiring;
 use super::workload::Workload;
 use crate::balance::Balancing;
-use crate::error::Result;
+use crate::congestion::Congestion;
+use crate::error::{During, Result};
 use crate::hellos::Hellos;
 use crate::host::clock::monotonic_nanos;
 use crate::kernels::Kernels;
@@ -46,6 +50,10 @@ pub struct RunState {
     pub balancing: Option<Balancing>,
     /// When the run was made, on the monotonic clock.
     pub started_nanos: u64,
+    /// What queues tell sources; `None` where they do not.
+    pub congestion: Option<Congestion>,
+    /// Where sources of a run that come later are added.
+    pub poller: Arc<Poller>,
     /// Which ports of routers have a carrier.
     pub router_carriers: RouterCarriers,
     /// The flows.
@@ -60,8 +68,19 @@ pub struct RunState {
     pub subscribers: Subscribers,
     /// Inspections that wait for nodes.
     pub inspections: Inspections,
+    /// Requests to chips that wait for nodes.
+    pub chip_requests: ChipRequests,
     /// How far the run is wired, and its entry in the journal.
     pub wiring: Wiring,
+}
+
+/// A number that nobody else knows.
+fn own_key() -> Result<u64> {
+    let mut bytes = [0; 8];
+    let mut file = File::open("/dev/urandom").during(|| "drawing a key".to_owned())?;
+    file.read_exact(&mut bytes)
+        .during(|| "drawing a key".to_owned())?;
+    Ok(u64::from_ne_bytes(bytes))
 }
 
 impl RunState {
@@ -83,6 +102,8 @@ impl RunState {
             routes: Routes::new(&network),
             hellos: Hellos::of(&network)?,
             balancing: Balancing::of(&network)?,
+            congestion: Congestion::of(&network, own_key()?),
+            poller: poller.clone(),
             started_nanos: monotonic_nanos(),
             router_carriers: RouterCarriers::new(&network, poller),
             workload: Workload::default(),
@@ -91,6 +112,7 @@ impl RunState {
             events: EventLog::default(),
             subscribers: Subscribers::default(),
             inspections: Inspections::new(servers),
+            chip_requests: ChipRequests::default(),
             network,
             node_program,
             nodes,

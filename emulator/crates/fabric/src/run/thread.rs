@@ -10,6 +10,7 @@ use cubeyard_dataplane::tables::HexBytes;
 use cubeyard_messages::ToNode;
 use serde_json::Value;
 
+use super::congestion::LOOK;
 use super::events::EventKind;
 use super::frames::Frame;
 use super::messages::{configure, program, services};
@@ -17,7 +18,7 @@ use super::node_socket::Received;
 use super::poller::{Poller, Token};
 use super::state::RunState;
 use super::verbs::{
-    answer, capture, describe, destroy, inject, inspect, program as program_verb, recover,
+    answer, capture, chip, describe, destroy, inject, inspect, program as program_verb, recover, registers,
     signal as signal_verb, start, stop, subscribe, tell, wire, workload,
 };
 use super::{Call, Reply, Request, Setup};
@@ -41,6 +42,8 @@ pub(super) struct RunThread {
     clock: OwnedFd,
     /// Readable when a round of hellos is over; `None` where there are none.
     hello_clock: Option<OwnedFd>,
+    /// Readable when limited ports are due; `None` where none is ever.
+    congestion_clock: Option<OwnedFd>,
     tick: u64,
     is_over: bool,
 }
@@ -61,6 +64,10 @@ impl RunThread {
         if let Some(clock) = &hello_clock {
             poller.add(clock, Token::Hellos)?;
         }
+        let congestion_clock = run.congestion.as_ref().map(|_| timer(LOOK)).transpose()?;
+        if let Some(clock) = &congestion_clock {
+            poller.add(clock, Token::Congestion)?;
+        }
         Ok(RunThread {
             run,
             poller,
@@ -68,6 +75,7 @@ impl RunThread {
             wakeup,
             clock,
             hello_clock,
+            congestion_clock,
             tick: 0,
             is_over: false,
         })
@@ -116,6 +124,14 @@ impl RunThread {
             Token::Links(server) => self.run.on_links(server),
             Token::Process(server) => self.run.on_process_end(server),
             Token::RouterLinks(room) => self.run.on_router_links(room),
+            Token::Questions(server) => self.run.on_questions(server),
+            Token::Answers(server) => self.run.on_answers(server),
+            Token::Congestion => {
+                if let Some(clock) = &self.congestion_clock {
+                    let _ = rustix::io::read(clock, &mut [0_u8; 8]);
+                }
+                self.run.on_congestion_clock()
+            }
             Token::Hellos => {
                 if let Some(clock) = &self.hello_clock {
                     // Rounds that this thread was too late for are one: nothing was sent in between either.
@@ -152,6 +168,14 @@ impl RunThread {
             } => tell::tell(run, server, service, bytes).and_then(answer),
             Request::Program(Some(text)) => program_verb::set_program(run, &text).and_then(answer),
             Request::Program(None) => answer(program_verb::program(run)),
+            Request::Chip { server, request } => match chip::ask(run, server, request, reply) {
+                Ok(()) => return,
+                Err(error) => Err(error),
+            },
+            Request::Registers { server, write } => {
+                let write = write.as_ref().map(|(name, value)| (name.as_str(), *value));
+                registers::registers(run, server, write).and_then(answer)
+            }
             Request::Capture(target, sender) => capture::open_capture(run, target).map(|socket| {
                 let interface = socket.interface.clone();
                 // A caller that has gone needs no socket.
@@ -174,6 +198,7 @@ impl RunThread {
         let run = &mut self.run;
         if self.tick.is_multiple_of(TICKS_PER_FLOW_RATES) {
             run.send_flow_rates((TICK * TICKS_PER_FLOW_RATES as u32).as_secs_f64());
+            run.tell_congestion();
         }
         run.log_unsent();
         run.check_wiring();
@@ -218,8 +243,9 @@ impl RunState {
 
     fn expire_inspections(&mut self) {
         let servers = &self.network.description.servers;
-        self.inspections
-            .expire(Instant::now(), |server| servers[server].id);
+        let (now, id) = (Instant::now(), |server: usize| servers[server].id);
+        self.inspections.expire(now, id);
+        self.chip_requests.expire(now, id);
     }
 
     /// A message that is too long for a node: the wire call that waits for the node fails, and there is an event.
@@ -312,7 +338,8 @@ impl RunState {
         self.nodes.forget_process(server);
         self.nodes.disconnect(server);
         let gone = FabricError::state("the server's node has ended", "recover the server");
-        self.inspections.answer(server, &Err(gone));
+        self.inspections.answer(server, &Err(gone.clone()));
+        self.chip_requests.end(server, &gone);
         let id = self.id(server);
         self.events.add(EventKind::NodeLost { server: id });
         if !self.wiring.plain {
@@ -345,6 +372,6 @@ impl RunState {
                 self.nodes.watch_programs(server, programs)?;
             }
         }
-        Ok(())
+        self.watch_congestion(server)
     }
 }

@@ -11,7 +11,7 @@ pub fn load(network: &Network, server: usize) -> Result<Option<Programs>> {
     };
     let mut programs = Programs::load(object, forwarding.tables)?;
     fill(network, server, &mut programs)?;
-    if let Some(text) = &network.description.program {
+    if let Some(text) = network.set_program() {
         programs
             .set_program(text)
             .during(|| "loading the chip's program".to_owned())?;

@@ -8,6 +8,8 @@
 pub mod interfaces;
 pub mod maps;
 
+use std::net::UdpSocket;
+
 use cubeyard_dataplane::address::MAX_PORTS;
 
 use crate::error::Result;
@@ -16,9 +18,12 @@ use crate::host::ethtool;
 use crate::host::namespace::{self, Namespace};
 use crate::links::{self, Site};
 use crate::names;
-use crate::netlink::{Batch, LinkState, Netlink, delete_link, delete_where, gone_already, no_excuse};
+use crate::netlink::{
+    Batch, LinkState, Netlink, delete_link, delete_where, gone_already, no_excuse, queue_dump,
+    read_queue_stats,
+};
 use crate::network::{Network, PortEnd};
-use crate::programs::{Guard, Programs};
+use crate::programs::{Guard, Programs, QueueReader};
 use crate::routes;
 
 /// Where a server's interfaces are.
@@ -42,6 +47,10 @@ pub struct ServerKernel {
     pub hellos: Option<HelloSocket>,
     /// Its forwarding in the kernel; `None` where the kernel forwards nothing.
     pub programs: Option<Programs>,
+    /// Reads how much waits at ports; `None` where nobody asks.
+    pub queue_reader: Option<QueueReader>,
+    /// Where answers to questions about queues come and go; `None` where nobody asks.
+    pub answers: Option<UdpSocket>,
     /// Keeps the kernel's stack away from packets that the node forwards; `None` where it forwards nothing.
     pub guard: Option<Guard>,
 }
@@ -78,6 +87,8 @@ impl ServerKernel {
             link_events: Netlink::open_for_link_events()?,
             hellos: is_routed.then(HelloSocket::open).transpose()?,
             programs: None,
+            queue_reader: None,
+            answers: None,
             guard: None,
         })
     }
@@ -98,6 +109,11 @@ impl ServerKernel {
             programs.attach_to_nic(&mut batch, names::VIRTUAL_NIC_INDEX)?;
             self.programs = Some(programs);
         }
+        if network.description.congestion.is_some() {
+            let ports = network.ports[server].iter();
+            let ports = ports.map(|port| (port.port, names::port_index(port.port)));
+            self.queue_reader = Some(QueueReader::load(ports)?);
+        }
         if network.behaviour.in_user_space() {
             let guard = Guard::load()?;
             guard.attach(&mut batch, names::VIRTUAL_NIC_PEER_INDEX)?;
@@ -115,11 +131,26 @@ impl ServerKernel {
             if let Some(programs) = &self.programs {
                 programs.attach_to_port(&mut batch, index)?;
             }
+            if let Some(reader) = &self.queue_reader {
+                reader.attach(&mut batch, index)?;
+            }
             if let Some(guard) = &self.guard {
                 guard.attach(&mut batch, index)?;
             }
         }
         self.netlink.run(&mut batch, no_excuse)
+    }
+
+    /// Bytes that wait at each port now.
+    pub fn queues(&mut self, has_fair_queues: bool) -> Result<Vec<(u16, u64)>> {
+        let mut queues = Vec::new();
+        self.netlink.dump(&mut queue_dump(), |answer| {
+            let stats = read_queue_stats(answer, has_fair_queues);
+            queues.extend(
+                stats.and_then(|stats| Some((names::port_of_index(stats.index)?, stats.queue_bytes))),
+            );
+        })?;
+        Ok(queues)
     }
 
     /// Removes our interfaces from the namespace of a container that goes on living.

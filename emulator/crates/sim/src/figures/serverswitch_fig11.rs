@@ -94,18 +94,7 @@ fn network(aim_kb: u64, seed: u64) -> Core {
         least_timeout: SECOND,
         most_timeout: SECOND,
         delayed_ack: 0,
-        qcn: Some(Qcn {
-            queue_bytes: aim_kb * 1000,
-            weight: 2.0,
-            sample_bytes: 150_000,
-            gain: 1.0 / 128.0,
-            cycle_bytes: 150_000,
-            recovery_cycles: 5,
-            timer: SECOND / 1000 * 15,
-            increase: 5e6,
-            hyper_increase: 50e6,
-            least_rate: 10e6,
-        }),
+        qcn: Some(Qcn::baseline(aim_kb * 1000, line)),
     };
     let mut core = Core::new(rules, links, 8, 2 * HOP_DELAY + SECOND / 10_000);
     let there = core.add_route([0, 2, PORT, 6], 0, false);

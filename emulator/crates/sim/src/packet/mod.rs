@@ -18,7 +18,6 @@ pub mod flows;
 mod limiter;
 pub mod links;
 mod outcome;
-pub mod qcn;
 mod routes;
 pub mod rules;
 pub mod sack;
@@ -28,6 +27,8 @@ mod setup;
 mod tcp;
 mod timeline;
 pub mod wheel;
+
+pub use cubeyard_routing::qcn;
 
 use std::sync::atomic::Ordering;
 

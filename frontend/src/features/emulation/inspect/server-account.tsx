@@ -13,11 +13,14 @@ import { InspectionSections } from "./inspection-sections";
 import styles from "./server-account.module.css";
 
 const ChipProgram = lazy(() => import("./chip-program"));
+const ServerChip = lazy(() => import("./server-chip"));
 const Services = lazy(() => import("./services"));
 
 const REFETCH_MS = 1000;
 /** The section of the services' counters, which is shown beside the messages to them. */
 const SERVICES = "services";
+/** The section of a chip in user space, which takes calls. */
+const CHIP = "chip-entries";
 
 export function ServerAccount({
   run,
@@ -68,6 +71,11 @@ export function ServerAccount({
       {network.frame.programmable && (
         <Suspense>
           <ChipProgram run={run} />
+        </Suspense>
+      )}
+      {data.sections.some((section) => section.name === CHIP) && (
+        <Suspense>
+          <ServerChip run={run} server={name} />
         </Suspense>
       )}
       <InspectionSections inspection={{ ...data, sections }} network={network} onSelect={onSelect} />

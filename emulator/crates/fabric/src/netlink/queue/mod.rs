@@ -203,10 +203,6 @@ pub enum Hook {
 /// Over netlink, not as a BPF link: attaching a link waits for all processors, 16 ms per program; this takes
 /// microseconds. `[ours, measured]`
 pub fn attach_program(batch: &mut Batch, index: u32, program: BorrowedFd<'_>, hook: Hook) {
-    let minor = match hook {
-        Hook::Ingress => 0xfff2,
-        Hook::Egress => 0xfff3,
-    };
     let hooks = Discipline {
         handle: CLSACT,
         parent: AT_INGRESS,
@@ -219,6 +215,15 @@ pub fn attach_program(batch: &mut Batch, index: u32, program: BorrowedFd<'_>, ho
         "preparing for a program",
         |_| {},
     );
+    add_program(batch, index, program, hook);
+}
+
+/// The same on an interface that has one at its other hook.
+pub fn add_program(batch: &mut Batch, index: u32, program: BorrowedFd<'_>, hook: Hook) {
+    let minor = match hook {
+        Hook::Ingress => 0xfff2,
+        Hook::Egress => 0xfff3,
+    };
     let mut header = queue_header(index, 0, CLSACT | minor);
     let priority_and_all_protocols = 1 << 16 | u32::from(3_u16.to_be());
     header[16..20].copy_from_slice(&priority_and_all_protocols.to_ne_bytes());

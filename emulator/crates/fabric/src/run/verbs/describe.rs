@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use crate::congestion::{Congestion, Counts};
 use crate::names::RunId;
 use crate::run::state::RunState;
 
@@ -17,6 +18,9 @@ pub struct RunDescription {
     started: bool,
     flows: usize,
     faults: Vec<String>,
+    /// What queues have told sources; absent where they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    congestion: Option<Counts>,
 }
 
 /// A server of this host.
@@ -45,5 +49,6 @@ pub fn describe(run: &RunState) -> RunDescription {
         started: run.workload.started_nanos().is_some(),
         flows: run.workload.flow_count(),
         faults: run.damage.ids(),
+        congestion: run.congestion.as_ref().map(Congestion::counts),
     }
 }

@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use crate::error::{FabricError, Result};
 use crate::faults::ServerCondition;
-use crate::programs::Programs;
 use crate::run::Reply;
 use crate::run::inspections::no_answer;
 use crate::run::state::RunState;
@@ -69,11 +68,19 @@ struct Inspected {
 
 /// Answers everybody who waits for a server's node, which has sent this.
 pub fn on_inspected(run: &mut RunState, server: usize, inspection: Inspection) {
+    let fair = run.network.description.fair_queues;
+    let kernel = run.kernels.servers[server].as_mut();
+    // Without them the rest is still worth telling.
+    let queues = kernel
+        .and_then(|kernel| kernel.queues(fair).ok())
+        .unwrap_or_default();
     let kernel = run.kernels.servers[server].as_ref();
     let counts = run.telemetry.forwarding.of(server, kernel).describe();
     let id = run.id(server);
     let programs = kernel.and_then(|kernel| kernel.programs.as_ref());
-    let of_programs = programs.map(Programs::inspect).unwrap_or_default();
+    let of_programs = programs
+        .map(|programs| programs.inspect(&queues))
+        .unwrap_or_default();
     let own = inspection.sections.into_iter();
     let sections = own.chain(of_programs).chain(routing_sections(run, id)).collect();
     let inspected = counts.map(|counts| Inspected {

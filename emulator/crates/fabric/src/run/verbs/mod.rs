@@ -1,17 +1,19 @@
 //! What a caller can ask of a run, one verb a file. Each verb is a function of the run's state and its parameters.
 //!
-//! Verbs that wait for nodes (`wire`, `inspect`) answer later, by the reply they are given. An answer is a type of its
+//! Verbs that wait for nodes (`wire`, `inspect`, `chip`) answer later, by the reply they are given. An answer is a type of its
 //! own, which becomes a JSON document here.
 //!
 //! Not here: reading requests from the socket (`api/`), and what nodes ask for (`run/inbox.rs`).
 
 pub mod capture;
+pub mod chip;
 pub mod describe;
 pub mod destroy;
 pub mod inject;
 pub mod inspect;
 pub mod program;
 pub mod recover;
+pub mod registers;
 pub mod signal;
 pub mod start;
 pub mod stop;

@@ -38,7 +38,7 @@ pub fn program(run: &RunState) -> Running {
         .behaviour
         .forwarding
         .and_then(|forwarding| forwarding.program);
-    let users = run.network.description.program.clone();
+    let users = run.network.set_program().map(str::to_owned);
     Running {
         program: users.or_else(|| own.map(|program| program.own.to_owned())),
     }

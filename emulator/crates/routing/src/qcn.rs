@@ -5,10 +5,14 @@
 //! rate by what it is told, and raises it again by cycles of bytes and of time: first halfway back, five times, then further.
 //! Periods are drawn within 15 % of their length, so that sources do not move together.
 //!
-//! Not here: how notices travel, and when a source sends (`limiter`).
+//! Times are in picoseconds from any origin, as the packet engine counts them; the emulator's clock is finer than it needs.
+//!
+//! Not here: how notices travel, and when a source sends.
 
-use super::links::SECOND;
-use super::wheel::NEVER;
+/// A second.
+pub const SECOND: u64 = 1_000_000_000_000;
+/// A time that does not come.
+pub const NEVER: u64 = u64::MAX;
 
 /// The largest quantized feedback: six bits.
 pub const MOST_FEEDBACK: u32 = 63;
@@ -64,6 +68,24 @@ fn about(usual: f64, unit: f64) -> f64 {
 }
 
 impl Qcn {
+    /// The baseline parameters `[serverswitch §6.3]`, which are for lines of 1 Gb/s: on slower ones time goes slower and rates are
+    /// smaller in the same proportion. `[ours]`
+    pub fn baseline(queue_bytes: u64, line: f64) -> Qcn {
+        let scale = line / 1e9;
+        Qcn {
+            queue_bytes,
+            weight: 2.0,
+            sample_bytes: 150_000,
+            gain: 1.0 / 128.0,
+            cycle_bytes: 150_000,
+            recovery_cycles: 5,
+            timer: (0.015 / scale * SECOND as f64) as u64,
+            increase: 5e6 * scale,
+            hyper_increase: 50e6 * scale,
+            least_rate: 10e6 * scale,
+        }
+    }
+
     /// The quantized feedback of a queue that had `old` bytes at the last sample; 0: it is not congested.
     pub fn feedback(&self, queue: u64, old: u64) -> u32 {
         let (queue, old, aim) = (queue as f64, old as f64, self.queue_bytes as f64);
@@ -74,8 +96,12 @@ impl Qcn {
 
     /// Bytes until the next sample after this feedback.
     fn period(&self, feedback: u32, unit: f64) -> i64 {
-        let share = PERIODS[feedback.min(MOST_FEEDBACK) as usize / PERIODS.len()];
-        about(self.sample_bytes as f64 * share, unit) as i64
+        about(self.mean_period(feedback), unit) as i64
+    }
+
+    /// The same on average.
+    pub fn mean_period(&self, feedback: u32) -> f64 {
+        self.sample_bytes as f64 * PERIODS[feedback.min(MOST_FEEDBACK) as usize / PERIODS.len()]
     }
 
     fn cycle(&self, beyond: bool, unit: f64) -> i64 {
@@ -247,18 +273,7 @@ mod tests {
     const LINE: f64 = 1e9;
 
     fn qcn() -> Qcn {
-        Qcn {
-            queue_bytes: 50_000,
-            weight: 2.0,
-            sample_bytes: 150_000,
-            gain: 1.0 / 128.0,
-            cycle_bytes: 150_000,
-            recovery_cycles: 5,
-            timer: SECOND / 1000 * 15,
-            increase: 5e6,
-            hyper_increase: 50e6,
-            least_rate: 10e6,
-        }
+        Qcn::baseline(50_000, LINE)
     }
 
     /// Feedback by length and growth, and bytes to the next sample, as the pseudo-code's table has them.

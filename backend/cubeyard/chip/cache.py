@@ -1,0 +1,141 @@
+"""In-network caching on ServerSwitch's API `[serverswitch §6.1]`: a program for the CPU of a chip between those who ask and those who answer.
+
+The chip matches the ID of a request exactly. A hit goes to the CPU, which answers from its copy; a miss passes. Responses pass too, and the
+chip mirrors them to the CPU, which keeps a copy and sets the entry of its ID. Requests and responses are UDP packets to and from one port,
+whose payload begins with an ID of 4 bytes. It needs the standard library alone, as `serverswitch.py` does.
+
+Ports 0 and 1 lead to those who ask, 2 and 3 to those who answer, as in the paper; a copy that is older than `max_age_secs` is forgotten, since
+nobody tells a cache that content has changed. `[ours]`
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cubeyard.chip.serverswitch import Action, ServerSwitch
+
+SERVICE_PORT = 9095
+"""UDP port of the service."""
+ACROSS = {0: 2, 1: 3, 2: 0, 3: 1}
+"""The port on the other side."""
+FIRST_COPY = 1000
+MOST_COPIES = 1024
+ETHERNET, IP, UDP = 14, 20, 8
+ID_AT = ETHERNET + IP + UDP
+KEY = "(INPORT, B34-37, B42-45)"
+"""The port that a packet comes in by, its UDP ports, and the ID."""
+EXPIRE_SECS = 0.1
+"""From one look at what is too old to the next."""
+
+
+def _key(
+    in_port: int | None, source: int | None, destination: int | None, content: bytes | None
+) -> tuple[bytes, bytes]:
+    """Value and mask of an entry; None does not count."""
+    parts = [
+        (1, None if in_port is None else bytes([in_port])),
+        (2, None if source is None else struct.pack(">H", source)),
+        (2, None if destination is None else struct.pack(">H", destination)),
+        (4, content),
+    ]
+    value = b"".join(part or bytes(length) for length, part in parts)
+    mask = b"".join(b"\0" * length if part is None else b"\xff" * length for length, part in parts)
+    return value, mask
+
+
+def _checksum(header: bytes) -> int:
+    total = sum(struct.unpack(f">{len(header) // 2}H", header))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def response_to(request: bytes, payload: bytes) -> bytes:
+    """The frame that answers a request with a payload, as the server would send it."""
+    ip = request[ETHERNET : ETHERNET + IP]
+    total = IP + UDP + len(payload)
+    head = ip[:2] + struct.pack(">H", total) + ip[4:8] + b"\x40\x11\0\0" + ip[16:20] + ip[12:16]
+    head = head[:10] + struct.pack(">H", _checksum(head)) + head[12:]
+    source, destination = struct.unpack_from(">HH", request, ETHERNET + IP)
+    udp = struct.pack(">HHHH", destination, source, UDP + len(payload), 0)
+    return request[6:12] + request[:6] + request[12:14] + head + udp + payload
+
+
+@dataclass
+class _Copy:
+    entry: int
+    payload: bytes
+    kept_at: float
+
+
+class Cache:
+    """The CPU's part. Whoever owns it calls `work` for ever, or as long as packets come."""
+
+    def __init__(
+        self, chip: ServerSwitch, *, max_age_secs: float = 60.0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Set the chip's tables: everything passes, responses are mirrored. Raises ChipError where the key is in use otherwise."""
+        self._chip, self._max_age_secs, self._clock = chip, max_age_secs, clock
+        self._copies: OrderedDict[bytes, _Copy] = OrderedDict()
+        self._free = list(range(FIRST_COPY + MOST_COPIES - 1, FIRST_COPY - 1, -1))
+        self._looked_at = clock()
+        self.hits = 0
+        """Requests answered here."""
+        self.kept = 0
+        """Responses of which a copy was kept."""
+        chip.begin()
+        chip.SetUDLK(1, KEY)
+        for port, other in ACROSS.items():
+            chip.SetLookupTable("TCAM", port, 1, *_key(port, None, None, None), Action("REDIRECT_PORT", port=other))
+        for port in (2, 3):
+            passes = Action("REDIRECT_PORT", port=ACROSS[port], mirror=4 + port)
+            chip.SetLookupTable("TCAM", 10 + port, 1, *_key(port, SERVICE_PORT, None, None), passes)
+        chip.commit()
+
+    def work(self, timeout_secs: float | None = None) -> bool:
+        """Handle one packet for the CPU; False if none came."""
+        if self._clock() - self._looked_at >= EXPIRE_SECS:
+            self.expire()
+        found = self._chip.RecvPacket(timeout_secs)
+        if found is None:
+            return False
+        packet, cpu_port = found
+        content, port = packet[ID_AT : ID_AT + 4], cpu_port - 4
+        if len(content) < 4:
+            return True
+        if port in {2, 3}:
+            self._keep(content, packet[ID_AT:])
+        elif (copy := self._copies.get(content)) is not None:
+            self.hits += 1
+            self._chip.SendPacket(response_to(packet, copy.payload), port)
+        else:
+            # Its copy was forgotten while it was on the way to the CPU.
+            self._chip.SendPacket(packet, ACROSS[port])
+        return True
+
+    def expire(self) -> None:
+        """Forget copies that are too old."""
+        self._looked_at = self._clock()
+        oldest = self._looked_at - self._max_age_secs
+        while self._copies and next(iter(self._copies.values())).kept_at <= oldest:
+            self._forget()
+
+    def _keep(self, content: bytes, payload: bytes) -> None:
+        copy = self._copies.pop(content, None)
+        if copy is None and not self._free:
+            self._forget()
+        entry = copy.entry if copy is not None else self._free.pop()
+        # The latest is at the end, so that the first is the oldest.
+        self._copies[content] = _Copy(entry, payload, self._clock())
+        self.kept += 1
+        if copy is None:
+            self._chip.SetLookupTable("TCAM", entry, 1, *_key(None, None, SERVICE_PORT, content), Action("TO_CPU"))
+
+    def _forget(self) -> None:
+        _, copy = self._copies.popitem(last=False)
+        self._chip.ClearLookupTable("TCAM", copy.entry)
+        self._free.append(copy.entry)

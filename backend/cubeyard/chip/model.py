@@ -1,0 +1,52 @@
+"""The paper's calls on a chip of one's own, without a run: what a program is tried with before it meets a server."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from cubeyard.chip.serverswitch import HEAD, PACKET, ServerSwitch
+from cubeyard.engine import chip_model
+
+
+class ModelSwitch(ServerSwitch):
+    """A chip with its CPU; what it sends is in `sent`, as pairs of port and packet."""
+
+    def __init__(self, program: str = "") -> None:
+        """Make a chip with a program, as text or JSON. Raises PlanRejectedError for one that cannot be."""
+        self._model = _ModelChannel(program)
+        super().__init__(self._model)
+
+    @property
+    def sent(self) -> list[tuple[int, bytes]]:
+        """Packets that left by external ports, in order."""
+        return self._model.sent
+
+    def receive(self, pkt: bytes, iport: int) -> list[int]:
+        """A packet comes in by a port. Returns the external ports that it left by."""
+        before = len(self._model.sent)
+        self._model.sent += self._model.chip.receive(iport, pkt)
+        return [port for port, _ in self._model.sent[before:]]
+
+
+class _ModelChannel:
+    def __init__(self, program: str) -> None:
+        self.chip = chip_model(program)
+        self.sent: list[tuple[int, bytes]] = []
+        self._answers: deque[bytes] = deque()
+
+    def send(self, message: bytes) -> None:
+        answer, out = self.chip.call(message[4:])
+        self.sent += out
+        self._answers.append(answer[4:])
+
+    def receive(self, timeout_secs: float | None) -> bytes:  # noqa: ARG002 - a model has no time to wait for
+        if self._answers:
+            return self._answers.popleft()
+        waits = self.chip.take()
+        if waits is None:
+            raise TimeoutError("no packet waits: give the chip one by receive()")
+        port, lost, packet = waits
+        return HEAD.pack(PACKET, 0) + lost.to_bytes(8, "little") + bytes([port]) + packet
+
+    def close(self) -> None:
+        self._answers.clear()

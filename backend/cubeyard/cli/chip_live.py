@@ -1,0 +1,114 @@
+"""`cubeyard chip` for the chip of one server of a run: what is in it, calls to it, and a packet stepped through it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import orjson
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from cubeyard.cli.common import explained, open_database, settings_of, write
+from cubeyard.cli.place import quiet_logs
+from cubeyard.engine import Engine, Json
+
+if TYPE_CHECKING:
+    from cubeyard.emulation.live.chips.calls import ServerChip
+
+ROWS = 64
+"""Entries shown; --json has all."""
+
+
+@contextmanager
+def chip_of(run: str, server: str) -> Iterator[ServerChip]:
+    """The chip of a server of a run. Exits with the problem's words for one that does not answer."""
+    from cubeyard.emulation.fabric.hosts import Hosts
+    from cubeyard.emulation.fabric.place import Place
+    from cubeyard.emulation.live.service import SessionService
+
+    settings = settings_of()
+    quiet_logs(settings)
+    with explained(), open_database(settings) as database:
+        with database.session() as session:
+            chip = SessionService(session, Engine(settings)).chip(run, server, Hosts.of(settings, Place.of(settings)))
+        yield chip
+
+
+def show(run: str, server: str, *, as_json: bool) -> None:
+    """Tables with hits, interfaces and registers that are not 0."""
+    with chip_of(run, server) as chip:
+        state = chip.state()
+    if as_json:
+        write(orjson.dumps(state.model_dump()) + b"\n")
+        return
+    console = Console(soft_wrap=True)
+    console.print(f"Server {escape(state.server)}: {state.profile}, {len(state.entries)} entries.", highlight=False)
+    for key in state.udlks:
+        console.print(f"UDLK {key.i}: {escape(key.fields)}, {key.bytes} bytes", highlight=False)
+    shown = sorted(state.entries, key=lambda one: -one.hits)[:ROWS]
+    _print(
+        console,
+        ("Entry", "UDLK", "Value", "Mask", "Action", "Packets", "Set by"),
+        (
+            (
+                f"{one.table}[{one.i}]",
+                str(one.iudlk or ""),
+                one.value,
+                one.mask,
+                " ".join(f"{name}={value}" for name, value in one.action.items()),
+                f"{one.hits:,}",
+                "a call" if one.own else "the program",
+            )
+            for one in shown
+        ),
+    )
+    if len(state.entries) > ROWS:
+        console.print(f"{len(state.entries) - ROWS} more with fewer packets: --json prints all.")
+    vifs = ((str(one.i), one.dmac or "kept", one.smac or "kept", str(one.oport)) for one in state.vifs)
+    _print(console, ("VIF", "Destination MAC", "Source MAC", "Port"), vifs)
+    counted = ((name, f"{value:,}") for name, value in state.registers.items() if value)
+    _print(console, ("Register", "Value"), counted)
+
+
+def dump(run: str, server: str) -> str:
+    """The chip as a program."""
+    with chip_of(run, server) as chip:
+        return chip.text().program
+
+
+def socket(run: str, server: str) -> str:
+    """Where the server's socket for programs is."""
+    with chip_of(run, server) as chip:
+        return chip.socket()
+
+
+def execute(run: str, server: str, calls: str) -> None:
+    """Calls as text, all or none."""
+    with chip_of(run, server) as chip:
+        chip.execute(calls)
+
+
+def trace(run: str, server: str, port: int, packet: str) -> Json:
+    """A packet's steps by the chip's tables as they are now."""
+    from pydantic import ValidationError
+
+    from cubeyard.cli.common import refuse
+    from cubeyard.emulation.live.chips.schemas import ChipPacket
+
+    try:
+        asked = ChipPacket.model_validate({"port": port, "packet": packet})
+    except ValidationError as error:
+        refuse(f"packet: {error.errors()[0]['msg']}")
+    with chip_of(run, server) as chip:
+        return chip.trace(asked).model_dump(exclude_none=True, by_alias=True)
+
+
+def _print(console: Console, heads: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> None:
+    table = Table(*heads, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*map(escape, row))
+    if table.row_count:
+        console.print(table)

@@ -1,0 +1,141 @@
+"""UDP over one chip whose port changes its rate: the chip's CPU tells the source how long the queue is. `[serverswitch §6.3, Fig. 11]`
+
+Rates are a tenth of the testbed's, and the protocol's timers and increments follow them; seconds are shorter than there.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from cubeyard.emulation.figures.lab import Json, Lab, Measured, Trial
+from cubeyard.emulation.figures.rows import Outcome, Row, line, near
+
+SPEC: Json = {"family": "bcube", "n": 4, "k": 1}
+SOURCE, CHIP, DESTINATION = "01", "00", "10"
+PORT = "00/<1,0>"
+LINK_BITS_PER_SEC = 100e6
+SCALE = 10
+STEPS_MBPS = (1000, 200, 400, 600, 800, 1000)
+"""As of the testbed: 1 Gb/s, then 200 Mb/s more every 20 s."""
+STEP_SECS, LEAST_STEP_SECS = 10.0, 4.0
+SETTLING = 0.4
+"""Share of a step that is not part of its mean: the rate grows step by step."""
+FLOWS = 4
+"""Packets stay charged to the socket that sent them until they leave the last queue: one socket alone could fill no queue."""
+QUEUE_KB = 50.0
+MTU = 1500
+QUESTIONS = {"most": 801.0, "mean": 173.0}
+WINDOW_SECS = 0.5
+NAME = f"{SOURCE} to {DESTINATION} by {CHIP}"
+BUSY = "all three servers share this machine's cores with everything else"
+TENTH = "links of a tenth of the rate carry a tenth of the bytes, and a source marks by bytes"
+
+
+def _step_secs(brevity: float) -> float:
+    return max(STEP_SECS * brevity, LEAST_STEP_SECS)
+
+
+def trial(brevity: float) -> Trial:
+    step = _step_secs(brevity)
+    faults: list[Json] = [
+        {
+            "kind": "link-rate",
+            "rate_bits_per_sec": mbps * 1e6 / SCALE,
+            "target": {"names": [PORT]},
+            "at_secs": number * step,
+            "until_secs": (number + 1) * step,
+        }
+        for number, mbps in enumerate(STEPS_MBPS)
+        if mbps < STEPS_MBPS[0]
+    ]
+    return Trial(
+        NAME,
+        SPEC,
+        {"kind": "matrix", "entries": [[SOURCE, DESTINATION, 1.0]] * FLOWS},
+        LINK_BITS_PER_SEC,
+        {
+            "slice": {"servers": [CHIP, SOURCE, DESTINATION]},
+            "protocol": "udp",
+            "flow_bits_per_sec": 0.95 * LINK_BITS_PER_SEC / FLOWS,
+            "seconds": step * len(STEPS_MBPS),
+            "settle_secs": 1.5,
+            "calibrate_secs": 0.0,
+            "mtu": MTU,
+            "dataplane": "serverswitch",
+            "congestion": {"queue_kb": QUEUE_KB},
+        },
+        faults=faults,
+    )
+
+
+def measure(lab: Lab) -> Outcome:
+    found = lab.measure([trial(lab.brevity)])[NAME]
+    step = _step_secs(lab.brevity)
+    edges = [step * number for number in range(len(STEPS_MBPS) + 1)]
+    asked = questions(found)
+    rows = []
+    for mbps, (begin, end) in zip(STEPS_MBPS, pairwise(edges), strict=True):
+        if mbps < STEPS_MBPS[0]:
+            rate = found.between(begin + SETTLING * step, end) * SCALE / 1e6
+            rows.append(near(f"rate at {mbps} Mb/s from {begin:g} s", "Mb/s", float(mbps), rate, 0.12, BUSY))
+    congested = [queue for at, _, queue in asked if step * (1 + SETTLING) <= at < edges[-2]]
+    queue_kb = sum(congested) / len(congested) / 1e3 if congested else None
+    rates = [number for _, number, _ in asked]
+    x, y = found.curve(WINDOW_SECS)
+    return Outcome(
+        rows=[
+            *rows,
+            near("mean queue while congested", "KB", QUEUE_KB, queue_kb, 0.4, BUSY),
+            Row("packets dropped at the port", "packets", 0.0, float(dropped(found)), 0.0, 0.0, reason=BUSY),
+            Row(
+                "queue questions, most in a second",
+                "1/s",
+                QUESTIONS["most"],
+                max(rates, default=None),
+                8,
+                801,
+                1.0,
+                TENTH,
+            ),
+            Row(
+                "queue questions, mean",
+                "1/s",
+                QUESTIONS["mean"],
+                sum(rates) / len(rates) if rates else None,
+                8,
+                173,
+                1.0,
+                TENTH,
+            ),
+        ],
+        series=[
+            line("rate (Mb/s)", x, [bits * SCALE / 1e6 for bits in y]),
+            line("queue (KB)", [at for at, _, _ in asked], [queue / 1e3 for *_, queue in asked]),
+            line("paper: Q_EQ (KB)", [0.0, edges[-1]], [QUEUE_KB, QUEUE_KB], paper=True),
+        ],
+        axes=("seconds", "rate (Mb/s), queue (KB)"),
+        choices=[
+            f"links of 100 Mb/s for the testbed's 1 Gb/s, told times ten; steps of {step:g} s instead of 20",
+            "the baseline parameters, with timers ten times as long and increments a tenth, as the rate is",
+            f"{FLOWS} flows of UDP share the rate, as the kernel lets one socket have no more than 0.1 MB on the way",
+            "the source marks packets, the chip of 00 copies them to its CPU, and the CPU answers over the network, as there",
+            "one reaction point is for all that leaves by the source's port: it is the class of the port's shaper",
+        ],
+    )
+
+
+def questions(measured: Measured) -> list[tuple[float, float, float]]:
+    """By second: when, how many questions the chip's CPU got, and the mean queue in bytes that it saw."""
+    servers = measured.network["servers"]
+    chip = servers["id"][servers["name"].index(CHIP)]
+    found = []
+    for event in measured.events:
+        if event["kind"] == "protocol" and event.get("name") == "queue-questions" and event.get("server") == chip:
+            cells = {cell["name"]: float(cell["value"]) for cell in event["cells"]}
+            found.append((event["at_secs"], cells["questions"], cells["queue_bytes"]))
+    return found
+
+
+def dropped(measured: Measured) -> int:
+    """Packets that found a full queue, at all links."""
+    return sum(one["ab_drops"] + one["ba_drops"] for one in measured.report["per_link"])

@@ -1,0 +1,42 @@
+"""Registers of the chip in the kernel of one server: the fabric reads and writes them, not the server. `[serverswitch §3.3.2]`"""
+
+from __future__ import annotations
+
+from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError
+from cubeyard.emulation.fabric.hosts import Host
+from cubeyard.kit.errors import ProblemError, not_found
+
+ANSWER_SECS = 2.0
+
+
+def read_all(host: Host, server: int, run_id: str) -> dict[str, int]:
+    """By name. Raises a 409 for a server without a chip in the kernel, a 503 without a fabric."""
+    return _ask(host, server, run_id)
+
+
+def read(host: Host, server: int, run_id: str, register: str) -> int:
+    """Raises as `read_all`, and a 404 for a register that the chip does not have."""
+    return _of(register, _ask(host, server, run_id))
+
+
+def write(host: Host, server: int, run_id: str, register: str, value: int) -> int:
+    """Its value then. Raises as `read_all`, and a 422 for a register or a value that cannot be written."""
+    return _of(register, _ask(host, server, run_id, register=register, value=value))
+
+
+def _of(register: str, found: dict[str, int]) -> int:
+    if register not in found:
+        raise not_found(f"register {register} in the server's chip")
+    return found[register]
+
+
+def _ask(host: Host, server: int, run_id: str, **write: str | int) -> dict[str, int]:
+    with FabricClient(host.socket) as fabric:
+        try:
+            answer = fabric.call("registers", ANSWER_SECS, run=run_id, server=server, **write)
+        except (FabricError, FabricGoneError) as error:
+            if error.code == "fabric-bad-input":
+                raise
+            raise ProblemError(409, "no-registers", f"The chip has no registers: {host.said(error.detail)}") from error
+    found: dict[str, int] = answer["registers"]
+    return found

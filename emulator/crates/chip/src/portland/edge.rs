@@ -1,0 +1,157 @@
+//! The CPU of an edge switch: gets ARP from the chip, gives hosts their PMACs, and speaks with the fabric manager.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use cubeyard_topology::NodeId;
+
+use super::host::{Arp, BROADCAST};
+use super::tables::{Known, Pmac, program};
+use super::tree::Tree;
+use crate::driver::ServerSwitch;
+use crate::entries::Mac;
+use crate::profile::EXTERNAL_PORTS;
+use crate::text;
+
+/// What an edge tells the fabric manager.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToManager {
+    /// A host is at this switch.
+    Register(Ipv4Addr, Pmac),
+    /// Whose PMAC is it? For a host: its PMAC and address.
+    Query(Ipv4Addr, (Pmac, Ipv4Addr)),
+}
+
+/// What the fabric manager tells an edge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToEdge {
+    /// The PMAC of an address, for a host.
+    Answer(Ipv4Addr, Pmac, (Pmac, Ipv4Addr)),
+    /// Ask the hosts whose address this is, for a host.
+    Flood(Ipv4Addr, (Pmac, Ipv4Addr)),
+}
+
+/// A switch with its CPU. Those above the edge have no hosts, so theirs only sets tables.
+#[derive(Clone, Debug)]
+pub struct Switch {
+    pub id: NodeId,
+    pub chip: ServerSwitch,
+    known: BTreeMap<u8, Known>,
+    latest: u16,
+    /// The tree as it was told last.
+    tree: Tree,
+}
+
+/// Frames that leave by ports.
+pub type Out = Vec<(u8, Vec<u8>)>;
+
+impl Switch {
+    pub fn new(id: NodeId, tree: &Tree) -> Switch {
+        let mut switch = Switch {
+            id,
+            chip: ServerSwitch::new(),
+            known: BTreeMap::new(),
+            latest: 0,
+            tree: tree.clone(),
+        };
+        switch.commit();
+        switch
+    }
+
+    /// The fabric manager says what has failed.
+    pub fn learn(&mut self, tree: &Tree) {
+        self.tree = tree.clone();
+        self.commit();
+    }
+
+    fn commit(&mut self) {
+        let text = program(&self.tree, self.id, &self.known);
+        let loaded = text::read(&text).and_then(|program| self.chip.load(program));
+        debug_assert!(loaded.is_ok(), "{loaded:?}");
+    }
+
+    /// The packets that the chip has sent to the CPU: what the fabric manager is told.
+    pub fn work(&mut self) -> Vec<ToManager> {
+        let mut told = Vec::new();
+        while let Some((cpu_port, frame)) = self.chip.recv_packet() {
+            let port = cpu_port - EXTERNAL_PORTS;
+            let Some(arp) = Arp::read(&frame) else {
+                continue;
+            };
+            let asker = self.meet(port, arp.sender, &mut told);
+            // One that speaks of itself to everybody only says that it is there.
+            if arp.is_reply || arp.sender.1 == arp.target.1 {
+                continue;
+            }
+            told.push(ToManager::Query(arp.target.1, (asker, arp.sender.1)));
+        }
+        told
+    }
+
+    /// The PMAC of a host at a port; a host that was not known gets one.
+    fn meet(&mut self, port: u8, (mac, ip): (Mac, Ipv4Addr), told: &mut Vec<ToManager>) -> Pmac {
+        if let Some(known) = self.known.get(&port).filter(|known| known.mac == mac) {
+            return known.pmac;
+        }
+        self.latest += 1;
+        let (pod, position) = self.tree.place(self.id);
+        let vmid = self.latest;
+        let pmac = Pmac {
+            pod,
+            position,
+            port,
+            vmid,
+        };
+        self.known.insert(port, Known { mac, pmac });
+        self.commit();
+        told.push(ToManager::Register(ip, pmac));
+        pmac
+    }
+
+    /// The fabric manager has spoken: what leaves.
+    pub fn on_manager(&mut self, message: ToEdge) -> Out {
+        match message {
+            ToEdge::Answer(ip, pmac, (asker, asker_ip)) => {
+                let host = self.known.get(&asker.port).filter(|known| known.pmac == asker);
+                let Some(host) = host.copied() else {
+                    return Vec::new();
+                };
+                let target = (host.mac, asker_ip);
+                let sender = (pmac.mac(), ip);
+                let arp = Arp {
+                    is_reply: true,
+                    sender,
+                    target,
+                };
+                self.out_of(asker.port, &arp.frame(host.mac))
+            }
+            ToEdge::Flood(ip, (asker, asker_ip)) => {
+                let arp = Arp {
+                    is_reply: false,
+                    sender: (asker.mac(), asker_ip),
+                    target: (Mac([0; 6]), ip),
+                };
+                let is_asker = |port: u8| self.known.get(&port).is_some_and(|known| known.pmac == asker);
+                let hosts = |port: &u8| {
+                    let end = self.tree.end(self.id, *port);
+                    end.is_some_and(|(next, _)| self.tree.topology().is_server(next)) && !is_asker(*port)
+                };
+                let ports: Vec<u8> = (0..EXTERNAL_PORTS).filter(hosts).collect();
+                ports
+                    .into_iter()
+                    .flat_map(|port| self.out_of(port, &arp.frame(BROADCAST)))
+                    .collect()
+            }
+        }
+    }
+
+    /// `SendPacket` out of an external port.
+    fn out_of(&mut self, port: u8, frame: &[u8]) -> Out {
+        let mut out = Vec::new();
+        let sent = self
+            .chip
+            .send_packet(frame, port, &mut |port, bytes| out.push((port, bytes.to_vec())));
+        debug_assert!(sent.is_ok(), "{sent:?}");
+        out
+    }
+}

@@ -1,0 +1,302 @@
+//! The whole network with its fabric manager, event by event in virtual time. The same calls give the same events.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::net::Ipv4Addr;
+
+use cubeyard_topology::NodeId;
+
+use super::edge::{Switch, ToEdge, ToManager};
+use super::host::{Delivered, Host, ip_of};
+use super::tables::Pmac;
+use super::tree::Tree;
+use crate::flaw::Flaw;
+use crate::frame::Frame;
+
+/// A packet's time from one node to the next.
+const HOP_MICROS: u64 = 10;
+/// A message's time between a CPU and the fabric manager.
+const CONTROL_MICROS: u64 = 100;
+/// Time after which neighbours have found that a link or switch has failed, or is back. `[ours]`
+pub const DETECTION_MICROS: u64 = 50_000;
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// A frame reaches a port of a node, after so many switches.
+    Frame(NodeId, u8, Vec<u8>, u32),
+    ToManager(NodeId, Told),
+    ToEdge(NodeId, Said),
+    /// The fabric manager looks at the tree again.
+    Detected,
+    /// A switch learns what the fabric manager knew at this moment, by its number.
+    Learns(NodeId, u64),
+}
+
+/// Messages in an order of their own, so that events have one.
+type Told = (u8, Ipv4Addr, Pmac, Ipv4Addr);
+type Said = (u8, Ipv4Addr, Pmac, Pmac, Ipv4Addr);
+
+/// One switch that a frame has passed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Passed {
+    pub at_micros: u64,
+    pub switch: NodeId,
+    pub in_port: u8,
+    pub frame: Vec<u8>,
+}
+
+/// The network.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// What is alive in truth.
+    tree: Tree,
+    switches: BTreeMap<NodeId, Switch>,
+    hosts: Vec<Host>,
+    /// The fabric manager: who is where, who asks, and what it has told of the tree.
+    registered: BTreeMap<Ipv4Addr, Pmac>,
+    asked: BTreeMap<Ipv4Addr, Vec<(Pmac, Ipv4Addr)>>,
+    trees: BTreeMap<u64, Tree>,
+    events: BinaryHeap<Reverse<(u64, u64, Event)>>,
+    now_micros: u64,
+    latest: u64,
+    delivered: Vec<Delivered>,
+    pub(super) passed: Option<Vec<Passed>>,
+    most_switches: u32,
+}
+
+impl Default for Network {
+    fn default() -> Network {
+        Network::new()
+    }
+}
+
+impl Network {
+    /// All of it alive, and no host known to anybody.
+    pub fn new() -> Network {
+        let tree = Tree::new();
+        Network {
+            switches: tree.switches().map(|id| (id, Switch::new(id, &tree))).collect(),
+            hosts: tree.hosts().map(Host::new).collect(),
+            tree,
+            registered: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            trees: BTreeMap::new(),
+            events: BinaryHeap::new(),
+            now_micros: 0,
+            latest: 0,
+            delivered: Vec::new(),
+            passed: None,
+            most_switches: 0,
+        }
+    }
+
+    /// What is alive.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// The program of a switch's chip, as text.
+    pub fn program_of(&self, switch: NodeId) -> String {
+        let found = self.switches.get(&switch);
+        found.map_or(String::new(), |switch| {
+            crate::text::print(switch.chip.chip().program())
+        })
+    }
+
+    /// The chip of a switch, for a trace.
+    pub(super) fn chip_of(&self, switch: NodeId) -> Option<crate::Chip> {
+        self.switches
+            .get(&switch)
+            .map(|switch| switch.chip.chip().clone())
+    }
+
+    /// The PMAC that the fabric manager knows of a host.
+    pub fn pmac_of(&self, host: NodeId) -> Option<Pmac> {
+        self.registered.get(&ip_of(host)).copied()
+    }
+
+    /// Microseconds since the beginning.
+    pub fn now_micros(&self) -> u64 {
+        self.now_micros
+    }
+
+    /// The most switches that one packet has passed.
+    pub fn most_switches(&self) -> u32 {
+        self.most_switches
+    }
+
+    /// A host sends a UDP packet from a port; it asks for the destination's MAC first if it does not know it.
+    pub fn send(&mut self, from: NodeId, to: NodeId, source_port: u16, payload: &[u8]) {
+        let frames = self.hosts[from as usize].send(ip_of(to), source_port, payload);
+        self.from_host(from, frames);
+    }
+
+    /// Hosts forget the MACs of others.
+    pub fn forget(&mut self) {
+        self.hosts.iter_mut().for_each(Host::forget);
+    }
+
+    /// A node loses its power or has it again.
+    pub fn set_node(&mut self, node: NodeId, alive: bool) {
+        self.tree.set_node(node, alive);
+        self.at(DETECTION_MICROS, Event::Detected);
+    }
+
+    /// A link is cut or mended. Errors: these two have none.
+    pub fn set_link(&mut self, a: NodeId, b: NodeId, alive: bool) -> Result<(), Flaw> {
+        if !self.tree.set_link(a, b, alive) {
+            let name = |node| self.tree.topology().node_name(node);
+            let fix = "Name a host and its edge switch, or two switches of layers one above the other.";
+            let given = format!("{} and {}", name(a), name(b));
+            return Err(Flaw::new("no-link", "link", given, "two nodes with a cable", fix));
+        }
+        self.at(DETECTION_MICROS, Event::Detected);
+        Ok(())
+    }
+
+    /// Runs until nothing is left to happen. Returns what hosts have got since the last call, in order.
+    pub fn run(&mut self) -> Vec<Delivered> {
+        self.run_until(u64::MAX)
+    }
+
+    /// Runs until a moment. Returns what hosts have got since the last call, in order.
+    pub fn run_until(&mut self, micros: u64) -> Vec<Delivered> {
+        while self.events.peek().is_some_and(|Reverse((at, ..))| *at <= micros)
+            && let Some(Reverse((at, _, event))) = self.events.pop()
+        {
+            self.now_micros = at;
+            self.handle(event);
+        }
+        if micros != u64::MAX {
+            self.now_micros = micros;
+        }
+        std::mem::take(&mut self.delivered)
+    }
+
+    fn at(&mut self, after_micros: u64, event: Event) {
+        self.latest += 1;
+        self.events
+            .push(Reverse((self.now_micros + after_micros, self.latest, event)));
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Frame(node, port, frame, switches) => self.on_frame(node, port, &frame, switches),
+            Event::ToManager(_, (kind, ip, pmac, asker)) => match kind {
+                0 => self.on_register(ip, pmac),
+                _ => self.on_query(ip, (pmac, asker)),
+            },
+            Event::ToEdge(edge, (kind, ip, pmac, asker, asker_ip)) => {
+                let message = match kind {
+                    0 => ToEdge::Answer(ip, pmac, (asker, asker_ip)),
+                    _ => ToEdge::Flood(ip, (asker, asker_ip)),
+                };
+                let out = self
+                    .switches
+                    .get_mut(&edge)
+                    .map(|switch| switch.on_manager(message));
+                for (port, frame) in out.unwrap_or_default() {
+                    self.leave(edge, port, frame, 0);
+                }
+            }
+            Event::Detected => {
+                let number = self.latest;
+                self.trees.insert(number, self.tree.clone());
+                // One after the other: for a while some go by the old tree and some by the new.
+                for (turn, switch) in (0..).zip(self.tree.switches()) {
+                    self.at(CONTROL_MICROS * (1 + turn), Event::Learns(switch, number));
+                }
+            }
+            Event::Learns(switch, number) => {
+                if let (Some(switch), Some(tree)) = (self.switches.get_mut(&switch), self.trees.get(&number))
+                {
+                    switch.learn(tree);
+                }
+            }
+        }
+    }
+
+    fn on_register(&mut self, ip: Ipv4Addr, pmac: Pmac) {
+        self.registered.insert(ip, pmac);
+        for asker in self.asked.remove(&ip).unwrap_or_default() {
+            self.answer(ip, pmac, asker);
+        }
+    }
+
+    fn on_query(&mut self, ip: Ipv4Addr, asker: (Pmac, Ipv4Addr)) {
+        if let Some(&pmac) = self.registered.get(&ip) {
+            return self.answer(ip, pmac, asker);
+        }
+        self.asked.entry(ip).or_default().push(asker);
+        let edges: Vec<NodeId> = self.tree.edges().collect();
+        for edge in edges {
+            self.at(
+                CONTROL_MICROS,
+                Event::ToEdge(edge, (1, ip, asker.0, asker.0, asker.1)),
+            );
+        }
+    }
+
+    fn answer(&mut self, ip: Ipv4Addr, pmac: Pmac, (asker, asker_ip): (Pmac, Ipv4Addr)) {
+        let edge = self
+            .tree
+            .edges()
+            .find(|&edge| self.tree.place(edge) == (asker.pod, asker.position));
+        if let Some(edge) = edge {
+            self.at(
+                CONTROL_MICROS,
+                Event::ToEdge(edge, (0, ip, pmac, asker, asker_ip)),
+            );
+        }
+    }
+
+    fn from_host(&mut self, host: NodeId, frames: Vec<Vec<u8>>) {
+        for frame in frames {
+            self.leave(host, 0, frame, 0);
+        }
+    }
+
+    fn leave(&mut self, node: NodeId, port: u8, frame: Vec<u8>, switches: u32) {
+        if self.tree.passes(node, port)
+            && let Some((next, in_port)) = self.tree.end(node, port)
+        {
+            self.at(HOP_MICROS, Event::Frame(next, in_port, frame, switches));
+        }
+    }
+
+    fn on_frame(&mut self, node: NodeId, port: u8, bytes: &[u8], switches: u32) {
+        let Some(switch) = self.switches.get_mut(&node) else {
+            let (frames, delivered) = self.hosts[node as usize].receive(bytes);
+            self.delivered.extend(delivered);
+            return self.from_host(node, frames);
+        };
+        let switches = switches + 1;
+        self.most_switches = self.most_switches.max(switches);
+        if let Some(passed) = &mut self.passed {
+            passed.push(Passed {
+                at_micros: self.now_micros,
+                switch: node,
+                in_port: port,
+                frame: bytes.to_vec(),
+            });
+        }
+        let mut out = Vec::new();
+        if let Ok(mut frame) = Frame::new(bytes) {
+            // A frame that the chip discards is lost, and counted by the chip.
+            let _ = switch.chip.receive(port, &mut frame, &mut |port, bytes| {
+                out.push((port, bytes.to_vec()))
+            });
+        }
+        let told = switch.work();
+        for message in told {
+            let told = match message {
+                ToManager::Register(ip, pmac) => (0, ip, pmac, ip),
+                ToManager::Query(ip, (asker, asker_ip)) => (1, ip, asker, asker_ip),
+            };
+            self.at(CONTROL_MICROS, Event::ToManager(node, told));
+        }
+        for (port, frame) in out {
+            self.leave(node, port, frame, switches);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! PortLand on 20 chips: all pairs, several ways, failures, and no loop.
+#![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+use std::collections::BTreeSet;
+
+use cubeyard_chip::portland::{DETECTION_MICROS, Delivered, Network, Tree, ip_of, trial};
+use cubeyard_chip::{Place, Table, text};
+use proptest::prelude::*;
+
+/// Every pair of hosts sends by two flows: who got what.
+fn all_pairs(network: &mut Network) -> BTreeSet<(u32, u32, u16)> {
+    let hosts = network.tree().hosts();
+    for from in hosts.clone() {
+        for to in hosts.clone().filter(|&to| to != from) {
+            for port in 0..4 {
+                network.send(from, to, port, &[from as u8, to as u8, port as u8]);
+            }
+        }
+    }
+    let mut got = BTreeSet::new();
+    for Delivered {
+        host,
+        from,
+        from_mac,
+        payload,
+    } in network.run()
+    {
+        let sender = u32::from(payload[0]);
+        assert_eq!(
+            (u32::from(payload[1]), from),
+            (host, ip_of(sender)),
+            "to whom it was sent"
+        );
+        assert_eq!(
+            from_mac,
+            network.pmac_of(sender).unwrap().mac(),
+            "hosts see PMACs"
+        );
+        assert!(got.insert((sender, host, u16::from(payload[2]))), "once");
+    }
+    got
+}
+
+#[test]
+fn all_pairs_reach_each_other_by_pmacs_that_name_their_places() {
+    let mut network = Network::new();
+    assert_eq!(network.tree().switches().len(), 20);
+    assert_eq!(all_pairs(&mut network).len(), 16 * 15 * 4);
+    assert_eq!(network.most_switches(), 5);
+    for host in network.tree().hosts() {
+        let (edge, port) = network.tree().edge_of(host);
+        let pmac = network.pmac_of(host).unwrap();
+        assert_eq!((pmac.pod, pmac.position), network.tree().place(edge));
+        assert_eq!(pmac.port, port);
+    }
+    for switch in network.tree().switches() {
+        let program = text::read(&network.program_of(switch)).unwrap();
+        assert!(program.table(Table::Tcam).len() <= 40);
+        assert!(
+            program
+                .entry(Place {
+                    table: Table::EmMac,
+                    i: 0
+                })
+                .is_none()
+        );
+    }
+}
+
+#[test]
+fn flows_of_one_pair_take_four_ways_through_the_core() {
+    let mut ways = BTreeSet::new();
+    for port in 0..4 {
+        let trial = trial("000", "311", port, &[]).unwrap();
+        let path: Vec<String> = trial.attempts[0]
+            .visits
+            .iter()
+            .filter(|visit| visit.kind == "packet")
+            .map(|visit| visit.switch.clone())
+            .collect();
+        assert_eq!(path.len(), 5, "{path:?}");
+        ways.insert(path[2].clone());
+    }
+    assert_eq!(ways.len(), 4);
+}
+
+#[test]
+fn a_core_that_fails_loses_packets_until_it_is_found_and_none_after() {
+    let tree = Tree::new();
+    for core in tree.switches().filter(|&switch| tree.layer(switch) == 2) {
+        let mut network = Network::new();
+        let whole = all_pairs(&mut network);
+        network.set_node(core, false);
+        let failed = network.now_micros();
+        for port in 0..4 {
+            network.send(0, 15, port, b"lost");
+        }
+        let got = network.run_until(failed + DETECTION_MICROS / 2);
+        assert_eq!(got.len(), 3, "a quarter of the flows goes by that core");
+        let _ = network.run();
+        assert_eq!(all_pairs(&mut network), whole);
+        network.set_node(core, true);
+        let _ = network.run();
+        assert_eq!(all_pairs(&mut network), whole);
+        assert_eq!(network.most_switches(), 5);
+    }
+}
+
+#[test]
+fn a_trial_tells_the_way_before_and_after() {
+    let found = trial("000", "311", 0, &[]).unwrap();
+    let core = found.attempts[0]
+        .visits
+        .iter()
+        .rfind(|visit| visit.kind == "packet" && visit.trace.sent.iter().any(|sent| !sent.cpu))
+        .map(|_| {
+            let packets: Vec<_> = found.attempts[0]
+                .visits
+                .iter()
+                .filter(|visit| visit.kind == "packet")
+                .collect();
+            packets[2].switch.clone()
+        })
+        .unwrap();
+    assert_eq!(found.pairs, 240);
+    let found = trial("000", "311", 0, std::slice::from_ref(&core)).unwrap();
+    let arrived: Vec<bool> = found.attempts.iter().map(|attempt| attempt.arrived).collect();
+    assert_eq!(arrived, [true, false, true]);
+    let last = found.attempts[2].visits.iter().map(|visit| visit.switch.as_str());
+    assert!(!last.collect::<Vec<_>>().contains(&core.as_str()));
+    assert_eq!(found.pairs, 240);
+    for (from, to, failures, code) in [
+        ("9", "311", vec![], "no-node"),
+        ("000", "000", vec![], "same-host"),
+        ("000", "311", vec!["nothing"], "no-node"),
+        ("000", "311", vec!["000/311"], "no-link"),
+        (core.as_str(), "311", vec![], "no-host"),
+    ] {
+        let failures: Vec<String> = failures.into_iter().map(str::to_owned).collect();
+        assert_eq!(trial(from, to, 0, &failures).unwrap_err().code, code);
+    }
+}
+
+#[test]
+fn a_host_that_nobody_knows_is_found_by_asking_all_edges() {
+    let mut network = Network::new();
+    network.send(3, 12, 9, b"first");
+    let got = network.run();
+    assert_eq!((got.len(), got[0].host, &*got[0].payload), (1, 12, &b"first"[..]));
+    assert!(network.pmac_of(12).is_some() && network.pmac_of(5).is_none());
+    network.forget();
+    network.send(12, 3, 9, b"back");
+    assert_eq!(network.run().len(), 1, "the fabric manager knows both now");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    /// Whatever fails between switches, and while they learn of it one by one: no packet passes more than five switches, and in the end
+    /// those pairs reach each other that have a way up and down.
+    #[test]
+    fn no_failure_makes_a_loop(failures in proptest::collection::vec((16_u32..36, 0_u8..4, any::<bool>()), 0..7), gap in 0_u64..3_000) {
+        let mut network = Network::new();
+        let _ = all_pairs(&mut network);
+        for (switch, port, whole) in failures {
+            let (next, _) = network.tree().end(switch, port).unwrap();
+            let at_edge = network.tree().layer(switch) == 0;
+            if whole && !at_edge {
+                network.set_node(switch, false);
+            } else if next >= 16 {
+                network.set_link(switch, next, false).unwrap();
+            }
+        }
+        let failed = network.now_micros();
+        for step in 0..8 {
+            let _ = network.run_until(failed + DETECTION_MICROS + gap + step * 300);
+            for from in 0..16 {
+                network.send(from, (from + 7) % 16, step as u16, &[from as u8, 0, 0]);
+            }
+        }
+        let _ = network.run();
+        let got = all_pairs(&mut network);
+        prop_assert!(network.most_switches() <= 5);
+        let tree = network.tree();
+        for from in tree.hosts() {
+            for to in tree.hosts().filter(|&to| to != from) {
+                let (here, there) = (tree.edge_of(from).0, tree.edge_of(to).0);
+                let reachable = here == there || !tree.ways(here, there).is_empty();
+                for port in 0..4 {
+                    prop_assert_eq!(got.contains(&(from, to, port)), reachable, "{} to {} by {}", from, to, port);
+                }
+            }
+        }
+    }
+}

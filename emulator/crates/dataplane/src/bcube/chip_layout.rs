@@ -1,0 +1,246 @@
+//! What the chip's maps in the kernel hold, byte for byte as in `bpf/serverswitch/chip.h`, and a compiled program in that form.
+
+use cubeyard_chip::compile::{CARES, Compiled, CompiledEntry, CompiledKey, KEY_ROOM};
+use cubeyard_chip::{Forward, Mpls, Table};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// Entries of the TCAM `[serverswitch §4.1]`.
+pub const TCAM_ENTRIES: usize = Table::Tcam.size();
+/// Entries of all tables of exact matches.
+pub const EXACT_ENTRIES: usize = Table::EmMac.size() + Table::EmIpv4.size() + Table::EmMpls.size();
+/// Prefixes.
+pub const PREFIX_ENTRIES: usize = Table::LpmIpv4.size();
+/// A program's keys: an entry of `chip`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct Keys {
+    pub(super) sources: [u8; 2 * KEY_ROOM],
+    pub(super) cares: [u8; CARES],
+    pub(super) reserved: [u8; 2],
+    pub(super) care_count: u32,
+    pub(super) tuple_count: u32,
+    pub(super) parsed_bytes: u32,
+    pub(super) flags: u32,
+}
+
+/// A pair of key and mask: an entry of `tuples`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct Tuple {
+    pub(super) mask: [u64; 3],
+    pub(super) key: u32,
+    pub(super) best: u32,
+}
+
+/// A key of `tcam`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct TcamKey {
+    pub(super) masked: [u64; 3],
+    pub(super) tuple: u32,
+    pub(super) generation: u32,
+}
+
+/// A key of `exact`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct ExactKey {
+    pub(super) value: [u8; 6],
+    pub(super) table: u8,
+    pub(super) generation: u8,
+}
+
+/// A key of `prefixes`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct PrefixKey {
+    pub(super) bits: u32,
+    pub(super) generation: [u8; 4],
+    pub(super) destination: [u8; 4],
+}
+
+/// An entry of `tcam`, `exact` or `prefixes`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct Entry {
+    pub(super) index: u32,
+    pub(super) act: u8,
+    pub(super) port: u8,
+    pub(super) vif: u16,
+    pub(super) mirror: u8,
+    pub(super) dscp: u8,
+    pub(super) count_up: u8,
+    pub(super) mpls: u8,
+    pub(super) label: u32,
+    pub(super) hits: u64,
+}
+
+/// An entry of `interfaces`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct Interface {
+    pub(super) dmac: [u8; 6],
+    pub(super) smac: [u8; 6],
+    pub(super) sets_dmac: u8,
+    pub(super) sets_smac: u8,
+    pub(super) port: u8,
+    pub(super) set: u8,
+}
+
+/// A copy for the CPU: a record of the ring `punts`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct Punt {
+    pub(super) at_nanos: u64,
+    pub(super) bytes: u32,
+    pub(super) in_port: u8,
+    pub(super) port: u8,
+    pub(super) out_port: u8,
+    pub(super) taken: u8,
+    pub(super) data: [u8; 128],
+}
+
+/// Where the header of the paper's Fig. 5 has the protocol's number, the hops, how many there are, and its source's mark `[ours]`.
+pub(super) const PROTOCOL_AT: usize = 9;
+pub(super) const HOPS_AT: usize = 20;
+pub(super) const COUNT_AT: usize = 29;
+pub(super) const MARK_AT: usize = 30;
+
+/// How often a source marks what it sends by a port: an entry of `marking`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct Marking {
+    pub(super) left: i64,
+    pub(super) period: u32,
+    pub(super) reserved: u32,
+}
+
+/// Acts of [`Entry`], as in `chip.h`.
+pub const ACTS: [(&str, u8); 6] = [
+    ("CHIP_REDIRECT_VIF", 0),
+    ("CHIP_REDIRECT_PORT", 1),
+    ("CHIP_TO_CPU", 2),
+    ("CHIP_DISCARD", 3),
+    ("CHIP_DUPLICATE", 4),
+    ("CHIP_MIRROR", 5),
+];
+/// Flags of [`Keys`]: the switches, and which tables have entries.
+pub const FLAGS: [(&str, u32); 7] = [
+    ("CHIP_MISS_TO_CPU", 1),
+    ("CHIP_L3", 2),
+    ("CHIP_MPLS", 4),
+    ("CHIP_HAS_MAC", 8),
+    ("CHIP_HAS_IPV4", 16),
+    ("CHIP_HAS_LABEL", 32),
+    ("CHIP_HAS_PREFIX", 64),
+];
+pub(super) const MISS_TO_CPU: u32 = FLAGS[0].1;
+pub(super) const L3: u32 = FLAGS[1].1;
+pub(super) const MPLS: u32 = FLAGS[2].1;
+/// Numbers of tables in [`ExactKey`], and their flags.
+pub const EXACT_TABLES: [(&str, Table, u8, u32); 3] = [
+    ("CHIP_TABLE_MAC", Table::EmMac, 1, FLAGS[3].1),
+    ("CHIP_TABLE_IPV4", Table::EmIpv4, 2, FLAGS[4].1),
+    ("CHIP_TABLE_LABEL", Table::EmMpls, 3, FLAGS[5].1),
+];
+const HAS_PREFIX: u32 = FLAGS[6].1;
+
+impl Keys {
+    pub(super) fn of(program: &Compiled) -> Keys {
+        let mut cares = [0; CARES];
+        for (place, care) in cares.iter_mut().zip(&program.cares) {
+            *place = care.place;
+        }
+        Keys {
+            sources: program.sources,
+            cares,
+            reserved: [0; 2],
+            care_count: program.cares.len() as u32,
+            tuple_count: program.tuples.len() as u32,
+            parsed_bytes: program.parsed_bytes,
+            flags: flags(program),
+        }
+    }
+}
+
+fn flags(program: &Compiled) -> u32 {
+    let [l3, mpls, miss_to_cpu] = program.switches;
+    let of_key = |key: CompiledKey| match key {
+        CompiledKey::Tcam(..) => 0,
+        CompiledKey::Prefix(..) => HAS_PREFIX,
+        CompiledKey::Exact(table, _) => exact_table(table).1,
+    };
+    let switches = [(l3, L3), (mpls, MPLS), (miss_to_cpu, MISS_TO_CPU)];
+    let on = switches.iter().filter(|(on, _)| *on).map(|(_, flag)| *flag);
+    on.chain(program.entries.iter().map(|entry| of_key(entry.key)))
+        .fold(0, |flags, flag| flags | flag)
+}
+
+/// Number and flag of a table of exact matches.
+fn exact_table(table: Table) -> (u8, u32) {
+    let found = EXACT_TABLES.iter().find(|(_, one, ..)| *one == table);
+    found.map_or((0, 0), |(.., number, flag)| (*number, *flag))
+}
+
+/// The table that a key is of, and the map that has it with its key there.
+pub(super) fn key_in(generation: u32, key: CompiledKey) -> (Table, &'static str, Vec<u8>) {
+    match key {
+        CompiledKey::Tcam(tuple, masked) => {
+            let key = TcamKey {
+                masked,
+                tuple,
+                generation,
+            };
+            (Table::Tcam, "tcam", key.as_bytes().to_vec())
+        }
+        CompiledKey::Exact(table, value) => {
+            let key = ExactKey {
+                value,
+                table: exact_table(table).0,
+                generation: generation as u8,
+            };
+            (table, "exact", key.as_bytes().to_vec())
+        }
+        CompiledKey::Prefix(length, destination) => {
+            let key = PrefixKey {
+                bits: 32 + u32::from(length),
+                generation: generation.to_be_bytes(),
+                destination,
+            };
+            (Table::LpmIpv4, "prefixes", key.as_bytes().to_vec())
+        }
+    }
+}
+
+impl Entry {
+    pub(super) fn of(entry: &CompiledEntry) -> Entry {
+        let action = &entry.action;
+        let (act, port, vif) = match action.forward {
+            Forward::Vif(vif) => (0, 0, vif),
+            Forward::Port(port) => (1, port, 0),
+            Forward::ToCpu => (2, 0, 0),
+            Forward::Discard => (3, 0, 0),
+            Forward::Duplicate(set) => (4, set, 0),
+            Forward::Mirror(port) => (5, port, 0),
+        };
+        let (mpls, label) = match action.mpls {
+            None => (0, 0),
+            Some(Mpls::Push(label)) => (1, label),
+            Some(Mpls::Pop) => (2, 0),
+            Some(Mpls::Swap(label)) => (3, label),
+        };
+        let one_more = |value: Option<u8>| value.map_or(0, |value| value + 1);
+        Entry {
+            index: entry.index,
+            act: ACTS[act].1,
+            port,
+            vif,
+            mirror: one_more(action.mirror),
+            dscp: one_more(action.dscp),
+            count_up: one_more(action.count_up),
+            mpls,
+            label,
+            hits: 0,
+        }
+    }
+}

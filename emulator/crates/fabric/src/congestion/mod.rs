@@ -1,0 +1,347 @@
+//! Congestion notification by servers' chips `[serverswitch §5.2]`: the CPU of a chip answers the questions of sources with what it
+//! sees of a queue, and a source sends no faster than it is told. The rules are QCN's, of `cubeyard_routing::qcn`. Without sockets or
+//! a clock; `message` is what an answer looks like, `run/congestion.rs` carries all of it out.
+//!
+//! There is one reaction point a port of a server, so all that leaves by the port is slowed down, other servers' packets too. `[ours]`
+
+pub mod message;
+
+use std::collections::BTreeMap;
+
+use cubeyard_routing::qcn::{Qcn, Reaction};
+use cubeyard_routing::random::{Draws, mix};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{FabricError, Result};
+use crate::network::behaviour::Behaviour;
+use crate::network::{Description, Network};
+
+/// A server's port, by the server's index and the port's number.
+pub type PortKey = (usize, u8);
+
+/// `Q_EQ` in bytes: from two packets to what the largest queue holds.
+const QUEUES: std::ops::RangeInclusive<u32> = 3_000..=8_000_000;
+/// Picoseconds of a nanosecond.
+const NANO: u64 = 1_000;
+/// A rate that has changed by less is not set again.
+const LEAST_CHANGE: f64 = 0.002;
+/// Bytes that a source's cycle is counted in.
+const STEP_BYTES: u64 = 1_500;
+
+/// What a caller says about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// The queue that is aimed at: `Q_EQ`.
+    pub queue_bytes: u32,
+    /// Whether the CPU answers; without answers queues fill.
+    #[serde(default = "answers")]
+    pub answers: bool,
+}
+
+fn answers() -> bool {
+    true
+}
+
+/// What a run has counted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Counts {
+    /// Questions that CPUs have got.
+    pub asked: u64,
+    /// Answers that sources have got.
+    pub told: u64,
+    /// Datagrams that were no answers.
+    pub refused: u64,
+    /// From the chip's copy to the answer, on average.
+    pub reaction_micros: f64,
+    /// The longest.
+    pub longest_reaction_micros: f64,
+}
+
+/// What the CPU of a server's chip was asked in a second, in sums.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Second {
+    /// Questions.
+    pub asked: u64,
+    /// Queues that it saw.
+    pub queue_bytes: u64,
+    /// From each question to its answer.
+    pub reaction_nanos: u64,
+}
+
+/// A source's limit at one port.
+#[derive(Debug)]
+struct Limit {
+    reaction: Reaction,
+    /// What the port had sent when it was last looked at, in bytes.
+    sent_bytes: u64,
+    /// What was set, in bit/s; `None`: the link's own rate.
+    set: Option<f64>,
+}
+
+/// The state of a run.
+#[derive(Debug)]
+pub struct Congestion {
+    qcn: Qcn,
+    answers: bool,
+    /// What answers carry, so that nobody else can make one.
+    pub key: u64,
+    /// What CPUs were asked since [`Congestion::take_seconds`], by server.
+    seconds: BTreeMap<usize, Second>,
+    /// Queues at the last question, in bytes.
+    points: BTreeMap<PortKey, u64>,
+    limits: BTreeMap<PortKey, Limit>,
+    draws: u64,
+    /// Questions that CPUs have got.
+    pub asked: u64,
+    /// Answers that sources have got.
+    pub told: u64,
+    /// Datagrams that were no answers of ours.
+    pub refused: u64,
+    /// How long CPUs took to answer, in nanoseconds in all, and the longest.
+    reaction_nanos: [u64; 2],
+}
+
+impl Congestion {
+    /// What a run has, where its description asks for it. `key` is nobody else's to know.
+    pub fn of(network: &Network, key: u64) -> Option<Congestion> {
+        let settings = network.description.congestion?;
+        Some(Congestion {
+            qcn: Qcn::baseline(
+                u64::from(settings.queue_bytes),
+                network.description.rate_bits_per_sec,
+            ),
+            answers: settings.answers,
+            key,
+            seconds: BTreeMap::new(),
+            points: BTreeMap::new(),
+            limits: BTreeMap::new(),
+            draws: 0,
+            asked: 0,
+            told: 0,
+            refused: 0,
+            reaction_nanos: [0; 2],
+        })
+    }
+
+    /// What each server's CPU was asked since the last call.
+    pub fn take_seconds(&mut self) -> BTreeMap<usize, Second> {
+        std::mem::take(&mut self.seconds)
+    }
+
+    /// A server's CPU has answered so long after its chip passed the question on.
+    pub fn reacted(&mut self, server: usize, nanos: u64) {
+        self.seconds.entry(server).or_default().reaction_nanos += nanos;
+        let [sum, most] = &mut self.reaction_nanos;
+        (*sum, *most) = (*sum + nanos, nanos.max(*most));
+    }
+
+    /// What a run says about it.
+    pub fn counts(&self) -> Counts {
+        let [sum, most] = self.reaction_nanos;
+        Counts {
+            asked: self.asked,
+            told: self.told,
+            refused: self.refused,
+            reaction_micros: sum as f64 / 1e3 / self.asked.max(1) as f64,
+            longest_reaction_micros: most as f64 / 1e3,
+        }
+    }
+
+    /// Bytes from one mark to the next where there is no congestion.
+    pub fn mark_bytes(&self) -> u32 {
+        self.qcn.mean_period(0) as u32
+    }
+
+    /// A question: so much waits at a port. What its source is to be told; `None` where the CPU does not answer.
+    pub fn ask(&mut self, port: PortKey, queue_bytes: u64) -> Option<u32> {
+        self.asked += 1;
+        let second = self.seconds.entry(port.0).or_default();
+        second.asked += 1;
+        second.queue_bytes += queue_bytes;
+        let old = self.points.insert(port, queue_bytes).unwrap_or(0);
+        self.answers.then(|| self.qcn.feedback(queue_bytes, old))
+    }
+
+    /// A source has its answer, for a port whose link has this rate and that has sent so much. Bytes from one mark to the next from
+    /// now on.
+    pub fn tell(&mut self, port: PortKey, feedback: u32, line: f64, sent_bytes: u64, now_nanos: u64) -> u32 {
+        self.told += 1;
+        if feedback > 0 {
+            let unit = self.draw();
+            let limit = self.limits.entry(port).or_insert(Limit {
+                reaction: Reaction::IDLE,
+                sent_bytes,
+                set: None,
+            });
+            if limit.reaction.limit().is_none() {
+                limit.sent_bytes = sent_bytes;
+            }
+            limit
+                .reaction
+                .told(&self.qcn, feedback, line, now_nanos * NANO, unit);
+        }
+        self.qcn.mean_period(feedback) as u32
+    }
+
+    /// Ports that are limited now.
+    pub fn limited(&self) -> Vec<PortKey> {
+        self.limits.keys().copied().collect()
+    }
+
+    /// A limited port has sent so much: the rate to set, if it has changed; `None` inside is the link's own.
+    pub fn follow(&mut self, port: PortKey, sent_bytes: u64, now_nanos: u64) -> Option<Option<f64>> {
+        let (now, qcn) = (now_nanos * NANO, self.qcn.clone());
+        let limit = self.limits.get_mut(&port)?;
+        let mut more = sent_bytes.saturating_sub(limit.sent_bytes);
+        limit.sent_bytes = sent_bytes;
+        while more > 0 && limit.reaction.limit().is_some() {
+            let bytes = more.min(STEP_BYTES);
+            self.draws += 1;
+            limit.reaction.sent(&qcn, bytes as u32, now, drawn(self.draws));
+            more -= bytes;
+        }
+        while limit.reaction.limit().is_some() && limit.reaction.timer() <= now {
+            self.draws += 1;
+            limit.reaction.tick(&qcn, now, drawn(self.draws));
+        }
+        let wanted = limit.reaction.limit();
+        let is_same = match (wanted, limit.set) {
+            (Some(wanted), Some(set)) => (wanted - set).abs() < LEAST_CHANGE * set,
+            (None, None) => true,
+            _ => false,
+        };
+        limit.set = if is_same { limit.set } else { wanted };
+        if wanted.is_none() {
+            self.limits.remove(&port);
+        }
+        (!is_same).then_some(wanted)
+    }
+
+    fn draw(&mut self) -> f64 {
+        self.draws += 1;
+        drawn(self.draws)
+    }
+}
+
+/// A draw from 0 to 1.
+fn drawn(number: u64) -> f64 {
+    Draws::of(mix(number), number).unit()
+}
+
+/// Checks what a caller says about it.
+pub fn check(description: &Description, behaviour: Behaviour) -> Result<()> {
+    let Some(settings) = description.congestion else {
+        return Ok(());
+    };
+    let forwarding = behaviour.forwarding;
+    if forwarding
+        .and_then(|forwarding| forwarding.program?.marked)
+        .is_none()
+    {
+        let name = forwarding.map_or("no forwarding", |forwarding| forwarding.name);
+        let limit = "given with a forwarding whose chips are in the kernel";
+        let fix = "choose the forwarding serverswitch, or leave it out";
+        return Err(FabricError::bad(
+            "network.congestion",
+            format!("given with {name}"),
+            limit,
+            fix,
+        ));
+    }
+    if !QUEUES.contains(&settings.queue_bytes) {
+        let limit = format!("{} to {} bytes", QUEUES.start(), QUEUES.end());
+        return Err(FabricError::bad(
+            "network.congestion.queue_bytes",
+            settings.queue_bytes,
+            limit,
+            "use for example 50000",
+        ));
+    }
+    if description.fair_queues {
+        let fix = "leave network.fair_queues out";
+        let limit = "given without fair queues: flows would not share the one that is looked at";
+        return Err(FabricError::bad(
+            "network.congestion",
+            "given with fair queues",
+            limit,
+            fix,
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: f64 = 100e6;
+    const PORT: PortKey = (1, 0);
+
+    fn congestion(queue_bytes: u32, answers: bool) -> Congestion {
+        Congestion {
+            qcn: Qcn::baseline(u64::from(queue_bytes), LINE),
+            answers,
+            key: 0,
+            seconds: BTreeMap::new(),
+            points: BTreeMap::new(),
+            limits: BTreeMap::new(),
+            draws: 0,
+            asked: 0,
+            told: 0,
+            refused: 0,
+            reaction_nanos: [0; 2],
+        }
+    }
+
+    /// A source at full speed into a port of a fifth of its rate, in steps of a millisecond: the queue after each.
+    fn run(congestion: &mut Congestion, secs: u64) -> Vec<u64> {
+        let (mut queue, mut sent, mut rate, mut until_mark) = (0.0_f64, 0.0_f64, LINE, 0.0);
+        let mut queues = Vec::new();
+        for millis in 0..secs * 1000 {
+            let now = millis * 1_000_000;
+            let bytes = rate / 8e3;
+            sent += bytes;
+            until_mark -= bytes;
+            queue = (queue + bytes - 0.2 * LINE / 8e3).max(0.0);
+            if until_mark < 0.0 {
+                let told = congestion.ask((0, 1), queue as u64);
+                let told = told.map(|feedback| congestion.tell(PORT, feedback, LINE, sent as u64, now));
+                until_mark = f64::from(told.unwrap_or(congestion.mark_bytes()));
+            }
+            if let Some(wanted) = congestion.follow(PORT, sent as u64, now) {
+                rate = wanted.unwrap_or(LINE);
+            }
+            queues.push(queue as u64);
+        }
+        queues
+    }
+
+    fn mean(queues: &[u64]) -> f64 {
+        queues.iter().sum::<u64>() as f64 / queues.len() as f64
+    }
+
+    #[test]
+    fn the_queue_stays_near_what_is_aimed_at_and_doubles_with_it() {
+        let settled = |queue_bytes| {
+            let queues = run(&mut congestion(queue_bytes, true), 20);
+            mean(&queues[10_000..])
+        };
+        for aim in [25_000, 50_000, 100_000, 200_000] {
+            let queue = settled(aim);
+            assert!(
+                (queue - f64::from(aim)).abs() < 0.35 * f64::from(aim),
+                "{queue} for {aim}"
+            );
+        }
+    }
+
+    #[test]
+    fn without_answers_the_queue_grows_without_end() {
+        let mut silent = congestion(50_000, false);
+        let queues = run(&mut silent, 5);
+        assert!(*queues.last().unwrap() > 10_000_000, "{:?}", queues.last());
+        assert_eq!((silent.told, silent.limited().len()), (0, 0));
+        assert!(silent.asked > 100);
+    }
+}

@@ -1,0 +1,176 @@
+//! Queues that tell sources of congestion, with real packets `[serverswitch §5.2, §6.3]`: a source of UDP at 100 Mb/s behind a chip
+//! whose port then carries 20. Root.
+#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up should fail")]
+
+mod common;
+
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use common::{Host, can_emulate, fresh_run, in_row, row};
+use cubeyard_dataplane::address::virtual_ip;
+use cubeyard_fabric::host::namespace::Namespace;
+use cubeyard_fabric::names::RunId;
+use serde_json::{Value, json};
+
+const SOURCE: u32 = 0;
+const LAST: u32 = 2;
+/// The link between the chip and the last server; the chip's end is the first.
+const LINK: usize = 1;
+/// Ticks of a tenth of a second: for the source to settle, and those that count.
+const SETTLING: usize = 15;
+const TICKS: usize = 20;
+/// Packets stay charged to the socket that sent them until they leave the last queue, so that one socket alone fills no queue.
+const SENDERS: u16 = 8;
+
+/// Queues of the port in bytes, what it dropped in all, and what the run says of questions and answers.
+struct Seen {
+    queue_bytes: f64,
+    drops: u64,
+    counts: Value,
+}
+
+fn inside(run: &str, at: u32) -> Namespace {
+    let run: RunId = run.parse().unwrap();
+    Namespace::named(&run.server_namespace(in_row(at))).unwrap()
+}
+
+fn socket(run: &str, at: u32, port: u16) -> UdpSocket {
+    let bind = || Ok(UdpSocket::bind((virtual_ip(in_row(at)).unwrap(), port)).unwrap());
+    inside(run, at).run(bind).unwrap()
+}
+
+/// Ticks of the port while the source sends as fast as it may.
+fn measure(host: &mut Host, congestion: &Value, queue_bytes: u32) -> Seen {
+    let run = fresh_run();
+    let mut network = row(3, &run, "serverswitch", |_| 0);
+    network["mtu"] = json!(1500);
+    network["congestion"] = congestion.clone();
+    network["settings"] = json!({"queue_bytes": queue_bytes});
+    host.build(&network);
+    host.ask("subscribe", json!({"run": run}));
+    let fault =
+        json!({"id": "slow", "kind": "link-rate", "target": {"link": LINK}, "rate_bits_per_sec": 2e7});
+    host.ask("inject", json!({"run": run, "fault": fault}));
+    let senders: Vec<UdpSocket> = (0..SENDERS).map(|at| socket(&run, SOURCE, 4000 + at)).collect();
+    let receiver = socket(&run, LAST, 4000);
+    let to = receiver.local_addr().unwrap();
+    let is_over = AtomicBool::new(false);
+    let mut seen = Seen {
+        queue_bytes: 0.0,
+        drops: 0,
+        counts: Value::Null,
+    };
+    std::thread::scope(|scope| {
+        for sender in &senders {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    // The socket's buffer holds back what the limited port does not take.
+                    let _ = sender.send_to(&[0; 1400], to);
+                }
+            });
+        }
+        host.frames.clear();
+        for tick in 0..SETTLING + TICKS {
+            let links = host.next_frame()["links"].take();
+            seen.drops += links["drops"][LINK].as_u64().unwrap();
+            if tick >= SETTLING {
+                seen.queue_bytes += links["queue"][LINK].as_f64().unwrap() / TICKS as f64;
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    check_registers(host, &run);
+    let runs = host.ask("runs", json!({}));
+    seen.counts = runs["runs"][0]["congestion"].clone();
+    host.ask("destroy", json!({"run": run}));
+    seen
+}
+
+/// The chip in the middle has counted what it forwarded; counters can be cleared, queues cannot.
+fn check_registers(host: &mut Host, run: &str) {
+    let asked = |register: Value, value: Value| json!({"run": run, "server": in_row(1), "register": register, "value": value});
+    let registers = host.ask("registers", asked(Value::Null, Value::Null))["registers"].take();
+    // By port 0 from the source, by port 1 to the last server.
+    for name in ["IN_PACKETS_PORT0", "OUT_PACKETS_PORT1", "OUT_BYTES_PORT1"] {
+        assert!(registers[name].as_u64().unwrap() > 1000, "{name}: {registers}");
+    }
+    assert_eq!(
+        (&registers["L3_ENABLE"], &registers["MISS_TO_CPU"]),
+        (&json!(1), &json!(0))
+    );
+    let cleared = host.ask("registers", asked(json!("IN_PACKETS_PORT0"), json!(0)));
+    assert!(cleared["registers"]["IN_PACKETS_PORT0"].as_u64() < registers["IN_PACKETS_PORT0"].as_u64());
+    let switched = host.ask("registers", asked(json!("MISS_TO_CPU"), json!(1)));
+    assert_eq!(switched["registers"]["MISS_TO_CPU"], 1);
+    for (name, value) in [
+        ("OUTPUT_QUEUE_BYTES_PORT1", 0),
+        ("IN_PACKETS_PORT0", 5),
+        ("L3_ENABLE", 2),
+        ("NONE", 0),
+    ] {
+        let refused = host
+            .call("registers", &asked(json!(name), json!(value)))
+            .unwrap_err();
+        assert_eq!(refused["code"], "bad-input", "{refused}");
+    }
+}
+
+#[test]
+fn a_source_keeps_the_queue_near_what_is_aimed_at_unless_nobody_answers_it() {
+    if !can_emulate("congestion") {
+        return;
+    }
+    let mut host = Host::start();
+    let aim = 60_000.0;
+    let one = measure(&mut host, &json!({"queue_bytes": 60_000}), 4_000_000);
+    assert_eq!(one.drops, 0, "{}", one.counts);
+    assert!(
+        one.queue_bytes > 0.4 * aim && one.queue_bytes < 1.8 * aim,
+        "{} {}",
+        one.queue_bytes,
+        one.counts
+    );
+    assert!(one.counts["told"].as_u64().unwrap() > 10, "{}", one.counts);
+    let twice = measure(&mut host, &json!({"queue_bytes": 120_000}), 4_000_000);
+    let ratio = twice.queue_bytes / one.queue_bytes;
+    assert!(
+        (1.4..2.8).contains(&ratio),
+        "{} after {}",
+        twice.queue_bytes,
+        one.queue_bytes
+    );
+    let silent = measure(
+        &mut host,
+        &json!({"queue_bytes": 60_000, "answers": false}),
+        400_000,
+    );
+    assert!(
+        silent.drops > 0 && silent.queue_bytes > 300_000.0,
+        "{} {}",
+        silent.drops,
+        silent.queue_bytes
+    );
+    assert_eq!(silent.counts["told"], 0);
+}
+
+#[test]
+fn a_network_that_cannot_have_it_is_refused_by_its_field() {
+    let refused = |forwarding: &str, congestion: Value| {
+        let mut network = row(3, &fresh_run(), forwarding, |_| 0);
+        network["congestion"] = congestion;
+        let error = cubeyard_fabric::network::Network::from_json(network).unwrap_err();
+        error.to_string()
+    };
+    let allowed = json!({"queue_bytes": 50_000});
+    for forwarding in ["kernel", "software", "serverswitch-software"] {
+        assert!(
+            refused(forwarding, allowed.clone()).contains("network.congestion"),
+            "{forwarding}"
+        );
+    }
+    for bytes in [0, 2_999, 8_000_001] {
+        let said = refused("serverswitch", json!({"queue_bytes": bytes}));
+        assert!(said.contains("network.congestion.queue_bytes"), "{said}");
+    }
+}

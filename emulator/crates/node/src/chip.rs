@@ -1,0 +1,307 @@
+//! The socket on which users' programs call the server's chip `[serverswitch §3.3.2]`: `chip.sock` beside the fabric's. Whoever reaches it can
+//! set this server's tables and send by its ports, and nothing else; what all of them cost together is bounded.
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cubeyard_chip::api::{self, Limits, Session};
+use cubeyard_dataplane::configuration::Configuration;
+use cubeyard_dataplane::frame::ETHERNET_BYTES;
+use cubeyard_dataplane::protocol::Time;
+use cubeyard_messages::limits::CHIP_PART_BYTES;
+
+use crate::clock::now;
+use crate::poller::{Interest, Poller, Token};
+use crate::software::Software;
+
+/// Programs at a time; further ones are hung up on.
+const MOST_PROGRAMS: usize = 16;
+/// Answers and packets that a program has not read: with so many, its requests wait and packets for it are lost.
+const SLOW_BYTES: usize = 256 * 1024;
+/// Bytes read at once.
+const READ_BYTES: usize = 16 * 1024;
+/// Time for each unit of cost, which is about a microsecond: programs get a tenth of a core.
+const NANOS_PER_COST: u64 = 10_000;
+/// How far programs may be ahead of that.
+const BURST: Duration = Duration::from_millis(200);
+
+/// A program that is connected.
+#[derive(Debug)]
+struct Program {
+    stream: UnixStream,
+    session: Session,
+    input: Vec<u8>,
+    unsent: Vec<u8>,
+    /// Packets that it was too slow for.
+    lost: u64,
+    /// What is waited for of it.
+    interest: Interest,
+}
+
+/// The chip's side of all programs.
+#[derive(Debug)]
+pub struct ChipServer {
+    listener: UnixListener,
+    path: Option<PathBuf>,
+    programs: BTreeMap<u32, Program>,
+    latest: u32,
+    /// Of the fabric, which asks for others.
+    fabric: Session,
+    limits: Limits,
+    /// When all requests so far would be paid for.
+    due: Time,
+}
+
+/// What became of a program.
+#[derive(PartialEq, Eq)]
+enum Then {
+    Stays,
+    Goes,
+}
+
+impl ChipServer {
+    /// Listens beside the fabric's socket: for a path in its folder, for `@NAME` at `@NAME-chip` in this network namespace. Errors: a
+    /// sentence with the place.
+    pub fn open(fabric: &Path, configuration: &Configuration, poller: &Poller) -> Result<ChipServer, String> {
+        let (path, listener) = match fabric.as_os_str().as_bytes().strip_prefix(b"@") {
+            Some(name) => {
+                let name = [name, b"-chip"].concat();
+                let address = SocketAddr::from_abstract_name(name);
+                (
+                    None,
+                    address.and_then(|address| UnixListener::bind_addr(&address)),
+                )
+            }
+            None => {
+                let path = fabric.with_file_name("chip.sock");
+                // One that a node before has left.
+                let _ = std::fs::remove_file(&path);
+                let bound = UnixListener::bind(&path).and_then(|listener| {
+                    // A program of any user may be let into the folder.
+                    let everybody = std::fs::Permissions::from_mode(0o666);
+                    std::fs::set_permissions(&path, everybody).map(|()| listener)
+                });
+                (Some(path), bound)
+            }
+        };
+        let opened = listener.and_then(|listener| {
+            listener.set_nonblocking(true)?;
+            poller
+                .add(&listener, Token::ChipListener, Interest::READ)
+                .map_err(io::Error::from)?;
+            Ok(listener)
+        });
+        let listener =
+            opened.map_err(|error| format!("the socket of the chip beside {}: {error}", fabric.display()))?;
+        let ports = configuration.ports.iter();
+        Ok(ChipServer {
+            listener,
+            path,
+            programs: BTreeMap::new(),
+            latest: 0,
+            fabric: Session::default(),
+            limits: Limits {
+                packet_bytes: configuration.mtu as usize + ETHERNET_BYTES,
+                ports: ports.fold(0, |set, port| {
+                    set | 1_u8.checked_shl(port.port.into()).unwrap_or(0)
+                }),
+                part_bytes: CHIP_PART_BYTES,
+            },
+            due: Time::ZERO,
+        })
+    }
+
+    /// When programs that wait may go on; `None` while none waits.
+    pub fn next_timeout(&self) -> Option<Time> {
+        self.is_ahead(now()).then(|| self.due - BURST)
+    }
+
+    fn is_ahead(&self, now: Time) -> bool {
+        self.due > now + BURST
+    }
+
+    /// A program knocks.
+    pub fn on_knock(&mut self, poller: &Poller) {
+        while let Ok((stream, _)) = self.listener.accept() {
+            let id = self.latest.wrapping_add(1);
+            let fits = self.programs.len() < MOST_PROGRAMS && !self.programs.contains_key(&id);
+            let added = fits
+                && stream.set_nonblocking(true).is_ok()
+                && poller
+                    .add(&stream, Token::ChipProgram(id), Interest::READ)
+                    .is_ok();
+            if !added {
+                continue;
+            }
+            self.latest = id;
+            let program = Program {
+                stream,
+                session: Session::default(),
+                input: Vec::new(),
+                unsent: Vec::new(),
+                lost: 0,
+                interest: Interest::READ,
+            };
+            self.programs.insert(id, program);
+        }
+    }
+
+    /// A program has sent something, or has room, or has gone.
+    pub fn on_ready(&mut self, id: u32, software: &mut Software, poller: &Poller) {
+        let Some(program) = self.programs.get_mut(&id) else {
+            return;
+        };
+        // Of one of which nothing is waited for, the only news is that it has gone.
+        let gone = program.interest == Interest::NONE;
+        if gone || program.read() == Then::Goes || self.work(id, software) == Then::Goes {
+            self.programs.remove(&id);
+            return;
+        }
+        self.pass_on(software, poller);
+        self.wait_for(id, poller);
+    }
+
+    /// Requests that waited until they were paid for.
+    pub fn on_timeout(&mut self, software: &mut Software, poller: &Poller) {
+        if self.programs.is_empty() || self.is_ahead(now()) {
+            return;
+        }
+        let waiting = self.programs.iter().filter(|(_, program)| program.has_request());
+        let ids: Vec<u32> = waiting.map(|(&id, _)| id).collect();
+        for id in ids {
+            if self.work(id, software) == Then::Goes {
+                self.programs.remove(&id);
+            } else {
+                self.wait_for(id, poller);
+            }
+        }
+        self.pass_on(software, poller);
+    }
+
+    /// A request of the fabric. Returns the answer without its length.
+    pub fn on_fabric(&mut self, request: &[u8], software: &mut Software, poller: &Poller) -> Vec<u8> {
+        let answered = software.call_chip(&mut self.fabric, request, &self.limits);
+        self.pass_on(software, poller);
+        answered.bytes.get(4..).unwrap_or_default().to_vec()
+    }
+
+    /// Gives packets for the CPU to all programs that listen.
+    pub fn pass_on(&mut self, software: &mut Software, poller: &Poller) {
+        let mut told = Vec::new();
+        while let Some((port, packet)) = software.next_punt() {
+            self.fabric.keep(port, &packet);
+            for (&id, program) in self
+                .programs
+                .iter_mut()
+                .filter(|(_, program)| program.session.listens())
+            {
+                if program.unsent.len() >= SLOW_BYTES {
+                    program.lost += 1;
+                    continue;
+                }
+                let lost = program.lost + software.lost_punts();
+                program.unsent.extend(api::packet(lost, port, &packet));
+                told.push(id);
+            }
+        }
+        told.sort_unstable();
+        told.dedup();
+        for id in told {
+            let flushed = self.programs.get_mut(&id).map(Program::flush);
+            if flushed == Some(Then::Goes) {
+                self.programs.remove(&id);
+            } else {
+                self.wait_for(id, poller);
+            }
+        }
+    }
+
+    /// Answers what has come, as far as it is paid for and the answers are read.
+    fn work(&mut self, id: u32, software: &mut Software) -> Then {
+        loop {
+            let (ahead, Some(program)) = (self.is_ahead(now()), self.programs.get_mut(&id)) else {
+                return Then::Goes;
+            };
+            if program.flush() == Then::Goes {
+                return Then::Goes;
+            }
+            let length = match api::next_message(&program.input) {
+                Ok(Some(length)) if !ahead && program.unsent.len() < SLOW_BYTES => length,
+                Ok(_) => return Then::Stays,
+                Err(_) => return Then::Goes,
+            };
+            let request: Vec<u8> = program.input.drain(..length).collect();
+            let answered = software.call_chip(&mut program.session, &request[4..], &self.limits);
+            program.unsent.extend(answered.bytes);
+            self.due = self.due.max(now()) + Duration::from_nanos(u64::from(answered.cost) * NANOS_PER_COST);
+        }
+    }
+
+    fn wait_for(&mut self, id: u32, poller: &Poller) {
+        let Some(program) = self.programs.get_mut(&id) else {
+            return;
+        };
+        program.interest = match (!program.has_request(), !program.unsent.is_empty()) {
+            (true, true) => Interest::BOTH,
+            (true, false) => Interest::READ,
+            (false, true) => Interest::WRITE,
+            (false, false) => Interest::NONE,
+        };
+        // It was added, so it is known.
+        let _ = poller.modify(&program.stream, Token::ChipProgram(id), program.interest);
+    }
+}
+
+impl Drop for ChipServer {
+    fn drop(&mut self) {
+        if let Some(path) = &self.path {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+impl Program {
+    /// Whether a whole request waits.
+    fn has_request(&self) -> bool {
+        matches!(api::next_message(&self.input), Ok(Some(_)))
+    }
+
+    /// Reads once, unless a whole request waits already.
+    fn read(&mut self) -> Then {
+        if self.has_request() {
+            return Then::Stays;
+        }
+        let mut buffer = [0; READ_BYTES];
+        match self.stream.read(&mut buffer) {
+            Ok(0) => Then::Goes,
+            Ok(length) => {
+                self.input.extend(&buffer[..length]);
+                Then::Stays
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+                Then::Stays
+            }
+            Err(_) => Then::Goes,
+        }
+    }
+
+    fn flush(&mut self) -> Then {
+        let mut sent = 0;
+        while sent < self.unsent.len() {
+            match self.stream.write(&self.unsent[sent..]) {
+                Ok(length) => sent += length,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return Then::Goes,
+            }
+        }
+        self.unsent.drain(..sent);
+        Then::Stays
+    }
+}
