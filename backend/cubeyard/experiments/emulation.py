@@ -94,7 +94,11 @@ class Emulation(Request):
     )
     protocol: Literal["tcp", "udp"] = "tcp"
     flow_bits_per_sec: float | None = Field(
-        default=None, gt=0, le=1e11, allow_inf_nan=False, description="Of each flow; UDP needs one."
+        default=None,
+        gt=0,
+        le=1e11,
+        allow_inf_nan=False,
+        description="Of each flow; UDP needs one, unless it carries requests.",
     )
     flow_bytes: int | None = Field(
         default=None, ge=1, le=10**13, description="What each flow sends; as much as it can if left out."
@@ -152,9 +156,3 @@ class Emulation(Request):
             return self.mtu
         fine = (mtu for mtu in MTUS if mtu * 8 / rate_bits_per_sec <= PACKET_SECS)
         return next(fine, MTUS[-1])
-
-    @model_validator(mode="after")
-    def _paced(self) -> Emulation:
-        if self.protocol == "udp" and self.flow_bits_per_sec is None:
-            raise ValueError("flow_bits_per_sec: UDP sends at a rate; give one")
-        return self

@@ -3356,7 +3356,7 @@ export interface components {
             protocol: "tcp" | "udp";
             /**
              * Flow Bits Per Sec
-             * @description Of each flow; UDP needs one.
+             * @description Of each flow; UDP needs one, unless it carries requests.
              */
             flow_bits_per_sec?: number | null;
             /**
@@ -8580,6 +8580,94 @@ export interface components {
              */
             digits?: number[][];
         };
+        /**
+         * LatencyCounts
+         * @description What came of requests since the tick before.
+         */
+        LatencyCounts: {
+            /** Asked */
+            asked: number;
+            /** Answered */
+            answered: number;
+            /** Within Bound */
+            within_bound: number;
+            /**
+             * Timed Out
+             * @description Given up without a response.
+             */
+            timed_out: number;
+            /**
+             * Sum Secs
+             * @description The latencies of those answered, added up.
+             */
+            sum_secs: number;
+            /** Max Secs */
+            max_secs: number;
+            /**
+             * Buckets
+             * @description How many latencies are in each bucket: [number, count]. Bucket `i` below 32 is of `i` ns; others begin at `(16 + i % 16) * 2^(i // 16 - 1)` ns.
+             */
+            buckets: [
+                number,
+                number
+            ][];
+        };
+        /**
+         * LatencyDistribution
+         * @description So large a share of the answers took at most so many seconds.
+         */
+        LatencyDistribution: {
+            /** Share */
+            share: number[];
+            /** Secs */
+            secs: number[];
+        };
+        /**
+         * LatencyResult
+         * @description From the moment that a request was due to the arrival of the last byte of its response, of those that came in the measured time.
+         *     Counts, mean and max are exact; the others are exact to 3 %.
+         */
+        LatencyResult: {
+            /**
+             * Requests
+             * @description Sent, or due to be.
+             */
+            requests: number;
+            /** Answered */
+            answered: number;
+            /**
+             * Timed Out
+             * @description Given up, or lost with their connection.
+             */
+            timed_out: number;
+            /**
+             * Unanswered
+             * @description Given up, or still under way at the end.
+             */
+            unanswered: number;
+            /** Min */
+            min: number | null;
+            /** Median */
+            median: number | null;
+            /** Mean */
+            mean: number | null;
+            /** P99 */
+            p99: number | null;
+            /** P999 */
+            p999: number | null;
+            /** Max */
+            max: number | null;
+            /**
+             * Bound
+             * @description The latency that should not be exceeded, if the workload names one.
+             */
+            bound: number | null;
+            /**
+             * Within Bound
+             * @description Share of all requests with an outcome whose response came within the bound.
+             */
+            within_bound: number | null;
+        };
         /** LeftOut */
         LeftOut: {
             /** Server */
@@ -9233,6 +9321,10 @@ export interface components {
             faults: components["schemas"]["ReportedFault"][];
             /** Path Switches */
             path_switches: number;
+            /** @description With workload `requests`. */
+            latency_secs?: components["schemas"]["LatencyResult"];
+            /** @description With workload `requests`. */
+            latency_distribution?: components["schemas"]["LatencyDistribution"];
             probing: components["schemas"]["Probing"];
             /** Events Left Out */
             events_left_out: components["schemas"]["LeftOut"][];
@@ -9406,6 +9498,7 @@ export interface components {
                 number,
                 number
             ][];
+            latencies?: components["schemas"]["LatencyCounts"];
             /**
              * Cut Off Flows
              * @description Flows that lost an end or every path; ABT is of the others.
@@ -9678,6 +9771,7 @@ export interface components {
                 number,
                 number
             ][];
+            latencies?: components["schemas"]["LatencyCounts"];
             /**
              * Cut Off Flows
              * @description Flows that lost an end or every path; ABT is of the others.

@@ -15,6 +15,7 @@ from cubeyard.emulation.network.services import hosted
 from cubeyard.emulation.setup.estimate import Estimate, estimate, refuse_oversize
 from cubeyard.emulation.setup.flows import Flow, flows_of
 from cubeyard.emulation.setup.prediction import Prediction, predict
+from cubeyard.emulation.setup.requests import Requests, requests_of
 from cubeyard.engine import Engine
 from cubeyard.experiments.emulation import DEFAULT_LINK_GBPS, Emulation
 from cubeyard.experiments.hypotheses import Hypothesis, claims_of
@@ -40,6 +41,8 @@ class Question:
     rates_over: Callable[[list[list[int]]], list[float]]
     """Max-min fair rates in bits per second, headers included, of flows over given paths of server ids."""
     hypotheses: list[Hypothesis] = field(default_factory=list)
+    requests: Requests | None = None
+    """What is asked, where flows are requests and their responses."""
 
     @property
     def in_user_space(self) -> bool:
@@ -62,8 +65,14 @@ def read(engine: Engine, document: Json) -> Question:
     seed = document["seeds"][0]
     schedule = Schedule.read(engine, network, document["faults"], seed)
 
+    requests = requests_of(engine, network, document["workload"], seed, settings)
+    workload = document["workload"] if requests is None else requests.matrix(network)
+    # A response has the ports of its request.
+    numbers = None if requests is None else [number - number % 2 for number in range(len(requests.ends))]
+
     def predicted_with(damage: Damage) -> Prediction:
-        return predict(engine, network, document["workload"], document.get("routing"), seed, settings, damage)
+        found = predict(engine, network, workload, document.get("routing"), seed, settings, damage, numbers)
+        return found if requests is None else requests.predicted(found, network)
 
     prediction = predicted_with(WHOLE)
     flows = flows_of(engine, network, prediction, settings, document["workload"])
@@ -83,4 +92,5 @@ def read(engine: Engine, document: Json) -> Question:
         None if relayed else predicted_with,
         lambda paths: [one * 1e9 for one in engine.rates_over_paths(network.spec, paths, rate / 1e9)],
         [Hypothesis.model_validate(one.model_dump()) for one in claims_of(document)],
+        requests,
     )

@@ -10,6 +10,7 @@ use super::events::EventLog;
 use super::flow_rates::FlowRates;
 use super::frames::Subscribers;
 use super::inspections::Inspections;
+use super::latencies::LatencyCounts;
 use super::nodes::Nodes;
 use super::poller::Poller;
 use super::router_carriers::RouterCarriers;
@@ -50,6 +51,8 @@ pub struct RunState {
     pub router_carriers: RouterCarriers,
     /// The flows.
     pub workload: Workload,
+    /// What has come of requests.
+    pub latencies: LatencyCounts,
     /// How fast flows send.
     pub flow_rates: FlowRates,
     /// Counters, read at each tick.
@@ -86,6 +89,7 @@ impl RunState {
             started_nanos: monotonic_nanos(),
             router_carriers: RouterCarriers::new(&network, poller),
             workload: Workload::default(),
+            latencies: LatencyCounts::default(),
             flow_rates: FlowRates::new(servers),
             telemetry: Telemetry::new(&network),
             events: EventLog::default(),
