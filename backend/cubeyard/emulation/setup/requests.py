@@ -23,7 +23,7 @@ MAX_UDP_BYTES = 65_536
 """Of a response: of more datagrams one is lost nearly always."""
 UDP_HEADER_BYTES = 28
 MAX_PER_SEC = 50_000
-"""Requests of all clients together: each takes this machine some 40 us. [measured]"""
+"""Requests of all clients together: assumed, at some 40 us of one of two cores for each. `[ours]`"""
 TIMEOUT_SECS = 2.0
 """A request over UDP is given up after so long, or twice the bound if that is longer. `[ours]`"""
 FIELD = "body.workload"
