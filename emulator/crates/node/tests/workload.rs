@@ -257,39 +257,36 @@ fn requests_are_answered_by_the_servers_that_are_drawn() {
                 .iter()
                 .zip(0..)
                 .for_each(|(node, server)| node.configure(server));
-            // Patient: a busy machine must not make requests time out.
             let asking = json!({"count": 200, "rate_per_sec": rate, "bound_secs": 100.0});
-            let mut flows = exchanges(transport, &asking);
-            for order in flows.iter_mut().flatten() {
-                order["exchange"]["asking"]["timeout_secs"] = json!(100.0);
-            }
+            let flows = exchanges(transport, &asking);
             start(&[&nodes[0], &nodes[1], &nodes[2]], &flows);
             let bytes = RefCell::new(BTreeMap::new());
+            let count = |told: &Value, field: &str| told[field].as_u64().unwrap();
             let told = nodes[0].wait(|message| {
                 for row in message["rows"].as_array().into_iter().flatten() {
                     bytes
                         .borrow_mut()
                         .insert(row["id"].as_u64().unwrap(), row["bytes"].as_u64().unwrap());
                 }
-                message["t"] == "latencies" && message["answered"] == 200
+                message["t"] == "latencies" && count(message, "answered") + count(message, "timed_out") == 200
             });
+            let answered = count(&told, "answered");
+            // A busy machine loses datagrams; TCP sends them again.
+            assert!(answered > 0 && (answered == 200 || transport == "udp"), "{told}");
             assert_eq!(
-                (&told["asked"], &told["timed_out"]),
-                (&json!(200), &json!(0)),
-                "{told}"
+                (&told["asked"], count(&told, "within_bound")),
+                (&json!(200), answered)
             );
-            assert_eq!(told["within_bound"], 200, "{told}");
             let buckets = told["buckets"].as_array().unwrap();
             let counted: u64 = buckets.iter().map(|one| one[1].as_u64().unwrap()).sum();
-            assert_eq!(counted, 200, "{told}");
+            assert_eq!(counted, answered, "{told}");
             let bytes = bytes.into_inner();
             assert_eq!(bytes[&0] + bytes[&2], 200 * 50, "{bytes:?}");
+            assert!(bytes[&1] + bytes[&3] >= answered * 20_000, "{bytes:?}");
             for (node, requests) in [(&nodes[1], 0), (&nodes[2], 2)] {
-                assert_eq!(
-                    bytes[&(requests + 1)],
-                    bytes[&requests] / 50 * 20_000,
-                    "{bytes:?}"
-                );
+                let most = bytes[&requests] / 50 * 20_000;
+                assert!(bytes[&(requests + 1)] <= most, "{bytes:?}");
+                assert!(transport == "udp" || bytes[&(requests + 1)] == most, "{bytes:?}");
                 let sent = node.wait_row(requests as u32 + 1, |row| row["bytes"].as_u64() > Some(0));
                 assert!(sent["role"] == "send" && sent["source_port"].is_u64(), "{sent}");
             }
