@@ -364,6 +364,12 @@ class Engine:
         with _findings():
             return _binding().rates_over_paths(canonical(spec).decode(), paths, link_gbps)
 
+    def requests_of(self, spec: Mapping[str, Any], workload: Mapping[str, Any], seed: int) -> Json:
+        """Who asks whom in a workload of requests, without its `kind`: `{clients: [{server, asks, seed}], request_bytes, response_bytes}`,
+        ids. Raises PlanRejectedError with findings."""
+        with _findings():
+            return orjson.loads(_binding().requests_of(canonical(spec).decode(), canonical(workload).decode(), seed))
+
     def routed_flows(self, spec: Mapping[str, Any], run: Mapping[str, Any]) -> tuple[list[list[int]], list[float]]:
         """Of an emulation's flows through routers: the ids of the nodes of each one's path, and its max-min fair rate over these
         paths in Gb/s. A flow without a path has an empty one and the rate 0.

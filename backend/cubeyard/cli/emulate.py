@@ -27,6 +27,7 @@ from cubeyard.cli.common import (
     write,
 )
 from cubeyard.cli.faults import read_fault
+from cubeyard.cli.latency import add_latency
 from cubeyard.cli.modules import print_answers, read_messages, read_services, send_messages
 from cubeyard.cli.place import command_place, quiet_logs, stoppable
 from cubeyard.cli.processes import ServiceFile, ServiceProcesses
@@ -52,7 +53,9 @@ def emulate(
     spec: SpecOption,
     workload: Annotated[
         str,
-        typer.Option(help="all-to-all, one-to-one, one-to-several, one-to-all, permutation, incast; or one as JSON."),
+        typer.Option(
+            help="all-to-all, one-to-one, one-to-several, one-to-all, permutation, incast, requests; or one as JSON."
+        ),
     ] = "all-to-all",
     link_rate: Annotated[str, typer.Option(help="Rate of every link, like 100M or 1G.")] = "100M",
     seconds: Annotated[float, typer.Option(help="How long the workload is measured.")] = 30.0,
@@ -341,6 +344,10 @@ def print_report(console: Console, document: Json) -> None:
             f"{upgrade['connections_lost']} connections lost",
             highlight=False,
         )
+    if (told := document.get("latency_secs")) is not None:
+        latencies = Table(box=None, show_header=False)
+        add_latency(latencies, told)
+        console.print(latencies)
     for fault in document["faults"]:
         noticed = (
             "not detected"

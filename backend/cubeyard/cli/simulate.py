@@ -15,6 +15,7 @@ from rich.table import Table
 
 from cubeyard.cli.common import SpecOption, explained, progress, read_spec, refuse, settings_of, write
 from cubeyard.cli.faults import read_fault
+from cubeyard.cli.latency import add_latency
 from cubeyard.cli.workload import WORKLOADS, read_workload
 from cubeyard.engine import Engine, Json
 from cubeyard.experiments.flow_times import as_csv, as_parquet
@@ -152,17 +153,6 @@ def _write_flows(path: Path, columns: Json) -> None:
         refuse(f"--flows cannot be written: {error.strerror or error}: {path}")
 
 
-def _add_latency(table: Table, told: Json | None) -> None:
-    if told is None:
-        return
-    table.add_row("Requests", f"{told['requests']:,}", f"{told['unanswered']:,} without a response at the end")
-    for name, title in (("median", "Latency, median"), ("p99", "  99th percentile"), ("max", "  longest")):
-        if told[name] is not None:
-            table.add_row(title, f"{told[name]:.6g}", "s")
-    if told["bound"] is not None:
-        table.add_row(f"  within {told['bound']:g} s", f"{told['within_bound']:.2%}", "of the requests")
-
-
 def _print_simulation(console: Console, document: Json) -> None:
     workload, times, sizes = document["workload"]["kind"], document["completion_secs"], document["bytes"]
     console.print(
@@ -179,7 +169,8 @@ def _print_simulation(console: Console, document: Json) -> None:
     for name, title in (("median", "Completion time, median"), ("p99", "  99th percentile"), ("max", "  longest")):
         if times[name] is not None:
             table.add_row(title, f"{times[name]:.6g}", "s")
-    _add_latency(table, document.get("latency_secs"))
+    if document.get("latency_secs") is not None:
+        add_latency(table, document["latency_secs"])
     table.add_row("Goodput of all flows", f"{document['goodput_gbps']:,.4g}", "Gb/s")
     table.add_row("Bytes sent", f"{sizes['sent']:,}", f"{sizes['received']:,} received, {sizes['dropped']:,} dropped")
     table.add_row("Packets dropped", f"{document['drops']:,}", f"{document['retransmits']:,} sent again")

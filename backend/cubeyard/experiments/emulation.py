@@ -122,7 +122,11 @@ class Emulation(Request):
     )
     protocol: Literal["tcp", "udp"] = "tcp"
     flow_bits_per_sec: float | None = Field(
-        default=None, gt=0, le=1e11, allow_inf_nan=False, description="Of each flow; UDP needs one."
+        default=None,
+        gt=0,
+        le=1e11,
+        allow_inf_nan=False,
+        description="Of each flow; UDP needs one, unless it carries requests.",
     )
     flow_bytes: int | None = Field(
         default=None, ge=1, le=10**13, description="What each flow sends; as much as it can if left out."
@@ -193,9 +197,7 @@ class Emulation(Request):
         return next(fine, MTUS[-1])
 
     @model_validator(mode="after")
-    def _paced(self) -> Emulation:
-        if self.protocol == "udp" and self.flow_bits_per_sec is None:
-            raise ValueError("flow_bits_per_sec: UDP sends at a rate; give one")
+    def _congestion_fits(self) -> Emulation:
         if self.congestion is not None and (self.dataplane != "serverswitch" or self.queues != "shared"):
             raise ValueError("congestion: only the dataplane serverswitch has it, with shared queues; choose both")
         return self

@@ -151,6 +151,12 @@ class Question(Answering):
         engine = ENGINES[self.engine]
         if engine is EMULATION:
             self.emulation = self.emulation or Emulation()
+            if (
+                self.emulation.protocol == "udp"
+                and self.emulation.flow_bits_per_sec is None
+                and self.workload.kind != "requests"
+            ):
+                raise ValueError("emulation.flow_bits_per_sec: UDP sends at a rate; give one")
         elif self.emulation is not None:
             raise ValueError(f'emulation: engine "{engine.name}" has no such settings; leave them out')
         if self.packet is not None and engine.settings != "packet":

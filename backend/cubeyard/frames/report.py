@@ -156,6 +156,35 @@ class FlowMeans(TypedDict):
     ]
 
 
+class LatencyResult(TypedDict):
+    """From the moment that a request was due to the arrival of the last byte of its response, of those that came in the measured time.
+    Counts, mean and max are exact; the others are exact to 3 %."""
+
+    requests: Annotated[int, Field(description="Sent, or due to be.")]
+    answered: int
+    timed_out: Annotated[int, Field(description="Given up, or lost with their connection.")]
+    unanswered: Annotated[int, Field(description="Given up, or still under way at the end.")]
+    min: float | None
+    median: float | None
+    mean: float | None
+    p99: float | None
+    p999: float | None
+    max: float | None
+    bound: Annotated[
+        float | None, Field(description="The latency that should not be exceeded, if the workload names one.")
+    ]
+    within_bound: Annotated[
+        float | None, Field(description="Share of all requests with an outcome whose response came within the bound.")
+    ]
+
+
+class LatencyDistribution(TypedDict):
+    """So large a share of the answers took at most so many seconds."""
+
+    share: list[float]
+    secs: list[float]
+
+
 class Series(TypedDict):
     """One point a second, each the mean of the second before."""
 
@@ -196,6 +225,8 @@ class ReportFrame(TypedDict):
     faults: list[ReportedFault]
     upgrade: NotRequired[ReportedUpgrade]
     path_switches: int
+    latency_secs: Annotated[NotRequired[LatencyResult], Field(description="With workload `requests`.")]
+    latency_distribution: Annotated[NotRequired[LatencyDistribution], Field(description="With workload `requests`.")]
     probing: Probing
     events_left_out: list[LeftOut]
     drops: dict[str, int]

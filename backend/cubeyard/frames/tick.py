@@ -59,6 +59,25 @@ class FlowColumns(TypedDict):
     bytes: Annotated[Bytes, Field(description="Received by each flow's destination.")]
 
 
+class LatencyCounts(TypedDict):
+    """What came of requests since the tick before."""
+
+    asked: Annotated[int, Over.SUM]
+    answered: Annotated[int, Over.SUM]
+    within_bound: Annotated[int, Over.SUM]
+    timed_out: Annotated[int, Field(description="Given up without a response."), Over.SUM]
+    sum_secs: Annotated[float, Field(description="The latencies of those answered, added up."), Over.SUM]
+    max_secs: Annotated[float, Over.LONGEST]
+    buckets: Annotated[
+        Rows,
+        Field(
+            description="How many latencies are in each bucket: [number, count]. Bucket `i` below 32 is of `i` ns; others begin at "
+            "`(16 + i % 16) * 2^(i // 16 - 1)` ns."
+        ),
+        Over.SUM,
+    ]
+
+
 class TickFrame(TypedDict):
     """What happened since the tick before."""
 
@@ -74,6 +93,7 @@ class TickFrame(TypedDict):
     retransmits: Annotated[NotRequired[Rows], Field(description="By row of the flow."), Over.SUM]
     link_drops: Annotated[NotRequired[LinkRows], Field(description="Packets that found a full queue."), Over.SUM]
     queues: Annotated[NotRequired[LinkRows], Field(description="Bytes that wait at a link's ends."), Over.LONGEST]
+    latencies: NotRequired[LatencyCounts]
     cut_off_flows: Annotated[
         NotRequired[int], Field(description="Flows that lost an end or every path; ABT is of the others."), Over.LAST
     ]

@@ -33,6 +33,7 @@ LINK_COLUMNS = (
     Column("Packets A→B", number=True), Column("Packets B→A", number=True), Column("Drops A→B", number=True),
     Column("Drops B→A", number=True), Column("Fidelity"),
 )  # fmt: skip
+LATENCY_COLUMNS = (Column("Of requests"), Column("Value", number=True), Column("Fidelity"))
 
 
 OUTCOMES = {"held": "Hypothesis met: ", "broken": "Hypothesis not met: ", "inconclusive": "Inconclusive: "}
@@ -67,6 +68,8 @@ def sections(report: Json, scheduled: int = 0) -> list[Section]:
             ],
         )
     ]  # fmt: skip
+    if "latency_secs" in report:
+        made.append(_latency(report["latency_secs"], report["latency_distribution"], worth))
     if report["faults"]:
         rows = [_fault(one, scheduled, worth) for one in report["faults"]]
         made.append(Section("Recovery by fault", tables=[Table("Faults", FAULT_COLUMNS, rows)]))
@@ -91,6 +94,29 @@ def sections(report: Json, scheduled: int = 0) -> list[Section]:
 
 def provenance(report: Json) -> list[tuple[str, str]]:
     return [("numbers", "measured"), ("fidelity", report["fidelity"]["verdict"])]
+
+
+def _latency(told: Json, distribution: Json, worth: str) -> Section:
+    """Of requests: how many were answered, and how long that took."""
+    counts = [
+        (name, told[key])
+        for name, key in (("requests", "requests"), ("answered", "answered"), ("timed out", "timed_out"))
+    ]
+    times = [
+        (f"{name} (ms)", None if told[key] is None else told[key] * 1e3)
+        for name, key in (
+            ("median", "median"), ("mean", "mean"), ("99th percentile", "p99"), ("99.9th percentile", "p999"), ("longest", "max"),
+        )
+    ]  # fmt: skip
+    bound = (
+        []
+        if told["bound"] is None
+        else [(f"within {told['bound'] * 1e3:g} ms (%)", (told["within_bound"] or 0.0) * 100)]
+    )
+    rows: list[list[Cell]] = [[name, value, worth] for name, value in [*counts, *times, *bound]]
+    line = Line("measured", distribution["secs"], distribution["share"])
+    charts = [Chart("Answered requests by latency", "latency (s)", "share", [line])] if len(line.x) > 1 else []
+    return Section("Latency of requests", charts=charts, tables=[Table("Latency", LATENCY_COLUMNS, rows)])
 
 
 def _charts(report: Json) -> list[Chart]:

@@ -42,6 +42,7 @@ __all__ = [
     "plan_schema_json",
     "predict",
     "rates_over_paths",
+    "requests_of",
     "routed_flows",
     "routings_json",
     "service_limits",
@@ -195,6 +196,9 @@ def figure(
 def rates_over_paths(spec_json: str, paths: list[list[int]], link_gbps: float) -> list[float]:
     """The max-min fair rate of every flow in Gb/s, over its path: ids of servers, both ends included; an empty path carries
     nothing. `link_gbps` is the slowest link's rate. Raises EngineError for servers that no link and no switch joins."""
+
+def requests_of(spec_json: str, workload_json: str, seed: int) -> str:
+    """`{"clients": [{"server": id, "asks": [id], "seed"}], "request_bytes", "response_bytes"}`. Raises EngineError."""
 
 def routed_flows(spec_json: str, run_json: str) -> str:
     """The path that each flow takes through an emulation's routers and max-min fair rates over these paths: `{paths: [[id]],

@@ -35,6 +35,7 @@ def merged(by_host: Sequence[Sequence[Json]], offsets_nanos: Sequence[int]) -> J
         },
         "servers": {**_added(every, "servers", ("relayed", "own")), **_added(latest, "servers", ("cpu",))},
         "flows": {**_added(every, "flows", ("bytes", "retransmits")), **_added(latest, "flows", ("path",))},
+        **_latencies([frame["latencies"] for frame in every if frame.get("latencies")]),
         "drops": dict(drops),
         "host": max((frame["host"] for frame in latest), key=lambda host: host["cpu"]),
         "events": [
@@ -44,6 +45,23 @@ def merged(by_host: Sequence[Sequence[Json]], offsets_nanos: Sequence[int]) -> J
             for event in frame["events"]
             if host == 0 or str(event.get("kind")) not in TOLD_BY_ALL
         ],
+    }
+
+
+def _latencies(told: Sequence[Json]) -> Json:
+    """What came of the requests of all hosts' clients; nothing where nothing did."""
+    if not told:
+        return {}
+    buckets: Counter[int] = Counter()
+    for one in told:
+        buckets.update(dict(one["buckets"]))
+    names = ("asked", "answered", "within_bound", "timed_out", "sum_nanos")
+    return {
+        "latencies": {
+            **{name: sum(one[name] for one in told) for name in names},
+            "longest_nanos": max(one["longest_nanos"] for one in told),
+            "buckets": sorted(buckets.items()),
+        }
     }
 
 

@@ -82,6 +82,9 @@ class Observed:
     over_before: bool = False
     """All flows that a rate is held to had ended before anything was counted."""
 
+    wait: bool = False
+    """No rate is held to clients that wait for each response."""
+
     @property
     def of_achievable(self) -> float:
         return (self.achieved_over_ideal or 0.0) / self.header_efficiency
@@ -125,6 +128,8 @@ def _verdict(calibration: Calibration | None, seen: Observed) -> tuple[Verdict, 
 def _why_nothing(seen: Observed) -> str:
     if seen.short_flows_share == 1.0:
         return "No flow lasts long enough for its rate to be judged."
+    if seen.wait:
+        return "Clients that wait for each response have no rate that they are held to."
     if seen.over_before:
         return "Every flow that lasts long enough to be judged ended while the flows settled."
     return "Nothing was measured before the first fault."

@@ -33,6 +33,9 @@ class Meant:
     over_before: bool = False
     """Every flow held to it had ended before anything was counted."""
 
+    wait: bool = False
+    """Each client waits for a response before it asks again: it has no rate that it is held to."""
+
     @staticmethod
     def nothing() -> Meant:
         """Of no time at all."""
@@ -45,6 +48,8 @@ def meant_of(recorder: Recorder, quiet: Sums) -> Meant:
     settings, efficiency = question.settings, question.network.header_efficiency
     # A pace is of what flows carry, without headers.
     pace = (settings.flow_bits_per_sec or inf) / efficiency
+    if question.requests is not None and question.requests.goodput_bits_per_sec is None:
+        return Meant(None, 0, 0.0, wait=True)
     rates = np.minimum(np.array([flow.ideal_bits_per_sec for flow in question.flows], float), pace)
     held = np.ones(rates.size, np.bool_)
     unfinished = held

@@ -13,6 +13,7 @@ import numpy as np
 from cubeyard.emulation.judge.fidelity import Calibration, Observed, OverPaths, judge
 from cubeyard.emulation.judge.guard import Guards
 from cubeyard.emulation.judge.meant import Meant, meant_of
+from cubeyard.emulation.measure import latency
 from cubeyard.emulation.measure.events import Events
 from cubeyard.emulation.measure.recorder import Recorder
 from cubeyard.emulation.measure.sums import Sums
@@ -47,6 +48,7 @@ def make(
     expected_abt = question.prediction.abt_bits_per_sec * efficiency
     # Flows at a pace of their own, or of a size, are not held to the prediction's slowest rate.
     free = question.settings.flow_bits_per_sec is None and question.settings.flow_bytes is None
+    free = free and question.requests is None
     observed = Observed(achieved, None, efficiency)
     if quiet is not None:
         observed = Observed(
@@ -58,7 +60,9 @@ def make(
             None if quiet.own_cpu is None else quiet.own_cpu / quiet.secs,
             _over_paths(recorder, quiet) if free and question.settings.delivery == "unicast" else None,
         )
-    observed = replace(observed, short_flows_share=meant.short_flows_share, over_before=meant.over_before)
+    observed = replace(
+        observed, short_flows_share=meant.short_flows_share, over_before=meant.over_before, wait=meant.wait
+    )
     total = {**recorder.total.document(), "abt_bits_per_sec": round(_abt_of_all(recorder))}
     consequences = Consequences(recorder)
     return {
@@ -77,6 +81,7 @@ def make(
         "fidelity": judge(calibration, observed),
         "faults": [{**fault, **consequences.of(fault)} for fault in faults],
         "path_switches": recorder.events.switches,
+        **({} if question.requests is None else latency.report(recorder.latencies, question.requests)),
         "probing": probing(recorder.events),
         "events_left_out": [
             {"server": recorder.question.network.servers.get(server, ""), "count": count}

@@ -72,6 +72,8 @@ class Events:
     """The path of each flow that has one, by its row: ids of servers."""
     first_paths: dict[int, list[int]] = field(default_factory=dict)
     """The first path that each flow had, by its row."""
+    responses: bool = False
+    """Whether every other flow is the responses to the one before."""
     several: bool = False
     """Whether flows take several paths at a time, of which one is told."""
     path_changes: int = 0
@@ -175,7 +177,12 @@ class Events:
 
     def _row(self, flow: Json | int | None) -> int | None:
         """The workload's flow of a five-tuple or of its number; an application of somebody else's has none."""
-        return self._row_at(flow, "dport")
+        row = self._row_at(flow, "dport")
+        if row is not None or not self.responses:
+            return row
+        # Responses leave from the port that their requests go to, and are the next flow.
+        asked = self._row_at(flow, "sport")
+        return None if asked is None else asked + 1
 
     def _row_at(self, flow: Json | int | None, port: str) -> int | None:
         row = flow if isinstance(flow, int) else int((flow or {}).get(port, 0)) - FIRST_PORT

@@ -13,12 +13,13 @@ import orjson
 from cubeyard.emulation.measure.clock import Clock
 from cubeyard.emulation.measure.columns import FRAME_BYTES, Few, Units, format_of
 from cubeyard.emulation.measure.events import Events
+from cubeyard.emulation.measure.latency import Latencies
 from cubeyard.emulation.measure.paths import PathsTaken
 from cubeyard.emulation.measure.sums import Sums
 from cubeyard.emulation.measure.tick import Tick
 from cubeyard.emulation.measure.window import Reading, Window
 from cubeyard.emulation.setup.question import Question
-from cubeyard.frames.tick import TickFrame, TickPhase
+from cubeyard.frames.tick import LatencyCounts, TickFrame, TickPhase
 
 Json = dict[str, Any]
 Part = Literal["before", "during", "after"]
@@ -43,7 +44,8 @@ class Recorder:
     def __post_init__(self) -> None:
         network = self.question.network
         self.clock = Clock(self.question.settings.settle_secs)
-        self.events = Events(len(self.question.flows), self.clock, self.question.network.server_at)
+        requests = self.question.requests is not None
+        self.events = Events(len(self.question.flows), self.clock, self.question.network.server_at, responses=requests)
         self._servers = list(network.servers)
         self._row = {server: i for i, server in enumerate(self._servers)}
         self._destination = np.array([self._row[flow.destination] for flow in self.question.flows])
@@ -63,6 +65,9 @@ class Recorder:
         self.drops: Counter[str] = Counter()
         """Packets that servers dropped, by reason."""
         self.reading = Reading(0.0, 0.0, 0)
+        self.latencies = Latencies()
+        """Of requests that had an outcome in the measured time."""
+        self._finished = 0
 
     def _sums(self) -> Sums:
         links, flows = len(self.question.network.links), len(self.question.flows)
@@ -86,6 +91,8 @@ class Recorder:
             secs *= 1 - tick.missed / max(tick.number - self._last_number, tick.missed + 1)
         self._last_secs, self._last_number = tick.at_secs, tick.number
         self._received += tick.flows
+        if tick.latencies is not None:
+            self._finished += tick.latencies.answered + tick.latencies.timed_out
         self._window.add(max(secs, 0.0), tick.flows.tolist())
         self.reading = self._window.read(done=self._done)
         if secs < SHORTEST_SECS:
@@ -95,7 +102,10 @@ class Recorder:
 
     @property
     def all_received(self) -> bool:
-        """Whether every flow that has an end has come to it."""
+        """Whether every flow that has an end has come to it, and every request of a number."""
+        if self.question.requests is not None:
+            asked = self.question.requests.all_asked
+            return asked is not None and self._finished >= asked
         return len(self._done) == len(self._received)
 
     @property
@@ -131,6 +141,8 @@ class Recorder:
             paths = {} if self.events.several else self.events.paths
             self.paths_before.add(secs, paths, self.events.path_changes)
         self.drops.update(tick.drops)
+        if tick.latencies is not None:
+            self.latencies.add(tick.latencies)
         if at_secs >= self._next_second:
             self._next_second = int(at_secs) + 1
             now = self.reading
@@ -166,6 +178,8 @@ class Recorder:
             payload["cut_off_flows"] = self._cut_off
         if tick.drops:
             payload["drops"] = {name: one for name, one in tick.drops.items() if one}
+        if tick.latencies is not None:
+            payload["latencies"] = cast("LatencyCounts", tick.latencies.tick())
         few = {
             "retransmits": [tick.retransmits],
             "link_drops": tick.link_drops.tolist(),

@@ -20,6 +20,7 @@ Json = dict[str, Any]
 
 TICKS = 10
 CPU_DIGITS = 3
+SUM_DIGITS = 6
 
 
 @dataclass(frozen=True)
@@ -97,16 +98,20 @@ def _over(over: Over, values: list[Any], weights: list[float]) -> Any:
     if over is Over.MEAN:
         mean = np.average(values, axis=0, weights=weights)
         return np.round(mean, CPU_DIGITS).tolist()
-    return _by_row(values, max) if over is Over.LONGEST else _sum(values)
+    if over is Over.LONGEST:
+        return _by_row(values, max) if isinstance(values[0], list) else max(values)
+    return _sum(values)
 
 
 def _sum(values: list[Any]) -> Any:
-    """Of counts by name, of rows that few have, or of columns."""
+    """Of numbers, of counts by name, of rows that few have, or of columns."""
     if isinstance(values[0], dict):
         sums: Counter[str] = Counter()
         for value in values:
             sums.update(value)
         return dict(sums)
+    if isinstance(values[0], int | float):
+        return sum(values) if isinstance(values[0], int) else round(sum(values), SUM_DIGITS)
     first = next((value for value in values if value), [None])[0]
     if isinstance(first, list | tuple):
         return _by_row(values, add)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cubeyard.emulation.measure.events import kebab
+from cubeyard.emulation.measure.latency import Latencies
 
 Json = dict[str, Any]
 
@@ -36,6 +37,8 @@ class Tick:
     own_cpu: float | None
     """Share of all cores that the run itself used; None from a fabric that does not tell."""
     events: list[Json]
+    latencies: Latencies | None = None
+    """What came of requests; None where nothing did."""
     missed: int = 0
     """Ticks before it, since the last one, that were lost: what they counted is nowhere."""
 
@@ -59,6 +62,7 @@ class Tick:
             float((frame.get("host") or {}).get("cpu") or 0.0),
             (frame.get("host") or {}).get("own_cpu"),
             list(frame.get("events") or []),
+            Latencies.of(frame["latencies"]) if frame.get("latencies") else None,
             int(frame.get("missed", 0)),
         )
 

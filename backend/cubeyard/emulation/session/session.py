@@ -135,7 +135,8 @@ class Session:
         settings = self._question.settings
         assert self._deployment.fabrics is not None
         self._sink.frame("phase", {"phase": "settling", "secs": settings.settle_secs})
-        flows = for_fabric(self._question.flows, settings)
+        requests = self._question.requests
+        flows = for_fabric(self._question.flows, settings) if requests is None else requests.for_fabric(settings)
         total_secs = settings.settle_secs + settings.seconds
         watched_at = time.monotonic()
         began = False

@@ -86,8 +86,10 @@ def predict(
     seed: int,
     settings: Emulation,
     damage: Damage = WHOLE,
+    numbers: Sequence[int] | None = None,
 ) -> Prediction:
-    """The prediction with so much broken. Raises a 422 for a workload that the plan cannot have.
+    """The prediction with so much broken. Raises a 422 for a workload that the plan cannot have. `numbers` are those of the flows whose
+    ports each flow has, if these are not its own.
 
     Routers choose by their tables and by a hash of a connection's addresses and ports, which are known: unless `routing` names
     another scheme, each connection is predicted on the path that it will take.
@@ -118,11 +120,17 @@ def predict(
     )
     if network.protocol["switches"] != "routers" or routing is not None or settings.delivery != "unicast":
         return found
-    return _over_tables(engine, network, found, seed, settings, damage)
+    return _over_tables(engine, network, found, seed, settings, damage, numbers)
 
 
 def _over_tables(
-    engine: Engine, network: Network, found: Prediction, seed: int, settings: Emulation, damage: Damage
+    engine: Engine,
+    network: Network,
+    found: Prediction,
+    seed: int,
+    settings: Emulation,
+    damage: Damage,
+    numbers: Sequence[int] | None,
 ) -> Prediction:
     """The same flows over the paths that the routers' tables and hashes give their connections."""
     each = settings.connections
@@ -137,7 +145,7 @@ def _over_tables(
         "balance": settings.balance,
         "link_gbps": network.rate_bits_per_sec / 1e9,
         "protocol": IP_PROTOCOLS[settings.protocol],
-        "flows": [(number, *pair) for number, pair in enumerate(pairs)],
+        "flows": [(number, *pair) for number, pair in zip(numbers or range(len(pairs)), pairs, strict=True)],
     }
     paths, gbps = engine.routed_flows(network.spec, run)
     rates = [rate * 1e9 for rate in gbps]

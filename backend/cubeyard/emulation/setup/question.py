@@ -16,6 +16,7 @@ from cubeyard.emulation.setup.estimate import Estimate, estimate, refuse_oversiz
 from cubeyard.emulation.setup.flows import Flow, flows_of
 from cubeyard.emulation.setup.prediction import Prediction, predict
 from cubeyard.emulation.setup.upgrade import Upgrade, planned
+from cubeyard.emulation.setup.requests import Requests, requests_of
 from cubeyard.engine import Engine
 from cubeyard.experiments.emulation import DEFAULT_LINK_GBPS, Emulation
 from cubeyard.experiments.hypotheses import Hypothesis, claims_of
@@ -44,6 +45,8 @@ class Question:
     hypotheses: list[Hypothesis] = field(default_factory=list)
     upgrade: Upgrade | None = None
     """Cables that are added while it runs."""
+    requests: Requests | None = None
+    """What is asked, where flows are requests and their responses."""
 
     @property
     def in_user_space(self) -> bool:
@@ -67,8 +70,14 @@ def read(engine: Engine, document: Json) -> Question:
     seed = document["seeds"][0]
     schedule = Schedule.read(engine, network, document["faults"], seed)
 
+    requests = requests_of(engine, network, document["workload"], seed, settings)
+    workload = document["workload"] if requests is None else requests.matrix(network)
+    # A response has the ports of its request.
+    numbers = None if requests is None else [number - number % 2 for number in range(len(requests.ends))]
+
     def predicted_with(damage: Damage) -> Prediction:
-        return predict(engine, network, document["workload"], document.get("routing"), seed, settings, damage)
+        found = predict(engine, network, workload, document.get("routing"), seed, settings, damage, numbers)
+        return found if requests is None else requests.predicted(found, network)
 
     prediction = predicted_with(Damage.of(upgrade.missing) if upgrade is not None else WHOLE)
     flows = flows_of(engine, network, prediction, settings, document["workload"])
@@ -89,6 +98,7 @@ def read(engine: Engine, document: Json) -> Question:
         lambda paths: [one * 1e9 for one in engine.rates_over_paths(network.spec, paths, rate / 1e9)],
         [Hypothesis.model_validate(one.model_dump()) for one in claims_of(document)],
         upgrade,
+        requests,
     )
 
 

@@ -228,3 +228,11 @@ def _in_turns(waiting: list[tuple[int, int]]) -> list[int]:
     for source, number in waiting:
         lines.setdefault(source, []).append(number)
     return [line[turn] for turn in range(3) for line in lines.values() if turn < len(line)]
+
+
+def test_responses_are_the_flow_after_their_requests() -> None:
+    events = Events(4, responses=True)
+    back = {"src": "10.0.0.9", "dst": "10.0.0.1", "proto": 17, "sport": 5203, "dport": 40000}
+    responses = {**chosen(2), "flow": back}
+    events.hear([chosen(2), responses], 1.0)
+    assert sorted(events.first_paths) == [2, 3]

@@ -6,16 +6,19 @@
 //! | `to_node.rs` | what the fabric sends |
 //! | `to_fabric.rs` | what a node sends |
 //! | `workload.rs` | flows: what a node is told, and what it reports |
+//! | `exchange.rs` | requests and responses: what both ends are told, and latencies |
 //! | `limits.rs` | every limit of both directions |
 //!
 //! Nothing untyped crosses: unknown fields and kinds are refused by whoever receives them. Not here: sockets, and the
 //! calls of the fabric's own callers.
 
+mod exchange;
 pub mod limits;
 mod to_fabric;
 mod to_node;
 mod workload;
 
+pub use exchange::{Asking, Exchange, HEAD_BYTES, Latencies, bucket};
 pub use to_fabric::{ToFabric, TrafficCounts};
 pub use to_node::{Configure, FlowRate, ToNode};
 pub use workload::{FlowOrder, FlowRow, Role, Transport, split_orders};

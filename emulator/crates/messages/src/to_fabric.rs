@@ -7,6 +7,7 @@ use cubeyard_dataplane::inspection::Inspection;
 use cubeyard_dataplane::tables::{HexBytes, TableUpdate};
 use serde::{Deserialize, Serialize};
 
+use crate::exchange::Latencies;
 use crate::workload::FlowRow;
 
 /// A message of a node.
@@ -29,6 +30,8 @@ pub enum ToFabric {
         /// Those that have changed.
         rows: Vec<FlowRow>,
     },
+    /// What has come of the requests of the client here, if that has changed.
+    Latencies(Latencies),
     /// What the forwarding in user space has carried and dropped so far, if that has changed.
     Traffic(TrafficCounts),
     /// The protocol's state.

@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::exchange::Exchange;
 use crate::limits::ORDER_BYTES;
 
 /// Which end of a flow is here.
@@ -55,6 +56,9 @@ pub struct FlowOrder {
     /// Send no more than the flow of this number has received here.
     #[serde(default)]
     pub pipeline: Option<u32>,
+    /// Requests that the other end answers, instead of one stream of bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<Exchange>,
 }
 
 /// A flow's end so far.

@@ -12,8 +12,8 @@ use cubeyard_dataplane::inspection::{Cell, ColumnKind, Inspection, Section};
 use cubeyard_dataplane::tables::{HexBytes, TableUpdate};
 use cubeyard_messages::limits::{DATAGRAM_BYTES, ORDER_BYTES};
 use cubeyard_messages::{
-    Configure, FlowOrder, FlowRate, FlowRow, Role, ToFabric, ToNode, TrafficCounts, Transport, decode,
-    encode, split_orders,
+    Asking, Configure, Exchange, FlowOrder, FlowRate, FlowRow, Latencies, Role, ToFabric, ToNode,
+    TrafficCounts, Transport, decode, encode, split_orders,
 };
 use cubeyard_topology::{BcubeSpec, TopologySpec};
 use proptest::prelude::*;
@@ -38,11 +38,28 @@ fn number() -> impl Strategy<Value = f64> {
 }
 
 prop_compose! {
+    fn exchange()(response in any::<u32>(), bytes in any::<(u64, u64)>(), client_seed in any::<u64>(), places in any::<(u32, u32)>(),
+                  count in any::<Option<u64>>(), rate in prop::option::of(number()), think_secs in number(),
+                  bound_secs in prop::option::of(number()), timeout_secs in number()) -> Exchange {
+        let asking = Asking { client_seed, place: places.0, places: places.1, count, rate_per_sec: rate, think_secs, bound_secs, timeout_secs };
+        Exchange { response, request_bytes: bytes.0, response_bytes: bytes.1, asking }
+    }
+}
+
+prop_compose! {
+    fn latencies()(asked in any::<u64>(), answered in any::<u64>(), within_bound in any::<u64>(), timed_out in any::<u64>(),
+                   sum_nanos in any::<u64>(), longest_nanos in any::<u64>(),
+                   buckets in prop::collection::vec(any::<(u16, u64)>(), 0..5)) -> Latencies {
+        Latencies { asked, answered, within_bound, timed_out, sum_nanos, longest_nanos, buckets }
+    }
+}
+
+prop_compose! {
     fn order()(id in any::<u32>(), sends in any::<bool>(), udp in any::<bool>(), peer_ip in ip(), port in any::<u16>(),
                bytes in any::<Option<u64>>(), rate in prop::option::of(number()), start_secs in number(), pipeline in any::<Option<u32>>(),
-               source_port in any::<Option<u16>>()) -> FlowOrder {
+               source_port in any::<Option<u16>>(), exchange in prop::option::of(exchange())) -> FlowOrder {
         FlowOrder { id, role: if sends { Role::Send } else { Role::Receive }, peer_ip, port, source_port,
-            transport: if udp { Transport::Udp } else { Transport::Tcp }, bytes, rate_bits_per_sec: rate, start_secs, pipeline }
+            transport: if udp { Transport::Udp } else { Transport::Tcp }, bytes, rate_bits_per_sec: rate, start_secs, pipeline, exchange }
     }
 }
 
@@ -194,6 +211,7 @@ fn to_fabric() -> impl Strategy<Value = ToFabric> {
         })),
         (any::<u64>(), event()).prop_map(|(at_nanos, event)| ToFabric::Event { at_nanos, event }),
         prop::collection::vec(row(), 0..4).prop_map(|rows| ToFabric::Flows { rows }),
+        latencies().prop_map(ToFabric::Latencies),
         (any::<u64>(), any::<u64>()).prop_map(|(own_bytes, relayed_bytes)| ToFabric::Traffic(
             TrafficCounts {
                 own_bytes,

@@ -409,6 +409,9 @@ impl Server {
         for rows in rows.chunks(ROWS) {
             fabric.send(&ToFabric::Flows { rows: rows.to_vec() }, poller);
         }
+        if let Some(latencies) = self.workload.latencies() {
+            fabric.send(&ToFabric::Latencies(latencies), poller);
+        }
         if let Some(counts) = self.software.as_mut().and_then(Software::changed_counts) {
             fabric.send(&ToFabric::Traffic(counts), poller);
         }

@@ -2,6 +2,8 @@
 
 mod fabric;
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use fabric::{Node, flow};
@@ -218,4 +220,112 @@ fn a_node_ends_at_once_when_it_is_told_to() {
     let status = node.child.wait().unwrap();
     assert!(status.success());
     assert!(begun.elapsed() < Duration::from_secs(1));
+}
+
+/// Requests of one client to two servers and their responses, by both ends, with what is beside in `asking`.
+fn exchanges(transport: &str, asking: &Value) -> [Vec<Value>; 3] {
+    let mut flows = [vec![], vec![], vec![]];
+    for place in 0..2u32 {
+        let mut asking = asking.clone();
+        asking["client_seed"] = json!(7);
+        asking["place"] = json!(place);
+        asking["places"] = json!(2);
+        asking["timeout_secs"] = json!(0.5);
+        let exchange = json!({"response": 2 * place + 1, "request_bytes": 50, "response_bytes": 20_000, "asking": asking});
+        let end = |role: &str, peer: u32| {
+            let mut order = flow(2 * place, role, peer, None);
+            order["transport"] = json!(transport);
+            order["exchange"] = exchange.clone();
+            order
+        };
+        flows[0].push(end("send", place + 1));
+        flows[place as usize + 1].push(end("receive", 0));
+    }
+    flows
+}
+
+fn latencies(node: &Node, wanted: impl Fn(&Value) -> bool) -> Value {
+    node.wait(|message| message["t"] == "latencies" && wanted(message))
+}
+
+#[test]
+fn requests_are_answered_by_the_servers_that_are_drawn() {
+    for transport in ["tcp", "udp"] {
+        for rate in [Value::Null, json!(2000.0)] {
+            let nodes = ["a", "b", "c"].map(|name| Node::start(&format!("ask-{name}-{transport}-{rate}")));
+            nodes
+                .iter()
+                .zip(0..)
+                .for_each(|(node, server)| node.configure(server));
+            let asking = json!({"count": 200, "rate_per_sec": rate, "bound_secs": 100.0});
+            let flows = exchanges(transport, &asking);
+            start(&[&nodes[0], &nodes[1], &nodes[2]], &flows);
+            let bytes = RefCell::new(BTreeMap::new());
+            let count = |told: &Value, field: &str| told[field].as_u64().unwrap();
+            let told = nodes[0].wait(|message| {
+                for row in message["rows"].as_array().into_iter().flatten() {
+                    bytes
+                        .borrow_mut()
+                        .insert(row["id"].as_u64().unwrap(), row["bytes"].as_u64().unwrap());
+                }
+                message["t"] == "latencies" && count(message, "answered") + count(message, "timed_out") == 200
+            });
+            let answered = count(&told, "answered");
+            // A busy machine loses datagrams; TCP sends them again.
+            assert!(answered > 0 && (answered == 200 || transport == "udp"), "{told}");
+            assert_eq!(
+                (&told["asked"], count(&told, "within_bound")),
+                (&json!(200), answered)
+            );
+            let buckets = told["buckets"].as_array().unwrap();
+            let counted: u64 = buckets.iter().map(|one| one[1].as_u64().unwrap()).sum();
+            assert_eq!(counted, answered, "{told}");
+            let bytes = bytes.into_inner();
+            assert_eq!(bytes[&0] + bytes[&2], 200 * 50, "{bytes:?}");
+            assert!(bytes[&1] + bytes[&3] >= answered * 20_000, "{bytes:?}");
+            for (node, requests) in [(&nodes[1], 0), (&nodes[2], 2)] {
+                let most = bytes[&requests] / 50 * 20_000;
+                assert!(bytes[&(requests + 1)] <= most, "{bytes:?}");
+                assert!(transport == "udp" || bytes[&(requests + 1)] == most, "{bytes:?}");
+                let sent = node.wait_row(requests as u32 + 1, |row| row["bytes"].as_u64() > Some(0));
+                assert!(sent["role"] == "send" && sent["source_port"].is_u64(), "{sent}");
+            }
+        }
+    }
+}
+
+#[test]
+fn requests_over_udp_to_a_server_that_is_not_there_are_given_up() {
+    let nodes = ["ask-alone", "ask-half"].map(Node::start);
+    nodes
+        .iter()
+        .zip(0..)
+        .for_each(|(node, server)| node.configure(server));
+    let flows = exchanges("udp", &json!({"rate_per_sec": 200.0, "count": 40}));
+    start(&[&nodes[0], &nodes[1]], &flows[..2]);
+    let told = latencies(&nodes[0], |told| {
+        told["answered"].as_u64().unwrap() + told["timed_out"].as_u64().unwrap() == 40
+    });
+    assert!(
+        told["answered"].as_u64() > Some(0) && told["timed_out"].as_u64() > Some(0),
+        "{told}"
+    );
+    assert_eq!(told["within_bound"], 0, "without a bound");
+}
+
+#[test]
+fn requests_that_cannot_be_are_refused() {
+    let node = Node::start("ask-wrong");
+    node.configure(0);
+    for (field, value, said) in [
+        ("request_bytes", json!(7), "request_bytes is 7, but must be 8 to"),
+        ("request_bytes", json!(9_000), "request_bytes is 9000"),
+        ("response_bytes", json!(100_000), "response_bytes is 100000"),
+    ] {
+        let mut order = exchanges("udp", &json!({}))[0][0].clone();
+        order["exchange"][field] = value;
+        node.send(&json!({"t": "workload", "flows": [order]}));
+        let error = node.wait(|message| message["t"] == "error");
+        assert!(error["message"].as_str().unwrap().contains(said), "{error}");
+    }
 }

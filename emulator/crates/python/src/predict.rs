@@ -6,7 +6,9 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use cubeyard_plan::PlanError;
+use cubeyard_sim::workload::Requests;
 use cubeyard_sim::{Experiment, Network, PredictError, Progress, delivery, faults, figures, given_paths};
+use cubeyard_topology::Finding;
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -186,6 +188,34 @@ pub fn spanning_trees(py: Python<'_>, spec_json: &str, source: &str) -> PyResult
         delivery::spanning_trees_of(&network, source).map_err(|findings| PlanError { findings })
     });
     trees
+        .map(|document| document.to_string())
+        .map_err(|error| engine_error(py, error.to_string(), &error.findings))
+}
+
+/// Who asks whom in a workload of requests, as JSON: `{"clients": [{"server": id, "asks": [id], "seed"}], "request_bytes",
+/// "response_bytes"}`, with defaults filled in.
+#[pyfunction]
+pub fn requests_of(py: Python<'_>, spec_json: &str, workload_json: &str, seed: u64) -> PyResult<String> {
+    let found = py.detach(|| {
+        let network = Network::open(spec_json)?;
+        let asked: Requests = serde_json::from_str(workload_json).map_err(|error| {
+            let (message, fix) = (format!("These are no requests: {error}."), "Leave it out.");
+            let findings = vec![Finding::error("not-requests", "workload", message, fix)];
+            PlanError { findings }
+        })?;
+        let clients = asked
+            .clients(&network, seed)
+            .map_err(|findings| PlanError { findings })?;
+        let clients: Vec<_> = clients
+            .iter()
+            .map(|client| json!({"server": client.server, "asks": client.asks, "seed": client.seed}))
+            .collect();
+        let (request_bytes, response_bytes) = asked.bytes();
+        Ok::<_, PlanError>(json!({
+            "clients": clients, "request_bytes": request_bytes, "response_bytes": response_bytes,
+        }))
+    });
+    found
         .map(|document| document.to_string())
         .map_err(|error| engine_error(py, error.to_string(), &error.findings))
 }

@@ -4,12 +4,13 @@
 //! [`Certificate`] that re-derives every rule, and closed-form [`StructureMetrics`].
 //!
 //! Inside: the specification with its checks (`spec`, `describe`, `finding`), one file or folder for each family
-//! (`family/`), address arithmetic that routing uses too (`address/`), the built structure (`topology`, `graph`, `size`,
+//! (`family/`), address arithmetic that routing uses too (`address/`), what clients of requests draw (`asking`), the built structure (`topology`, `graph`, `size`,
 //! `metrics`), its certificate, parts of it (`slice`), and the catalogue of fault kinds (`faults`).
 //!
 //! Pure and deterministic: no clock, no randomness, no IO. Not here: paths, places, prices.
 
 pub mod address;
+pub mod asking;
 mod bfs;
 mod certificate;
 mod describe;

@@ -94,11 +94,16 @@ export const WORKLOADS: readonly WorkloadForm[] = [
   {
     kind: "requests",
     title: "Requests and responses",
-    detail: "Clients ask servers and wait for responses. Simulation only.",
+    detail: "Clients ask servers and wait for responses. Simulation or emulation.",
     fields: [
       { name: "servers", label: "Servers", kind: "names", otherwise: "the first server" },
       { name: "clients", label: "Clients", kind: "names", otherwise: "all others" },
-      { name: "count", label: "Requests per client", kind: "count", otherwise: "100" },
+      {
+        name: "count",
+        label: "Requests per client",
+        kind: "count",
+        otherwise: "100; real packets: no limit",
+      },
       { name: "request_bytes", label: "Request, bytes", kind: "count", otherwise: "100" },
       { name: "response_bytes", label: "Response, bytes", kind: "count", otherwise: "1000" },
       {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError};
 
+use cubeyard_messages::Latencies;
 use serde::Serialize;
 
 use super::events::Event;
@@ -25,6 +26,9 @@ pub struct Frame {
     pub servers: ServerColumns,
     /// Columns over the workload's flows.
     pub flows: FlowColumns,
+    /// What came of requests; absent where nothing did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latencies: Option<Latencies>,
     /// Packets dropped in forwarding, by reason; reasons without drops are left out.
     pub drops: BTreeMap<&'static str, u64>,
     /// The host.

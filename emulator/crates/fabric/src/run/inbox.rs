@@ -38,6 +38,7 @@ impl RunState {
                     self.on_flow(server, row);
                 }
             }
+            ToFabric::Latencies(counts) => self.latencies.set(server, counts),
             ToFabric::Traffic(counts) => self.telemetry.forwarding.set(server, counts),
             ToFabric::Inspected(inspection) => on_inspected(self, server, inspection),
             ToFabric::Chip { id, answer } => chip::on_answer(self, server, id, &answer),
@@ -68,6 +69,9 @@ impl RunState {
         if let Some(at) = self.workload.update(server, &row) {
             // A new port: the flow has not moved for any reason.
             self.tell_path(at, SwitchReason::Recovery);
+            if let Some(responses) = self.workload.responses_to(at) {
+                self.tell_path(responses, SwitchReason::Recovery);
+            }
         }
         if row.done {
             let (server, flow, reason) = (self.id(server), row.id, row.reason);

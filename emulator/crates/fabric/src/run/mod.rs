@@ -17,6 +17,7 @@ mod frames;
 mod hearing;
 mod inbox;
 mod inspections;
+mod latencies;
 mod messages;
 mod node_socket;
 mod nodes;

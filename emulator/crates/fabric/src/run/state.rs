@@ -13,6 +13,7 @@ use super::events::EventLog;
 use super::flow_rates::FlowRates;
 use super::frames::Subscribers;
 use super::inspections::Inspections;
+use super::latencies::LatencyCounts;
 use super::nodes::Nodes;
 use super::poller::Poller;
 use super::router_carriers::RouterCarriers;
@@ -58,6 +59,8 @@ pub struct RunState {
     pub router_carriers: RouterCarriers,
     /// The flows.
     pub workload: Workload,
+    /// What has come of requests.
+    pub latencies: LatencyCounts,
     /// How fast flows send.
     pub flow_rates: FlowRates,
     /// Counters, read at each tick.
@@ -107,6 +110,7 @@ impl RunState {
             started_nanos: monotonic_nanos(),
             router_carriers: RouterCarriers::new(&network, poller),
             workload: Workload::default(),
+            latencies: LatencyCounts::default(),
             flow_rates: FlowRates::new(servers),
             telemetry: Telemetry::new(&network),
             events: EventLog::default(),

@@ -220,6 +220,7 @@ impl RunThread {
             links: read.links,
             servers: read.servers,
             flows: run.workload.columns(),
+            latencies: run.latencies.take(),
             drops: read.drops,
             host: read.host,
             events: run.events.take(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cubeyard_dataplane::flow::Flow;
-use cubeyard_messages::{FlowOrder, FlowRow, Role, ToNode, Transport, split_orders};
+use cubeyard_messages::{Exchange, FlowOrder, FlowRow, Role, ToNode, Transport, split_orders};
 use cubeyard_routing::hash;
 use serde::Deserialize;
 use serde_json::Value;
@@ -29,6 +29,12 @@ struct FlowJson {
     start_secs: f64,
     #[serde(default)]
     pipeline: Option<u32>,
+    /// Requests instead of one stream.
+    #[serde(default)]
+    requests: Option<Exchange>,
+    /// The responses to the requests of this flow, the other way; it comes later in the list than they do.
+    #[serde(default)]
+    answers: Option<u32>,
 }
 
 /// Counts of a flow, as its ends report them.
@@ -61,6 +67,8 @@ pub struct Workload {
     sent_to: Vec<(Transport, u16)>,
     /// The port that each is sent from, once its source has said it.
     sent_from: Vec<Option<u16>>,
+    /// Of requests: the place of the flow of their responses, which go where the requests came from.
+    answered_by: BTreeMap<usize, usize>,
     /// What is known of each one's path, where the fabric computes paths.
     paths: Vec<FlowPath>,
     /// By server: what its node gets to know of each flow.
@@ -95,7 +103,13 @@ impl Workload {
                 fix,
             ));
         }
-        let Some(port) = hash::port(flow.id) else {
+        // Responses have the ports of the requests.
+        let asked = match flow.answers {
+            Some(requests) => Some(self.asked_by(at, flow, requests, [source, destination])?),
+            None => None,
+        };
+        let number = flow.answers.unwrap_or(flow.id);
+        let Some(port) = hash::port(number) else {
             let limit = format!("at most {}", u16::MAX - hash::FIRST_PORT);
             return Err(FabricError::bad(
                 field("id"),
@@ -134,6 +148,11 @@ impl Workload {
         }
         // Routers choose by ports: with this one the flow takes the path that was predicted.
         let source_port = hash::source_port(flow.id).filter(|_| network.routing.is_some());
+        if let Some(requests) = asked {
+            self.answered_by.insert(requests, at);
+            self.push([source, destination], flow.proto, 0);
+            return Ok(());
+        }
         let ends = [
             (Role::Receive, destination, source),
             (Role::Send, source, destination),
@@ -151,15 +170,42 @@ impl Workload {
                 start_secs: flow.start_secs,
                 // Only a sender waits for what another flow has received.
                 pipeline: flow.pipeline.filter(|_| role == Role::Send),
+                exchange: flow.requests.clone(),
             });
         }
+        self.push([source, destination], flow.proto, port);
+        Ok(())
+    }
+
+    fn push(&mut self, [source, destination]: [usize; 2], proto: Transport, port: u16) {
         self.ends.push((source, destination));
-        self.sent_to.push((flow.proto, port));
+        self.sent_to.push((proto, port));
         self.sent_from.push(None);
         self.paths.push(FlowPath::default());
         self.now.push(Progress::default());
         self.reported.push(Progress::default());
-        Ok(())
+    }
+
+    /// The place of the flow of requests that a flow answers.
+    fn asked_by(&self, at: usize, flow: &FlowJson, requests: u32, ends: [usize; 2]) -> Result<usize> {
+        let [source, destination] = ends;
+        self.index
+            .get(&requests)
+            .copied()
+            .filter(|&asked| {
+                self.ends[asked] == (destination, source) && !self.answered_by.contains_key(&asked)
+            })
+            .ok_or_else(|| {
+                FabricError::bad(
+                    format!("flows[{at}].answers"),
+                    requests,
+                    format!(
+                        "a flow before it, from its destination to its source, that flow {} alone answers",
+                        flow.id
+                    ),
+                    "list each flow of responses after its requests",
+                )
+            })
     }
 
     /// Starts the flows, unless they have been started; gives the time when they were.
@@ -189,6 +235,11 @@ impl Workload {
         self.ends[at].into()
     }
 
+    /// The flow of the responses to this one's requests, if it has any.
+    pub fn responses_to(&self, at: usize) -> Option<usize> {
+        self.answered_by.get(&at).copied()
+    }
+
     /// The five-tuple of a flow; `None` until its source has said which port it sends from.
     pub fn tuple(&self, network: &Network, at: usize) -> Option<Flow> {
         let [source, destination] = self.ends(at).map(|server| network.address(server));
@@ -197,6 +248,8 @@ impl Workload {
             Transport::Tcp => 6,
             Transport::Udp => 17,
         };
+        // Responses go to a port that the client has to say first.
+        (to != 0).then_some(())?;
         Some(Flow::new(source, destination, protocol, self.sent_from[at]?, to))
     }
 
@@ -224,8 +277,13 @@ impl Workload {
             if row.path_id != 0 {
                 self.now[at].path_id = row.path_id;
             }
-            if row.source_port.is_some() && self.sent_from[at] != row.source_port {
-                self.sent_from[at] = row.source_port;
+            if let Some(port) = row.source_port
+                && self.sent_from[at] != Some(port)
+            {
+                self.sent_from[at] = Some(port);
+                if let Some(&response) = self.answered_by.get(&at) {
+                    self.sent_to[response].1 = port;
+                }
                 return Some(at);
             }
         }

@@ -5,6 +5,7 @@
 //! itself repeats for [`tcp::USER_TIMEOUT_MILLIS`]. Then the flow is reported as done, with the reason, and is not
 //! taken up again: a measurement must not change its meaning half-way.
 
+mod requests;
 mod tcp;
 mod udp;
 
@@ -20,7 +21,7 @@ use nix::unistd::write;
 
 use crate::poller::Poller;
 use cubeyard_messages::limits::{FLOWS, RATES_BITS_PER_SEC};
-use cubeyard_messages::{FlowOrder, FlowRow, Role, Transport};
+use cubeyard_messages::{Exchange, FlowOrder, FlowRow, Latencies, Role, Transport};
 
 /// Seconds for which a sender tries to connect.
 pub const CONNECT_SECS: f64 = 10.0;
@@ -49,6 +50,10 @@ enum End {
     TcpReceiver(tcp::Receiver),
     UdpSender(udp::Sender),
     UdpReceiver(udp::Receiver),
+    TcpAsker(requests::tcp::Asker),
+    TcpAnswerer(requests::tcp::Answerer),
+    UdpAsker(requests::udp::Asker),
+    UdpAnswerer(requests::udp::Answerer),
 }
 
 /// How far an end has come.
@@ -56,9 +61,11 @@ enum End {
 pub(crate) struct Progress {
     /// Sent or received.
     pub bytes: u64,
+    /// Of responses to requests: sent by the end that answers, received by the end that asks.
+    pub response_bytes: u64,
     /// TCP senders.
     pub retransmits: u64,
-    /// UDP receivers.
+    /// UDP receivers; requests over UDP that were given up.
     pub lost: u64,
     /// It has ended.
     pub done: bool,
@@ -79,6 +86,8 @@ struct Entry {
     end: End,
     progress: Progress,
     reported: Option<FlowRow>,
+    /// Of the responses, where there are any.
+    response_reported: Option<FlowRow>,
     /// When the flow begins; `None` before the start.
     begins: Option<Time>,
     /// Bytes at the latest look at the rate.
@@ -93,6 +102,7 @@ pub struct Workload {
     shared: Shared,
     entries: BTreeMap<u32, Entry>,
     timers: BTreeSet<(Time, u32)>,
+    client: requests::Client,
 }
 
 /// What the protocol is told of a flow.
@@ -133,6 +143,7 @@ impl Workload {
             },
             entries: BTreeMap::new(),
             timers: BTreeSet::new(),
+            client: requests::Client::default(),
         })
     }
 
@@ -164,8 +175,23 @@ impl Workload {
                     "Flow {id}: rate_bits_per_sec must be 1e3 to 1e12, or null."
                 ));
             }
+            if let Some(exchange) = &order.exchange {
+                self.check_exchange(&order, exchange)?;
+            }
             let mut progress = Progress::default();
             let end = match (order.role, order.transport) {
+                (Role::Send, Transport::Tcp) if order.exchange.is_some() => {
+                    End::TcpAsker(requests::tcp::Asker::default())
+                }
+                (Role::Send, Transport::Udp) if order.exchange.is_some() => {
+                    End::UdpAsker(requests::udp::Asker::default())
+                }
+                (Role::Receive, Transport::Tcp) if order.exchange.is_some() => End::TcpAnswerer(
+                    requests::tcp::Answerer::listen(&order, &self.shared, poller, &mut progress),
+                ),
+                (Role::Receive, Transport::Udp) if order.exchange.is_some() => End::UdpAnswerer(
+                    requests::udp::Answerer::listen(&order, &self.shared, poller, &mut progress),
+                ),
                 (Role::Send, Transport::Tcp) => End::TcpSender(tcp::Sender::default()),
                 (Role::Send, Transport::Udp) => End::UdpSender(udp::Sender::default()),
                 (Role::Receive, Transport::Tcp) => {
@@ -180,6 +206,7 @@ impl Workload {
                 end,
                 progress,
                 reported: None,
+                response_reported: None,
                 begins: None,
                 measured_bytes: 0,
                 end_reported: false,
@@ -189,8 +216,29 @@ impl Workload {
         Ok(())
     }
 
+    /// Refuses requests that no datagram carries, and a second client.
+    fn check_exchange(&mut self, order: &FlowOrder, exchange: &Exchange) -> Result<(), String> {
+        let (request, response) = match order.transport {
+            Transport::Tcp => (requests::MOST_BYTES, requests::MOST_BYTES),
+            Transport::Udp => (self.shared.datagram_bytes as u64, requests::MOST_UDP_BYTES),
+        };
+        requests::check_bytes(
+            order.id,
+            [
+                ("request_bytes", exchange.request_bytes, request),
+                ("response_bytes", exchange.response_bytes, response),
+            ],
+        )?;
+        match order.role {
+            Role::Send => self.client.add(order.id, &exchange.asking),
+            Role::Receive => Ok(()),
+        }
+    }
+
     /// Starts the flows that have not been.
     pub fn start(&mut self, now: Time) {
+        self.client.start(now);
+        self.timers.extend(self.client.next_timeout());
         for (&id, entry) in &mut self.entries {
             if entry.begins.is_none() {
                 let begins = now + secs(entry.order.start_secs);
@@ -205,6 +253,7 @@ impl Workload {
     /// Ends and forgets all flows; those that the protocol should forget too.
     pub fn stop(&mut self) -> Vec<Flow> {
         self.timers.clear();
+        self.client = requests::Client::default();
         let entries = std::mem::take(&mut self.entries);
         let open = entries.into_values().filter(|entry| !entry.end_reported);
         open.filter_map(|entry| entry.flow(&self.shared)).collect()
@@ -231,39 +280,65 @@ impl Workload {
     /// Lets a flow do what it can, and those that wait for what it receives.
     fn advance(&mut self, id: u32, now: Time, poller: &Poller) {
         let allowance = self.allowance(id);
-        let Some(entry) = self.entries.get_mut(&id).filter(|entry| !entry.progress.done) else {
+        let Some(entry) = self.entries.get_mut(&id) else {
             return;
         };
+        if entry.progress.done {
+            // Whoever asks a server that is lost gets no response.
+            while self.client.take(id, now).is_some() {
+                self.client.gave_up(now);
+            }
+            self.timers.extend(self.client.next_timeout());
+            return;
+        }
         let before = entry.progress.bytes;
-        let again = match &mut entry.end {
-            End::TcpSender(sender) => {
-                let begins = entry.begins.unwrap_or(now);
-                sender.advance(
-                    &entry.order,
-                    begins,
-                    now,
-                    allowance,
-                    &mut self.shared,
-                    poller,
-                    &mut entry.progress,
-                )
+        let begins = entry.begins.unwrap_or(now);
+        let (order, progress) = (&entry.order, &mut entry.progress);
+        let again = match (&mut entry.end, &order.exchange) {
+            (End::TcpSender(sender), _) => {
+                sender.advance(order, begins, now, allowance, &mut self.shared, poller, progress)
             }
-            End::TcpReceiver(receiver) => {
-                receiver.advance(&entry.order, &mut self.shared, poller, &mut entry.progress);
+            (End::TcpReceiver(receiver), _) => {
+                receiver.advance(order, &mut self.shared, poller, progress);
                 None
             }
-            End::UdpSender(sender) => sender.advance(
-                &entry.order,
+            (End::UdpSender(sender), _) => sender.advance(order, now, allowance, &mut self.shared, progress),
+            (End::UdpReceiver(receiver), _) => {
+                receiver.advance(order, progress);
+                None
+            }
+            (End::TcpAsker(asker), Some(exchange)) => asker.advance(
+                order,
+                exchange,
+                begins,
                 now,
-                allowance,
+                &mut self.client,
                 &mut self.shared,
-                &mut entry.progress,
+                poller,
+                progress,
             ),
-            End::UdpReceiver(receiver) => {
-                receiver.advance(&entry.order, &mut entry.progress);
+            (End::UdpAsker(asker), Some(exchange)) => asker.advance(
+                order,
+                exchange,
+                now,
+                &mut self.client,
+                &mut self.shared,
+                poller,
+                progress,
+            ),
+            (End::TcpAnswerer(answerer), Some(exchange)) => {
+                answerer.advance(order, exchange, &mut self.shared, poller, progress);
                 None
             }
+            (End::UdpAnswerer(answerer), Some(exchange)) => {
+                answerer.advance(order, exchange, &mut self.shared, progress);
+                None
+            }
+            (_, None) => None,
         };
+        if order.exchange.is_some() {
+            self.timers.extend(self.client.next_timeout());
+        }
         if let Some(at) = again {
             self.timers.insert((at, id));
         }
@@ -333,31 +408,31 @@ impl Workload {
         }
         let mut rows = Vec::new();
         for (&id, entry) in &mut self.entries {
-            if let End::TcpSender(sender) = &entry.end
-                && retransmits
-            {
-                sender.ask_retransmits(&mut entry.progress);
+            if retransmits {
+                entry.ask_retransmits();
             }
-            let flow = entry
-                .flow(&self.shared)
-                .filter(|_| entry.order.role == Role::Send);
-            let row = FlowRow {
-                id,
-                role: entry.order.role,
-                bytes: entry.progress.bytes,
-                retransmits: entry.progress.retransmits,
-                lost: entry.progress.lost,
-                path_id: flow.map_or(0, |flow| path_id(&flow)),
-                source_port: flow.map(|flow| flow.source_port()),
-                done: entry.progress.done,
-                reason: entry.progress.reason.clone(),
-            };
-            if entry.begins.is_some() && entry.reported.as_ref() != Some(&row) {
-                entry.reported = Some(row.clone());
-                rows.push(row);
+            let flow = entry.flow(&self.shared);
+            let path = flow.map_or(0, |flow| path_id(&flow));
+            let row = entry.row(id, entry.order.role, entry.progress.bytes, flow, path);
+            // Responses are a flow of their own, which the other end sends.
+            let response = entry.order.exchange.as_ref().map(|exchange| {
+                let role = match entry.order.role {
+                    Role::Send => Role::Receive,
+                    Role::Receive => Role::Send,
+                };
+                entry.row(exchange.response, role, entry.progress.response_bytes, flow, path)
+            });
+            if entry.begins.is_some() {
+                rows.extend(changed(&mut entry.reported, Some(row)));
+                rows.extend(changed(&mut entry.response_reported, response));
             }
         }
         rows
+    }
+
+    /// What has come of the requests of the client here, if that has changed since the last time.
+    pub fn latencies(&mut self) -> Option<Latencies> {
+        self.client.report()
     }
 
     /// What the flows have sent per second since the last time.
@@ -372,10 +447,16 @@ impl Workload {
                 news.push(FlowNews::Ended { flow });
                 continue;
             }
-            let carried = entry.progress.bytes - entry.measured_bytes;
-            entry.measured_bytes = entry.progress.bytes;
+            let answers = entry.order.exchange.is_some() && entry.order.role == Role::Receive;
+            let bytes = if answers {
+                entry.progress.response_bytes
+            } else {
+                entry.progress.bytes
+            };
+            let carried = bytes - entry.measured_bytes;
+            entry.measured_bytes = bytes;
             // A receiver's own flow is its acknowledgements: next to nothing, but alive.
-            let sends = entry.order.role == Role::Send;
+            let sends = entry.order.role == Role::Send || answers;
             let bits_per_sec = if sends {
                 carried as f64 * 8.0 / elapsed_secs
             } else {
@@ -389,6 +470,15 @@ impl Workload {
     }
 }
 
+/// The row, if it is another than the last one.
+fn changed(reported: &mut Option<FlowRow>, row: Option<FlowRow>) -> Option<FlowRow> {
+    if *reported == row {
+        return None;
+    }
+    *reported = row;
+    reported.clone()
+}
+
 /// See [`Workload::allowance`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Allowance {
@@ -397,6 +487,32 @@ struct Allowance {
 }
 
 impl Entry {
+    /// Asks TCP how many segments were sent again.
+    fn ask_retransmits(&mut self) {
+        match &self.end {
+            End::TcpSender(sender) => sender.ask_retransmits(&mut self.progress),
+            End::TcpAsker(asker) => asker.ask_retransmits(&mut self.progress),
+            End::TcpAnswerer(answerer) => answerer.ask_retransmits(&mut self.progress),
+            _ => {}
+        }
+    }
+
+    /// What is reported of a flow that this end sends or receives; `flow` is what it sends, whose path has this number.
+    fn row(&self, id: u32, role: Role, bytes: u64, flow: Option<Flow>, path_id: u32) -> FlowRow {
+        let flow = flow.filter(|_| role == Role::Send);
+        FlowRow {
+            id,
+            role,
+            bytes,
+            retransmits: self.progress.retransmits,
+            lost: self.progress.lost,
+            path_id: flow.map_or(0, |_| path_id),
+            source_port: flow.map(|flow| flow.source_port()),
+            done: self.progress.done,
+            reason: self.progress.reason.clone(),
+        }
+    }
+
     /// The five-tuple of the packets that this server sends for the flow; `None` before it has a peer.
     fn flow(&self, shared: &Shared) -> Option<Flow> {
         let (proto, peer_port) = match &self.end {
@@ -404,6 +520,10 @@ impl Entry {
             End::TcpReceiver(receiver) => (6, receiver.peer_port()?),
             End::UdpSender(sender) => (17, sender.local_port()?),
             End::UdpReceiver(_) => return None,
+            End::TcpAsker(asker) => (6, asker.local_port()?),
+            End::TcpAnswerer(answerer) => (6, answerer.peer_port()?),
+            End::UdpAsker(asker) => (17, asker.local_port()?),
+            End::UdpAnswerer(answerer) => (17, answerer.peer_port()?),
         };
         let (sport, dport) = match self.order.role {
             Role::Send => (peer_port, self.order.port),

@@ -22,7 +22,7 @@ use cubeyard_messages::FlowOrder;
 /// Time for which sent data may stay without an answer before the peer counts as lost.
 pub const USER_TIMEOUT_MILLIS: u32 = 60_000;
 /// From one try to connect to the next.
-const RETRY: Duration = Duration::from_millis(250);
+pub const RETRY: Duration = Duration::from_millis(250);
 /// Bytes that one flow moves before the others have their turn.
 const TURN_BYTES: usize = 4 << 20;
 /// Bytes that make a receiver wake up.
@@ -201,24 +201,8 @@ pub struct Receiver {
 impl Receiver {
     /// Listens for the flow's one connection.
     pub fn listen(order: &FlowOrder, shared: &Shared, poller: &Poller, progress: &mut Progress) -> Receiver {
-        let open = || {
-            let fd = tcp_socket()?;
-            setsockopt(&fd, sockopt::ReuseAddr, &true)?;
-            bind(fd.as_raw_fd(), &address(shared.ip, order.port))?;
-            listen(&fd, Backlog::new(4)?)?;
-            poller.add(&fd, Token::Flow(order.id), Interest::READ)?;
-            Ok(fd)
-        };
-        let listener: nix::Result<OwnedFd> = open();
-        if let Err(error) = &listener {
-            progress.stop(format!(
-                "could not listen on port {}: {}",
-                order.port,
-                error.desc()
-            ));
-        }
         Receiver {
-            listener: listener.ok(),
+            listener: listener(order, shared, poller, progress),
             ..Receiver::default()
         }
     }
@@ -291,8 +275,35 @@ impl Receiver {
     }
 }
 
+/// A socket that listens at the flow's port; without one the flow has ended.
+pub fn listener(
+    order: &FlowOrder,
+    shared: &Shared,
+    poller: &Poller,
+    progress: &mut Progress,
+) -> Option<OwnedFd> {
+    let open = || {
+        let fd = tcp_socket()?;
+        setsockopt(&fd, sockopt::ReuseAddr, &true)?;
+        bind(fd.as_raw_fd(), &address(shared.ip, order.port))?;
+        listen(&fd, Backlog::new(4)?)?;
+        poller.add(&fd, Token::Flow(order.id), Interest::READ)?;
+        Ok(fd)
+    };
+    let listener: nix::Result<OwnedFd> = open();
+    if let Err(error) = &listener {
+        progress.stop(format!(
+            "could not listen on port {}: {}",
+            order.port,
+            error.desc()
+        ));
+    }
+    listener.ok()
+}
+
+/// The next connection that waits.
 #[allow(unsafe_code, reason = "the library gives the new descriptor as a bare number")]
-fn accept_one(listener: &OwnedFd) -> nix::Result<Option<OwnedFd>> {
+pub fn accept_one(listener: &OwnedFd) -> nix::Result<Option<OwnedFd>> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     match nix::sys::socket::accept4(listener.as_raw_fd(), flags) {
         // SAFETY: the descriptor is new and nobody else's.
@@ -303,7 +314,7 @@ fn accept_one(listener: &OwnedFd) -> nix::Result<Option<OwnedFd>> {
 }
 
 /// A socket that connects from this port; from any if it is 0.
-fn open(order: &FlowOrder, shared: &Shared, port: u16) -> nix::Result<OwnedFd> {
+pub fn open(order: &FlowOrder, shared: &Shared, port: u16) -> nix::Result<OwnedFd> {
     let fd = tcp_socket()?;
     setsockopt(&fd, sockopt::TcpUserTimeout, &USER_TIMEOUT_MILLIS)?;
     if let Some(rate) = order.rate_bits_per_sec {

@@ -107,7 +107,8 @@ impl Sender {
     }
 }
 
-fn open(order: &FlowOrder, shared: &Shared) -> std::io::Result<UdpSocket> {
+/// A socket to the flow's other end, from the port that the order wants if it is free.
+pub fn open(order: &FlowOrder, shared: &Shared) -> std::io::Result<UdpSocket> {
     let wanted = order.source_port.map(|port| UdpSocket::bind((shared.ip, port)));
     let socket = match wanted {
         Some(Ok(socket)) => socket,

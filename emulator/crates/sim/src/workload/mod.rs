@@ -16,7 +16,7 @@ use serde_json::Value;
 
 pub use demand::{Demand, Timetable};
 pub(crate) use demand::{no_rack, server_named};
-pub use requests::{Exchanges, Requests};
+pub use requests::{Client, Exchanges, Requests};
 
 /// The largest number of flows that one prediction takes: counters are 32 bits wide.
 pub const MAX_FLOWS: u64 = 2_000_000_000;

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use cubeyard_routing::random::{Draws, mix};
+use cubeyard_topology::asking::{asked_server, client_seed, pause_secs};
 use cubeyard_topology::{Finding, NodeId};
 use serde::{Deserialize, Serialize};
 
@@ -22,9 +22,6 @@ pub const MAX_REQUESTS: u64 = 1_000_000;
 const DEFAULT_COUNT: u64 = 100;
 /// Bytes of a request, and of a response, when the workload does not say how many.
 const DEFAULT_BYTES: (u64, u64) = (100, 1_000);
-/// Draws of servers and of times are apart.
-const OF_SERVERS: u64 = 0x7365_7276;
-const OF_TIMES: u64 = 0x7469_6d65;
 
 /// What clients ask, as an experiment has it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -56,6 +53,17 @@ pub struct Requests {
     pub latency_bound_secs: Option<f64>,
 }
 
+/// Who asks whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// Who asks.
+    pub server: NodeId,
+    /// Those it draws a server from for each request.
+    pub asks: Vec<NodeId>,
+    /// What it draws from (`cubeyard_topology::asking`).
+    pub seed: u64,
+}
+
 /// The order in which flows are sent: flow `2 i` is a request, flow `2 i + 1` its response.
 #[derive(Clone, Debug)]
 pub struct Exchanges {
@@ -66,13 +74,12 @@ pub struct Exchanges {
 }
 
 impl Requests {
-    /// The flows on a network.
+    /// Who asks whom, and with which draws.
     ///
     /// # Errors
     /// A finding for a name that is not there, and for a number out of its limits.
-    pub(super) fn demand(&self, network: &Network, seed: u64) -> Result<Demand, Vec<Finding>> {
+    pub fn clients(&self, network: &Network, seed: u64) -> Result<Vec<Client>, Vec<Finding>> {
         self.check()?;
-        let count = self.count.unwrap_or(DEFAULT_COUNT);
         let servers = match &self.servers {
             Some(names) => named_servers(network, "workload.servers", names)?,
             None => vec![0],
@@ -85,6 +92,35 @@ impl Requests {
                 all.filter(|server| !answering.contains(server)).collect()
             }
         };
+        let of = |(place, server): (usize, NodeId)| {
+            let asks: Vec<NodeId> = servers.iter().copied().filter(|&asked| asked != server).collect();
+            if asks.is_empty() {
+                let name = network.topology().node_name(server);
+                let message = format!("Client {name} has no server to ask but itself.");
+                let limit = "another server".to_owned();
+                return Err(refused("workload.servers", message, servers.len(), limit));
+            }
+            let seed = client_seed(seed, place as u64);
+            Ok(Client { server, asks, seed })
+        };
+        clients.into_iter().enumerate().map(of).collect()
+    }
+
+    /// Payloads of a request and of a response.
+    pub fn bytes(&self) -> (u64, u64) {
+        (
+            self.request_bytes.unwrap_or(DEFAULT_BYTES.0),
+            self.response_bytes.unwrap_or(DEFAULT_BYTES.1),
+        )
+    }
+
+    /// The flows on a network.
+    ///
+    /// # Errors
+    /// A finding for a name that is not there, and for a number out of its limits.
+    pub(super) fn demand(&self, network: &Network, seed: u64) -> Result<Demand, Vec<Finding>> {
+        let clients = self.clients(network, seed)?;
+        let count = self.count.unwrap_or(DEFAULT_COUNT);
         let requests = count.saturating_mul(clients.len() as u64);
         if requests > MAX_REQUESTS {
             let message = format!(
@@ -99,21 +135,8 @@ impl Requests {
             ));
         }
         let mut demand = Pairs::new(self, requests as usize);
-        for (client, &from) in clients.iter().enumerate() {
-            let others: Vec<NodeId> = servers.iter().copied().filter(|&server| server != from).collect();
-            if others.is_empty() {
-                let message = format!(
-                    "Client {} has no server to ask but itself.",
-                    network.topology().node_name(from)
-                );
-                return Err(refused(
-                    "workload.servers",
-                    message,
-                    servers.len(),
-                    "another server".to_owned(),
-                ));
-            }
-            demand.add_client(from, &others, count, mix(seed ^ mix(client as u64)));
+        for client in &clients {
+            demand.add_client(client, count);
         }
         Ok(demand.whole())
     }
@@ -189,10 +212,7 @@ impl Pairs<'_> {
     fn new(asked: &Requests, requests: usize) -> Pairs<'_> {
         Pairs {
             asked,
-            bytes: (
-                asked.request_bytes.unwrap_or(DEFAULT_BYTES.0),
-                asked.response_bytes.unwrap_or(DEFAULT_BYTES.1),
-            ),
+            bytes: asked.bytes(),
             pairs: Vec::with_capacity(2 * requests),
             table: Timetable {
                 bytes: Vec::with_capacity(2 * requests),
@@ -202,14 +222,20 @@ impl Pairs<'_> {
         }
     }
 
-    fn add_client(&mut self, client: NodeId, servers: &[NodeId], count: u64, seed: u64) {
+    fn add_client(&mut self, client: &Client, count: u64) {
+        let Client {
+            server,
+            ref asks,
+            seed,
+        } = *client;
+        let client = server;
         let mut time = 0.0;
         for request in 0..count {
-            let server = servers[Draws::of(seed ^ OF_SERVERS, request).below(servers.len() as u32) as usize];
+            let server = asks[asked_server(seed, request, asks.len() as u32) as usize];
             let flow = self.pairs.len() as u64;
             let after = match self.asked.rate_per_sec {
                 Some(rate) => {
-                    time -= (1.0 - Draws::of(seed ^ OF_TIMES, request).unit()).ln() / rate;
+                    time += pause_secs(seed, request, rate);
                     None
                 }
                 None if request == 0 => None,

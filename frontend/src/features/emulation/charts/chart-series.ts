@@ -69,6 +69,18 @@ export function abtSeries(measured: readonly Tick[], predicted: Predicted): Line
   ];
 }
 
+/** The latency of requests, in milliseconds; no line without requests. */
+export function latencySeries(measured: readonly Tick[]): LineSeries[] {
+  const answered = measured.filter((tick) => tick.latency !== null);
+  if (answered.length === 0) return [];
+  const line = (id: "median" | "p99" | "max", label: string): LineSeries => ({
+    id,
+    label,
+    points: seriesOf(answered, (tick) => tick.latency![id] * 1e3),
+  });
+  return [line("median", "median"), line("p99", "99th percentile"), line("max", "longest")];
+}
+
 /** The host's CPU, in per cent of all cores. */
 export function cpuSeries(ticks: readonly Tick[]): LineSeries[] {
   return [{ id: "host", label: "host", points: seriesOf(ticks, (tick) => tick.cpu * 100) }];

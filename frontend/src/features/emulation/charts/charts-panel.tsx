@@ -1,4 +1,4 @@
-/** Over the session's time: goodput with its ideal and what the flow engine predicts, ABT, CPU, and every server. */
+/** Over the session's time: goodput with its ideal and what the flow engine predicts, ABT, the latency of requests, CPU, and every server. */
 import { memo, useMemo } from "react";
 import type { Run } from "@/api/types";
 import { LineChart } from "@/charts";
@@ -9,7 +9,14 @@ import { predictedSteps } from "../session/predicted";
 import { secsText } from "../session/series";
 import { type Session, scheduledFaults } from "../session/session";
 import { TIME_AXIS, timeDomain } from "./axis";
-import { abtSeries, cpuSeries, faultMarkers, goodputSeries, provenanceOf } from "./chart-series";
+import {
+  abtSeries,
+  cpuSeries,
+  faultMarkers,
+  goodputSeries,
+  latencySeries,
+  provenanceOf,
+} from "./chart-series";
 import styles from "./charts-panel.module.css";
 import { ServerStrip } from "./server-strip";
 
@@ -47,6 +54,7 @@ export const ChartsPanel = memo(function ChartsPanel({
     [measured, predicted, network, domain[0], domain[1]],
   );
   const abt = useMemo(() => abtSeries(measured, predicted), [measured, predicted]);
+  const latency = useMemo(() => latencySeries(measured), [measured]);
   const cpu = useMemo(() => cpuSeries(ticks), [ticks]);
   const shared = {
     theme,
@@ -70,6 +78,16 @@ export const ChartsPanel = memo(function ChartsPanel({
         yTick={tickText}
       />
       <LineChart {...shared} title="ABT" series={abt} yLabel="Mb/s" yFormat={mbps} yTick={tickText} />
+      {latency.length > 0 && (
+        <LineChart
+          {...shared}
+          title="Latency of requests"
+          series={latency}
+          yLabel="ms"
+          yFormat={(value) => `${formatShort(value, 1)}\u00a0ms`}
+          yTick={tickText}
+        />
+      )}
       {network && (
         <ServerStrip
           session={session}

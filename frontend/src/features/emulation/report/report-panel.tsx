@@ -103,6 +103,21 @@ export function ReportPanel({
             ))}
           </tbody>
         </table>
+        {report.latency_secs && (
+          <table className={shared.table}>
+            <caption>
+              Latency of requests <FidelityMark fidelity={fidelity} />
+            </caption>
+            <tbody>
+              {latencyRows(report.latency_secs).map(([name, value]) => (
+                <tr key={name}>
+                  <th scope="row">{name}</th>
+                  <td className={shared.number}>{value}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
         {faults.length > 0 && (
           <table className={shared.table}>
             <caption>
@@ -154,6 +169,22 @@ export function ReportPanel({
     </section>
   );
 }
+
+type Latencies = NonNullable<Report["latency_secs"]>;
+
+const latencyRows = (told: Latencies): [string, string][] => [
+  ["Requests", formatCount(told.requests)],
+  ["Answered", formatCount(told.answered)],
+  ["Timed out", formatCount(told.timed_out)],
+  ["Median", delay(told.median)],
+  ["Mean", delay(told.mean)],
+  ["99th percentile", delay(told.p99)],
+  ["99.9th percentile", delay(told.p999)],
+  ["Longest", delay(told.max)],
+  ...(told.bound === null
+    ? []
+    : [[`Within ${delay(told.bound)}`, formatPercent(told.within_bound ?? 0, 2)] as [string, string]]),
+];
 
 const delay = (secs: number | null) =>
   secs === null ? "–" : secs < 1 ? `${formatShort(secs * 1000, secs < 0.1 ? 1 : 0)}\u00a0ms` : secsText(secs);

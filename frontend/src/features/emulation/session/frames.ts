@@ -4,6 +4,8 @@
  */
 import type { components } from "@/api/schema";
 
+import { type Latency, latencyOf } from "./latency";
+
 type Schemas = components["schemas"];
 type Frames = Schemas["RunFrames"];
 
@@ -55,6 +57,8 @@ export interface Tick {
   retransmits: Pairs;
   linkDrops: BothWays;
   queues: BothWays;
+  /** Of requests that were answered; null without any. */
+  latency: Latency | null;
   drops: Readonly<Record<string, number>>;
   counts: Readonly<Record<string, number>>;
 }
@@ -109,6 +113,7 @@ export function keptTick(
     cpu: frame.cpu,
     retransmits: frame.retransmits ?? NO_PAIRS,
     linkDrops: frame.link_drops ?? NO_LINKS,
+    latency: latencyOf(frame.latencies),
     queues: frame.queues ?? NO_LINKS,
     drops: frame.drops ?? NOTHING,
     counts: frame.counts ?? NOTHING,

@@ -6,7 +6,7 @@ import { formatGbps, formatPercent } from "@/units";
 import { ProblemView } from "../problem";
 import type { RunViewProps } from "../run-frame";
 import { useTheme } from "../theme";
-import { flowSeries, goodputSeries, METHOD_WORDS, METHODS } from "./methods";
+import { flowSeries, goodputSeries, latencySeries, METHOD_WORDS, METHODS } from "./methods";
 import styles from "./methods.module.css";
 import { useMethods } from "./use-methods";
 
@@ -24,6 +24,7 @@ export default function MethodsPanel({ run, experiment }: RunViewProps) {
     .join(" · ");
   const common = { theme, provenance, height: 240 };
   const flows = flowSeries(answers);
+  const latencies = latencySeries(answers);
   const { fidelity } = answers.emulation ?? {};
   return (
     <section className={styles.block} aria-label="Prediction, simulation and emulation">
@@ -49,6 +50,17 @@ export default function MethodsPanel({ run, experiment }: RunViewProps) {
               xLabel="goodput of a flow"
               xFormat={formatGbps}
               yLabel="flows with at most this goodput"
+              yFormat={(value) => formatPercent(value, 0)}
+              yDomain={[0, 1]}
+            />
+          )}
+          {latencies.length > 0 && (
+            <LineChart
+              {...common}
+              title="Latency of requests by method"
+              series={latencies}
+              xLabel="latency, s"
+              yLabel="requests answered"
               yFormat={(value) => formatPercent(value, 0)}
               yDomain={[0, 1]}
             />

@@ -105,6 +105,19 @@ export function goodputSeries({ flow, packet, emulation }: Answers): LineSeries[
   );
 }
 
+/** The share of answered requests by latency; nothing without requests. */
+export function latencySeries({ packet, emulation }: Answers): LineSeries[] {
+  const told: [Method, { secs: number[]; share: number[] } | null | undefined][] = [
+    ["packet", packet?.result.latency_distribution],
+    ["emulation", emulation?.latency_distribution],
+  ];
+  return told.flatMap(([method, of]) =>
+    of && of.secs.length > 0
+      ? [line(method, [{ x: 0, y: 0 }, ...of.secs.map((x, at) => ({ x, y: of.share[at] ?? 1 }))], true)]
+      : [],
+  );
+}
+
 /** The share of flows that get at most so much, in Gb/s: fair rates, mean rates to completion, and measured means. */
 export function flowSeries({ flow, packet, emulation }: Answers): LineSeries[] {
   const found: LineSeries[] = [];

@@ -18,6 +18,7 @@ pub fn subscribe(run: &mut RunState, subscriber: FrameSender) -> Subscribed {
         // The first frame has to cover one tick, not all the time since somebody subscribed last.
         let _ = run.telemetry.read(0, &mut run.kernels, &run.nodes);
         run.workload.columns();
+        run.latencies.take();
     }
     run.subscribers.add(subscriber);
     Subscribed { hz: 10 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::stop::stop;
 use crate::error::Result;
+use crate::run::latencies::LatencyCounts;
 use crate::run::state::RunState;
 use crate::run::workload::Workload;
 
@@ -20,6 +21,7 @@ pub fn set_workload(run: &mut RunState, flows: Value) -> Result<Loaded> {
     let workload = Workload::from_json(&run.network, flows)?;
     stop(run);
     run.workload = workload;
+    run.latencies = LatencyCounts::default();
     for server in 0..run.nodes.len() {
         run.nodes.send(server, &run.workload.orders(server));
     }

@@ -1,0 +1,110 @@
+"""How long responses take: counts by bucket as clients report them, and what they come to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from cubeyard.emulation.setup.requests import Requests
+
+Json = dict[str, Any]
+
+OF_OCTAVE = 16
+"""Buckets of an octave, as clients have them: each is at most a sixteenth wide."""
+SHARES = {"median": 0.5, "p99": 0.99, "p999": 0.999}
+
+
+def least_secs(bucket: int) -> float:
+    """The least latency in a bucket of that number."""
+    octave = max(bucket // OF_OCTAVE - 1, 0)
+    return (bucket - octave * OF_OCTAVE << octave) / 1e9
+
+
+@dataclass
+class Latencies:
+    """What came of requests. Counts are exact."""
+
+    asked: int = 0
+    answered: int = 0
+    within_bound: int = 0
+    timed_out: int = 0
+    sum_secs: float = 0.0
+    max_secs: float = 0.0
+    buckets: Counter[int] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, frame: Json) -> Latencies:
+        """As a fabric tells it."""
+        return cls(
+            asked=int(frame["asked"]),
+            answered=int(frame["answered"]),
+            within_bound=int(frame["within_bound"]),
+            timed_out=int(frame["timed_out"]),
+            sum_secs=frame["sum_nanos"] / 1e9,
+            max_secs=frame["longest_nanos"] / 1e9,
+            buckets=Counter({int(number): int(count) for number, count in frame["buckets"]}),
+        )
+
+    def add(self, other: Latencies) -> None:
+        self.asked += other.asked
+        self.answered += other.answered
+        self.within_bound += other.within_bound
+        self.timed_out += other.timed_out
+        self.sum_secs += other.sum_secs
+        self.max_secs = max(self.max_secs, other.max_secs)
+        self.buckets.update(other.buckets)
+
+    def at(self, share: float) -> float | None:
+        """So large a share of the answers took at most that long, to a thirty-second of it; None without an answer."""
+        if not self.answered:
+            return None
+        seen = 0
+        for number in sorted(self.buckets):
+            seen += self.buckets[number]
+            if seen >= share * self.answered:
+                return min((least_secs(number) + least_secs(number + 1)) / 2, self.max_secs)
+        return self.max_secs
+
+    def tick(self) -> Json:
+        """As a tick has it."""
+        return {
+            "asked": self.asked,
+            "answered": self.answered,
+            "within_bound": self.within_bound,
+            "timed_out": self.timed_out,
+            "sum_secs": round(self.sum_secs, 6),
+            "max_secs": round(self.max_secs, 6),
+            "buckets": [[number, self.buckets[number]] for number in sorted(self.buckets)],
+        }
+
+    def distribution(self) -> Json:
+        """So large a share of the answers took at most so many seconds, at each bucket's end."""
+        shares, secs, seen = [], [], 0
+        for number in sorted(self.buckets):
+            seen += self.buckets[number]
+            shares.append(round(seen / self.answered, 6))
+            secs.append(min(least_secs(number + 1), self.max_secs))
+        return {"share": shares, "secs": secs}
+
+
+def report(found: Latencies, requests: Requests) -> Json:
+    """`latency_secs` and `latency_distribution`, as a simulation has them, and what only a measurement has."""
+    finished = found.answered + found.timed_out
+    bound = requests.bound_secs
+    return {
+        "latency_secs": {
+            "requests": found.asked,
+            "answered": found.answered,
+            "timed_out": found.timed_out,
+            "unanswered": max(found.asked - found.answered, 0),
+            "min": least_secs(min(found.buckets)) if found.buckets else None,
+            "mean": found.sum_secs / found.answered if found.answered else None,
+            **{name: found.at(share) for name, share in SHARES.items()},
+            "max": found.max_secs if found.answered else None,
+            "bound": bound,
+            # Of those that have an outcome: the last ones are still under way.
+            "within_bound": None if bound is None or not finished else found.within_bound / finished,
+        },
+        "latency_distribution": found.distribution(),
+    }

@@ -1,0 +1,108 @@
+//! Requests and responses: what the two ends of a client and its server are told, and the latencies that a client reports.
+
+use serde::{Deserialize, Serialize};
+
+/// A flow of requests, and the flow of their responses the other way over the same two ports.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exchange {
+    /// The number of the flow of responses; requests have the order's own.
+    pub response: u32,
+    /// Payload of each request, at least [`HEAD_BYTES`].
+    pub request_bytes: u64,
+    /// Payload of each response, at least [`HEAD_BYTES`].
+    pub response_bytes: u64,
+    /// When the client asks, and this server among others.
+    pub asking: Asking,
+}
+
+/// When a client asks whom. All orders of a client have the same but for `place`. `[subways §8.7]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asking {
+    /// What is drawn is drawn from it (`cubeyard_topology::asking`).
+    pub client_seed: u64,
+    /// The server's place among those that the client asks.
+    pub place: u32,
+    /// How many it asks.
+    pub places: u32,
+    /// Requests in all; as many as there is time for if absent.
+    #[serde(default)]
+    pub count: Option<u64>,
+    /// So many a second on average, whatever is unanswered; one at a time if absent.
+    #[serde(default)]
+    pub rate_per_sec: Option<f64>,
+    /// From a response to the next request, one at a time.
+    #[serde(default)]
+    pub think_secs: f64,
+    /// A latency that should not be exceeded.
+    #[serde(default)]
+    pub bound_secs: Option<f64>,
+    /// With UDP, a request without a response for so long is given up.
+    pub timeout_secs: f64,
+}
+
+/// The least payload: the request's number.
+pub const HEAD_BYTES: u64 = 8;
+/// Buckets of an octave: each is at most a sixteenth wide.
+const OF_OCTAVE: u64 = 16;
+
+/// What a client's requests have come to since its node was started.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Latencies {
+    /// Requests sent, or due to be.
+    pub asked: u64,
+    /// Those with a whole response.
+    pub answered: u64,
+    /// Those whose response came within the bound.
+    pub within_bound: u64,
+    /// Those given up.
+    pub timed_out: u64,
+    /// The latencies of those that are answered, added up.
+    pub sum_nanos: u64,
+    /// The longest of those answered since the last report.
+    pub longest_nanos: u64,
+    /// How many latencies are in each bucket that has any, by number of the bucket.
+    pub buckets: Vec<(u16, u64)>,
+}
+
+/// The bucket of a latency: exact below 16 ns, then sixteen an octave.
+pub fn bucket(nanos: u64) -> u16 {
+    let octave = u64::from(nanos.max(OF_OCTAVE).ilog2() - OF_OCTAVE.ilog2());
+    (octave * OF_OCTAVE + (nanos >> octave)) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_buckets_are_those_that_reports_read() {
+        // The same rows are in the test of `cubeyard.emulation.measure.latency`.
+        let rows = [
+            (0, 0),
+            (15, 15),
+            (16, 16),
+            (31, 31),
+            (32, 32),
+            (33, 32),
+            (1_000, 111),
+            (1_000_000, 270),
+            (u64::MAX, 975),
+        ];
+        for (nanos, number) in rows {
+            assert_eq!(bucket(nanos), number, "{nanos}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn buckets_rise_and_are_a_sixteenth_wide(nanos in 0..u64::MAX / 2) {
+            prop_assert!(bucket(nanos) <= bucket(nanos + 1));
+            prop_assert!(bucket(nanos) < bucket(nanos + nanos / 16 + 2));
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! Requests and responses. A server has one client at most, which asks one server or several, each over a flow of its own.
+//!
+//! | file | job |
+//! |---|---|
+//! | `mod.rs` | whom the client asks when, and how long responses take |
+//! | `udp.rs` | both ends over UDP |
+//! | `tcp.rs` | both ends over TCP |
+//!
+//! Not here: flows that only send, and what is drawn for a client (`cubeyard_topology::asking`).
+
+pub mod tcp;
+pub mod udp;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use cubeyard_dataplane::configuration::secs;
+use cubeyard_dataplane::protocol::Time;
+use cubeyard_messages::{Asking, HEAD_BYTES, Latencies, bucket};
+use cubeyard_topology::asking::{asked_server, pause_secs};
+
+/// The longest request or response over TCP.
+pub const MOST_BYTES: u64 = 1 << 40;
+/// The longest response over UDP: with more datagrams, one of them is lost nearly always.
+pub const MOST_UDP_BYTES: u64 = 1 << 16;
+/// A client that waits for each response asks again so long after one that it gave up, or later.
+const RETRY: Duration = Duration::from_millis(250);
+
+/// The client of this server, if it has one.
+#[derive(Debug, Default)]
+pub struct Client {
+    asking: Option<Asking>,
+    /// The flow to each server, by the server's place.
+    flows: BTreeMap<u32, u32>,
+    /// The number of the next request.
+    next: u64,
+    /// When it is due; `None` before the start, while a response is waited for, and when all are sent.
+    due: Option<Time>,
+    latencies: Latencies,
+    buckets: BTreeMap<u16, u64>,
+    reported: Latencies,
+}
+
+impl Client {
+    /// It asks over this flow too. Errors say what is wrong with the flow.
+    pub fn add(&mut self, flow: u32, asking: &Asking) -> Result<(), String> {
+        check(flow, asking)?;
+        let alike = |had: &Asking| {
+            let place = asking.place;
+            Asking { place, ..had.clone() } == *asking
+        };
+        if !self.asking.as_ref().is_none_or(alike) || self.flows.contains_key(&asking.place) {
+            return Err(format!(
+                "Flow {flow} is of another client, or asks the same server again: a server has one client."
+            ));
+        }
+        self.flows.insert(asking.place, flow);
+        self.asking = Some(asking.clone());
+        Ok(())
+    }
+
+    /// The first request is due from now on.
+    pub fn start(&mut self, now: Time) {
+        if let Some(asking) = self
+            .asking
+            .as_ref()
+            .filter(|_| self.next == 0 && self.due.is_none())
+        {
+            let pause = asking
+                .rate_per_sec
+                .map(|rate| pause_secs(asking.client_seed, 0, rate));
+            self.due = Some(now + secs(pause.unwrap_or(0.0)));
+        }
+    }
+
+    /// When the next request is due, and over which flow.
+    pub fn next_timeout(&self) -> Option<(Time, u32)> {
+        let asking = self.asking.as_ref()?;
+        let place = asked_server(asking.client_seed, self.next, asking.places);
+        Some((self.due?, *self.flows.get(&place)?))
+    }
+
+    /// The moment of a request that is due over this flow by now. Its latency begins then, not when it is sent: a client that is
+    /// late must not look fast.
+    pub fn take(&mut self, flow: u32, now: Time) -> Option<Time> {
+        let (due, _) = self
+            .next_timeout()
+            .filter(|&(due, next)| next == flow && due <= now)?;
+        let asking = self.asking.as_ref()?;
+        self.latencies.asked += 1;
+        self.next += 1;
+        self.due = asking
+            .rate_per_sec
+            .filter(|_| asking.count.is_none_or(|count| self.next < count))
+            .map(|rate| due + secs(pause_secs(asking.client_seed, self.next, rate)));
+        Some(due)
+    }
+
+    /// A response is whole.
+    pub fn answered(&mut self, begun: Time, now: Time) {
+        let latency = now.saturating_sub(begun);
+        let nanos = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
+        let bound = self.asking.as_ref().and_then(|asking| asking.bound_secs);
+        let told = &mut self.latencies;
+        told.answered += 1;
+        told.within_bound += u64::from(bound.is_some_and(|bound| latency.as_secs_f64() <= bound));
+        told.sum_nanos = told.sum_nanos.saturating_add(nanos);
+        told.longest_nanos = told.longest_nanos.max(nanos);
+        *self.buckets.entry(bucket(nanos)).or_default() += 1;
+        self.go_on(now, Duration::ZERO);
+    }
+
+    /// No response is waited for any longer.
+    pub fn gave_up(&mut self, now: Time) {
+        self.latencies.timed_out += 1;
+        self.go_on(now, RETRY);
+    }
+
+    /// One at a time: the next one.
+    fn go_on(&mut self, now: Time, least: Duration) {
+        if let Some(asking) = self
+            .asking
+            .as_ref()
+            .filter(|asking| asking.rate_per_sec.is_none())
+            && asking.count.is_none_or(|count| self.next < count)
+        {
+            self.due = Some(now + secs(asking.think_secs).max(least));
+        }
+    }
+
+    /// How long a request over UDP may take.
+    pub fn timeout(&self) -> Duration {
+        secs(self.asking.as_ref().map_or(0.0, |asking| asking.timeout_secs))
+    }
+
+    /// What has come of the requests, if that has changed since the last time.
+    pub fn report(&mut self) -> Option<Latencies> {
+        let longest_nanos = std::mem::take(&mut self.latencies.longest_nanos);
+        if self.latencies == self.reported {
+            return None;
+        }
+        self.reported = self.latencies.clone();
+        let buckets = self
+            .buckets
+            .iter()
+            .map(|(&number, &count)| (number, count))
+            .collect();
+        Some(Latencies {
+            longest_nanos,
+            buckets,
+            ..self.latencies.clone()
+        })
+    }
+}
+
+fn check(flow: u32, asking: &Asking) -> Result<(), String> {
+    let wrong = |field: &str, limit: &str| Err(format!("Flow {flow}: {field} must be {limit}."));
+    if asking.place >= asking.places {
+        return wrong("place", "below places");
+    }
+    if asking
+        .rate_per_sec
+        .is_some_and(|rate| !(1e-3..=1e9).contains(&rate))
+    {
+        return wrong("rate_per_sec", "0.001 to 1e9, or null");
+    }
+    if !(0.0..=1e6).contains(&asking.think_secs) {
+        return wrong("think_secs", "0 to 1e6");
+    }
+    if asking
+        .bound_secs
+        .is_some_and(|bound| !(1e-9..=1e6).contains(&bound))
+    {
+        return wrong("bound_secs", "1e-9 to 1e6, or null");
+    }
+    if !(1e-3..=1e6).contains(&asking.timeout_secs) {
+        return wrong("timeout_secs", "0.001 to 1e6");
+    }
+    Ok(())
+}
+
+/// Refuses payloads without room for a request's number, and requests that are longer than a datagram.
+pub fn check_bytes(flow: u32, sizes: [(&str, u64, u64); 2]) -> Result<(), String> {
+    for (field, bytes, most) in sizes {
+        if !(HEAD_BYTES..=most).contains(&bytes) {
+            return Err(format!(
+                "Flow {flow}: {field} is {bytes}, but must be {HEAD_BYTES} to {most}."
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn asking(place: u32, places: u32) -> Asking {
+        Asking {
+            client_seed: 7,
+            place,
+            places,
+            count: None,
+            rate_per_sec: None,
+            think_secs: 0.0,
+            bound_secs: Some(0.01),
+            timeout_secs: 2.0,
+        }
+    }
+
+    #[test]
+    fn a_client_without_a_rate_waits_for_each_response_and_thinks() {
+        let mut client = Client::default();
+        let order = Asking {
+            count: Some(2),
+            think_secs: 0.005,
+            ..asking(0, 1)
+        };
+        client.add(3, &order).unwrap();
+        assert_eq!(client.next_timeout(), None);
+        client.start(MS);
+        assert_eq!(client.take(3, MS), Some(MS));
+        assert_eq!((client.take(3, 9 * MS), client.next_timeout()), (None, None));
+        client.answered(MS, 4 * MS);
+        assert_eq!(client.next_timeout(), Some((9 * MS, 3)));
+        assert_eq!(client.take(3, 10 * MS), Some(9 * MS));
+        client.answered(9 * MS, 30 * MS);
+        // Both are sent.
+        assert_eq!(client.next_timeout(), None);
+        let told = client.report().unwrap();
+        assert_eq!((told.asked, told.answered, told.within_bound), (2, 2, 1));
+        assert_eq!((told.sum_nanos, told.longest_nanos), (24_000_000, 21_000_000));
+        assert_eq!(told.buckets, [(bucket(3_000_000), 1), (bucket(21_000_000), 1)]);
+        assert_eq!(client.report(), None);
+    }
+
+    #[test]
+    fn requests_at_a_rate_come_at_drawn_moments_whatever_is_unanswered() {
+        let mut client = Client::default();
+        let places = 3;
+        for place in 0..places {
+            let order = Asking {
+                rate_per_sec: Some(1000.0),
+                count: Some(6000),
+                ..asking(place, places)
+            };
+            client.add(10 + place, &order).unwrap();
+        }
+        client.start(Duration::ZERO);
+        let mut moments = Vec::new();
+        let mut of_flow = [0; 3];
+        while let Some((due, flow)) = client.next_timeout() {
+            assert_eq!(client.take(flow, due), Some(due));
+            moments.push(due);
+            of_flow[flow as usize - 10] += 1;
+        }
+        assert_eq!(moments.len(), 6000);
+        assert!(moments.is_sorted());
+        let last = moments.last().unwrap().as_secs_f64();
+        assert!((last / 6.0 - 1.0).abs() < 0.05, "{last}");
+        assert!(
+            of_flow.iter().all(|&count| (count - 2000i32).abs() < 200),
+            "{of_flow:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_given_up_is_counted_and_does_not_stop_the_client() {
+        let mut client = Client::default();
+        client.add(0, &asking(0, 1)).unwrap();
+        client.start(Duration::ZERO);
+        client.take(0, Duration::ZERO).unwrap();
+        client.gave_up(2000 * MS);
+        assert_eq!(client.next_timeout(), Some((2250 * MS, 0)));
+        assert_eq!(client.report().unwrap().timed_out, 1);
+    }
+
+    #[test]
+    fn what_no_client_can_be_is_refused() {
+        let mut client = Client::default();
+        client.add(0, &asking(0, 2)).unwrap();
+        for (order, field) in [
+            (asking(2, 2), "place"),
+            (asking(0, 2), "another client"),
+            (asking(1, 3), "another client"),
+            (
+                Asking {
+                    rate_per_sec: Some(f64::NAN),
+                    ..asking(1, 2)
+                },
+                "rate_per_sec",
+            ),
+            (
+                Asking {
+                    think_secs: -1.0,
+                    ..asking(1, 2)
+                },
+                "think_secs",
+            ),
+            (
+                Asking {
+                    bound_secs: Some(0.0),
+                    ..asking(1, 2)
+                },
+                "bound_secs",
+            ),
+            (
+                Asking {
+                    timeout_secs: 0.0,
+                    ..asking(1, 2)
+                },
+                "timeout_secs",
+            ),
+        ] {
+            let refused = client.add(1, &order).unwrap_err();
+            assert!(refused.contains(field), "{refused}");
+        }
+        assert!(check_bytes(1, [("request_bytes", 7, 100), ("response_bytes", 8, 100)]).is_err());
+        assert!(check_bytes(1, [("request_bytes", 8, 100), ("response_bytes", 101, 100)]).is_err());
+    }
+}

@@ -1,0 +1,218 @@
+//! Requests over UDP: a datagram that begins with the request's number, and a response of as many datagrams as it needs, each of which
+//! begins with that number. What is lost is not sent again: the client gives up.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::net::UdpSocket;
+
+use cubeyard_dataplane::protocol::Time;
+use cubeyard_messages::{Exchange, FlowOrder, HEAD_BYTES};
+
+use super::Client;
+use crate::poller::{Interest, Poller, Token};
+use crate::workload::udp::open;
+use crate::workload::{Progress, Shared};
+
+/// Datagrams taken before the others have their turn.
+const TURN: usize = 256;
+
+/// The client's end of a flow.
+#[derive(Debug, Default)]
+pub struct Asker {
+    socket: Option<UdpSocket>,
+    local_port: Option<u16>,
+    /// By number: when a request was due, and the bytes of its response that have come.
+    waiting: BTreeMap<u64, (Time, u64)>,
+    sequence: u64,
+}
+
+impl Asker {
+    /// The port it asks from.
+    pub fn local_port(&self) -> Option<u16> {
+        self.local_port
+    }
+
+    /// Sends what is due, takes in responses and gives up what waits for too long; when to go on.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the one call from the workload, which owns all of it"
+    )]
+    pub fn advance(
+        &mut self,
+        order: &FlowOrder,
+        exchange: &Exchange,
+        now: Time,
+        client: &mut Client,
+        shared: &mut Shared,
+        poller: &Poller,
+        progress: &mut Progress,
+    ) -> Option<Time> {
+        if self.socket.is_none() {
+            let opened = open(order, shared).and_then(|socket| {
+                poller.add(&socket, Token::Flow(order.id), Interest::READ)?;
+                Ok(socket)
+            });
+            match opened {
+                Ok(socket) => {
+                    self.local_port = socket.local_addr().ok().map(|address| address.port());
+                    self.socket = Some(socket);
+                }
+                Err(error) => {
+                    progress.stop(format!("could not send to {}: {error}", order.peer_ip));
+                    return None;
+                }
+            }
+        }
+        self.receive(exchange, now, client, shared, progress);
+        while let Some(begun) = client.take(order.id, now) {
+            self.ask(exchange, begun, shared, progress);
+        }
+        let timeout = client.timeout();
+        // Requests are numbered in the order of their moments.
+        while let Some(first) = self
+            .waiting
+            .first_entry()
+            .filter(|first| first.get().0 + timeout <= now)
+        {
+            first.remove();
+            progress.lost += 1;
+            client.gave_up(now);
+        }
+        self.waiting
+            .first_key_value()
+            .map(|(_, (begun, _))| *begun + timeout)
+    }
+
+    fn ask(&mut self, exchange: &Exchange, begun: Time, shared: &mut Shared, progress: &mut Progress) {
+        let payload = &mut shared.sink[..exchange.request_bytes as usize];
+        payload[..HEAD_BYTES as usize].copy_from_slice(&self.sequence.to_be_bytes());
+        if let Some(socket) = &self.socket {
+            // One that the network does not take is lost like any other.
+            let _lost = socket.send(payload);
+        }
+        progress.bytes += exchange.request_bytes;
+        self.waiting.insert(self.sequence, (begun, 0));
+        self.sequence += 1;
+    }
+
+    fn receive(
+        &mut self,
+        exchange: &Exchange,
+        now: Time,
+        client: &mut Client,
+        shared: &mut Shared,
+        progress: &mut Progress,
+    ) {
+        let Some(socket) = &self.socket else {
+            return;
+        };
+        for _ in 0..TURN {
+            let length = match socket.recv(&mut shared.sink) {
+                Ok(length) => length,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                // Nobody listens there yet, or no longer: the request waits for its time.
+                Err(_) => continue,
+            };
+            let Some(number) = number_of(&shared.sink[..length]) else {
+                continue;
+            };
+            // A late one was given up.
+            let Some((begun, received)) = self.waiting.get_mut(&number) else {
+                continue;
+            };
+            progress.response_bytes += length as u64;
+            *received += length as u64;
+            if *received >= exchange.response_bytes {
+                client.answered(*begun, now);
+                self.waiting.remove(&number);
+            }
+        }
+    }
+}
+
+/// The server's end.
+#[derive(Debug)]
+pub struct Answerer {
+    socket: Option<UdpSocket>,
+    peer_port: Option<u16>,
+}
+
+impl Answerer {
+    /// Waits for requests.
+    pub fn listen(order: &FlowOrder, shared: &Shared, poller: &Poller, progress: &mut Progress) -> Answerer {
+        let open = || {
+            let socket = UdpSocket::bind((shared.ip, order.port))?;
+            socket.set_nonblocking(true)?;
+            poller.add(&socket, Token::Flow(order.id), Interest::READ)?;
+            Ok(socket)
+        };
+        let socket: std::io::Result<UdpSocket> = open();
+        if let Err(error) = &socket {
+            progress.stop(format!("could not listen on port {}: {error}", order.port));
+        }
+        Answerer {
+            socket: socket.ok(),
+            peer_port: None,
+        }
+    }
+
+    /// The port that the client asks from, once it has.
+    pub fn peer_port(&self) -> Option<u16> {
+        self.peer_port
+    }
+
+    /// Answers what has come. What others than the client send is not answered.
+    pub fn advance(
+        &mut self,
+        order: &FlowOrder,
+        exchange: &Exchange,
+        shared: &mut Shared,
+        progress: &mut Progress,
+    ) {
+        let Some(socket) = &self.socket else {
+            return;
+        };
+        for _ in 0..TURN {
+            let (length, from) = match socket.recv_from(&mut shared.sink) {
+                Ok(found) => found,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(_) => continue,
+            };
+            if from.ip() != order.peer_ip || number_of(&shared.sink[..length]).is_none() {
+                continue;
+            }
+            self.peer_port = Some(from.port());
+            progress.bytes += length as u64;
+            for part in parts(exchange.response_bytes, shared.datagram_bytes as u64) {
+                let _lost = socket.send_to(&shared.sink[..part as usize], from);
+                progress.response_bytes += part;
+            }
+        }
+    }
+}
+
+fn number_of(payload: &[u8]) -> Option<u64> {
+    payload.first_chunk().map(|head| u64::from_be_bytes(*head))
+}
+
+/// The payloads of a response's datagrams: as few as possible, as equal as possible.
+fn parts(bytes: u64, most: u64) -> impl Iterator<Item = u64> {
+    let count = bytes.div_ceil(most);
+    (0..count).map(move |at| bytes / count + u64::from(at < bytes % count))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn parts_are_the_whole_and_fit_and_hold_a_number(bytes in 8..100_000u64, most in 1252..9000u64) {
+            let parts: Vec<u64> = parts(bytes, most).collect();
+            prop_assert_eq!(parts.iter().sum::<u64>(), bytes);
+            prop_assert!(parts.iter().all(|&part| (8..=most).contains(&part)));
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! What clients of a request-response workload leave to chance: whom a request goes to, and when the next one is sent. Simulated
+//! and real clients draw the same from the same seed.
+
+use crate::random::{Draws, mix};
+
+/// Draws of servers and of times are apart.
+const OF_SERVERS: u64 = 0x7365_7276;
+const OF_TIMES: u64 = 0x7469_6d65;
+
+/// The seed of a client, by its place among all clients.
+pub fn client_seed(seed: u64, client: u64) -> u64 {
+    mix(seed ^ mix(client))
+}
+
+/// The place, among `servers`, of the one that a client's request goes to.
+pub fn asked_server(client_seed: u64, request: u64, servers: u32) -> u32 {
+    Draws::of(client_seed ^ OF_SERVERS, request).below(servers)
+}
+
+/// Seconds from the request before to this one, or from the start to the first, at so many a second on average.
+pub fn pause_secs(client_seed: u64, request: u64, rate_per_sec: f64) -> f64 {
+    -(1.0 - Draws::of(client_seed ^ OF_TIMES, request).unit()).ln() / rate_per_sec
+}
