@@ -225,6 +225,9 @@ class _Sink:
         if self._interrupted():
             raise StoppedError
 
+    def over(self) -> bool:
+        return False
+
     def orders(self) -> list[Any]:
         return []
 

@@ -55,6 +55,9 @@ class DatabaseSink:
     def check(self) -> None:
         self._frames.lease.check()
 
+    def over(self) -> bool:
+        return False
+
     def orders(self) -> list[Order]:
         try:
             self._tell_outcomes()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from typing import Any
+
 import pytest
 from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cubeyard.emulation.fabric.client import FabricGoneError
 from cubeyard.emulation.figures import (
     fig9,
     fig10,
@@ -20,6 +24,7 @@ from cubeyard.emulation.figures import (
 from cubeyard.emulation.figures.catalog import FIGURES
 from cubeyard.emulation.figures.lab import Measured, Trial
 from cubeyard.emulation.figures.rows import Row, near
+from cubeyard.emulation.figures.talk import Talking, newer
 from cubeyard.emulation.setup.question import read
 from cubeyard.engine import Engine
 from cubeyard.figures.catalog import FigureCatalog
@@ -216,3 +221,43 @@ def test_what_load_balancing_adds_is_judged_by_its_share_with_more_ports(ours: l
     assert [row.ours for row in found[2:]] == ours
     unknown = subways_fig11.rows({**halves[0], "Type 1": [None, *ours[1:3]]}, halves[1])
     assert [row.verdict for row in unknown[:3]] == ["differs"] * 3
+
+
+def test_packets_of_a_time_are_those_counted_since() -> None:
+    assert newer({(0, 1): 5, (1, 2): 3, (2, 3): 4}, {(0, 1): 2, (1, 2): 3}) == {(0, 1): 3, (2, 3): 4}
+
+
+class Ended:
+    """A talk's connections, of which only the end matters here."""
+
+    closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize("error", [None, FabricGoneError("the run is gone"), ValueError("a fault of ours")])
+def test_a_talk_that_ends_or_fails_tells_the_session(error: Exception | None) -> None:
+    ended, began = Ended(), threading.Event()
+
+    def talk(_: Any) -> None:
+        began.wait(5)
+        if error is not None:
+            raise error
+
+    talking = Talking(talk, lambda: ended)  # type: ignore[arg-type, return-value]
+    assert not talking.over()
+    talking.begin()
+    assert not talking.over()
+    began.set()
+    if isinstance(error, ValueError):
+        with pytest.raises(ValueError, match="of ours"):
+            talking.end()
+    else:
+        talking.end()
+    if error is None:
+        assert talking.over()
+    else:
+        with pytest.raises(type(error)):
+            talking.over()
+    assert ended.closed

@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from cubeyard.emulation.fabric.place import Place
+from cubeyard.emulation.figures.talk import Talk, Talking
 from cubeyard.emulation.session.session import Session
 from cubeyard.emulation.setup.question import read
 from cubeyard.engine import CancelledError, Engine, OnProgress
 from cubeyard.experiments.question import ExperimentCreate
+from cubeyard.kit.errors import ProblemError
 from cubeyard.kit.ids import new_id
 from cubeyard.plans.spec import normal_spec
 from cubeyard.settings import Settings
@@ -47,6 +49,8 @@ class Trial:
     expect_secs: float | None = None
     """How long it is likely to take, where that is less than `seconds`."""
     seed: int = SEED
+    talk: Callable[[Talk], None] | None = None
+    """What is said to the servers once packets flow; the trial is over when it returns."""
 
     @property
     def secs(self) -> float:
@@ -183,8 +187,19 @@ class Lab:
     def _measure(self, trial: Trial) -> Measured:
         measured = Measured(trial)
         question = read(self.engine, trial.document())
-        sink = _Sink(self, measured)
-        measured.report = Session(self._settings, self._place, new_id(), question, sink).run()
+        run_id = new_id()
+        talking = None
+        if trial.talk is not None:
+            talking = Talking(trial.talk, lambda: Talk(self._place.socket, run_id, question.network))
+        try:
+            sink = _Sink(self, measured, talking)
+            measured.report = Session(self._settings, self._place, run_id, question, sink).run()
+        finally:
+            if talking is not None:
+                talking.end()
+        if talking is not None and not talking.over():
+            detail = f"{trial.name} was not over within {trial.emulation['seconds']:g} s: this machine is too busy."
+            raise ProblemError(503, "cannot-measure", detail)
         self._parts.append(measured)
         return measured
 
@@ -218,19 +233,23 @@ class Lab:
 class _Sink:
     """A session's frames, kept in columns."""
 
-    def __init__(self, lab: Lab, measured: Measured) -> None:
+    def __init__(self, lab: Lab, measured: Measured, talking: Talking | None) -> None:
         self._lab = lab
+        self._talking = talking
         self._measured = measured
         self._share = 0.0
 
     def frame(self, kind: str, payload: Json) -> None:
         if kind == "network":
             self._measured.network = payload
+        elif kind == "phase" and payload["phase"] == "measuring" and self._talking is not None:
+            self._talking.begin()
         elif kind == "tick":
             # Paths are chosen while the traffic settles.
             self._measured.routes += [(payload["at_secs"], row, path) for row, path in payload.get("routes", [])]
         if kind == "tick" and payload["at_secs"] >= 0:
             self._measured.at_secs.append(payload["at_secs"])
+            # Ticks of very many flows have them by server only.
             if "flows" in payload:
                 self._measured.flows.append(payload["flows"]["bytes"])
             self._measured.cpu.append(payload["servers"]["cpu"])
@@ -241,6 +260,9 @@ class _Sink:
 
     def check(self) -> None:
         self._lab.tell(self._share, self._measured.trial)
+
+    def over(self) -> bool:
+        return self._talking is not None and self._talking.over()
 
     def orders(self) -> list[Any]:
         return []

@@ -150,7 +150,7 @@ class Session:
             if aborted:
                 self._faults.stop_all(self._at_secs, "the hypothesis is not met")
                 return "aborted"
-            if counted and self._recorder.all_received:
+            if counted and (self._recorder.all_received or self._sink.over()):
                 break
             self._faults.act(self._at_secs, scheduled=counted)
             watched_at = self._watch_docker(watched_at)

@@ -22,6 +22,10 @@ class Sink(Protocol):
         """Raises when the session must end: the run was cancelled, or the process was told to stop."""
         ...
 
+    def over(self) -> bool:
+        """Whether the session may end before its time: what it was for is done."""
+        ...
+
     def orders(self) -> list[Order]:
         """The orders given since the last call, in order."""
         ...

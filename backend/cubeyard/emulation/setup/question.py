@@ -15,8 +15,8 @@ from cubeyard.emulation.network.services import hosted
 from cubeyard.emulation.setup.estimate import Estimate, estimate, refuse_oversize
 from cubeyard.emulation.setup.flows import Flow, flows_of
 from cubeyard.emulation.setup.prediction import Prediction, predict
-from cubeyard.emulation.setup.upgrade import Upgrade, planned
 from cubeyard.emulation.setup.requests import Requests, requests_of
+from cubeyard.emulation.setup.upgrade import Upgrade, planned
 from cubeyard.engine import Engine
 from cubeyard.experiments.emulation import DEFAULT_LINK_GBPS, Emulation
 from cubeyard.experiments.hypotheses import Hypothesis, claims_of

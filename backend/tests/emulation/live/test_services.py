@@ -23,7 +23,7 @@ Json = dict[str, Any]
 API = "/api/v1"
 TORUS = {"family": "torus3d", "x": 3, "y": 3, "z": 3}
 SERVERS = 27
-NAMES = ["aggregation", "cache", "distribution"]
+NAMES = ["aggregation", "benchmark", "cache", "distribution"]
 
 
 def new_run(client: TestClient, plan: Json, **asked: Any) -> str:

@@ -80,6 +80,40 @@ def test_in_a_bcube_all_links_together_carry_every_flow_s_hops(nothing_left: Cal
     assert shares.min() > 0.5 / 32
 
 
+@pytest.mark.parametrize(
+    ("spec", "routing", "timers", "crossed"),
+    [
+        # The 3 others of a DCell_0 are two links away. To the 4 of another one the way is the cable (1) and, unless the ends
+        # are the cable's own, the switch before it and after it (2 each): 10 links to the DCell_0 of the own cable, 18 to each other.
+        ({"family": "dcell", "n": 4, "k": 1}, "dcell", {}, 20 * (3 * 2 + 10 + 3 * 18)),
+        # 6, 12 and 8 of 26 others are one, two and three links away.
+        (
+            {"family": "torus3d", "x": 3, "y": 3, "z": 3},
+            "torus-multipath",
+            {"disjoint_paths": 0},
+            27 * (6 + 12 * 2 + 8 * 3),
+        ),
+    ],
+    ids=["DCell", "torus"],
+)
+def test_packets_carry_the_abt_of_the_closed_form_and_of_the_flow_engine(
+    spec: Json, routing: str, timers: Json, crossed: int, nothing_left: Callable[[], Any]
+) -> None:
+    engine, workload, link = Engine(Settings()), {"kind": "all-to-all"}, 10e6
+    counted = flows_on_links(engine, spec, workload, routing)
+    assert counted.sum() == crossed, "closed form"
+    # The fullest link bounds every flow's rate. Nine tenths of that for everyone is ABT within a tenth of the flow engine's.
+    pace = 0.9 * link / counted.max()
+    emulation = {"flow_bits_per_sec": pace, "seconds": 4.0, "settle_secs": 2.5, "calibrate_secs": 0.0, "timers": timers}
+    with own_lab(Settings(), engine, 1.0) as lab:
+        measured = lab(None).measure([Trial("agreement", spec, workload, link, emulation)])["agreement"]
+    flows = np.array([one["goodput_bits_per_sec"] for one in measured.report["per_flow"]])
+    assert flows.sum() == pytest.approx(len(flows) * pace, rel=TOLERANCE)
+    assert np.percentile(flows, 2) > 0.8 * pace, "nobody is left behind"
+    # Acknowledgements, hellos and link state are on the links too.
+    assert bits_on_links(measured).sum() == pytest.approx(crossed * pace, rel=3 * TOLERANCE)
+
+
 def test_one_to_one_takes_one_path_alone(nothing_left: Callable[[], Any]) -> None:
     engine, pace = Engine(Settings()), 10e6
     workload = {"kind": "one-to-one", "source": "0.0", "destination": "3.3"}

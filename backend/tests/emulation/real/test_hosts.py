@@ -96,6 +96,31 @@ def test_all_to_all_over_two_engines_survives_a_cable_between_them(
     assert [machine.left() for machine in machines] == [{}, {}]
 
 
+@pytest.mark.parametrize(
+    ("spec", "cable", "servers"),
+    [
+        ('{"family":"dcell","n":4,"k":1}', "[0,3]/[4,0]", 20),
+        ('{"family":"torus3d","x":3,"y":2,"z":2}', "(0,0,0)/(2,0,0)", 12),
+    ],
+)
+def test_direct_cables_between_two_engines_carry_and_break(
+    emulate_there: Command, machines: tuple[Machine, Machine], spec: str, cable: str, servers: int
+) -> None:
+    """One end of the cable is here, the other on the other machine: both lose the carrier, and packets go around."""
+    found = emulate_there.run(
+        "--spec", spec, "--workload", "permutation", "--link-rate", "20M", "--seconds", "4",
+        "--fault", f"cable-pulled={cable}@1.5-3", *SHORT,
+    )  # fmt: skip
+    assert len(found["per_flow"]) == servers
+    assert min(one["goodput_bits_per_sec"] for one in found["per_flow"]) > 0
+    (fault,) = found["faults"]
+    assert fault["detected_secs"] < 1.0, "by the carrier, not by silence"
+    lost = [event for event in found["events"] if event["kind"] == "carrier" and not event["up"]]
+    assert len({event["server"] for event in lost}) == 2, "at both ends"
+    assert found["timings"]["kept"] == []
+    assert [machine.left() for machine in machines] == [{}, {}]
+
+
 def test_both_machines_are_named_with_what_they_have(machines: tuple[Machine, Machine]) -> None:
     found = probe(Settings(hosts=settings_of(machines)))
     assert found.ready

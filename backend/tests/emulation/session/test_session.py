@@ -38,6 +38,7 @@ class Kept:
         self.asked: list[tuple[float, Order]] = []
         self.outcomes: dict[int, Json] = {}
         self.stop_after: str | None = None
+        self.over_after: str | None = None
         self._at = 0.0
 
     def frame(self, kind: str, payload: Json) -> None:
@@ -53,6 +54,9 @@ class Kept:
     def check(self) -> None:
         if self.stop_after is not None and any(kind == self.stop_after for kind, _ in self.frames):
             raise KeyboardInterrupt
+
+    def over(self) -> bool:
+        return any(kind == self.over_after for kind, _ in self.frames)
 
     def orders(self) -> list[Order]:
         now = [order for at, order in self.asked if at <= self._at]
@@ -113,6 +117,15 @@ def test_frames_come_in_order_and_everything_is_removed(engine: Engine, place: P
     assert report["fidelity"]["verdict"] == "faithful"
     assert report["aggregate_goodput_bits_per_sec"] == pytest.approx(16 * 1e8, rel=0.5)
     assert report["windows"].keys() == {"before"}
+    assert place.free(RUN)
+
+
+def test_a_session_is_over_when_its_sink_has_what_it_waits_for(engine: Engine, place: Place, fabric: Scripted) -> None:
+    sink = Kept()
+    sink.over_after = "second"
+    report = run(place, question(engine, seconds=60.0), sink)
+    assert report["ended"] == "done"
+    assert sink.of("tick")[-1]["at_secs"] < 30
     assert place.free(RUN)
 
 

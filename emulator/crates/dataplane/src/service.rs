@@ -147,6 +147,11 @@ pub trait Service {
         QueuePolicy::default()
     }
 
+    /// A packet of the service has left by a port, whose link takes the next one: services are polled. `[camcube §2.1.1]`
+    fn sent(&mut self, context: &mut dyn Context, port: u8) {
+        let _ = (context, port);
+    }
+
     /// A neighbour died or lives again.
     fn neighbour(&mut self, context: &mut dyn Context, port: u8, up: bool) {
         let _ = (context, port, up);

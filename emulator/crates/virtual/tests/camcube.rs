@@ -311,6 +311,76 @@ fn a_failure_moves_only_the_keys_of_the_dead() {
 }
 
 /// What was told of the paths of a flow, in order: `Some(reason)` for a switch, and the servers.
+/// While servers come and go, whoever claims a key is who answers for it without some of the servers that have come or gone
+/// lately; and soon after the last change all agree. `[camcube §2.1.2]`
+#[test]
+fn keys_are_remapped_alike_on_all_servers_during_and_after_churn() {
+    let mut torus = torus([3, 3, 3], true, None);
+    torus.network.run(2.0);
+    let map = KeyMap::new(&torus.shape);
+    let mut draws = Draws::new(12);
+    let mut changed: Vec<(f64, NodeId)> = Vec::new();
+    let mut at_secs = 0.0;
+    let mut disagreed = 0;
+    for _ in 0..40 {
+        let server = draws.below(27);
+        if changed.iter().all(|(_, other)| *other != server) {
+            if torus.network.failures.node_failed(server) {
+                torus.network.revive(server).unwrap();
+            } else {
+                torus.network.kill(server);
+            }
+            changed.push((at_secs, server));
+        }
+        for _ in 0..3 {
+            torus.network.run(0.7);
+            at_secs += 0.7;
+            changed.retain(|(since, _)| at_secs - since < SETTLED_SECS);
+            let recent: BTreeSet<NodeId> = changed.iter().map(|(_, server)| *server).collect();
+            for (home, claimed) in torus.keys() {
+                let right: BTreeSet<NodeId> = subsets(&recent)
+                    .filter_map(|dead| {
+                        let alive = |server: NodeId| {
+                            if recent.contains(&server) {
+                                !dead.contains(&server)
+                            } else {
+                                !torus.network.failures.node_failed(server)
+                            }
+                        };
+                        map.server_of(&torus.shape, home.into(), home, alive)
+                    })
+                    .collect();
+                // Who has just come back knows nobody yet.
+                let wrong: Vec<&NodeId> = claimed
+                    .iter()
+                    .filter(|server| !right.contains(server) && !recent.contains(server))
+                    .collect();
+                assert!(
+                    wrong.is_empty(),
+                    "key {home} at {at_secs}: {wrong:?} of {claimed:?}, {right:?}"
+                );
+                disagreed += usize::from(claimed.len() != 1);
+            }
+        }
+    }
+    assert!(disagreed > 0, "servers learn of a change one after the other");
+    torus.network.run(SETTLED_SECS);
+    for (home, claimed) in torus.keys() {
+        let alive = |server: NodeId| !torus.network.failures.node_failed(server);
+        let root = map.server_of(&torus.shape, home.into(), home, alive);
+        assert_eq!(claimed, root.into_iter().collect::<Vec<_>>(), "key {home}");
+    }
+    assert_eq!(torus.keys().len(), 27);
+}
+
+fn subsets(of: &BTreeSet<NodeId>) -> impl Iterator<Item = BTreeSet<NodeId>> {
+    let all: Vec<NodeId> = of.iter().copied().collect();
+    (0u32..1 << all.len()).map(move |mask| {
+        let some = all.iter().enumerate().filter(|(at, _)| mask >> at & 1 == 1);
+        some.map(|(_, server)| *server).collect()
+    })
+}
+
 fn told_paths(network: &Network, of: Flow) -> Vec<(Option<SwitchReason>, Vec<NodeId>, u32)> {
     let told = network.log.iter().filter_map(|(_, _, event)| match event {
         Event::PathSelected { flow, path } if *flow == of => Some((None, path.servers.clone(), path.others)),

@@ -6,62 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use cubeyard_dataplane::camcube::ENTRY;
-use cubeyard_dataplane::catalog::SOFTWARE;
-use cubeyard_dataplane::inspection::Cell;
-use cubeyard_dataplane::settings::Given;
 use cubeyard_routing::random::Draws;
-use cubeyard_routing::torus::{Shape, aggregation_loads, join_by_corners, join_tree, link_stress};
-use cubeyard_topology::{NodeId, Topology, TopologySpec, Torus3dSpec};
-use cubeyard_virtual::{Network, Options};
+use cubeyard_routing::torus::{aggregation_loads, join_by_corners, join_tree, link_stress};
+use cubeyard_topology::NodeId;
+use cubeyard_virtual::Network;
 use proptest::prelude::*;
 
-const SETTLED_SECS: f64 = 7.0;
-
-fn torus(sizes: [u32; 3], rate_bits_per_sec: f64) -> Network {
-    let [x, y, z] = sizes;
-    let options = Options {
-        protocol: &ENTRY,
-        forwarding: SOFTWARE,
-        spec: TopologySpec::Torus3d(Torus3dSpec { x, y, z }),
-        present: None,
-        gateways: Vec::new(),
-        rate_bits_per_sec,
-        settings: Given::new(),
-        seed: 1,
-    };
-    let mut network = Network::new(options).unwrap();
-    network.run(1.0);
-    network
-}
-
-fn shape_of(network: &Network) -> Shape {
-    Shape::new(&network.topology).unwrap()
-}
-
-/// `x,y,z` of a server.
-fn name(topology: &Topology, server: NodeId) -> String {
-    topology.node_name(server).trim_matches(['(', ')']).to_owned()
-}
-
-/// What services said since a moment, as text.
-fn answers(network: &Network, since: Duration) -> Vec<(NodeId, String)> {
-    let said = network.answers.iter().filter(|(at, ..)| *at >= since);
-    said.map(|(_, server, _, bytes)| (*server, String::from_utf8(bytes.clone()).unwrap()))
-        .collect()
-}
-
-fn counter(network: &Network, server: NodeId, service: &str, counter: &str) -> u64 {
-    let inspection = network.inspect(server);
-    let rows = &inspection.section("services").unwrap().rows;
-    let found = rows
-        .iter()
-        .find(|row| row[0] == Cell::Text(service.to_owned()) && row[2] == Cell::Text(counter.to_owned()));
-    found.map_or(0, |row| match row[3] {
-        Cell::Count(count) => count,
-        ref other => panic!("{other:?}"),
-    })
-}
+mod torus;
+use torus::{SETTLED_SECS, answers, counter, name, shape_of, torus};
 
 /// Has every server count its one word; what each link carried, and what the root said.
 fn count_words(sizes: [u32; 3], root: NodeId, mode: &str) -> (Vec<u32>, String) {

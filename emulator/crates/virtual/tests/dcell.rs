@@ -172,6 +172,34 @@ proptest! {
     }
 }
 
+/// All pairs of a whole DCell_2 of 156 servers: what DFR reaches is delivered over DFR's path, and all else has a reason.
+#[test]
+fn every_pair_of_a_dcell_2_is_delivered_or_says_why() {
+    let mut network = network(r#"{"family": "dcell", "n": 3, "k": 2}"#);
+    network.run(2.0);
+    fail(&mut network, 0.08, 0.08, 3);
+    network.run(12.0);
+    let before: u64 = DropReason::ALL
+        .iter()
+        .map(|reason| drops(&network, *reason))
+        .sum();
+    let looped = drops(&network, DropReason::TtlExpired);
+    let paths = all_paths(&mut network);
+    let model = model_paths(&network, 1);
+    assert_eq!(paths, model);
+    let lost = paths.values().filter(|path| path.is_none()).count() as u64;
+    let dropped: u64 = DropReason::ALL
+        .iter()
+        .map(|reason| drops(&network, *reason))
+        .sum::<u64>()
+        - before;
+    assert!(
+        lost > 0 && dropped >= lost,
+        "{lost} lost, {dropped} dropped for a reason"
+    );
+    assert_eq!(drops(&network, DropReason::TtlExpired), looped, "no packet loops");
+}
+
 #[test]
 fn without_failures_packets_take_the_structures_paths_before_and_after_the_first_hello() {
     for spec in [TESTBED, DEEP, PARTIAL] {

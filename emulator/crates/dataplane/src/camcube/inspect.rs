@@ -16,6 +16,7 @@ impl CamCube {
                 self.neighbour_section(now),
                 self.key_section(),
                 self.service_section(),
+                self.service_link_section(),
                 self.way_section(),
                 self.link_state_section(now),
                 self.refused_section(),
@@ -107,6 +108,29 @@ impl CamCube {
             ("count", "Count", Count),
         ];
         Section::new("services", "Services", &columns, rows)
+    }
+
+    fn service_link_section(&self) -> Section {
+        let rows = self.services.sent().flat_map(|(name, ports)| {
+            let used = (0u8..).zip(ports).filter(|(_, sent)| sent.packets > 0);
+            used.map(move |(port, sent)| {
+                vec![
+                    Cell::Text(name.to_owned()),
+                    Cell::Count(port.into()),
+                    Cell::Text(self.port_name(port)),
+                    Cell::Count(sent.packets),
+                    Cell::Count(sent.bytes),
+                ]
+            })
+        });
+        let columns = [
+            ("service", "Service", Text),
+            ("port", "Port", Port),
+            ("direction", "Direction", Text),
+            ("packets", "Packets sent", Count),
+            ("bytes", "Bytes sent", Count),
+        ];
+        Section::new("service-links", "Services by link", &columns, rows)
     }
 
     fn way_section(&self) -> Section {

@@ -1,9 +1,10 @@
 //! The TCP/IP service: link-disjoint paths, used all at once. `[camcube §3.1, §7]`
 
+use cubeyard_topology::address::TorusAddresses;
 use cubeyard_topology::{NodeId, Topology};
 
 use super::multipath::Multipath;
-use super::shape::{Shape, Ties};
+use super::shape::{Shape, Ties, nearer};
 use crate::failures::Failures;
 use crate::multipath::{MultipathRouter, PathSet};
 use crate::path::{DirectedLink, NoPath, Router, ends_alive};
@@ -25,10 +26,14 @@ pub fn disjoint_paths(shape: &Shape, source: NodeId, destination: NodeId, paths:
 
 /// The ways (axis, up) by which the link-disjoint paths leave their source, one a path; none where source and
 /// destination are one.
-pub fn first_ways(shape: &Shape, source: NodeId, destination: NodeId) -> impl Iterator<Item = (usize, bool)> {
+pub fn first_ways(
+    torus: &TorusAddresses,
+    source: NodeId,
+    destination: NodeId,
+) -> impl Iterator<Item = (usize, bool)> {
     let ways_along = move |axis: usize| {
-        let size = shape.sizes()[axis];
-        let ways = match shape.nearer(source, destination, axis, Ties::Up) {
+        let size = torus.sizes()[axis];
+        let ways = match nearer(torus, source, destination, axis, Ties::Up) {
             [false, false] => [size > 1, size > 2],
             nearer => nearer,
         };
@@ -42,17 +47,18 @@ pub fn first_ways(shape: &Shape, source: NodeId, destination: NodeId) -> impl It
 /// neighbour `before` along `axis`. The arrival axis comes first, then the others in cyclic order, never back to where
 /// the packet came from; without another way (a ring of two) it does go back.
 pub fn next_way(
-    shape: &Shape,
+    torus: &TorusAddresses,
     at: NodeId,
     destination: NodeId,
     before: NodeId,
     axis: usize,
 ) -> (usize, bool) {
-    let towards = |axis: usize| shape.nearer(at, destination, axis, Ties::Up);
+    let towards = |axis: usize| nearer(torus, at, destination, axis, Ties::Up);
     let way = (0..3).map(|turn| (axis + turn) % 3).find_map(|axis| {
         let nearer = towards(axis);
         let up = nearer[0];
-        (nearer != [false, false] && shape.step(at, axis, up).0 != before).then_some((axis, up))
+        (nearer != [false, false] && torus.moved(at, axis, if up { 1 } else { -1 }) != before)
+            .then_some((axis, up))
     });
     way.unwrap_or_else(|| (axis, towards(axis)[0]))
 }

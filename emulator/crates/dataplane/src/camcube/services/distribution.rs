@@ -4,6 +4,9 @@
 //! ends at the first that is in the tree. The root's data goes to each child by `transmit`, in chunks. A coordinate asks its
 //! parent again for chunks that do not come ([`REPAIR`]), as links lose packets when they fail. `[ours]`
 //!
+//! To compare with, a join may go by the routing service instead (`join-routed GROUP X,Y,Z`), which takes the first free link on a
+//! shortest path to the root; each server on its way records its child. `[camcube §3.2]`
+//!
 //! Messages: `join GROUP X,Y,Z` at a member; `send GROUP X,Y,Z`, a line feed and the file at the server that answers for the
 //! root `X,Y,Z`. A member that has the whole file says `received GROUP BYTES CHECKSUM ok`, or `wrong` for `ok`.
 
@@ -25,6 +28,11 @@ pub const ENTRY: ServiceEntry = ServiceEntry {
         MessageForm {
             title: "Join group 1, whose root is the server at 0,0,0",
             example: "join 1 0,0,0",
+            to_every_server: false,
+        },
+        MessageForm {
+            title: "Join group 2 by the routing service, to compare",
+            example: "join-routed 2 0,0,0",
             to_every_server: false,
         },
         MessageForm {
@@ -56,6 +64,7 @@ const LEAST_CHUNK_BYTES: u64 = 64;
 const JOIN: u8 = 1;
 const DATA: u8 = 2;
 const REPAIR: u8 = 3;
+const ROUTED_JOIN: u8 = 4;
 const CONTROL_QUEUE: u8 = 0;
 const DATA_QUEUE: u8 = 1;
 
@@ -279,7 +288,27 @@ impl Distribution {
         incomplete
     }
 
-    fn join(&mut self, context: &mut dyn Context, group: u32, root: Key) {
+    /// A join on its way by the routing service, which any server may meet.
+    fn on_routed_join(&mut self, context: &mut dyn Context, packet: &mut Packet) -> Action {
+        let Some((_, group, root, mut reader)) = read_head(&packet.payload) else {
+            return Action::Drop;
+        };
+        let Some(from) = reader.key() else {
+            return Action::Drop;
+        };
+        let here = context.here();
+        let at = if context.responsible(packet.key) {
+            packet.key
+        } else {
+            here
+        };
+        // The next server's child is this one.
+        packet.payload.truncate(8);
+        packet.payload.extend(at);
+        self.on_join(context, at, group, root, from)
+    }
+
+    fn join(&mut self, context: &mut dyn Context, what: u8, group: u32, root: Key) {
         let here = context.here();
         let Some(place) = self.place(group, here, root) else {
             context.deliver(b"error: too many groups".to_vec());
@@ -287,7 +316,7 @@ impl Distribution {
         };
         place.member = true;
         if !std::mem::replace(&mut place.inside, true) && here != root {
-            let mut payload = head(JOIN, group, root);
+            let mut payload = head(what, group, root);
             payload.extend(here);
             context.route(packet(here, payload));
         }
@@ -339,7 +368,10 @@ impl Service for Distribution {
         ENTRY.name
     }
 
-    fn packet(&mut self, context: &mut dyn Context, _port: u8, packet: &mut Packet) -> Action {
+    fn packet(&mut self, context: &mut dyn Context, port: u8, packet: &mut Packet) -> Action {
+        if packet.payload.first() == Some(&ROUTED_JOIN) {
+            return self.on_routed_join(context, packet);
+        }
         let at = packet.key;
         if !context.responsible(at) {
             return Action::Pass;
@@ -349,7 +381,17 @@ impl Service for Distribution {
                 Some(from) => self.on_join(context, at, group, root, from),
                 None => Action::Drop,
             },
-            Some((DATA, group, _, reader)) => self.on_data(context, at, group, reader),
+            Some((DATA, group, _, reader)) => {
+                // Who joined by the routing service does not know by whom it is in the tree until data come.
+                let orphan = self
+                    .places
+                    .get_mut(&(group, at))
+                    .filter(|place| place.parent.is_none() && at != place.root);
+                if let Some(place) = orphan {
+                    place.parent = context.neighbour(port);
+                }
+                self.on_data(context, at, group, reader)
+            }
             Some((REPAIR, group, _, reader)) => self.on_repair(context, at, group, reader),
             _ => Action::Drop,
         }
@@ -368,6 +410,9 @@ impl Service for Distribution {
         }
         if at == root {
             return Vec::new();
+        }
+        if what == ROUTED_JOIN {
+            return vec![root];
         }
         let torus = torus(context);
         let (axis, up) = join_by_corners(&torus, number(&torus, at), number(&torus, root));
@@ -409,7 +454,7 @@ impl Service for Distribution {
         let line = std::str::from_utf8(&bytes[..end]).unwrap_or_default();
         let words: Vec<&str> = line.split_whitespace().collect();
         let order = match words[..] {
-            [verb @ ("join" | "send"), group, root] => {
+            [verb @ ("join" | "join-routed" | "send"), group, root] => {
                 let root = read_key(root, context.size());
                 group
                     .parse()
@@ -420,10 +465,11 @@ impl Service for Distribution {
             _ => None,
         };
         match order {
-            Some(("join", group, root)) => self.join(context, group, root),
+            Some(("join", group, root)) => self.join(context, JOIN, group, root),
+            Some(("join-routed", group, root)) => self.join(context, ROUTED_JOIN, group, root),
             Some((_, group, root)) => self.send(context, group, root, bytes.get(end + 1..).unwrap_or(&[])),
             None => context.deliver(
-                b"error: say join GROUP X,Y,Z or send GROUP X,Y,Z, a line feed and the file".to_vec(),
+                b"error: say join GROUP X,Y,Z, join-routed GROUP X,Y,Z or send GROUP X,Y,Z, a line feed and the file".to_vec(),
             ),
         }
     }

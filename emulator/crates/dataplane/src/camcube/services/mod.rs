@@ -8,17 +8,21 @@
 //! |---|---|
 //! | `runtime.rs` | arrivals, the function F, links that are polled |
 //! | `context.rs` | what a service sees and asks for |
+//! | `hosted.rs` | a service with what the runtime keeps for it |
 //! | `queues.rs`, `fair.rs` | packets that wait, and whose turn it is |
 //! | `distribution.rs` | a file to many servers, over a tree `[camcube §3.2]` |
 //! | `aggregation.rs` | counts of words, added up on the way `[camcube §3.4]` |
 //! | `cache/` | keys and values, with replicas where they are asked for `[camcube §3.3]` |
+//! | `benchmark.rs` | packets for their own sake: what paths, links and the function F take `[camcube §3.1, §6]` |
 //! | `wire.rs` | reading and writing their payloads |
 
 pub mod aggregation;
+pub mod benchmark;
 pub mod cache;
 pub mod context;
 pub mod distribution;
 mod fair;
+mod hosted;
 mod queues;
 pub mod runtime;
 mod wire;
@@ -26,7 +30,12 @@ mod wire;
 use crate::service::{Service, ServiceEntry};
 
 /// The services that every server runs, as the catalogue lists them.
-pub const ENTRIES: &[ServiceEntry] = &[distribution::ENTRY, aggregation::ENTRY, cache::ENTRY];
+pub const ENTRIES: &[ServiceEntry] = &[
+    distribution::ENTRY,
+    aggregation::ENTRY,
+    cache::ENTRY,
+    benchmark::ENTRY,
+];
 
 /// The services that every server runs, by number.
 pub fn built_in(memcached_port: Option<u16>) -> Vec<(u16, Box<dyn Service>)> {
@@ -34,6 +43,7 @@ pub fn built_in(memcached_port: Option<u16>) -> Vec<(u16, Box<dyn Service>)> {
         (16, Box::new(distribution::Distribution::default())),
         (17, Box::new(aggregation::Aggregation::default())),
         (18, Box::new(cache::Cache::new(memcached_port))),
+        (19, Box::new(benchmark::Benchmark::default())),
     ]
 }
 

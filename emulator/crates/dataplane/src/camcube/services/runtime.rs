@@ -11,24 +11,14 @@ use cubeyard_routing::random::Draws;
 
 use super::context::{Call, Request, View};
 use super::fair::Fair;
-use super::queues::{Candidate, Queues, Waiting};
+use super::hosted::{Hosted, Sent, count};
+use super::queues::{Candidate, Waiting};
 use crate::camcube::header::{Header, MAX_HOPS, ONE_HOP, OPTION_BYTES};
 use crate::protocol::Time;
 use crate::service::{Action, ClientId, Journey, Key, LOCAL, MAX_KEYS, MAX_SERVICES, Packet, Reply, Service};
 
 /// Calls that one packet may cause on one server before it is taken to loop.
 const MOST_STEPS: u32 = 64;
-
-/// A service and its state.
-struct Hosted {
-    id: u16,
-    service: Box<dyn Service>,
-    /// By port: the packet that it sent there when its place was free.
-    slots: Vec<Option<Vec<u8>>>,
-    queues: Queues,
-    counters: BTreeMap<&'static str, u64>,
-    timer: Option<Time>,
-}
 
 /// Something that is to be done, of the service at an index.
 enum Work {
@@ -59,19 +49,6 @@ pub struct Runtime {
     refused: u64,
     sequence: u32,
     draws: Draws,
-}
-
-impl Hosted {
-    fn new(id: u16, service: Box<dyn Service>, ports: u8) -> Hosted {
-        Hosted {
-            id,
-            service,
-            slots: vec![None; ports.into()],
-            queues: Queues::new(ports),
-            counters: BTreeMap::new(),
-            timer: None,
-        }
-    }
 }
 
 impl std::fmt::Debug for Runtime {
@@ -215,7 +192,7 @@ impl Runtime {
         let (_, index, candidate) = best?;
         let Some(candidate) = candidate else {
             let bytes = self.hosted[index].slots[usize::from(port)].take()?;
-            self.turns[usize::from(port)].take(index, bytes.len(), 1);
+            self.leave(view, now, index, port, bytes.len());
             return Some(bytes);
         };
         let mut waiting = self.hosted[index].queues.take(port, candidate)?;
@@ -223,8 +200,17 @@ impl Runtime {
         // With several keys beyond this link, one of them is drawn [camcube §5].
         waiting.packet.key = keys[self.draws.below(keys.len() as u32) as usize];
         let bytes = self.emit(index, &waiting.packet, waiting.queue, 0, waiting.hops + 1);
-        self.turns[usize::from(port)].take(index, bytes.len(), 1);
+        self.leave(view, now, index, port, bytes.len());
         Some(bytes)
+    }
+
+    /// A packet of a service leaves by a port: its turn is over, and it may have another one.
+    fn leave(&mut self, view: &View<'_>, now: Time, index: usize, port: u8, bytes: usize) {
+        self.turns[usize::from(port)].take(index, bytes, 1);
+        let sent = &mut self.hosted[index].sent[usize::from(port)];
+        sent.packets += 1;
+        sent.bytes += bytes as u64;
+        self.call(view, now, index, 0, |service, call| service.sent(call, port));
     }
 
     /// Whether packets were queued since the last call.
@@ -341,6 +327,12 @@ impl Runtime {
             counters.extend(hosted.service.counters());
             (hosted.service.name(), hosted.id, hosted.queues.len(), counters)
         })
+    }
+
+    /// What every service has sent, by port: its name, and a count for each port.
+    pub fn sent(&self) -> impl Iterator<Item = (&str, &[Sent])> {
+        let hosted = self.hosted.iter();
+        hosted.map(|hosted| (hosted.service.name(), &hosted.sent[..]))
     }
 
     /// Packets that were of no service.
@@ -567,10 +559,6 @@ impl Runtime {
         };
         [&header.emit()[..], &packet.payload].concat()
     }
-}
-
-fn count(hosted: &mut Hosted, counter: &'static str, by: u64) {
-    *hosted.counters.entry(counter).or_default() += by;
 }
 
 /// The keys of a packet to which a port is on a shortest path. It does not go back to where it came from, unless there is

@@ -6,7 +6,8 @@
 //! until that reaches them, they may answer with the value before.
 //!
 //! A message is `get KEY`, `set KEY VALUE` or `delete KEY`; the answer is `VALUE KEY VALUE`, `MISS KEY`, `STORED KEY`,
-//! `DELETED KEY` or `error: ...`. Clients of memcached find all of it on every server, at a TCP port that is a setting.
+//! `DELETED KEY` or `error: ...`. `hops KEY` looks a value up and says `HOPS KEY N`, the links that the lookup crossed; `hops KEY
+//! straight` sends it to the primary by the routing service, where any copy on its way answers. `[camcube Fig. 3]` Clients of memcached find all of it on every server, at a TCP port that is a setting.
 //!
 //! | file | job |
 //! |---|---|
@@ -24,11 +25,11 @@ mod words;
 use cubeyard_routing::torus::secondary_replicas;
 
 use super::wire::{fnv, key_of, number, torus};
-use crate::service::{Action, ClientId, Context, Key, MessageForm, Packet, Service, ServiceEntry};
+use crate::service::{Action, ClientId, Context, Key, LOCAL, MessageForm, Packet, Service, ServiceEntry};
 use clients::Clients;
 use store::{Entry, Store};
 use text::Write;
-use words::{HEAD_BYTES, What, Words};
+use words::{Counted, HEAD_BYTES, What, Words};
 
 /// It in the catalogue.
 pub const ENTRY: ServiceEntry = ServiceEntry {
@@ -45,6 +46,11 @@ pub const ENTRY: ServiceEntry = ServiceEntry {
         MessageForm {
             title: "Look a value up",
             example: "get colour",
+            to_every_server: false,
+        },
+        MessageForm {
+            title: "Count the links that a lookup crosses",
+            example: "hops colour",
             to_every_server: false,
         },
         MessageForm {
@@ -95,6 +101,19 @@ impl Cache {
             tcp_port,
             ..Cache::default()
         }
+    }
+
+    /// One more hop of a lookup whose hops are counted; the lookup, if a copy here answers it on its way.
+    fn count_hop(&mut self, context: &dyn Context, port: u8, packet: &mut Packet) -> Option<Words> {
+        let mut words = Words::parse(&packet.payload)?;
+        let counted = words.counted.as_mut()?;
+        if port != LOCAL {
+            counted.hops = counted.hops.saturating_add(1);
+        }
+        let straight = counted.straight;
+        packet.payload = words.emit();
+        let met = straight && self.store.get(context.now(), &words.key).is_some();
+        met.then_some(words)
     }
 
     /// A request at a coordinate that this server answers for.
@@ -266,8 +285,14 @@ impl Service for Cache {
         ENTRY.name
     }
 
-    fn packet(&mut self, context: &mut dyn Context, _port: u8, packet: &mut Packet) -> Action {
+    fn packet(&mut self, context: &mut dyn Context, port: u8, packet: &mut Packet) -> Action {
         let at = packet.key;
+        if Words::is_counted(&packet.payload)
+            && let Some(found) = self.count_hop(context, port, packet)
+        {
+            let here = context.here();
+            return self.serve(context, here, found, packet);
+        }
         if !context.responsible(at) {
             return Action::Pass;
         }
@@ -306,7 +331,12 @@ impl Service for Cache {
 
     fn route(&mut self, context: &mut dyn Context, at: Key, packet: &mut Packet) -> Vec<Key> {
         match Words::parse(&packet.payload) {
-            Some(words) if words.what == What::Get && !words.missed => nearest(context, at, &words.key),
+            Some(words) if words.is_straight() && self.store.get(context.now(), &words.key).is_some() => {
+                vec![at]
+            }
+            Some(words) if words.what == What::Get && !words.missed && !words.is_straight() => {
+                nearest(context, at, &words.key)
+            }
             Some(words) if words.what.is_request() => vec![primary(context, &words.key)],
             _ => Vec::new(),
         }
@@ -321,7 +351,7 @@ impl Service for Cache {
         let (verb, key) = (parts.next().unwrap_or(&[]), parts.next().unwrap_or(&[]));
         let value = parts.next().unwrap_or(&[]);
         let what = match verb {
-            b"get" => Some(What::Get),
+            b"get" | b"hops" => Some(What::Get),
             b"set" => Some(What::Write(Write::Set)),
             b"delete" => Some(What::Delete),
             _ => None,
@@ -329,12 +359,22 @@ impl Service for Cache {
         let room = context.max_payload().saturating_sub(HEAD_BYTES);
         let fits = !key.is_empty() && key.len() + value.len() <= room.min(usize::from(u16::MAX));
         let Some(what) = what.filter(|_| fits) else {
-            let said = format!("error: say get KEY, set KEY VALUE or delete KEY, of {room} bytes at most");
+            let said =
+                format!("error: say get KEY, set KEY VALUE, delete KEY or hops KEY, of {room} bytes at most");
             context.deliver(said.into_bytes());
             return;
         };
+        let counted = (verb == b"hops").then_some(Counted {
+            straight: value == b"straight",
+            hops: 0,
+        });
         let words = Words {
-            value: value.to_vec(),
+            value: if counted.is_some() {
+                Vec::new()
+            } else {
+                value.to_vec()
+            },
+            counted,
             ..Words::new(what, context.here(), key.to_vec())
         };
         context.route(Packet {

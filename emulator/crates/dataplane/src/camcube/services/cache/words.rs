@@ -5,7 +5,7 @@ use crate::camcube::services::wire::{Reader, put_bytes};
 use crate::service::Key;
 
 /// Bytes of a payload beside the key and the value.
-pub const HEAD_BYTES: usize = 32;
+pub const HEAD_BYTES: usize = 33;
 /// A life without end, in milliseconds.
 pub const FOR_EVER: u32 = u32::MAX;
 
@@ -91,6 +91,21 @@ impl What {
     }
 }
 
+/// A lookup whose hops are counted. `[camcube §3.3, Fig. 3]`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// By the routing service, straight to the primary: any copy on the way answers.
+    pub straight: bool,
+    /// Links that it has crossed.
+    pub hops: u8,
+}
+
+const MISSED: u8 = 1;
+const COUNTED: u8 = 2;
+const STRAIGHT: u8 = 4;
+/// Where a payload has its marks.
+const MARKS_AT: usize = 7;
+
 /// A packet's payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
@@ -102,6 +117,8 @@ pub struct Words {
     pub via: Key,
     /// Whether a secondary has missed it.
     pub missed: bool,
+    /// Of a lookup whose hops are counted: how it goes.
+    pub counted: Option<Counted>,
     /// The requester's number of it; 0 for a message from people.
     pub request: u32,
     /// For clients.
@@ -124,6 +141,7 @@ impl Words {
             requester,
             via: requester,
             missed: false,
+            counted: None,
             request: 0,
             flags: 0,
             lives_millis: FOR_EVER,
@@ -138,7 +156,9 @@ impl Words {
         let mut reader = Reader(payload);
         let what = What::of(reader.u8()?)?;
         let (requester, via) = (reader.key()?, reader.key()?);
-        let missed = reader.u8()? == 1;
+        let (marks, hops) = (reader.u8()?, reader.u8()?);
+        let straight = marks & STRAIGHT != 0;
+        let counted = (marks & COUNTED != 0).then_some(Counted { straight, hops });
         let (request, flags, lives_millis) = (reader.u32()?, reader.u32()?, reader.u32()?);
         let version = reader.u64()?;
         let (key, value) = (reader.bytes()?.to_vec(), reader.bytes()?.to_vec());
@@ -146,7 +166,8 @@ impl Words {
             what,
             requester,
             via,
-            missed,
+            missed: marks & MISSED != 0,
+            counted,
             request,
             flags,
             lives_millis,
@@ -161,7 +182,11 @@ impl Words {
         let mut payload = vec![self.what.number()];
         payload.extend(self.requester);
         payload.extend(self.via);
-        payload.push(self.missed.into());
+        let marks = self
+            .counted
+            .map_or(0, |counted| COUNTED | u8::from(counted.straight) * STRAIGHT);
+        payload.push(marks | u8::from(self.missed) * MISSED);
+        payload.push(self.counted.map_or(0, |counted| counted.hops));
         for number in [self.request, self.flags, self.lives_millis] {
             payload.extend(number.to_be_bytes());
         }
@@ -171,8 +196,22 @@ impl Words {
         payload
     }
 
+    /// Whether it goes to the primary by the routing service.
+    pub fn is_straight(&self) -> bool {
+        self.counted.is_some_and(|counted| counted.straight)
+    }
+
+    /// Whether a payload is a lookup whose hops are counted: every server on its way looks.
+    pub fn is_counted(payload: &[u8]) -> bool {
+        let marks = payload.get(MARKS_AT).copied().unwrap_or(0);
+        payload.first() == Some(&What::Get.number()) && marks & COUNTED != 0
+    }
+
     /// An answer for people.
     pub fn answer(&self) -> Vec<u8> {
+        if let (What::Value, Some(Counted { hops, .. })) = (self.what, self.counted) {
+            return [b"HOPS ", &self.key[..], format!(" {hops}").as_bytes()].concat();
+        }
         let name: &[u8] = match self.what {
             What::Value => return [b"VALUE ", &self.key[..], b" ", &self.value].concat(),
             What::Stored => b"STORED ",
@@ -193,14 +232,15 @@ mod tests {
     proptest! {
         #[test]
         fn words_survive_their_payload(
-            number in 1..=FORGET, keys: [Key; 2], missed: bool, numbers: [u32; 3], version: u64,
+            number in 1..=FORGET, keys: [Key; 2], missed: bool, counted: Option<(bool, u8)>, numbers: [u32; 3], version: u64,
             key in prop::collection::vec(any::<u8>(), 0..300), value in prop::collection::vec(any::<u8>(), 0..300),
         ) {
             let [request, flags, lives_millis] = numbers;
             let what = What::of(number).unwrap_or(What::Forget);
             prop_assert_eq!(what.number(), number);
+            let counted = counted.map(|(straight, hops)| Counted { straight, hops });
             let words = Words {
-                what, requester: keys[0], via: keys[1], missed, request, flags, lives_millis, version,
+                what, requester: keys[0], via: keys[1], missed, counted, request, flags, lives_millis, version,
                 key: key.clone(), value: value.clone(),
             };
             let payload = words.emit();

@@ -1,0 +1,209 @@
+"""Talking to the servers of a trial while it is measured: messages to services, what they answer, and what links and servers count.
+
+A talk runs in a thread of its own beside the session, which ends with it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cubeyard.emulation.fabric.client import FabricClient, FabricError, FabricGoneError, Remote
+from cubeyard.emulation.measure.events import kebab
+from cubeyard.emulation.network.network import Network
+from cubeyard.kit.errors import ProblemError
+
+Json = dict[str, Any]
+
+ANSWER_SECS = 20.0
+"""For an answer that should come: more than any service takes, on a busy machine too."""
+SILENCE_SECS = 5.0
+"""A fabric that sends no frame for so long has gone."""
+END_SECS = 10.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a server's service said."""
+
+    server: int
+    text: str
+
+
+@dataclass
+class Watched:
+    """What the fabric counted over a time."""
+
+    secs: float
+    links: list[tuple[int, int]]
+    """[link] Bytes, from its end a to b and back."""
+    packets: list[tuple[int, int]]
+    cpu: list[float]
+    """[server] Mean share of a core of the server's process."""
+
+
+class Talk:
+    """Calls and frames of one run. Everything raises FabricError or FabricGoneError when the run ends meanwhile."""
+
+    def __init__(self, socket: Path | Remote, run_id: str, network: Network) -> None:
+        self.network = network
+        self.run_id = run_id
+        self._calls = FabricClient(socket)
+        self._stream = FabricClient(socket)
+        self._stream.subscribe(run_id)
+        self._frames = self._stream.frames(SILENCE_SECS)
+        self._neighbour: dict[tuple[int, int], int] = {}
+        for link in network.links:
+            self._neighbour[link.a] = link.b[0]
+            self._neighbour[link.b] = link.a[0]
+
+    def close(self) -> None:
+        self._calls.close()
+        self._stream.close()
+
+    def tell(self, server: int, service: str, message: str) -> None:
+        self._calls.call("tell", run=self.run_id, server=server, service=service, message=message)
+
+    def answers(self, service: str, wanted: int, secs: float = ANSWER_SECS) -> list[Answer]:
+        """The next answers of a service, as many as wanted. Raises a 503 with what was said where they do not come in time."""
+        found: list[Answer] = []
+        until = time.monotonic() + secs
+        while len(found) < wanted:
+            if time.monotonic() > until:
+                said = "; ".join(answer.text for answer in found[:3]) or "nothing"
+                detail = f"Of {wanted} answers of {service} {len(found)} came within {secs:g} s: {said}."
+                raise ProblemError(503, "cannot-measure", detail)
+            found += [answer for name, answer in _said(self._frame()) if name == service]
+        return found
+
+    def answers_of(self, wanted: dict[str, int], secs: float = ANSWER_SECS) -> None:
+        """Wait until services have said so many things each. Raises a 503 that names what is missing."""
+        left = dict(wanted)
+        until = time.monotonic() + secs
+        while any(count > 0 for count in left.values()):
+            if time.monotonic() > until:
+                missing = ", ".join(f"{count} of {service}" for service, count in left.items() if count > 0)
+                raise ProblemError(503, "cannot-measure", f"Answers did not come within {secs:g} s: {missing}.")
+            for service, _ in _said(self._frame()):
+                if service in left:
+                    left[service] -= 1
+
+    @property
+    def hops(self) -> list[tuple[int, int]]:
+        """All links in both directions, as pairs of nodes."""
+        links = [(link.a[0], link.b[0]) for link in self.network.links]
+        return links + [(other, one) for one, other in links]
+
+    def ask(self, server: int, service: str, message: str) -> str:
+        """One message, one answer. Raises a 503 for an answer that is an error."""
+        self.tell(server, service, message)
+        (answer,) = self.answers(service, 1)
+        if answer.text.startswith("error"):
+            raise ProblemError(503, "cannot-measure", f"{service} refuses {message!r}: {answer.text}")
+        return answer.text
+
+    def watch(self, secs: float) -> Watched:
+        """What is counted from now on for a time."""
+        began = self._frame()["at_secs"]
+        links = [[0, 0] for _ in self.network.links]
+        packets = [[0, 0] for _ in self.network.links]
+        cpu: list[list[float]] = []
+        at_secs = began
+        while at_secs - began < secs:
+            frame = self._frame()
+            at_secs = frame["at_secs"]
+            columns = frame.get("links") or {}
+            forth, back = (columns.get(name) or [] for name in ("tx", "rx"))
+            for link, ways in enumerate(zip(forth, back, strict=True)):
+                for way, count in enumerate(ways):
+                    links[link][way] += int(count or 0)
+            both = columns.get("packets") or []
+            for place, count in enumerate(both):
+                packets[place % len(links)][place // len(links)] += int(count or 0)
+            cpu.append([float(one or 0.0) for one in (frame.get("servers") or {}).get("cpu") or []])
+        longest = max((len(one) for one in cpu), default=0)
+        means = [sum(one[row] for one in cpu if row < len(one)) / len(cpu) for row in range(longest)]
+        pairs = [(forth, back) for forth, back in links], [(forth, back) for forth, back in packets]
+        return Watched(at_secs - began, *pairs, means)
+
+    def rows(self, server: int, section: str) -> list[list[Any]]:
+        """A section of what a server knows."""
+        sections = self._calls.call("inspect", run=self.run_id, server=server)["sections"]
+        return next(one["rows"] for one in sections if one["name"] == section)
+
+    def hops_sent(self, services: Iterable[str]) -> dict[str, dict[tuple[int, int], int]]:
+        """By service: the packets that went from a server to its neighbour, since the run began."""
+        found: dict[str, dict[tuple[int, int], int]] = {service: {} for service in services}
+        for server in self.network.servers:
+            for service, port, _, packets, _ in self.rows(server, "service-links"):
+                if service in found:
+                    hop = (server, self._neighbour[server, port])
+                    found[service][hop] = found[service].get(hop, 0) + packets
+        return found
+
+    def counter(self, server: int, service: str, name: str) -> int:
+        """A counter of a server's service; 0 if it has never counted."""
+        rows = self.rows(server, "services")
+        return next((row[3] for row in rows if (row[0], row[2]) == (service, name)), 0)
+
+    def _frame(self) -> Json:
+        frame = next(self._frames, None)
+        if frame is None:
+            raise FabricGoneError(f"cubeyard-fabric sent no frame for {SILENCE_SECS:g} s.")
+        return frame
+
+
+def _said(frame: Json) -> Iterable[tuple[str, Answer]]:
+    for event in frame.get("events") or []:
+        if kebab(event.get("kind")) == "reported" and event.get("what") == "service-answer":
+            cells = {cell["name"]: cell["value"] for cell in event["cells"]}
+            yield str(cells["service"]), Answer(event["server"], str(cells["answer"]))
+
+
+class Talking:
+    """A talk under way."""
+
+    def __init__(self, talk: Callable[[Talk], None], begin: Callable[[], Talk]) -> None:
+        self._talk = talk
+        self._begin = begin
+        self._thread: threading.Thread | None = None
+        self._error: Exception | None = None
+        self._done = threading.Event()
+
+    def begin(self) -> None:
+        self._thread = threading.Thread(target=self._run, name="talk", daemon=True)
+        self._thread.start()
+
+    def over(self) -> bool:
+        """Whether everything is said. Raises what the talk raised."""
+        if self._error is not None:
+            raise self._error
+        return self._done.is_set()
+
+    def end(self) -> None:
+        """Wait for the thread, whose calls fail once the run is gone. Raises what a talk raised that was not over by itself."""
+        if self._thread is not None:
+            self._thread.join(END_SECS)
+        if self._error is not None and not isinstance(self._error, FabricError | FabricGoneError):
+            raise self._error
+
+    def _run(self) -> None:
+        try:
+            talk = self._begin()
+            try:
+                self._talk(talk)
+            finally:
+                talk.close()
+        except Exception as error:
+            self._error = error
+        else:
+            self._done.set()
+
+
+def newer(after: dict[tuple[int, int], int], before: dict[tuple[int, int], int]) -> dict[tuple[int, int], int]:
+    """Packets by hop that were counted in between; hops without any are left out."""
+    return {hop: count - before.get(hop, 0) for hop, count in after.items() if count > before.get(hop, 0)}

@@ -1,0 +1,96 @@
+"""A hundred `kill -9` of servers' processes and of commands, on the networks whose servers relay: nothing of any run is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from cubeyard.emulation.fabric.process import FABRIC, NODE
+
+from .conftest import Command
+
+Left = Callable[[], dict[str, set[str]]]
+
+SEED = int(os.environ.get("CUBEYARD_KILL_SEED", "2009"))
+TORUS, DCELL = '{"family":"torus3d","x":4,"y":4,"z":4}', '{"family":"dcell","n":2,"k":2}'
+RUNS = ((TORUS, 64), (DCELL, 42))
+"""Of every run all servers' processes are killed, then the command or its fabric."""
+KILLS = 100
+UP_SECS = 1.5
+"""From the last process to the first packets, on a machine that is not busy."""
+LONGEST_SECS = 0.05
+"""Between two kills, drawn from 0 on."""
+
+
+def parent(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def descends(pid: int, from_pid: int) -> bool:
+    while pid > 1:
+        pid = parent(pid)
+        if pid == from_pid:
+            return True
+    return False
+
+
+def processes(new: dict[str, set[str]], program: str, of: int) -> list[int]:
+    """Those that a command has started, by its own or by its fabric: nobody else's are killed."""
+    named = (one.split() for one in sorted(new.get("processes", ())))
+    return [int(pid) for name, pid in named if name.startswith(program) and descends(int(pid), of)]
+
+
+def kill(pid: int) -> bool:
+    """Whether there was such a process to kill."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_hundred_kills_leave_nothing(emulate: Command, nothing_left: Left) -> None:
+    draws = Random(SEED)
+    killed = 0
+    for turn, (spec, servers) in enumerate(RUNS):
+        process = emulate.start(
+            "--spec", spec, "--mode", "namespaces", "--workload", "permutation", "--link-rate", "10M", "--seconds", "300",
+            "--settle", "0.5", "--calibrate", "0",
+        )  # fmt: skip
+        deadline = time.monotonic() + 60
+        nodes: list[int] = []
+        while len(nodes) < servers:
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline, nothing_left()
+            time.sleep(0.05)
+            nodes = processes(nothing_left(), NODE, process.pid)
+        (fabric,) = processes(nothing_left(), FABRIC, process.pid)
+        time.sleep(UP_SECS)
+        for pid in draws.sample(nodes, servers):
+            time.sleep(draws.uniform(0, LONGEST_SECS))
+            killed += kill(pid)
+        last = fabric if turn % 2 else process.pid
+        killed += kill(last)
+        said: Any = process.communicate(timeout=60)
+        if last == fabric:
+            assert process.returncode == 2, said
+            assert "cubeyard-fabric" in said[1], said
+    # The next command removes what killed ones left.
+    found = emulate.run(
+        "--spec", DCELL, "--mode", "namespaces", "--workload", "one-to-one", "--link-rate", "10M", "--seconds", "1",
+        "--settle", "0.5", "--calibrate", "0",
+    )  # fmt: skip
+    assert found["aggregate_goodput_bits_per_sec"] > 0
+    assert killed >= KILLS
+    deadline = time.monotonic() + 30
+    while nothing_left():
+        assert time.monotonic() < deadline, nothing_left()
+        time.sleep(0.2)

@@ -1,0 +1,47 @@
+//! A service on a server, with what the runtime keeps for it.
+
+use std::collections::BTreeMap;
+
+use super::queues::Queues;
+use crate::protocol::Time;
+use crate::service::Service;
+
+/// What a service has sent by a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes, those of the services' header with them.
+    pub bytes: u64,
+}
+
+/// A service and its state.
+pub(super) struct Hosted {
+    pub id: u16,
+    pub service: Box<dyn Service>,
+    /// By port: the packet that it sent there when its place was free.
+    pub slots: Vec<Option<Vec<u8>>>,
+    pub queues: Queues,
+    /// By port.
+    pub sent: Vec<Sent>,
+    pub counters: BTreeMap<&'static str, u64>,
+    pub timer: Option<Time>,
+}
+
+impl Hosted {
+    pub fn new(id: u16, service: Box<dyn Service>, ports: u8) -> Hosted {
+        Hosted {
+            id,
+            service,
+            slots: vec![None; ports.into()],
+            queues: Queues::new(ports),
+            sent: vec![Sent::default(); ports.into()],
+            counters: BTreeMap::new(),
+            timer: None,
+        }
+    }
+}
+
+pub(super) fn count(hosted: &mut Hosted, counter: &'static str, by: u64) {
+    *hosted.counters.entry(counter).or_default() += by;
+}
