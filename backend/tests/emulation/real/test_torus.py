@@ -121,6 +121,15 @@ def test_every_pair_is_reached_in_as_many_hops_as_the_torus_has(
         assert set(counts) == {"own-bytes", "relayed-bytes"}, "nothing was dropped"
 
 
+def test_a_torus_of_two_axes_carries_too(engine: Engine, nothing_left: Left) -> None:
+    plane = {"family": "torus2d", "x": SIDE, "y": SIDE}
+    with wired(description(engine, "software", {"disjoint_paths": 0}, spec=plane)):
+        everybody = list(range(SIDE**2))
+        for source in everybody:
+            others = [one for one in everybody if one != source]
+            assert hops(source, others) == {to: distance(source, to) for to in others}
+
+
 def test_the_kernel_sends_what_it_has_for_a_neighbour_by_the_cable_to_it(engine: Engine, nothing_left: Left) -> None:
     """Otherwise its ICMP errors wait for a neighbour that is not there, and hold up all pings of this host for seconds."""
 

@@ -133,6 +133,8 @@ const AXES: &[Axes] = &[
             ("uplinks_per_spine", Tried::Each(&[1.0, 2.0])),
             ("server_gbps", Tried::Each(&[1.0, 10.0, 25.0])),
             ("uplink_gbps", Tried::Each(&[10.0, 40.0, 100.0])),
+            ("super_spines", Tried::Each(&[0.0, 8.0])),
+            ("pods", Tried::Each(&[1.0, 4.0])),
         ],
         sized: Some("leaves"),
     },
@@ -338,13 +340,15 @@ fn value_of(fields: &[(&str, f64)], name: &str) -> f64 {
         .map_or(1.0, |field| field.1)
 }
 
-/// Whether the combination is another one with its parameters in another order.
+/// Whether the combination is another one with its parameters in another order, or with one that changes nothing.
 fn repeats_another(family: &str, fields: &[(&str, f64)]) -> bool {
     let of = |name| value_of(fields, name);
     match family {
         // A torus may be turned.
         "torus3d" => of("x") > of("y") || of("y") > of("z"),
         "torus2d" => of("x") > of("y"),
+        // Super-spines join several pods, and nothing else does.
+        "leaf_spine" => (of("super_spines") > 0.0) != (of("pods") > 1.0),
         // A loop is spread over clusters in type 2 only.
         "subways" => of("type") < 2.0 && of("c") > 1.0,
         _ => false,
@@ -361,11 +365,11 @@ fn sizes(
     let Some(name) = axes.sized else {
         return vec![None];
     };
-    // Of the family's own rule: whole BCubes of the level below, whole edge groups, whole leaves.
+    // Of the family's own rule: whole BCubes of the level below, whole edge groups, as many whole leaves in each pod.
     let group = match axes.family {
         "bcube" => value_of(fields, "n").powf(value_of(fields, "k")) as u64,
         "fat_tree" => value_of(fields, "ports") as u64 / 2,
-        "leaf_spine" => value_of(fields, "servers_per_leaf") as u64,
+        "leaf_spine" => (value_of(fields, "servers_per_leaf") * value_of(fields, "pods")) as u64,
         "jellyfish" => value_of(fields, "servers_per_switch") as u64,
         _ => 1,
     }

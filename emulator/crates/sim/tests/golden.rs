@@ -38,6 +38,11 @@ fn networks() -> Vec<(&'static str, Value)> {
             json!({"family": "leaf_spine", "leaves": 4, "spines": 2, "servers_per_leaf": 4, "uplink_gbps": 10}),
         ),
         (
+            "leaf-spine, 2 pods",
+            json!({"family": "leaf_spine", "leaves": 2, "spines": 2, "servers_per_leaf": 3, "uplink_gbps": 10,
+                "super_spines": 2, "pods": 2, "spine_uplink_gbps": 10}),
+        ),
+        (
             "Subways type 1",
             json!({"family": "subways", "type": 1, "p": 2, "q": 4, "l": 6, "clusters": 2, "uplink_gbps": 10}),
         ),

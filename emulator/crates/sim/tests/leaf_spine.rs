@@ -26,17 +26,23 @@ proptest! {
         leaves in 2u32..=6, spines in 1u32..=4, servers_per_leaf in 1u32..=6, uplinks_per_spine in 1u32..=2,
         server_gbps in prop_oneof![Just(1.0), Just(10.0), Just(25.0)],
         uplink_gbps in prop_oneof![Just(10.0), Just(40.0), Just(1600.0)],
+        (super_spines, pods) in prop_oneof![Just((0u32, 1u32)), (1u32..=3, 1u32..=3)],
+        spine_uplink_gbps in prop_oneof![Just(10.0), Just(100.0), Just(1600.0)],
     ) {
         let spec = json!({
             "family": "leaf_spine", "leaves": leaves, "spines": spines, "servers_per_leaf": servers_per_leaf,
             "uplinks_per_spine": uplinks_per_spine, "server_gbps": server_gbps, "uplink_gbps": uplink_gbps,
+            "super_spines": super_spines, "pods": pods, "spine_uplink_gbps": spine_uplink_gbps,
         });
         let (abt, bound) = abt_and_bound(&spec, "leaf-spine");
         prop_assert!(abt <= bound * (1.0 + 1e-9), "{abt} of {bound}");
-        let servers = f64::from(leaves * servers_per_leaf);
-        let leaving = f64::from(servers_per_leaf) * (servers - f64::from(servers_per_leaf));
-        let one_way = spines * uplinks_per_spine == 1;
-        if one_way || leaving / uplink_gbps <= (servers - 1.0) / server_gbps {
+        let servers = f64::from(pods * leaves * servers_per_leaf);
+        let leaving = |below: u32| f64::from(below) * (servers - f64::from(below));
+        let one_way = spines * uplinks_per_spine == 1 && super_spines <= 1;
+        let of_server = (servers - 1.0) / server_gbps;
+        let wide_enough = leaving(servers_per_leaf) / uplink_gbps <= of_server
+            && leaving(leaves * servers_per_leaf) / spine_uplink_gbps <= of_server;
+        if one_way || wide_enough {
             prop_assert!((abt - bound).abs() <= bound * 1e-9, "{abt}, but {bound} in closed form");
         }
     }
@@ -50,6 +56,23 @@ fn one_spine_carries_what_the_closed_form_says() {
         let spec = json!({
             "family": "leaf_spine", "leaves": 4, "spines": 1, "servers_per_leaf": 4,
             "server_gbps": server_gbps, "uplink_gbps": 10,
+        });
+        for routing in ["leaf-spine", "ecmp", "shortest"] {
+            let (abt, bound) = abt_and_bound(&spec, routing);
+            assert!((abt - expected).abs() < 1e-9, "{routing}: {abt}");
+            assert!((bound - expected).abs() < 1e-9, "{bound}");
+        }
+    }
+}
+
+#[test]
+fn one_super_spine_carries_what_the_closed_form_says() {
+    // 16 servers on 4 leaves of 2 pods, with one uplink of 10 Gb/s a leaf and one uplink a spine. Uplinks of leaves carry
+    // 4 x 12 flows, those of spines 8 x 8: 240 flows of 10 Gb/s / 64 where they are equally fast, else 10 Gb/s / 48.
+    for (spine_uplink_gbps, expected) in [(10.0, 37.5), (40.0, 50.0)] {
+        let spec = json!({
+            "family": "leaf_spine", "leaves": 2, "spines": 1, "servers_per_leaf": 4, "super_spines": 1, "pods": 2,
+            "server_gbps": 10.0, "uplink_gbps": 10, "spine_uplink_gbps": spine_uplink_gbps,
         });
         for routing in ["leaf-spine", "ecmp", "shortest"] {
             let (abt, bound) = abt_and_bound(&spec, routing);
