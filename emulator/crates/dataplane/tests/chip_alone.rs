@@ -236,7 +236,7 @@ fn the_kernel_does_with_any_packet_what_the_model_does() {
                 let (mut frame, mut left) = (Frame::new(&packet).unwrap(), Vec::new());
                 let verdict = model
                     .receive(in_port, &mut frame, &mut |port, bytes| {
-                        left.push((port, bytes.to_vec()))
+                        left.push((port, bytes.to_vec()));
                     })
                     .unwrap();
                 fast_path.forget_punts();

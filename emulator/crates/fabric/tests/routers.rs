@@ -22,6 +22,7 @@ const PORT: u16 = 7000;
 const FAT_TREE: &str = r#"{"family":"fat_tree","ports":4,"layers":3}"#;
 const TREE: &str = r#"{"family":"tree","edge_ports":4,"servers":10}"#;
 const LEAF_SPINE: &str = r#"{"family":"leaf_spine","leaves":4,"spines":4,"servers_per_leaf":3,"uplinks_per_spine":2,"server_gbps":1,"uplink_gbps":1}"#;
+const SUPER_SPINES: &str = r#"{"family":"leaf_spine","leaves":2,"spines":2,"servers_per_leaf":2,"super_spines":2,"pods":2,"server_gbps":1,"uplink_gbps":1,"spine_uplink_gbps":1}"#;
 const JELLYFISH: &str = r#"{"family":"jellyfish","switches":6,"ports":4,"servers_per_switch":1}"#;
 const DRAGONFLY: &str = r#"{"family":"dragonfly","a":2,"p":1,"h":1}"#;
 const CUSTOM: &str = r#"{"family":"custom","link_gbps":1,"nodes":[{"name":"a","role":"switch"},{"name":"b","role":"switch"},{"name":"c","role":"switch"},{"name":"x","role":"server"},{"name":"y","role":"server"},{"name":"z","role":"server"}],"links":[{"a":"x","b":"a"},{"a":"b","b":"y"},{"a":"z","b":"c"},{"a":"z","b":"b"},{"a":"a","b":"b"},{"a":"c","b":"b"},{"a":"a","b":"c"},{"a":"a","b":"c"}]}"#;
@@ -187,6 +188,7 @@ fn every_server_reaches_every_other_in_each_family() {
         FAT_TREE,
         TREE,
         LEAF_SPINE,
+        SUPER_SPINES,
         JELLYFISH,
         DRAGONFLY,
         CUSTOM,
@@ -242,7 +244,7 @@ fn flows_take_the_paths_that_tables_and_hash_give() {
         "only Linux before 6.11 cannot: {:?}",
         probe.reasons
     );
-    for spec in [FAT_TREE, LEAF_SPINE, ONE_CLUSTER, TWO_CLUSTERS] {
+    for spec in [FAT_TREE, LEAF_SPINE, SUPER_SPINES, ONE_CLUSTER, TWO_CLUSTERS] {
         let network = Routed::build(spec);
         let topology = &network.topology;
         let tables = Tables::new(topology, &Failures::none(topology), Balance::Equal).expect("tables");

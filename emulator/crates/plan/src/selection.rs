@@ -48,7 +48,7 @@ pub fn select_parts(topology: &Topology, book: &Book, preferences: &PartPreferen
     let mut out = PartSelection::default();
     let bundled = bundled_ports(preferences.breakouts, topology, preferences.link_gbps);
     for (tier, bundled) in topology.tiers().iter().zip(&bundled) {
-        let demand = with_breakouts(tier_demand(tier, preferences.link_gbps), bundled);
+        let demand = with_breakouts(&tier_demand(tier, preferences.link_gbps), bundled);
         let own_gbps = match demand.first() {
             // The ports themselves may be gone into plugs of another kind.
             Some(slowest) if !bundled.is_empty() => slowest.gbps,
@@ -191,7 +191,7 @@ fn tier_demand(tier: &SwitchTier, link_gbps: Option<f64>) -> Vec<PortDemand> {
 }
 
 /// The same demand where ports are bundled: as many fewer of their rate, and one of all their rates together for each cable.
-fn with_breakouts(demand: Vec<PortDemand>, bundled: &[BundledPorts]) -> Vec<PortDemand> {
+fn with_breakouts(demand: &[PortDemand], bundled: &[BundledPorts]) -> Vec<PortDemand> {
     let mut ports: Vec<(f64, u32)> = demand.iter().map(|d| (d.gbps, d.ports)).collect();
     for one in bundled {
         if let Some((_, own)) = ports.iter_mut().find(|(gbps, _)| *gbps == one.gbps) {

@@ -90,7 +90,7 @@ impl LeafSpineRouting {
     }
 
     /// Links down from a super-spine to the spines of a leaf's pod that have a live link down to the leaf.
-    fn into_pod(&self, top: u32, leaf: NodeId) -> impl Iterator<Item = Turn> {
+    fn to_pod(&self, top: u32, leaf: NodeId) -> impl Iterator<Item = Turn> {
         let pod = self.pod(leaf);
         (0..self.spines)
             .filter(move |&spine| self.ups(leaf, spine).next().is_some())
@@ -103,7 +103,7 @@ impl LeafSpineRouting {
     /// Links up from a spine to super-spines that lead down to a leaf of another pod.
     fn over_tops(&self, spine: NodeId, leaf: NodeId) -> impl Iterator<Item = Turn> {
         (0..self.super_spines)
-            .filter(move |&top| self.into_pod(top, leaf).next().is_some())
+            .filter(move |&top| self.to_pod(top, leaf).next().is_some())
             .flat_map(move |top| self.tops(spine, top).map(move |up| (top, up)))
     }
 
@@ -132,7 +132,7 @@ impl LeafSpineRouting {
         path.push(up);
         if near != far {
             let (top, up) = draw(|| self.over_tops(self.spine(near, spine), to), draws)?;
-            let (beyond, down) = draw(|| self.into_pod(top, to), draws)?;
+            let (beyond, down) = draw(|| self.to_pod(top, to), draws)?;
             path.extend([up, down]);
             spine = beyond;
         }

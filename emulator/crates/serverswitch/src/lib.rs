@@ -168,7 +168,7 @@ impl ServerSwitch {
     /// `SetUDLK(int i, UDLK udlk)`: fields like `(INPORT, B30-33)`.
     #[doc(alias = "SetUDLK")]
     pub fn set_udlk(&mut self, i: u8, udlk: &str) -> Result<()> {
-        self.call(format!("SetUDLK({i}, {udlk});"))
+        self.call(&format!("SetUDLK({i}, {udlk});"))
     }
 
     /// `SetLookupTable(int type, int i, int iudlk, char *value, char *mask, ACTION *action)`: value and mask in hexadecimal digits,
@@ -184,7 +184,7 @@ impl ServerSwitch {
         action: &Action,
     ) -> Result<()> {
         let (table, value, mask) = (table.name(), quoted(Some(value)), quoted(mask));
-        self.call(format!(
+        self.call(&format!(
             "SetLookupTable({table}, {i}, {iudlk}, {value}, {mask}, {{{}}});",
             action.0
         ))
@@ -192,14 +192,14 @@ impl ServerSwitch {
 
     /// `ClearLookupTable(type, i)` `[ours]`: takes back what a call has set there.
     pub fn clear_lookup_table(&mut self, table: Table, i: u32) -> Result<()> {
-        self.call(format!("ClearLookupTable({}, {i});", table.name()))
+        self.call(&format!("ClearLookupTable({}, {i});", table.name()))
     }
 
     /// `SetVIfTable(int i, char *dmac, char *smac, int oport)`; `None` keeps a packet's MAC.
     #[doc(alias = "SetVIfTable")]
     pub fn set_vif_table(&mut self, i: u16, dmac: Option<&str>, smac: Option<&str>, oport: u8) -> Result<()> {
         let (dmac, smac) = (quoted(dmac), quoted(smac));
-        self.call(format!("SetVIfTable({i}, {dmac}, {smac}, {oport});"))
+        self.call(&format!("SetVIfTable({i}, {dmac}, {smac}, {oport});"))
     }
 
     /// From here to [`ServerSwitch::commit`] calls that set tables are collected `[ours]`.
@@ -268,10 +268,10 @@ impl ServerSwitch {
         self.lost
     }
 
-    fn call(&mut self, text: String) -> Result<()> {
+    fn call(&mut self, text: &str) -> Result<()> {
         match &mut self.batch {
             Some(calls) => {
-                calls.push_str(&text);
+                calls.push_str(text);
                 calls.push('\n');
                 Ok(())
             }

@@ -14,7 +14,7 @@ use cubeyard_dataplane::settings::Given;
 use cubeyard_routing::random::Draws;
 use cubeyard_routing::torus::{KeyMap, Shape, disjoint_paths};
 use cubeyard_routing::{Failures, PathSet};
-use cubeyard_topology::{NodeId, Topology, TopologySpec, Torus3dSpec};
+use cubeyard_topology::{NodeId, Topology, TopologySpec, Torus2dSpec, Torus3dSpec};
 use cubeyard_virtual::{Network, Options};
 use proptest::prelude::*;
 
@@ -28,10 +28,19 @@ struct Torus {
 
 fn torus(sizes: [u32; 3], disjoint: bool, present: Option<Vec<NodeId>>) -> Torus {
     let [x, y, z] = sizes;
+    torus_of(TopologySpec::Torus3d(Torus3dSpec { x, y, z }), disjoint, present)
+}
+
+/// A torus of two axes.
+fn plane([x, y]: [u32; 2], disjoint: bool) -> Torus {
+    torus_of(TopologySpec::Torus2d(Torus2dSpec { x, y }), disjoint, None)
+}
+
+fn torus_of(spec: TopologySpec, disjoint: bool, present: Option<Vec<NodeId>>) -> Torus {
     let options = Options {
         protocol: &ENTRY,
         forwarding: SOFTWARE,
-        spec: TopologySpec::Torus3d(Torus3dSpec { x, y, z }),
+        spec,
         present,
         gateways: Vec::new(),
         rate_bits_per_sec: 1e9,
@@ -193,7 +202,18 @@ fn all_pairs_take_every_disjoint_path_and_nothing_else() {
 
 #[test]
 fn a_larger_torus_converges_after_failures() {
-    storm([5, 5, 5], true, 6, 9, 30);
+    storm(torus([5, 5, 5], true, None), true, 6, 9, 30);
+}
+
+#[test]
+fn a_torus_of_two_axes_carries_and_converges_as_one_of_three() {
+    for (sizes, disjoint) in [([3, 3], true), ([4, 5], true), ([2, 5], false)] {
+        let mut torus = plane(sizes, disjoint);
+        torus.network.run(2.0);
+        let servers = torus.shape.servers() as usize;
+        assert_eq!(torus.check_all_pairs(disjoint, 6), 6 * servers * (servers - 1));
+    }
+    storm(plane([5, 5], true), true, 8, 2, 5);
 }
 
 #[test]
@@ -229,8 +249,7 @@ fn short_axes_and_slices_carry_too() {
 }
 
 /// Random failures of servers and cables, at once, in the middle of the run, and all mended after.
-fn storm(sizes: [u32; 3], disjoint: bool, seed: u64, servers: usize, cables: usize) {
-    let mut torus = torus(sizes, disjoint, None);
+fn storm(mut torus: Torus, disjoint: bool, seed: u64, servers: usize, cables: usize) {
     torus.network.run(1.0);
     let mut draws = Draws::new(seed);
     let count = torus.shape.servers();
@@ -284,7 +303,7 @@ proptest! {
         servers in 0usize..6,
         cables in 0usize..25,
     ) {
-        storm(sizes, disjoint, seed, servers, cables);
+        storm(torus(sizes, disjoint, None), disjoint, seed, servers, cables);
     }
 }
 

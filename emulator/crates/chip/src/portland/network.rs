@@ -128,7 +128,7 @@ impl Network {
     /// A host sends a UDP packet from a port; it asks for the destination's MAC first if it does not know it.
     pub fn send(&mut self, from: NodeId, to: NodeId, source_port: u16, payload: &[u8]) {
         let frames = self.hosts[from as usize].send(ip_of(to), source_port, payload);
-        self.from_host(from, frames);
+        self.leave_host(from, frames);
     }
 
     /// Hosts forget the MACs of others.
@@ -250,7 +250,7 @@ impl Network {
         }
     }
 
-    fn from_host(&mut self, host: NodeId, frames: Vec<Vec<u8>>) {
+    fn leave_host(&mut self, host: NodeId, frames: Vec<Vec<u8>>) {
         for frame in frames {
             self.leave(host, 0, frame, 0);
         }
@@ -268,7 +268,7 @@ impl Network {
         let Some(switch) = self.switches.get_mut(&node) else {
             let (frames, delivered) = self.hosts[node as usize].receive(bytes);
             self.delivered.extend(delivered);
-            return self.from_host(node, frames);
+            return self.leave_host(node, frames);
         };
         let switches = switches + 1;
         self.most_switches = self.most_switches.max(switches);
@@ -284,7 +284,7 @@ impl Network {
         if let Ok(mut frame) = Frame::new(bytes) {
             // A frame that the chip discards is lost, and counted by the chip.
             let _ = switch.chip.receive(port, &mut frame, &mut |port, bytes| {
-                out.push((port, bytes.to_vec()))
+                out.push((port, bytes.to_vec()));
             });
         }
         let told = switch.work();

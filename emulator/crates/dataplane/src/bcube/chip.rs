@@ -236,7 +236,7 @@ impl ChipForwarding {
                 let frame = self.frame.bytes();
                 match last {
                     Some(_) if frame.len() == buffer.frame().len() => {
-                        buffer.frame_mut().copy_from_slice(frame)
+                        buffer.frame_mut().copy_from_slice(frame);
                     }
                     // Labels and tunnels change the length.
                     Some(port) if port < EXTERNAL_PORTS => {

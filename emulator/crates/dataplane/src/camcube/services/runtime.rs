@@ -210,7 +210,9 @@ impl Runtime {
         let sent = &mut self.hosted[index].sent[usize::from(port)];
         sent.packets += 1;
         sent.bytes += bytes as u64;
-        self.call(view, now, index, 0, |service, call| service.sent(call, port));
+        self.call(view, now, index, Journey::default(), |service, call| {
+            service.sent(call, port);
+        });
     }
 
     /// Whether packets were queued since the last call.

@@ -184,8 +184,8 @@ impl Words {
         payload.extend(self.via);
         let marks = self
             .counted
-            .map_or(0, |counted| COUNTED | u8::from(counted.straight) * STRAIGHT);
-        payload.push(marks | u8::from(self.missed) * MISSED);
+            .map_or(0, |counted| COUNTED | (u8::from(counted.straight) * STRAIGHT));
+        payload.push(marks | (u8::from(self.missed) * MISSED));
         payload.push(self.counted.map_or(0, |counted| counted.hops));
         for number in [self.request, self.flags, self.lives_millis] {
             payload.extend(number.to_be_bytes());
