@@ -348,6 +348,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/search/example": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The answer of an example search, which comes with the program */
+        get: operations["get_search_example"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/search": {
         parameters: {
             query?: never;
@@ -379,6 +396,23 @@ export interface paths {
         };
         /** How often parts fail, with sources */
         get: operations["list_failure_rates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/life/example": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The answer of an example, the paper's container over five years, which comes with the program */
+        get: operations["get_life_example"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1269,6 +1303,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/upgrade": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plug in the cables of the planned upgrade, switch by switch
+         * @description The steps of the work order are in the run's `network` frame; an `upgrade` frame tells that one was carried out. The traffic goes
+         *     on.
+         */
+        post: operations["upgrade_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/captures": {
         parameters: {
             query?: never;
@@ -1460,6 +1515,191 @@ export interface paths {
         get: operations["stream_packets"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/servers/{name}/chip": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All that is in a server's chip, with hits
+         * @description Tables, interfaces, keys and registers, as they are while packets flow.
+         */
+        get: operations["read_chip"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/servers/{name}/chip/text": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A server's chip as a program
+         * @description Its text reads like the paper's Fig. 6, loops written out.
+         */
+        get: operations["read_chip_text"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/servers/{name}/chip/calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Call a server's chip
+         * @description Calls as text, over the server's program: all of them are in effect at once, or none. They stay when a neighbour changes, and are
+         *     gone with the next whole program.
+         */
+        post: operations["call_chip"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/servers/{name}/chip/tables/{table}/{i}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Take back an entry that a call has set
+         * @description The entry of the server's program is in effect again.
+         */
+        delete: operations["clear_chip_entry"];
+        options?: never;
+        head?: never;
+        /** Set an entry of a table */
+        patch: operations["set_chip_entry"];
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/servers/{name}/chip/vif/{i}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Take back an interface that a call has set */
+        delete: operations["clear_chip_vif"];
+        options?: never;
+        head?: never;
+        /** Set a virtual interface */
+        patch: operations["set_chip_vif"];
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/servers/{name}/chip/registers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The registers of a server's chip
+         * @description Packets and bytes by port, bytes that wait, discards by reason, switches; of a chip in the kernel and in user space.
+         */
+        get: operations["list_chip_registers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/servers/{name}/chip/registers/{register}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a register */
+        get: operations["read_chip_register"];
+        /**
+         * Write a register
+         * @description Counters can be cleared, switches turned until the next commit of a program; queues are read only.
+         */
+        put: operations["write_chip_register"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/servers/{name}/chip/packets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Packets that a server's chip sends to the CPU
+         * @description Server-sent events: packets of entries that calls have set. Each packet goes to one reader.
+         */
+        get: operations["watch_chip_packets"];
+        put?: never;
+        /**
+         * Send a packet
+         * @description As its CPU: out of an external port, or into the chip.
+         */
+        post: operations["send_chip_packet"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/servers/{name}/chip/trace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Step a packet through a server's chip
+         * @description By the tables as they are now. Nothing is sent and nothing counted.
+         */
+        post: operations["trace_live_chip"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1681,6 +1921,27 @@ export interface paths {
         put?: never;
         /** Step a packet through a chip with a program */
         post: operations["trace_chip_packet"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/chip/portland": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a packet through PortLand on the chips of a fat-tree
+         * @description 20 switches of four ports, each a chip with its CPU, and a fabric manager, in virtual time: ARP, forwarding by PMAC, and the way
+         *     around what fails. Each visit has the chip's steps.
+         */
+        post: operations["try_portland"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2358,7 +2619,7 @@ export interface components {
         };
         /**
          * CableColumns
-         * @description Row `i` is cable `offset + i`; its name is `C` and that number in at least five digits.
+         * @description Row `i` is cable `offset + i`, or a leg of a breakout cable; its name is `C` and that number in at least five digits.
          */
         CableColumns: {
             /** A Device */
@@ -2401,12 +2662,27 @@ export interface components {
              * @description A row of the scene's bundles, or -1 for a cable that stays in its rack.
              */
             bundle: number[];
+            /**
+             * Lead
+             * @description The number that stands for the whole cable: its own, or of a breakout cable that of its first leg.
+             */
+            lead: number[];
+            /**
+             * Leg
+             * @description Which leg of a breakout cable, from 1; 0 for a cable of its own.
+             */
+            leg: number[];
+            /**
+             * Trunk
+             * @description The end with a breakout's one plug: 1 for `a`, 2 for `b`; 0 without a breakout.
+             */
+            trunk: number[];
         };
         /** Cables */
         Cables: {
             /**
              * Count
-             * @description How many cables the whole plan has.
+             * @description How many rows the whole plan has: one a link.
              */
             count: number;
             /**
@@ -2668,6 +2944,50 @@ export interface components {
             document: string;
         };
         /**
+         * ChipAction
+         * @description What an entry does with a packet, as programs write it.
+         */
+        ChipAction: {
+            /**
+             * Act
+             * @enum {string}
+             */
+            act: "REDIRECT_VIF" | "REDIRECT_PORT" | "DISCARD" | "DUPLICATE" | "MIRROR" | "TO_CPU";
+            /** Vif */
+            vif?: number | null;
+            /** Port */
+            port?: number | null;
+            /** Ports */
+            ports?: number[] | null;
+            /** Mirror */
+            mirror?: number | null;
+            /** Dscp */
+            dscp?: number | null;
+            /** Mpls */
+            mpls?: ("PUSH" | "POP" | "SWAP") | null;
+            /** Label */
+            label?: number | null;
+            /** Tunnel */
+            tunnel?: ("PUSH" | "POP") | null;
+            /** Src */
+            src?: string | null;
+            /** Dst */
+            dst?: string | null;
+            /** Count */
+            count?: string | null;
+        };
+        /**
+         * ChipCalls
+         * @description Calls as text, all in effect at once or none of them.
+         */
+        ChipCalls: {
+            /**
+             * Calls
+             * @example SetLookupTable(TCAM, 2000, 2, "00", "00", {act=TO_CPU});
+             */
+            calls: string;
+        };
+        /**
          * ChipCommitted
          * @description A program that the chips run now.
          */
@@ -2683,6 +3003,62 @@ export interface components {
              */
             micros: number;
         };
+        /**
+         * ChipEntry
+         * @description An entry of a lookup table, and how many packets it has decided about.
+         */
+        ChipEntry: {
+            /**
+             * Table
+             * @enum {string}
+             */
+            table: "TCAM" | "EM_MAC" | "EM_IPV4" | "EM_MPLS" | "LPM_IPV4";
+            /** I */
+            i: number;
+            /** Iudlk */
+            iudlk: number;
+            /** Value */
+            value: string;
+            /**
+             * Mask
+             * @description Empty in tables of exact matches.
+             */
+            mask: string;
+            /** Action */
+            action: {
+                [key: string]: unknown;
+            };
+            /** Hits */
+            hits: number;
+            /**
+             * Own
+             * @description Whether a call has set it, and not the server's program.
+             */
+            own: boolean;
+        };
+        /**
+         * ChipEntryChange
+         * @description An entry of a lookup table.
+         */
+        ChipEntryChange: {
+            /**
+             * Value
+             * @description Every byte of the key, in hexadecimal digits, or an IPv4 address.
+             */
+            value: string;
+            /**
+             * Mask
+             * @description Which bits count; of the TCAM and LPM alone.
+             */
+            mask?: string | null;
+            /**
+             * Iudlk
+             * @description Of the TCAM: the key that it looks at.
+             * @default 0
+             */
+            iudlk: number;
+            action: components["schemas"]["ChipAction"];
+        };
         /** ChipHit */
         ChipHit: {
             /** Table */
@@ -2691,6 +3067,19 @@ export interface components {
             i: number;
             /** Packets */
             packets: number;
+        };
+        /**
+         * ChipPacket
+         * @description A packet, and the port: from 0 to 3 straight out, from 4 to 7 into the chip.
+         */
+        ChipPacket: {
+            /** Port */
+            port: number;
+            /**
+             * Packet
+             * @description From its Ethernet header on, in hexadecimal digits; spaces, colons and hyphens are passed over.
+             */
+            packet: string;
         };
         /**
          * ChipProgramCommit
@@ -2713,6 +3102,87 @@ export interface components {
              * @description Its text; null where users cannot program the servers.
              */
             program: string | null;
+        };
+        /**
+         * ChipRegister
+         * @description One register of the chip of a server.
+         */
+        ChipRegister: {
+            /** Server */
+            server: string;
+            /**
+             * Name
+             * @description As the paper names them, like OUTPUT_QUEUE_BYTES_PORT0.
+             */
+            name: string;
+            /** Value */
+            value: number;
+        };
+        /**
+         * ChipRegisterValue
+         * @description What to write into a register.
+         */
+        ChipRegisterValue: {
+            /**
+             * Value
+             * @description 0 clears a counter; 0 and 1 turn a switch off and on.
+             */
+            value: number;
+        };
+        /**
+         * ChipRegisters
+         * @description All registers of the chip of a server.
+         */
+        ChipRegisters: {
+            /** Server */
+            server: string;
+            /**
+             * Registers
+             * @description By name: counters of ports, queues, discards and switches.
+             */
+            registers: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * ChipSent
+         * @description What became of a packet.
+         */
+        ChipSent: {
+            /** Sent */
+            sent: boolean;
+            /**
+             * Reason
+             * @description Why the chip has discarded it.
+             */
+            reason: string | null;
+        };
+        /**
+         * ChipState
+         * @description All that is in a server's chip now.
+         */
+        ChipState: {
+            /** Run Id */
+            run_id: string;
+            /** Server */
+            server: string;
+            /** Profile */
+            profile: string;
+            /** Udlks */
+            udlks: components["schemas"]["LookupKey"][];
+            /** Vifs */
+            vifs: components["schemas"]["ChipVif"][];
+            /** Entries */
+            entries: components["schemas"]["ChipEntry"][];
+            /** Registers */
+            registers: {
+                [key: string]: number;
+            };
+            /**
+             * Punts Lost
+             * @description Packets for users' programs that found too many waiting.
+             */
+            punts_lost: number;
         };
         /**
          * ChipStep
@@ -2748,6 +3218,14 @@ export interface components {
             changed: number[];
         };
         /**
+         * ChipText
+         * @description The program in a server's chip, what calls have set included.
+         */
+        ChipText: {
+            /** Program */
+            program: string;
+        };
+        /**
          * ChipTrace
          * @description A packet's path through the chip.
          */
@@ -2777,6 +3255,34 @@ export interface components {
              * @description Entries that decided about it.
              */
             hits: components["schemas"]["ChipHit"][];
+        };
+        /**
+         * ChipVif
+         * @description An entry of the interface table.
+         */
+        ChipVif: {
+            /** I */
+            i: number;
+            /** Dmac */
+            dmac: string | null;
+            /** Smac */
+            smac: string | null;
+            /** Oport */
+            oport: number;
+            /** Own */
+            own: boolean;
+        };
+        /**
+         * ChipVifChange
+         * @description An entry of the interface table; a MAC that is null keeps the packet's.
+         */
+        ChipVifChange: {
+            /** Dmac */
+            dmac?: string | null;
+            /** Smac */
+            smac?: string | null;
+            /** Oport */
+            oport: number;
         };
         /** Choice */
         Choice: {
@@ -2931,7 +3437,10 @@ export interface components {
             plan_hash: string;
             /** Certificate Passed */
             certificate_passed: boolean;
-            /** Findings */
+            /**
+             * Findings
+             * @description Warnings and errors; remarks do not count, as on the plan's own page.
+             */
             findings: number;
             /**
              * Currency
@@ -2991,6 +3500,24 @@ export interface components {
             p99: number | null;
             /** Max */
             max: number | null;
+        };
+        /**
+         * Congestion
+         * @description How queues tell sources of congestion: QCN by the CPU of each server's chip. `[serverswitch §5.2]`
+         */
+        Congestion: {
+            /**
+             * Queue Kb
+             * @description The queue that is aimed at, Q_EQ, in kilobytes.
+             * @default 50
+             */
+            queue_kb: number;
+            /**
+             * Answers
+             * @description Whether the CPUs answer sources; if not, queues fill.
+             * @default true
+             */
+            answers: boolean;
         };
         /**
          * Cost
@@ -3402,6 +3929,8 @@ export interface components {
                 [key: string]: number;
             };
             slice?: components["schemas"]["Slice"] | null;
+            /** @description A plan with more cables that the run becomes under traffic, by `POST /runs/{id}/upgrade` or at a time. */
+            upgrade?: components["schemas"]["Upgrade"] | null;
             /**
              * Gateways
              * @description Servers that join the network to an external one, which is a namespace of the run's own; from the others each reaches it by its nearest gateway. `[bcube §5.3]`
@@ -3422,6 +3951,8 @@ export interface components {
              * @description What the switching chip of every server runs, with a dataplane that has one: text like the paper's Fig. 6, in which `my_bcube_id`, `nhas`, `dstmac[nha]`, `srcmac[nha]`, `oport[nha]` and `alive[nha]` are each server's own. The paper's program if left out. `[serverswitch §3.3.2, §5.1]`
              */
             chip_program?: string | null;
+            /** @description Have queues tell sources of congestion, with the dataplane serverswitch and shared queues. `[serverswitch §5.2]` */
+            congestion?: components["schemas"]["Congestion"] | null;
         };
         /**
          * EmulationProfile
@@ -3597,6 +4128,31 @@ export interface components {
              * @description Null: nothing bounds it from above.
              */
             high: number | null;
+        };
+        /**
+         * ExampleResult
+         * @description A question and its answer, computed beforehand.
+         */
+        ExampleResult: {
+            /**
+             * Question
+             * @description As it is posted.
+             */
+            question: {
+                [key: string]: unknown;
+            };
+            /**
+             * Secs
+             * @description What computing it took, on the machine that did.
+             */
+            secs: number;
+            /**
+             * Result
+             * @description The data of the event `result`.
+             */
+            result: {
+                [key: string]: unknown;
+            };
         };
         /** Experiment */
         Experiment: {
@@ -4679,6 +5235,89 @@ export interface components {
              */
             where: string;
         };
+        /**
+         * HeaderField
+         * @description A field of a protocol's header, the most significant bit first.
+         */
+        HeaderField: {
+            /** Name */
+            name: string;
+            /** Title */
+            title: string;
+            /** Description */
+            description: string;
+            /**
+             * Offset Bits
+             * @description From the header's first bit.
+             */
+            offset_bits: number;
+            /**
+             * Bits
+             * @description Of one, where there are several.
+             */
+            bits: number;
+            /**
+             * Unit
+             * @description Empty for none.
+             */
+            unit: string;
+            /**
+             * Kind
+             * @description `server`: the id of one.
+             * @enum {string}
+             */
+            kind: "number" | "server" | "flags";
+            /** Flags */
+            flags: components["schemas"]["HeaderFlag"][];
+            /**
+             * Count
+             * @description How many follow one another.
+             */
+            count: number;
+            /**
+             * Used
+             * @description Of several, the field that says how many are used; empty where all are.
+             */
+            used: string;
+            /**
+             * Parts
+             * @description Lengths in bits of the numbers that each consists of; empty for one number.
+             */
+            parts: number[];
+        };
+        /**
+         * HeaderFlag
+         * @description A named bit of a header's field.
+         */
+        HeaderFlag: {
+            /** Mask */
+            mask: number;
+            /** Name */
+            name: string;
+        };
+        /**
+         * HeaderFormat
+         * @description A protocol's header: where it begins and its fields.
+         */
+        HeaderFormat: {
+            /**
+             * Place
+             * @enum {string}
+             */
+            place: "ipv4_option" | "ether_type";
+            /**
+             * Option
+             * @description The IPv4 option's type, whose bytes the header is.
+             */
+            option?: number | null;
+            /**
+             * Ether Type
+             * @description Ethernet's type, behind whose header it begins.
+             */
+            ether_type?: number | null;
+            /** Fields */
+            fields: components["schemas"]["HeaderField"][];
+        };
         /** Health */
         Health: {
             /** Status */
@@ -5550,10 +6189,10 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "inject" | "recover" | "stop-all";
+            kind: "inject" | "recover" | "stop-all" | "upgrade";
             /**
              * Fault
-             * @description The fault's id in the run; empty for `stop-all`.
+             * @description The fault's id in the run; empty for `stop-all` and `upgrade`.
              */
             fault: string;
             /**
@@ -6124,6 +6763,95 @@ export interface components {
             /** Route */
             route: string[];
         };
+        /**
+         * PortlandAttempt
+         * @description A packet that was sent, and the ARP before it.
+         */
+        PortlandAttempt: {
+            /**
+             * State
+             * @description What had failed by then: nothing; something that neighbours had not found; something that all go around.
+             * @enum {string}
+             */
+            state: "nothing" | "failed" | "rerouted";
+            /** At Micros */
+            at_micros: number;
+            /** Visits */
+            visits: components["schemas"]["PortlandVisit"][];
+            /** Arrived */
+            arrived: boolean;
+        };
+        /** PortlandHost */
+        PortlandHost: {
+            /** Address */
+            address: string;
+            /**
+             * Pmac
+             * @description Empty for a host that nobody knows.
+             */
+            pmac: string;
+        };
+        /**
+         * PortlandQuestion
+         * @description A packet from one host to another of a fat-tree of four ports, before and after something fails.
+         */
+        PortlandQuestion: {
+            /**
+             * Source
+             * @description A host.
+             * @default 000
+             */
+            source: string;
+            /**
+             * Destination
+             * @description Another host.
+             * @default 311
+             */
+            destination: string;
+            /**
+             * Source Port
+             * @description The UDP port that chooses among equal ways.
+             * @default 0
+             */
+            source_port: number;
+            /**
+             * Failures
+             * @description Switches, or links as `A/B`, that fail after the first packet.
+             * @default []
+             */
+            failures: string[];
+        };
+        /**
+         * PortlandTrial
+         * @description What became of it, in virtual time.
+         */
+        PortlandTrial: {
+            source: components["schemas"]["PortlandHost"];
+            destination: components["schemas"]["PortlandHost"];
+            /** Attempts */
+            attempts: components["schemas"]["PortlandAttempt"][];
+            /**
+             * Pairs
+             * @description Pairs of hosts, of 240, that reach each other at the end.
+             */
+            pairs: number;
+        };
+        /**
+         * PortlandVisit
+         * @description A switch that a packet passed.
+         */
+        PortlandVisit: {
+            /** Switch */
+            switch: string;
+            /** At Micros */
+            at_micros: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "arp" | "packet";
+            trace: components["schemas"]["ChipTrace"];
+        };
         /** Power */
         Power: {
             /** Switches */
@@ -6464,6 +7192,8 @@ export interface components {
             description: string;
             /** Header Bytes */
             header_bytes: number;
+            /** @description What the header's bytes mean; null where there is none. */
+            header: components["schemas"]["HeaderFormat"] | null;
             /** Max Ports */
             max_ports: number;
             /** Addresses Per Server */
@@ -7947,6 +8677,38 @@ export interface components {
             side_by_side: number;
         };
         /**
+         * Upgrade
+         * @description Cables that are added while flows run. `[subways §4.3]`
+         */
+        Upgrade: {
+            /**
+             * To
+             * @description The topology after it. The planner's work order from the plan to it may only add cables and switches.
+             * @example {
+             *       "clusters": 2,
+             *       "family": "subways",
+             *       "l": 4,
+             *       "p": 2,
+             *       "q": 4,
+             *       "type": 1
+             *     }
+             */
+            to: {
+                [key: string]: unknown;
+            };
+            /**
+             * At Secs
+             * @description Of the measured time; if left out, when it is ordered.
+             */
+            at_secs?: number | null;
+            /**
+             * Step Secs
+             * @description From the cables of one switch to those of the next.
+             * @default 0.5
+             */
+            step_secs: number;
+        };
+        /**
          * UserService
          * @description A service that a user wrote, which every server hosts beside those that its protocol brings.
          */
@@ -8581,6 +9343,21 @@ export interface components {
             digits?: number[][];
         };
         /**
+         * FrameUpgrade
+         * @description The planner's work order as steps. Its cables carry nothing before they are plugged in.
+         */
+        FrameUpgrade: {
+            /** Title */
+            title: string;
+            /**
+             * At Secs
+             * @description Of the measured time; null: when it is ordered.
+             */
+            at_secs: number | null;
+            /** Steps */
+            steps: components["schemas"]["UpgradeStep"][];
+        };
+        /**
          * LatencyCounts
          * @description What came of requests since the tick before.
          */
@@ -8859,6 +9636,8 @@ export interface components {
             /** Schedule */
             schedule: components["schemas"]["ScheduledFault"][];
             estimate: components["schemas"]["EmulationEstimate"];
+            /** @description Cables that are added while it runs. */
+            upgrade?: components["schemas"]["FrameUpgrade"];
             /**
              * Unit Bytes
              * @description What ticks count bytes in; 1 if absent.
@@ -9319,6 +10098,7 @@ export interface components {
             fidelity: components["schemas"]["Fidelity"];
             /** Faults */
             faults: components["schemas"]["ReportedFault"][];
+            upgrade?: components["schemas"]["ReportedUpgrade"];
             /** Path Switches */
             path_switches: number;
             /** @description With workload `requests`. */
@@ -9400,6 +10180,27 @@ export interface components {
             recovered_secs: number | null;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * ReportedUpgrade
+         * @description Cables that were added while flows ran.
+         */
+        ReportedUpgrade: {
+            /** Title */
+            title: string;
+            /** Steps */
+            steps: number;
+            /** Steps Done */
+            steps_done: number;
+            /** Began At Secs */
+            began_at_secs: number | null;
+            /** Ended At Secs */
+            ended_at_secs: number | null;
+            /**
+             * Connections Lost
+             * @description Flows of the whole run that ended before they had carried everything.
+             */
+            connections_lost: number;
         };
         /**
          * ScheduledFault
@@ -9823,6 +10624,41 @@ export interface components {
             outside?: components["schemas"]["OutsideNetwork"];
         };
         /**
+         * UpgradeFrame
+         * @description A step was carried out.
+         */
+        UpgradeFrame: {
+            /** Switch */
+            switch: string;
+            /**
+             * Links
+             * @description Ids.
+             */
+            links: number[];
+            /**
+             * Step
+             * @description From 1.
+             */
+            step: number;
+            /** Steps */
+            steps: number;
+            /** At Secs */
+            at_secs: number;
+        };
+        /**
+         * UpgradeStep
+         * @description Cables of one switch, which are plugged in together.
+         */
+        UpgradeStep: {
+            /** Switch */
+            switch: string;
+            /**
+             * Links
+             * @description Ids.
+             */
+            links: number[];
+        };
+        /**
          * Verdict
          * @description Whether the hypothesis held. The hypothesis's own fields stand beside these.
          */
@@ -9968,8 +10804,39 @@ export interface components {
             fault: components["schemas"]["FaultFrame"];
             predicted: components["schemas"]["PredictedFrame"];
             "stop-all": components["schemas"]["StopAllFrame"];
+            upgrade: components["schemas"]["UpgradeFrame"];
             report: components["schemas"]["ReportFrame"];
             progress: components["schemas"]["ProgressEvent"];
+        };
+        /**
+         * HeaderValue
+         * @description A field of the header that servers relay by.
+         */
+        HeaderValue: {
+            /**
+             * Name
+             * @example hops
+             */
+            name: string;
+            /**
+             * Title
+             * @description For people.
+             * @example Hops
+             */
+            title: string;
+            /**
+             * Value
+             * @description As people read it: numbers, servers by their names, flags by theirs.
+             * @example 2
+             */
+            value: string;
+            /**
+             * Unit
+             * @description Empty for none.
+             */
+            unit: string;
+            /** Description */
+            description: string;
         };
         /**
          * PacketNews
@@ -10041,6 +10908,11 @@ export interface components {
             destination: string;
             /** Text */
             text: string;
+            /**
+             * Header
+             * @description Fields of the header that the servers relay by; empty without one.
+             */
+            header: components["schemas"]["HeaderValue"][];
         };
     };
     responses: {
@@ -10975,6 +11847,35 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    get_search_example: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExampleResult"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     search_plans: {
         parameters: {
             query?: never;
@@ -11035,6 +11936,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FailureRateList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    get_life_example: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExampleResult"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -12628,7 +13558,7 @@ export interface operations {
                          * Event
                          * @enum {string}
                          */
-                        event: "state" | "point" | "simulation" | "simulating" | "figure" | "network" | "phase" | "tick" | "second" | "fault" | "predicted" | "stop-all" | "report" | "progress";
+                        event: "state" | "point" | "simulation" | "simulating" | "figure" | "network" | "phase" | "tick" | "second" | "fault" | "predicted" | "stop-all" | "upgrade" | "report" | "progress";
                         /**
                          * Data
                          * @description JSON: the field of `RunFrames` that has the event's name. Of emulations: `network` begins an attempt and names the columns of each `tick`; `second` adds ten of them up; `predicted` tells what is expected from `at_secs` on; `report` ends it.
@@ -13109,6 +14039,40 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
+    upgrade_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
     list_captures: {
         parameters: {
             query?: never;
@@ -13511,7 +14475,7 @@ export interface operations {
                         event: "packets" | "end";
                         /**
                          * Data
-                         * @description JSON. `packets`: `packets` (since the stream began), `size_bytes` (of these, on the link) and `items`, the last of those since the event before, at most 50: `at_secs`, `size_bytes`, `outgoing`, `protocol`, `source`, `destination` and `text`. `end`: `reason`, `packets` and `missed`, packets that came faster than they were read.
+                         * @description JSON. `packets`: `packets` (since the stream began), `size_bytes` (of these, on the link) and `items`, the last of those since the event before, at most 50: `at_secs`, `size_bytes`, `outgoing`, `protocol`, `source`, `destination`, `text` and `header`. `end`: `reason`, `packets` and `missed`, packets that came faster than they were read.
                          */
                         data: string;
                     };
@@ -13566,6 +14530,514 @@ export interface operations {
                 };
                 content: {
                     "application/x-pcapng": string;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_chip: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChipState"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_chip_text: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChipText"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    call_chip: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChipCalls"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    clear_chip_entry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                table: "TCAM" | "EM_MAC" | "EM_IPV4" | "EM_MPLS" | "LPM_IPV4";
+                /** @description From 0. */
+                i: number;
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    set_chip_entry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                table: "TCAM" | "EM_MAC" | "EM_IPV4" | "EM_MPLS" | "LPM_IPV4";
+                /** @description From 0. */
+                i: number;
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChipEntryChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChipEntry"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    clear_chip_vif: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description From 0. */
+                i: number;
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    set_chip_vif: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description From 0. */
+                i: number;
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChipVifChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChipVif"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    list_chip_registers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChipRegisters"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    read_chip_register: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description As the list of registers names it. */
+                register: string;
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChipRegister"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    write_chip_register: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description As the list of registers names it. */
+                register: string;
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChipRegisterValue"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChipRegister"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    watch_chip_packets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events `packet`, then `end`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": {
+                        /**
+                         * Port
+                         * @description The CPU port that it came by: 4 for external port 0, and so on.
+                         */
+                        port: number;
+                        /** Packet */
+                        packet: string;
+                    };
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    send_chip_packet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChipPacket"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChipSent"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    trace_live_chip: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The identifier that the server gave. */
+                id: string;
+                /** @description As the plan names it. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChipPacket"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChipTrace"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -14015,6 +15487,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ChipTrace"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            421: components["responses"]["Problem421"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    try_portland: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PortlandQuestion"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PortlandTrial"];
                 };
             };
             400: components["responses"]["Problem400"];
