@@ -20,6 +20,6 @@ def add_latency(table: Table, told: Json) -> None:
         table.add_row("  timed out", f"{told['timed_out']:,}", "")
     for name, title in ROWS:
         if told.get(name) is not None:
-            table.add_row(title, f"{told[name]:.6g}", "s")
+            table.add_row(title, f"{told[name] * 1e3:.4g}", "ms")
     if told["within_bound"] is not None:
         table.add_row(f"  within {told['bound']:g} s", f"{told['within_bound']:.2%}", "of the requests")
