@@ -270,7 +270,8 @@ fn flows_take_the_paths_that_tables_and_hash_give() {
             );
             paths.insert(switches);
         }
-        assert!(paths.len() > 15, "flows are spread: {}", paths.len());
+        let least = (3 * servers as usize).min(16);
+        assert!(paths.len() >= least, "flows are spread: {}", paths.len());
     }
 }
 

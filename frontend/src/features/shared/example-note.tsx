@@ -7,7 +7,7 @@ export function ExampleNote({ secs, press, children }: { secs: number; press: st
   return (
     <p className={styles.note}>
       <strong>Example</strong> that comes with the program: {children}. Computing it took{" "}
-      {formatNumber(Math.max(1, Math.round(secs)))} s on two cores. {press} computes yours.
+      {formatNumber(Math.max(1, Math.round(secs)))} s on two busy cores. {press} computes yours.
     </p>
   );
 }
