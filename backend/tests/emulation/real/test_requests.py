@@ -29,7 +29,7 @@ def checked(found: Json) -> Json:
 
 def test_requests_over_udp_are_answered_on_the_predicted_paths(emulate: Command, nothing_left: Left) -> None:
     workload = '{"kind":"requests","servers":["0.0.0","0.0.1"],"rate_per_sec":40,"request_bytes":50,"response_bytes":3000,"latency_bound_secs":1}'
-    found = emulate.run("--spec", SUBWAYS, "--workload", workload, "--protocol", "udp", "--seconds", "4", *SHORT)
+    found = emulate.run("--spec", SUBWAYS, "--workload", workload, "--set", 'protocol="udp"', "--seconds", "4", *SHORT)
     told = checked(found)
     # Four clients with 40 a second each; at so low a load nothing is lost, and a second is long.
     assert 400 < told["requests"] < 900, told
@@ -43,7 +43,7 @@ def test_requests_over_udp_are_answered_on_the_predicted_paths(emulate: Command,
 
 
 def test_requests_over_tcp_end_with_the_last_answer(emulate: Command, nothing_left: Left) -> None:
-    workload = '{"kind":"requests","count":150,"think_secs":0.002,"latency_bound_secs":5}'
+    workload = '{"kind":"requests","count":150,"think_secs":0.02,"latency_bound_secs":5}'
     found = emulate.run(
         "--spec", BCUBE, "--workload", workload, "--seconds", "30", *SHORT[:-4], "--settle", "0", "--calibrate", "0"
     )
