@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 
-from cubeyard.chip.serverswitch import HEAD, PACKET, ServerSwitch
+from cubeyard.chip.serverswitch import HEAD, PACKET, ChipError, ServerSwitch
 from cubeyard.engine import chip_model
+
+PORTS = 8
+"""Four to the network, four to the CPU [serverswitch §4.1]."""
 
 
 class ModelSwitch(ServerSwitch):
@@ -22,7 +25,9 @@ class ModelSwitch(ServerSwitch):
         return self._model.sent
 
     def receive(self, pkt: bytes, iport: int) -> list[int]:
-        """A packet comes in by a port. Returns the external ports that it left by."""
+        """A packet comes in by a port. Returns the external ports that it left by. Raises ChipError for a port that is none."""
+        if not 0 <= iport < PORTS:
+            raise ChipError("port", f"iport is {iport}, but must be 0 to {PORTS - 1}: give the port of a chip.")
         before = len(self._model.sent)
         self._model.sent += self._model.chip.receive(iport, pkt)
         return [port for port, _ in self._model.sent[before:]]

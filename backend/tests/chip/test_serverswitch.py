@@ -87,7 +87,7 @@ def test_a_commit_is_whole_and_what_is_refused_is_said() -> None:
     chip.ClearVIfTable(1)
     with pytest.raises(PlanRejectedError):
         ModelSwitch("SetUDLK(9, (B0));")
-    with pytest.raises(PlanRejectedError):
+    with pytest.raises(ChipError, match="iport is 9, but must be 0 to 7"):
         chip.receive(b"", 9)
 
 

@@ -19,6 +19,10 @@ Json = dict[str, Any]
 BCUBE: Json = {"family": "bcube", "n": 4, "k": 1}
 FIELD = "body.emulation.chip_program"
 PREFIX = "SetLookupTable(LPM_IPV4, 0, 0, 10.0.0.0, 255.0.0.0, {act=DISCARD});"
+TUNNEL = (
+    "SetProfile(extended); SetVIfTable(0, NULL, NULL, 0); "
+    "SetLookupTable(LPM_IPV4, 0, 0, 10.0.0.0, 255.0.0.0, {act=REDIRECT_VIF, vif=0, tunnel=POP});"
+)
 
 
 @pytest.fixture(name="engine", scope="module")
@@ -72,9 +76,11 @@ def test_a_slice_has_the_neighbours_that_are_there(engine: Engine) -> None:
 
 
 def test_the_kernels_chip_says_what_it_has_not(engine: Engine) -> None:
-    programmed(engine, network(engine), "serverswitch-software", PREFIX, FIELD)
-    message, hint = refused(engine, "serverswitch", PREFIX)
-    assert "LPM_IPV4" in message or "LPM" in hint
+    for dataplane in ("serverswitch", "serverswitch-software"):
+        programmed(engine, network(engine), dataplane, PREFIX, FIELD)
+    programmed(engine, network(engine), "serverswitch-software", TUNNEL, FIELD)
+    message, hint = refused(engine, "serverswitch", TUNNEL)
+    assert "tunnel" in message.lower() + hint.lower()
 
 
 def test_a_forwarding_without_a_chip_has_no_program(engine: Engine) -> None:
