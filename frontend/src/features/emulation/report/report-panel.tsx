@@ -118,55 +118,59 @@ export function ReportPanel({
             </tbody>
           </table>
         )}
-        {faults.length > 0 && (
-          <table className={shared.table}>
-            <caption>
-              Recovery by fault <FidelityMark fidelity={fidelity} />
-            </caption>
-            <thead>
-              <tr>
-                <th scope="col">Fault</th>
-                <th scope="col" className={shared.number}>
-                  Detected after
-                </th>
-                <th scope="col" className={shared.number}>
-                  First flow moved after
-                </th>
-                <th scope="col" className={shared.number}>
-                  Last flow moved
-                </th>
-                <th scope="col" className={shared.number}>
-                  Moves
-                </th>
-                <th scope="col" className={shared.number}>
-                  Goodput recovered after
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {faults.map((fault, at) => (
-                <tr key={`${fault.id} ${at}`}>
-                  <th scope="row">
-                    {faultName(fault.id, scheduled)} {faultKind(fault.kind).title}:{" "}
-                    {fault.targets.slice(0, 3).join(", ")}
-                    {fault.targets.length > 3 && " …"}
-                  </th>
-                  <td className={shared.number}>{delay(fault.detected_secs)}</td>
-                  <td className={shared.number}>{delay(fault.first_move_secs)}</td>
-                  <td className={shared.number}>{delay(fault.last_move_secs)}</td>
-                  <td className={shared.number}>{formatCount(fault.moves)}</td>
-                  <td className={shared.number}>
-                    {fault.recovered_secs === null
-                      ? "not injected in this run"
-                      : secsText(fault.recovered_secs)}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        )}
+        {faults.length > 0 && <Recovery report={report} scheduled={scheduled} />}
       </div>
     </section>
+  );
+}
+
+/** How soon each fault was detected and survived. */
+function Recovery({ report, scheduled }: { report: Report; scheduled: number }) {
+  const { fidelity, faults } = report;
+  return (
+    <table className={shared.table}>
+      <caption>
+        Recovery by fault <FidelityMark fidelity={fidelity} />
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">Fault</th>
+          <th scope="col" className={shared.number}>
+            Detected after
+          </th>
+          <th scope="col" className={shared.number}>
+            First flow moved after
+          </th>
+          <th scope="col" className={shared.number}>
+            Last flow moved
+          </th>
+          <th scope="col" className={shared.number}>
+            Moves
+          </th>
+          <th scope="col" className={shared.number}>
+            Goodput recovered after
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {faults.map((fault, at) => (
+          <tr key={`${fault.id} ${at}`}>
+            <th scope="row">
+              {faultName(fault.id, scheduled)} {faultKind(fault.kind).title}:{" "}
+              {fault.targets.slice(0, 3).join(", ")}
+              {fault.targets.length > 3 && " …"}
+            </th>
+            <td className={shared.number}>{delay(fault.detected_secs)}</td>
+            <td className={shared.number}>{delay(fault.first_move_secs)}</td>
+            <td className={shared.number}>{delay(fault.last_move_secs)}</td>
+            <td className={shared.number}>{formatCount(fault.moves)}</td>
+            <td className={shared.number}>
+              {fault.recovered_secs === null ? "not injected in this run" : secsText(fault.recovered_secs)}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 
