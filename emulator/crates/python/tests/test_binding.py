@@ -24,6 +24,9 @@ DTYPES = {
     "part": "uint16",
     "colour": "uint8",
     "bundle": "int32",
+    "lead": "uint32",
+    "leg": "uint8",
+    "trunk": "uint8",
 }
 
 
