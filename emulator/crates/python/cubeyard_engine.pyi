@@ -62,8 +62,14 @@ class EngineCancelled(Exception):
     """The call was cancelled by its progress callback."""
 
 class CableColumns(TypedDict):
-    """Equally long columns; row `i` is cable `start + i`."""
+    """Equally long columns; row `i` is the cable of link `start + i`, or the leg of a breakout cable."""
 
+    lead: NDArray[np.uint32]
+    """The first link of its cable: its own number unless a breakout cable has several."""
+    leg: NDArray[np.uint8]
+    """Which leg of its breakout cable, from 1; 0 for a cable of one link."""
+    trunk: NDArray[np.uint8]
+    """End that is the trunk of its breakout cable: 1 for `a`, 2 for `b`, 0 for a cable of one link."""
     a_device: NDArray[np.uint32]
     a_port: NDArray[np.uint16]
     b_device: NDArray[np.uint32]
