@@ -23,6 +23,8 @@ use crate::paths::Paths;
 const ROUNDS: usize = 32;
 /// Settled when no weight moves by more.
 const SETTLED: f64 = 1e-3;
+/// A server whose flows use less of its links has no flow to rebind: this much is acknowledgements. `[ours]`
+const IDLE: f64 = 0.01;
 /// The controllers of one network with one set of failures.
 #[derive(Debug)]
 pub struct Controllers<'a> {
@@ -77,19 +79,21 @@ impl<'a> Controllers<'a> {
         progress.total.fetch_add(flows.len(), Ordering::Relaxed);
         let paths = Paths::route(&straight, flows, seed, progress)?;
         let rates = max_min_rates(&paths, &self.capacity);
+        Ok(self.planned(&paths, &rates, &mut weights))
+    }
+
+    /// Routing with the detours that flows call for which send at `rates`, each on its straight path; takes withdrawn links out of
+    /// `weights`. `None` only for another family's topology.
+    pub fn planned(&self, paths: &Paths, rates: &[f64], weights: &mut LinkWeights) -> Option<DetourRouting> {
         let sides = [0, 1].map(|side| {
-            let seen = Seen::of(self, &paths, &rates, side);
             let side_weights = if side == 0 {
                 &mut weights.source
             } else {
                 &mut weights.destination
             };
-            self.plan(&seen, side_weights)
+            self.plan(&Seen::of(self, paths, rates, side), side_weights)
         });
-        let routing = self
-            .by_weights(&weights)
-            .and_then(|straight| DetourRouting::new(straight, self.racks, sides));
-        Ok(routing)
+        DetourRouting::new(self.by_weights(weights)?, self.racks, sides)
     }
 
     /// The detours of every rack outwards that given flows, all on their paths, call for; takes withdrawn links out of `weights`.
@@ -98,7 +102,8 @@ impl<'a> Controllers<'a> {
         self.plan(&Seen::of(self, paths, &rates, 0), &mut weights.source)
     }
 
-    fn by_weights(&self, weights: &LinkWeights) -> Option<SubwaysRouting> {
+    /// Routing without detours by these weights. `None` only for another family's topology.
+    pub fn by_weights(&self, weights: &LinkWeights) -> Option<SubwaysRouting> {
         SubwaysRouting::by_link(self.topology, self.failures.clone(), weights)
     }
 
@@ -143,46 +148,83 @@ impl<'a> Controllers<'a> {
             .fold(f64::INFINITY, f64::min)
     }
 
-    /// One round of rebinding at every server; whether a weight still moved.
+    /// One round of rebinding at every server by how many flows links carry; whether a weight still moved.
     fn rebind(&self, load: &LinkFlows, weights: &mut LinkWeights) -> bool {
+        let flows = load.per_directed_link.iter();
+        let per_link: Vec<f64> = flows.map(|&flows| f64::from(flows)).collect();
         let mut moved = false;
-        let per_link: Vec<f64> = load
-            .per_directed_link
-            .iter()
-            .map(|&flows| f64::from(flows))
-            .collect();
         for side in 0..2 {
-            let used = self.by_tor(&per_link, side);
-            let capacity = self.by_tor(&self.capacity, side);
+            let (capacity, density) = self.utilisation(&per_link, side);
             // Flows have no rate here, so utilisation is relative to the fullest ToR's.
-            let density: Vec<f64> = used
-                .iter()
-                .zip(&capacity)
-                .map(|(used, capacity)| if *capacity > 0.0 { used / capacity } else { 0.0 })
-                .collect();
             let fullest = density.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-            let side_weights = if side == 0 {
-                &mut weights.source
-            } else {
-                &mut weights.destination
-            };
-            for links in self.links_by_server() {
-                let tor = |link: usize| self.racks.tor_of(self.topology.links().b[link]);
-                let total: f64 = links.iter().map(|&link| side_weights[link]).sum();
-                let shares: Vec<f64> = links.iter().map(|&link| side_weights[link] / total).collect();
-                let bound = links.iter().zip(&shares).map(|(&link, &share)| BoundLink {
-                    tor_capacity: capacity[tor(link)],
-                    tor_utilisation: density[tor(link)] / fullest,
+            moved |= self.rebind_side(side, weights, |link, share| {
+                let tor = self.racks.tor_of(self.topology.links().b[link]);
+                BoundLink {
+                    tor_capacity: capacity[tor],
+                    tor_utilisation: density[tor] / fullest,
                     weight: share,
                     // Many flows split as their weights say.
                     carried: share,
                     rate: 1.0,
-                });
-                let probabilities = rebind(&bound.collect::<Vec<_>>());
-                for ((&link, new), old) in links.iter().zip(probabilities).zip(shares) {
-                    moved |= (new - old).abs() > SETTLED;
-                    side_weights[link] = new;
                 }
+            });
+        }
+        moved
+    }
+
+    /// One round of rebinding at every server by what links carry, `rates` by directed link in the unit of the capacities; whether
+    /// a weight still moved. Linear in the links.
+    pub fn rebind_by_rates(&self, rates: &[f64], weights: &mut LinkWeights) -> bool {
+        let mut moved = false;
+        for side in 0..2 {
+            let (capacity, used) = self.utilisation(rates, side);
+            moved |= self.rebind_side(side, weights, |link, share| {
+                let tor = self.racks.tor_of(self.topology.links().b[link]);
+                BoundLink {
+                    tor_capacity: capacity[tor],
+                    tor_utilisation: used[tor].min(1.0),
+                    weight: share,
+                    carried: rates[2 * link + side],
+                    rate: self.capacity[2 * link + side],
+                }
+            });
+        }
+        moved
+    }
+
+    /// The capacity of each ToR's uplinks in one direction, and how much of it a value by directed link is; 0 without uplinks.
+    fn utilisation(&self, per_link: &[f64], side: usize) -> (Vec<f64>, Vec<f64>) {
+        let (used, capacity) = (self.by_tor(per_link, side), self.by_tor(&self.capacity, side));
+        let of = |(used, capacity): (&f64, &f64)| if *capacity > 0.0 { used / capacity } else { 0.0 };
+        let fractions = used.iter().zip(&capacity).map(of).collect();
+        (capacity, fractions)
+    }
+
+    /// One direction of a round. `bound` is a server's link with the share of its flows that are bound to it.
+    fn rebind_side(
+        &self,
+        side: usize,
+        weights: &mut LinkWeights,
+        bound: impl Fn(usize, f64) -> BoundLink,
+    ) -> bool {
+        let side_weights = if side == 0 {
+            &mut weights.source
+        } else {
+            &mut weights.destination
+        };
+        let mut moved = false;
+        for links in self.links_by_server() {
+            let total: f64 = links.iter().map(|&link| side_weights[link]).sum();
+            let shares: Vec<f64> = links.iter().map(|&link| side_weights[link] / total).collect();
+            let each = links.iter().zip(&shares);
+            let mut bound: Vec<BoundLink> = each.map(|(&link, &share)| bound(link, share)).collect();
+            let sum = |of: fn(&BoundLink) -> f64| bound.iter().map(of).sum::<f64>();
+            if sum(|link| link.carried) < IDLE * sum(|link| link.rate) {
+                bound.iter_mut().for_each(|link| link.carried = 0.0);
+            }
+            for ((&link, new), old) in links.iter().zip(rebind(&bound)).zip(shares) {
+                moved |= (new - old).abs() > SETTLED;
+                side_weights[link] = new;
             }
         }
         moved
@@ -276,7 +318,7 @@ impl Seen {
             left_over: used
                 .iter()
                 .zip(&capacity)
-                .map(|(used, capacity)| capacity - used)
+                .map(|(used, capacity)| (capacity - used).max(0.0))
                 .collect(),
             link_capacity,
             straight,

@@ -94,6 +94,7 @@ pub fn choices(
     gbps: &[f64],
     window: u64,
     longest: u64,
+    rebinds: bool,
 ) -> Map<String, Value> {
     let mut choices = match json!(settings) {
         Value::Object(fields) => fields,
@@ -106,6 +107,9 @@ pub fn choices(
     }
     if settings.congestion_notices == NoticesName::None {
         choices.retain(|name, _| !name.starts_with("qcn_"));
+    }
+    if !rebinds {
+        choices.remove("rebind_secs");
     }
     choices.insert("max_window".to_owned(), json!(window));
     choices.insert("idle_round_trip_ps".to_owned(), json!(longest));
@@ -133,21 +137,26 @@ pub fn choices(
         "assumptions".to_owned(),
         json!(assumptions(
             settings,
-            experiment.workload.workload.kind() == "requests"
+            experiment.workload.workload.kind() == "requests",
+            rebinds
         )),
     );
     choices
 }
 
-/// What holds in every simulation, and what comes with these settings and with requests.
-fn assumptions(settings: &Settings, requests: bool) -> Vec<&'static str> {
+/// What holds in every simulation, and what comes with these settings, with requests and with controllers.
+fn assumptions(settings: &Settings, requests: bool, rebinds: bool) -> Vec<&'static str> {
     let mut all = vec![
         "Drop-tail queues at every port, of servers too; a packet that is being sent does not count.",
         "Connections are open at the start: one round trip is measured, nothing is exchanged first.",
         "A flow is complete when its last byte has arrived, and counts from its own start.",
         "A timeout doubles with each expiry until something new is acknowledged; what was sent twice is not timed.",
         "Acknowledgements take a route of their own, drawn like that of data.",
-        "Controllers of a routing scheme have settled before the start.",
+        if rebinds {
+            "Controllers begin without knowing the load. Counters and weights reach everyone at once; a flow moves at once, not between flowlets, to the link that its draw gives by the new weights. Detours are planned every ten rebindings by what links would carry without any."
+        } else {
+            "Controllers of a routing scheme have settled before the start."
+        },
         "A subflow that waits for its timer keeps the packets that it has taken.",
     ];
     if settings.recovery == RecoveryName::Sack {

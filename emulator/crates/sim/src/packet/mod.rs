@@ -1,7 +1,7 @@
 //! The packet engine: discrete events, packet by packet, on the paths that the flow engine's schemes choose.
 //!
 //! Inside: what can be set (`settings`) and what a run would take (`estimate`); the way from an experiment to a network at
-//! time 0 (`setup`, `routes`, `choices`) with its faults to come (`timeline`); what a run does not change (`rules`), the event queue (`wheel`), links as queues (`links`), the state of
+//! time 0 (`setup`, `routes`, `choices`) with its faults to come (`timeline`) and its controllers (`rebinding`); what a run does not change (`rules`), the event queue (`wheel`), links as queues (`links`), the state of
 //! flows (`flows`), the loop (`core`) and what happens at the ends of routes (`ends`), TCP's reactions (`tcp`, with `sack` and `cubic`), notices of congestion (`qcn`, `limiter`) and what faults change (`change`); the engine with its
 //! frames (here), columns in time (`samples`), the document (`outcome`) and the prediction that stands in it (`beside`).
 //!
@@ -18,6 +18,7 @@ pub mod flows;
 mod limiter;
 pub mod links;
 mod outcome;
+mod rebinding;
 mod routes;
 pub mod rules;
 pub mod sack;
@@ -38,7 +39,8 @@ use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 use self::core::Stop;
-use self::routes::{Relays, Routing, route_all};
+use self::rebinding::FlowsNow;
+use self::routes::{Relays, Routing, route_all, route_by, seeds};
 use self::samples::Samples;
 use self::setup::Setup;
 use self::timeline::ps;
@@ -46,7 +48,9 @@ use crate::count::Progress;
 use crate::engine::{Engine, Frame, PredictError};
 use crate::experiment::Experiment;
 use crate::flow::document::failed_counts;
+use crate::flows::Flows;
 use crate::network::Network;
+use crate::paths::Paths;
 use crate::scheme;
 
 /// Events between looks at whether the run is cancelled: a few milliseconds.
@@ -203,7 +207,8 @@ impl<'a> Run<'a> {
         let mut changed = Vec::new();
         loop {
             let fault = self.setup.timeline.next().unwrap_or(u64::MAX);
-            let until = end.min(fault).min(self.samples.next());
+            let round = self.setup.rebinding.as_ref().map_or(u64::MAX, |one| one.next());
+            let until = end.min(fault).min(round).min(self.samples.next());
             let stop = self.setup.core.run(until, BUDGET);
             if self.progress.cancelled.load(Ordering::Relaxed) {
                 return Err(PredictError::Cancelled);
@@ -222,7 +227,17 @@ impl<'a> Run<'a> {
                 let reroutes = self.setup.timeline.advance(until, &mut changed);
                 self.setup.set_conditions(&changed);
                 if reroutes {
+                    let known = self.setup.timeline.known(self.setup.network.topology());
+                    if let Some(rebinding) = &mut self.setup.rebinding {
+                        rebinding.know(known);
+                    }
                     self.reroute()?;
+                }
+            }
+            if until == round && self.rebind()? {
+                let moved = self.reroute()?;
+                if let Some(rebinding) = &mut self.setup.rebinding {
+                    rebinding.moves += moved;
                 }
             }
             if until == end {
@@ -251,8 +266,20 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Gives flows the routes that the scheme finds around what it knows to have failed now.
-    fn reroute(&mut self) -> Result<(), PredictError> {
+    /// One round of the controllers; whether flows have another router after it.
+    fn rebind(&mut self) -> Result<bool, PredictError> {
+        let setup = &mut self.setup;
+        let now = FlowsNow {
+            flows: &setup.demand.flows,
+            flow_of: &setup.flow_of,
+            seeds: seeds(setup.seed, setup.settings.subflows),
+        };
+        let rebinding = setup.rebinding.as_mut();
+        rebinding.map_or(Ok(false), |one| one.round(&setup.core, &now, self.progress))
+    }
+
+    /// Gives flows the routes that the scheme finds around what it knows to have failed now; how many changed.
+    fn reroute(&mut self) -> Result<u64, PredictError> {
         let setup = &mut self.setup;
         let topology = setup.network.topology();
         let failures = setup.timeline.known(topology);
@@ -265,8 +292,14 @@ impl<'a> Run<'a> {
             subflows: setup.settings.subflows,
             hash: setup.settings.path_hash,
         };
-        let (routes, _) = route_all(&routing, failures, self.progress)?;
+        let routes = match &setup.rebinding {
+            None => route_all(&routing, failures, self.progress)?.0,
+            Some(rebinding) => route_by(&routing, |flows: &Flows, seed| {
+                Paths::route(rebinding.router(), flows, seed, self.progress)
+            })?,
+        };
         let mut links = Vec::new();
+        let mut moved = 0;
         for (connection, &flow) in setup.flow_of.iter().enumerate() {
             let one = &setup.core.connections[connection];
             if one.missing == 0 {
@@ -277,12 +310,11 @@ impl<'a> Run<'a> {
                     let found = routes
                         .links(place, flow, back)
                         .map(|found| self.relays.expand(found, &mut links));
-                    setup
-                        .core
-                        .reroute(subflow, back, found.map(|()| links.as_slice()));
+                    let links = found.map(|()| links.as_slice());
+                    moved += u64::from(setup.core.reroute(subflow, back, links));
                 }
             }
         }
-        Ok(())
+        Ok(moved)
     }
 }

@@ -132,6 +132,12 @@ pub fn so_far(setup: &Setup<'_>, samples: &Samples) -> Map<String, Value> {
     if core.rules.qcn.is_some() {
         put("notices", json!(totals.notices));
     }
+    if let Some(rebinding) = &setup.rebinding {
+        put(
+            "controllers",
+            json!({"rounds": rebinding.rounds, "moves": rebinding.moves}),
+        );
+    }
     put("series", samples.document());
     if setup.settings.flow_times && core.connections.len() <= MAX_GROWING_TIMES {
         put("flow_times", flow_times(setup, |one| one.end != NEVER));

@@ -9,7 +9,7 @@ use cubeyard_topology::{NodeId, Topology};
 use super::links::Link;
 use super::settings::{PathHash, Settings};
 use super::timeline::ps;
-use crate::count::Progress;
+use crate::count::{Cancelled, Progress};
 use crate::engine::PredictError;
 use crate::experiment::Experiment;
 use crate::flow::ends_at_server;
@@ -24,7 +24,18 @@ const BACK: u64 = 0x6261_636b;
 /// Routes of all flows there and back, a pair for each subflow.
 pub struct Routes(Vec<(Paths, Paths)>);
 
-/// The scheme's routes under these failures.
+/// The seed of each subflow's routes, of data.
+pub fn seeds(seed: u64, subflows: u64) -> Vec<u64> {
+    let other = |subflow| mix(seed ^ mix(subflow));
+    (0..subflows)
+        .map(|subflow| if subflow == 0 { seed } else { other(subflow) })
+        .collect()
+}
+
+/// The routes of the experiment's scheme under these failures, with its name.
+///
+/// # Errors
+/// A finding for an unknown scheme, or that routing was cancelled.
 pub fn route_all(
     of: &Routing<'_>,
     failures: Failures,
@@ -36,27 +47,34 @@ pub fn route_all(
         failures,
         of.gbps.to_vec(),
     )?;
+    let routes = route_by(of, |flows, seed| scheme.route(flows, seed, progress))?;
+    Ok((routes, scheme.name()))
+}
+
+/// Routes that `route` gives all flows by a seed.
+///
+/// # Errors
+/// That routing was cancelled.
+pub fn route_by(
+    of: &Routing<'_>,
+    route: impl Fn(&Flows, u64) -> Result<Paths, Cancelled>,
+) -> Result<Routes, PredictError> {
     let flows = of.flows;
     let pairs = (0..flows.len())
         .map(|flow| flows.flow(flow))
         .map(|(from, to)| (to, from));
     let reverse = Flows::new(Vec::new(), Pattern::Listed(pairs.collect()));
     let mut all = Vec::new();
-    for subflow in 0..of.subflows {
-        let seed = if subflow == 0 {
-            of.seed
-        } else {
-            mix(of.seed ^ mix(subflow))
-        };
-        let mut there = scheme.route(flows, seed, progress)?;
-        let mut back = scheme.route(&reverse, mix(seed ^ BACK), progress)?;
+    for seed in seeds(of.seed, of.subflows) {
+        let mut there = route(flows, seed)?;
+        let mut back = route(&reverse, mix(seed ^ BACK))?;
         if of.hash == PathHash::Addresses {
             let first = first_of_pair(flows);
             (there, back) = (together(&there, &first), together(&back, &first));
         }
         all.push((there, back));
     }
-    Ok((Routes(all), scheme.name()))
+    Ok(Routes(all))
 }
 
 /// For each flow the first one between the same servers.

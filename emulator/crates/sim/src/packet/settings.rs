@@ -174,6 +174,8 @@ pub struct Settings {
     pub carrier_detection_secs: f64,
     /// When routing knows of a silent fault.
     pub silent_detection_secs: f64,
+    /// Subways' controllers: from one rebinding to the next (`T_rebind`); 0: their settled weights from the start.
+    pub rebind_secs: f64,
     /// The end, even if flows have not ended.
     pub until_secs: f64,
     /// The directed link whose queue is recorded, as `from/to`; the one that most flows cross when left out.
@@ -226,6 +228,8 @@ impl Default for Settings {
             udp_gaps: UdpGaps::Constant,
             carrier_detection_secs: 0.01,
             silent_detection_secs: 0.15,
+            // [subways §8.1]
+            rebind_secs: 0.01,
             until_secs: 10_000.0,
             watch_link: None,
             watch_flow: None,
@@ -326,6 +330,11 @@ const NUMBERS: &[Described] = &[
     secs(
         "silent_detection_secs",
         "Detection without carrier",
+        (0.0, 1000.0),
+    ),
+    secs(
+        "rebind_secs",
+        "Load balancing: from one rebinding to the next (T_rebind)",
         (0.0, 1000.0),
     ),
     secs("until_secs", "Longest simulated time", (1e-6, 1e6)),

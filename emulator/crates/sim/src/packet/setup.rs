@@ -10,7 +10,8 @@ use super::choices::{choices, rules, watched_link};
 use super::core::Core;
 use super::estimate::{Estimate, check_rates};
 use super::links::Link;
-use super::routes::{Idle, Relays, Routes, Routing, longest_round_trip, route_all};
+use super::rebinding::Rebinding;
+use super::routes::{Idle, Relays, Routes, Routing, longest_round_trip, route_all, route_by};
 use super::settings::{Settings, TransportName};
 use super::timeline::{Timeline, ps};
 use super::wheel::NEVER;
@@ -19,7 +20,8 @@ use crate::engine::PredictError;
 use crate::experiment::Experiment;
 use crate::flows::{Flows, Pattern};
 use crate::network::Network;
-use crate::scheme::Scheme;
+use crate::paths::Paths;
+use crate::scheme::{self, Scheme};
 use crate::workload::Demand;
 
 /// What a flow sends when nobody says so.
@@ -44,6 +46,8 @@ pub struct Setup<'a> {
     pub timeline: Timeline,
     /// What has failed at the start.
     pub failures: Failures,
+    /// Controllers that move flows by the load, where the scheme has them.
+    pub rebinding: Option<Rebinding<'a>>,
     /// Rates by directed link, in Gb/s, before faults.
     pub gbps: Vec<f64>,
     /// The packets' network.
@@ -235,7 +239,15 @@ pub fn set_up<'a>(
         subflows: settings.subflows,
         hash: settings.path_hash,
     };
-    let (routes, routing) = route_all(&routing_of, failures.clone(), progress)?;
+    let name = scheme::known(experiment.routing.as_deref(), topology.spec())?;
+    let rebinding = Rebinding::new(name, network, settings, &gbps, failures.clone());
+    let (routes, routing) = match &rebinding {
+        None => route_all(&routing_of, failures.clone(), progress)?,
+        Some(rebinding) => {
+            let route = |flows: &Flows, seed| Paths::route(rebinding.router(), flows, seed, progress);
+            (route_by(&routing_of, route)?, rebinding.name())
+        }
+    };
     let relays = Relays::new(topology, settings.relay_secs > 0.0);
     let idle = Idle::new(settings, &gbps);
     let longest = longest_round_trip(&idle, &routes, demand.flows.len(), settings.subflows as usize);
@@ -272,7 +284,7 @@ pub fn set_up<'a>(
     let turn = 2 * (slowest + ps(settings.hop_delay_secs));
     let mut setup = Setup {
         core: Core::new(rules, links, wires, turn),
-        choices: choices(settings, experiment, &gbps, window, longest),
+        choices: choices(settings, experiment, &gbps, window, longest, rebinding.is_some()),
         watch: None,
         network,
         settings: settings.clone(),
@@ -280,6 +292,7 @@ pub fn set_up<'a>(
         routing,
         timeline,
         failures,
+        rebinding,
         gbps,
         flow_of: Vec::new(),
         exchanges: Vec::new(),

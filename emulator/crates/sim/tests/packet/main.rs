@@ -5,6 +5,7 @@ mod bench;
 mod conservation;
 mod experiments;
 mod notices;
+mod rebinding;
 mod recovery;
 mod requests;
 mod transport;

@@ -1,0 +1,212 @@
+//! Subways' controllers in time: every period they read what links have carried, and flows move to the links and detours that
+//! new weights give them. `[subways §5.2, §6]`
+//!
+//! The formulas are the flow engine's and the emulation's (`crate::controllers`). A change of weights moves the flows whose draws
+//! lie between the old and the new bounds, at once and not between flowlets, as with real packets. Reports and weights take no
+//! time, and detours are planned from what links would carry without any `[ours]`.
+
+use cubeyard_routing::subways::{DetourRouting, LinkWeights, SubwaysRouting};
+use cubeyard_routing::{Failures, PathChoice, Router, scheme};
+
+use super::core::Core;
+use super::links::SECOND;
+use super::settings::Settings;
+use super::timeline::ps;
+use crate::controllers::Controllers;
+use crate::count::Progress;
+use crate::engine::PredictError;
+use crate::flows::Flows;
+use crate::network::Network;
+use crate::paths::Paths;
+
+/// The paper's T_duration in its T_rebind: so many periods a rack is watched before its detours are planned again. `[subways §8.1]`
+const PERIODS_OF_DETOURS: u64 = 10;
+/// What is left of an average after a period: they forget with half of one, as with real packets. `[ours]`
+const REMEMBERED: f64 = 0.135;
+
+/// By what flows are routed until the next round.
+#[derive(Debug)]
+enum Current {
+    Straight(SubwaysRouting),
+    Detours(DetourRouting),
+}
+
+/// What the controllers of one run know.
+#[derive(Debug)]
+pub struct Rebinding<'a> {
+    network: &'a Network,
+    /// By directed link, without failures.
+    gbps: Vec<f64>,
+    controllers: Controllers<'a>,
+    has_detours: bool,
+    period: u64,
+    next: u64,
+    weights: LinkWeights,
+    /// What directed links carry, averaged, in Gb/s.
+    rates: Vec<f64>,
+    /// Bytes that they had carried at the last round.
+    carried: Vec<u64>,
+    /// Packets that connections had left when detours were last planned.
+    missing: Vec<u32>,
+    current: Current,
+    /// Rounds so far.
+    pub rounds: u64,
+    /// Routes, of data and of acknowledgements, that were changed for another.
+    pub moves: u64,
+}
+
+/// What planning needs to know of flows.
+pub struct FlowsNow<'a> {
+    /// All of the workload.
+    pub flows: &'a Flows,
+    /// The flow of each connection.
+    pub flow_of: &'a [u64],
+    /// The seed of each subflow's routes.
+    pub seeds: Vec<u64>,
+}
+
+impl<'a> Rebinding<'a> {
+    /// Before the first packet: every link of a server as likely. `None` for schemes without controllers, and with a period of 0,
+    /// where the flow engine's settled weights are those of the whole run.
+    pub fn new(
+        name: &str,
+        network: &'a Network,
+        settings: &Settings,
+        gbps: &[f64],
+        failures: Failures,
+    ) -> Option<Rebinding<'a>> {
+        let topology = network.topology();
+        let has_detours = match scheme(name, topology.spec())?.choice {
+            PathChoice::Weights => false,
+            PathChoice::Detours => true,
+            PathChoice::Router | PathChoice::Load | PathChoice::Probes { .. } => return None,
+        };
+        let period = ps(settings.rebind_secs);
+        if period == 0 {
+            return None;
+        }
+        let controllers = Controllers::new(topology, failures, gbps)?;
+        let weights = LinkWeights::equal(topology);
+        Some(Rebinding {
+            network,
+            gbps: gbps.to_vec(),
+            current: Current::Straight(controllers.by_weights(&weights)?),
+            controllers,
+            has_detours,
+            period,
+            next: period,
+            weights,
+            rates: vec![0.0; gbps.len()],
+            carried: vec![0; gbps.len()],
+            missing: Vec::new(),
+            rounds: 0,
+            moves: 0,
+        })
+    }
+
+    /// The scheme's name.
+    pub fn name(&self) -> &'static str {
+        if self.has_detours {
+            cubeyard_routing::subways::DETOUR
+        } else {
+            cubeyard_routing::subways::ADAPTIVE
+        }
+    }
+
+    /// When the next round is, in ps.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// By what flows are routed now.
+    pub fn router(&self) -> &dyn Router {
+        match &self.current {
+            Current::Straight(routing) => routing,
+            Current::Detours(routing) => routing,
+        }
+    }
+
+    /// Routing knows other failures from now on. Weights stay; detours end until they are planned again.
+    pub fn know(&mut self, failures: Failures) {
+        let known = Controllers::new(self.network.topology(), failures, &self.gbps);
+        let routed = known.and_then(|known| Some((known.by_weights(&self.weights)?, known)));
+        if let Some((routing, known)) = routed {
+            (self.current, self.controllers) = (Current::Straight(routing), known);
+        }
+    }
+
+    /// One round; whether flows have another router after it. Linear in the links, with detours every tenth time in the links of all
+    /// flows' paths.
+    ///
+    /// # Errors
+    /// That routing was cancelled.
+    pub fn round(
+        &mut self,
+        core: &Core,
+        now: &FlowsNow<'_>,
+        progress: &Progress,
+    ) -> Result<bool, PredictError> {
+        self.next += self.period;
+        self.rounds += 1;
+        let secs = self.period as f64 / SECOND as f64;
+        for (link, carried) in self.carried.iter_mut().enumerate() {
+            let bytes = core.counts[link].bytes;
+            let seen = (bytes - *carried) as f64 * 8e-9 / secs;
+            *carried = bytes;
+            self.rates[link] += (1.0 - REMEMBERED) * (seen - self.rates[link]);
+        }
+        let moved = self.controllers.rebind_by_rates(&self.rates, &mut self.weights);
+        if self.has_detours {
+            // Weights move with the detours, so that these are not planned for others.
+            if !self.rounds.is_multiple_of(PERIODS_OF_DETOURS) {
+                return Ok(false);
+            }
+            return self.plan(core, now, progress);
+        }
+        let routing = moved
+            .then(|| self.controllers.by_weights(&self.weights))
+            .flatten();
+        let changed = routing.is_some();
+        if let Some(routing) = routing {
+            self.current = Current::Straight(routing);
+        }
+        Ok(changed)
+    }
+
+    /// Plans all detours again by what flows have got since the last time.
+    fn plan(&mut self, core: &Core, now: &FlowsNow<'_>, progress: &Progress) -> Result<bool, PredictError> {
+        let Some(straight) = self.controllers.by_weights(&self.weights) else {
+            return Ok(false);
+        };
+        let secs = (PERIODS_OF_DETOURS * self.period) as f64 / SECOND as f64;
+        let packet = f64::from(core.rules.payload + core.rules.overhead);
+        let mut of_flow = vec![0.0; now.flows.len() as usize];
+        self.missing.resize(core.connections.len(), 0);
+        for ((one, &flow), missing) in core.connections.iter().zip(now.flow_of).zip(&mut self.missing) {
+            let before = if *missing == 0 { one.packets } else { *missing };
+            of_flow[flow as usize] =
+                f64::from(before.saturating_sub(one.missing)) * packet * 8e-9 / secs / now.seeds.len() as f64;
+            *missing = one.missing;
+        }
+        let mut all = Paths {
+            offsets: vec![0],
+            links: Vec::new(),
+            dropped: Vec::new(),
+        };
+        let mut rates = Vec::new();
+        for &seed in &now.seeds {
+            let paths = Paths::route(&straight, now.flows, seed, progress)?;
+            for (flow, rate) in of_flow.iter().enumerate().filter(|(_, rate)| **rate > 0.0) {
+                all.links.extend_from_slice(paths.path(flow));
+                all.offsets.push(all.links.len() as u32);
+                rates.push(*rate);
+            }
+        }
+        let planned = self.controllers.planned(&all, &rates, &mut self.weights.clone());
+        let changed = planned.is_some();
+        if let Some(routing) = planned {
+            self.current = Current::Detours(routing);
+        }
+        Ok(changed)
+    }
+}
