@@ -42,7 +42,11 @@ export default defineConfig({
           groups: [
             {
               name: "common",
-              test: /src\/(units\/|ui\/(button|cx|marks|clipboard|form|icon|number-text|unreadable)\.|features\/shared\/(commands|url-state|names|share|spec|use-settled|use-file-drop|guide\/guide-state)\.)/,
+              test: /src\/(api\/|units\/|ui\/(button|cx|marks|clipboard|data-table|form|icon|number-text|table-order|tabs|unreadable)\.|features\/shared\/(commands|dates|examples|url-state|names|share|spec|use-settled|use-file-drop|guide\/guide-state)\.)/,
+            },
+            {
+              name: "tanstack",
+              test: /node_modules\/(@tanstack\/(?!react-virtual|virtual-core)|use-sync-external-store\/)/,
             },
           ],
         },

@@ -1,5 +1,5 @@
 import { useRouterState } from "@tanstack/react-router";
-import { type RefObject, useEffect, useMemo, useRef, useState } from "react";
+import { lazy, type RefObject, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import type { PlanCanvasHandle } from "@/render/plan-canvas";
 import { createModel, type PlanModel } from "@/scene/model";
 import { useScreen } from "../shared/curl";
@@ -22,7 +22,6 @@ import { NoPlanYet, Workspace } from "./layout/workspace";
 import { ParametersPanel } from "./parameters/parameters-panel";
 import type { Drawn } from "./picture/canvas-panel";
 import styles from "./plan-page.module.css";
-import { PrintDrawings, PrintHead, PrintSheet } from "./print/print-sheet";
 import { useReadyMs, useRequests } from "./state/plan-hooks";
 import { type Computed, usePreview } from "./state/preview";
 import { isDirty, pinOf, UNTITLED, usePlan } from "./state/store";
@@ -32,6 +31,10 @@ import { useSelection, useSelectionInUrl } from "./state/use-plan-view";
 import { useSave } from "./state/use-save";
 import { Figures } from "./totals/figures";
 import { longestCable } from "./totals/totals";
+
+/** What is on paper only. Loaded after the page. */
+const PrintHead = lazy(() => import("./print/print-head"));
+const PrintSheet = lazy(() => import("./print/print-sheet"));
 
 export default function PlanPage() {
   const { document, plan, picture, orders } = usePlanPage();
@@ -72,11 +75,12 @@ export default function PlanPage() {
         />
       }
     >
-      {plan.computed && <PrintHead computed={plan.computed} name={name} />}
+      <Suspense>{plan.computed && <PrintHead computed={plan.computed} name={name} />}</Suspense>
       <PlanColumns document={document} plan={plan} picture={picture} />
       <PlanDrop />
-      <PrintDrawings handles={picture.handles} />
-      {plan.computed && <PrintSheet computed={plan.computed} />}
+      <Suspense>
+        {plan.computed && <PrintSheet computed={plan.computed} handles={picture.handles} />}
+      </Suspense>
     </Shell>
   );
 }

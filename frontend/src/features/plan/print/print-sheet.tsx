@@ -2,41 +2,14 @@ import { type RefObject, useEffect, useState } from "react";
 import { flushSync } from "react-dom";
 import type { PlanCanvasHandle } from "@/render/plan-canvas";
 import { formatMetres, formatMoney, formatShort } from "@/units";
-import { formatDate } from "../../shared/dates";
 import type { Computed } from "../state/preview";
-import { totalsOf } from "../totals/totals";
 import styles from "./print-sheet.module.css";
-
-/** The top of the first printed page, above the drawing: which plan, whose numbers, when. */
-export function PrintHead({ computed, name }: { computed: Computed; name: string }) {
-  const { summary } = computed;
-  return (
-    <div className={`print-only ${styles.sheet}`}>
-      <h1>{name}</h1>
-      <p>
-        {summary.title} · plan {summary.plan_hash.slice(0, 12)} · engine {summary.engine_version} · printed{" "}
-        {formatDate(new Date())} · modelled
-      </p>
-      <dl>
-        {totalsOf(summary).map((row) => (
-          <div key={row.id}>
-            <dt>{row.title}</dt>
-            <dd>
-              {row.atLeast && "at least "}
-              {row.format(row.value)}
-            </dd>
-          </div>
-        ))}
-      </dl>
-    </div>
-  );
-}
 
 /**
  * The drawings for paper: vectors in the light theme, made when printing starts, as a canvas is not painted again for it.
  * As images, so that nothing in them is markup of this page.
  */
-export function PrintDrawings({ handles }: { handles: readonly RefObject<PlanCanvasHandle | null>[] }) {
+function Drawings({ handles }: { handles: readonly RefObject<PlanCanvasHandle | null>[] }) {
   const [pictures, setPictures] = useState<string[]>([]);
   useEffect(() => {
     const make = () => {
@@ -63,7 +36,7 @@ export function PrintDrawings({ handles }: { handles: readonly RefObject<PlanCan
 }
 
 /** Below the drawings: what the engine found, and the whole bill of materials. */
-export function PrintSheet({ computed }: { computed: Computed }) {
+function Sheet({ computed }: { computed: Computed }) {
   const { summary, bom } = computed;
   return (
     <div className={`print-only ${styles.sheet}`}>
@@ -111,5 +84,21 @@ export function PrintSheet({ computed }: { computed: Computed }) {
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** What the printer gets below the head. */
+export default function PrintSheet({
+  computed,
+  handles,
+}: {
+  computed: Computed;
+  handles: readonly RefObject<PlanCanvasHandle | null>[];
+}) {
+  return (
+    <>
+      <Drawings handles={handles} />
+      <Sheet computed={computed} />
+    </>
   );
 }
