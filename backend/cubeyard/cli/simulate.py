@@ -177,6 +177,9 @@ def _print_simulation(console: Console, document: Json) -> None:
     table.add_row("Timeouts", f"{document['timeouts']:,}", "")
     if "notices" in document:
         table.add_row("Congestion notices", f"{document['notices']:,}", "")
+    if "controllers" in document:
+        done = document["controllers"]
+        table.add_row("Routes moved by controllers", f"{done['moves']:,}", f"in {done['rounds']:,} rounds")
     table.add_row("Packet-hops", f"{document['packet_hops']:,}", f"{document['simulated_secs']:.6g} s simulated")
     if "packet_hops_per_cpu_sec" in document:
         table.add_row("  per CPU second", f"{document['packet_hops_per_cpu_sec']:,}", "")

@@ -147,6 +147,13 @@ class LatencySecs(BaseModel):
     within_bound: float | None = Field(description="Share of all requests whose response came within the bound.")
 
 
+class RebindingSoFar(BaseModel):
+    """What controllers that follow the load have done."""
+
+    rounds: int
+    moves: int = Field(description="Routes, of data and of acknowledgements, that were changed for another.")
+
+
 class SimulationSoFar(BaseModel, extra="allow"):
     """What there is of a simulation at a moment of its virtual time."""
 
@@ -164,6 +171,9 @@ class SimulationSoFar(BaseModel, extra="allow"):
     timeouts: int
     marks: int = Field(description="ECN marks.")
     notices: int | None = Field(default=None, description="Congestion notices sent, with QCN.")
+    controllers: RebindingSoFar | None = Field(
+        default=None, description="With a routing scheme whose controllers follow the load, unless rebind_secs is 0."
+    )
     packet_hops: int
     series: Series
 

@@ -7389,6 +7389,19 @@ export interface components {
             rows: components["schemas"]["PortRows"];
         };
         /**
+         * RebindingSoFar
+         * @description What controllers that follow the load have done.
+         */
+        RebindingSoFar: {
+            /** Rounds */
+            rounds: number;
+            /**
+             * Moves
+             * @description Routes, of data and of acknowledgements, that were changed for another.
+             */
+            moves: number;
+        };
+        /**
          * ReferenceNetwork
          * @description A network to compare a plan with.
          */
@@ -8281,6 +8294,11 @@ export interface components {
              * @default null
              */
             notices: number | null;
+            /**
+             * @description With a routing scheme whose controllers follow the load, unless rebind_secs is 0.
+             * @default null
+             */
+            controllers: components["schemas"]["RebindingSoFar"] | null;
             /** Packet Hops */
             packet_hops: number;
             series: components["schemas"]["cubeyard__experiments__results__Series"];
@@ -10468,6 +10486,11 @@ export interface components {
              * @default null
              */
             notices: number | null;
+            /**
+             * @description With a routing scheme whose controllers follow the load, unless rebind_secs is 0.
+             * @default null
+             */
+            controllers: components["schemas"]["RebindingSoFar"] | null;
             /** Packet Hops */
             packet_hops: number;
             series: components["schemas"]["cubeyard__experiments__results__Series"];

@@ -203,6 +203,15 @@ function tilesOf(result: SoFar): Tile[] {
     ...(typeof result.notices === "number"
       ? [{ name: "Congestion notices", value: formatCount(result.notices) }]
       : []),
+    ...(result.controllers
+      ? [
+          {
+            name: "Routes moved by controllers",
+            value: formatCount(result.controllers.moves),
+            note: ` in ${formatCount(result.controllers.rounds)} rounds`,
+          },
+        ]
+      : []),
     { name: "Packet-hops", value: formatShort(result.packet_hops, 2) },
   ];
 }

@@ -334,7 +334,7 @@ const NUMBERS: &[Described] = &[
     ),
     secs(
         "rebind_secs",
-        "Load balancing: from one rebinding to the next (T_rebind)",
+        "Load balancing: time between rebindings",
         (0.0, 1000.0),
     ),
     secs("until_secs", "Longest simulated time", (1e-6, 1e6)),

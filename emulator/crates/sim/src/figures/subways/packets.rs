@@ -1,9 +1,11 @@
 //! Shuffles of Figs 8 to 11 packet by packet, with flows spread by ECMP; the fluid's lines stand beside. `[subways §8.3-§8.6]`
 //!
-//! Not here: load balancing and detours, which move flows while packets are on their way, and Fig. 12, whose requests go without TCP.
+//! Fig. 10 has load balancing and detours too, which move flows while packets are on their way. Not here: Fig. 12, whose requests go
+//! without TCP.
 
 use std::sync::{Mutex, PoisonError};
 
+use cubeyard_routing::subways::{ADAPTIVE, DETOUR};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
@@ -18,12 +20,15 @@ use crate::rack_fluid::{Balance, Between};
 const BYTES: u64 = 15_000_000;
 /// The shortest timeout with the whole data; of a part of it, the same part.
 const RTO_MIN_SECS: f64 = 0.2;
+/// The paper's T_rebind, of a part of the data the same part. `[subways §8.1]`
+const REBIND_SECS: f64 = 0.01;
 const GIGABITS: f64 = BYTES as f64 * 8e-9;
 
 const BRIEF: &str = "a twentieth of the data: 750 KB from each server to each other, with a shortest timeout of 10 ms, a twentieth of 200 ms; ratios of times are told";
 const WHOLE: &str = "the whole data: 15 MB of 10^6 bytes from each server to each other, with a shortest timeout of 200 ms; ratios of times are told";
 const SETTINGS: &str = "TCP NewReno, MTU 1500, initial window 10, 60 us a hop, drop-tail queues of a link's rate times the longest idle round trip, starts within 100 us, acknowledgements on a route of their own";
-const STATIC: &str = "ECMP only, by each flow's number and the seed: LB and D would have to move flows while packets are on their way; the fluid has their lines";
+const STATIC: &str = "ECMP only, by each flow's number and the seed: the fluid has the lines of LB and D";
+const MOVING: &str = "LB and D begin as ECMP, by each flow's number and the seed, and rebind every 10 ms, of a part of the data every same part of 10 ms; a flow moves at once, not between flowlets";
 const WORDS: &str = "the text gives no number here, only what grows and what shrinks";
 const TAIL: &str = "the last of thousands of hashed flows decides, over few seeds; the paper does not state its shortest timeout, its initial window and its seeds";
 
@@ -32,11 +37,20 @@ const TAIL: &str = "the last of thousands of hashed flows decides, over few seed
 struct Shuffle {
     spec: Value,
     racks: usize,
+    balance: Balance,
 }
 
 impl Shuffle {
     fn new(spec: Value, racks: usize) -> Shuffle {
-        Shuffle { spec, racks }
+        Shuffle {
+            spec,
+            racks,
+            balance: Balance::Static,
+        }
+    }
+
+    fn balanced(self, balance: Balance) -> Shuffle {
+        Shuffle { balance, ..self }
     }
 
     fn servers(&self) -> Result<usize, PredictError> {
@@ -49,7 +63,7 @@ impl Shuffle {
         let racks = racks_of_loops(&network, 1, self.racks);
         let demands = crate::rack_fluid::shuffle(&network, &racks, GIGABITS);
         let plan = crate::rack_fluid::Plan {
-            balance: Balance::Static,
+            balance: self.balance,
             between: Between::Any,
         };
         Ok(crate::rack_fluid::run(
@@ -82,9 +96,15 @@ impl Shuffle {
             .filter(|(from, to)| from != to)
             .map(|(from, to)| json!([from, to, bytes, 0.0]))
             .collect();
+        let routing = match self.balance {
+            Balance::Static => "subways-ecmp",
+            Balance::Adaptive => ADAPTIVE,
+            Balance::Detours => DETOUR,
+        };
+        let part = 1.0 / context.parts() as f64;
         let experiment = json!({
-            "engine": "packet", "workload": {"kind": "listed", "flows": flows}, "routing": "subways-ecmp", "seeds": [seed],
-            "packet": {"rto_min_secs": RTO_MIN_SECS / context.parts() as f64},
+            "engine": "packet", "workload": {"kind": "listed", "flows": flows}, "routing": routing, "seeds": [seed],
+            "packet": {"rto_min_secs": RTO_MIN_SECS * part, "rebind_secs": REBIND_SECS * part},
         });
         let experiment = Experiment::from_json(&experiment.to_string())?;
         let engine = EngineKind::Packet.engine();
@@ -151,16 +171,24 @@ fn mean(sample: &[f64]) -> f64 {
     sample.iter().sum::<f64>() / sample.len() as f64
 }
 
+/// The name of the line with load balancing.
+const BALANCED: &str = "Type 1LB";
+
 fn default_spec(wiring_type: u8) -> Value {
     json!({"type": wiring_type, "p": 2, "q": 30, "l": 12, "c": 1, "clusters": 2})
 }
 
 fn outcome(context: &Context<'_>, rows: Vec<Row>, series: Vec<Series>, axes: Axes) -> Outcome {
+    let moves = series.iter().any(|line| line.name.starts_with(BALANCED));
     Outcome {
         rows,
         series,
         axes: Some(axes),
-        choices: vec![context.of_data(BRIEF, WHOLE), SETTINGS, STATIC],
+        choices: vec![
+            context.of_data(BRIEF, WHOLE),
+            SETTINGS,
+            if moves { MOVING } else { STATIC },
+        ],
     }
 }
 
@@ -232,23 +260,29 @@ pub(in super::super) fn fig10(context: &Context<'_>) -> Result<Outcome, PredictE
         x: "racks of a loop",
         y: "speedup over type 0",
     };
-    let points = [2, 3, 4, 6, 12].map(|size| {
+    let shuffle = |size: u32| {
         let spec = json!({
             "type": 1, "p": 2, "q": 30, "l": size, "clusters": 2, "loops_per_cluster": 12 / size,
         });
-        (
-            f64::from(size),
-            Shuffle::new(spec, 6),
-            Shuffle::new(default_spec(0), 6),
-        )
-    });
-    let line = Line {
-        name: "Type 1",
-        points: points.to_vec(),
+        Shuffle::new(spec, 6)
     };
-    let (mut series, samples) = speedups(context, &line, axes)?;
+    let line = |name, sizes: &[u32], balance| Line {
+        name,
+        points: sizes
+            .iter()
+            .map(|&size| {
+                (
+                    f64::from(size),
+                    shuffle(size).balanced(balance),
+                    Shuffle::new(default_spec(0), 6),
+                )
+            })
+            .collect(),
+    };
+    let hashed = line("Type 1", &[2, 3, 4, 6, 12], Balance::Static);
+    let (mut series, samples) = speedups(context, &hashed, axes)?;
     let ratio = value_at(&series[0], 4.0)? / value_at(&series[0], 3.0)?;
-    let rows = vec![
+    let mut rows = vec![
         Row::printed("l = 2 (multihoming), type 1", "x", 1.3, 0.1, 0.0)
             .because(TAIL)
             .over_seeds(&samples[0]),
@@ -258,7 +292,17 @@ pub(in super::super) fn fig10(context: &Context<'_>) -> Result<Outcome, PredictE
         Row::at_most("type 1 at l = 4 over l = 3: less than", "x", 1.0, ratio)
             .because("the text: six racks do not fit loops of 4, and ECMP loads their ToRs unevenly"),
     ];
+    for (name, row, balance) in [
+        (BALANCED, "l = 3, type 1LB", Balance::Adaptive),
+        ("Type 1D", "l = 3, type 1D", Balance::Detours),
+    ] {
+        let (more, samples) = speedups(context, &line(name, &[3, 4, 12], balance), axes)?;
+        let printed = Row::printed(row, "x", 1.85, 0.01, 0.0);
+        rows.push(printed.because(TAIL).over_seeds(&samples[0]));
+        series.extend(more);
+    }
     series.push(Series::paper("paper: Type 1", [(2.0, 1.3), (3.0, 1.64)]));
+    series.push(Series::paper("paper: Type 1LB and Type 1D", [(3.0, 1.85)]));
     Ok(outcome(context, rows, series, axes))
 }
 
