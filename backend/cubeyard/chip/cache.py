@@ -47,22 +47,34 @@ def _key(
     return value, mask
 
 
-def _checksum(header: bytes) -> int:
+def checksum(header: bytes) -> int:
+    """Of an IPv4 header whose own field is 0."""
     total = sum(struct.unpack(f">{len(header) // 2}H", header))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return ~total & 0xFFFF
 
 
-def response_to(request: bytes, payload: bytes) -> bytes:
-    """The frame that answers a request with a payload, as the server would send it."""
-    ip = request[ETHERNET : ETHERNET + IP]
+def response_packet(request: bytes, payload: bytes) -> bytes:
+    """The IPv4 packet that answers a request with a payload, as the server would send it."""
     total = IP + UDP + len(payload)
-    head = ip[:2] + struct.pack(">H", total) + ip[4:8] + b"\x40\x11\0\0" + ip[16:20] + ip[12:16]
-    head = head[:10] + struct.pack(">H", _checksum(head)) + head[12:]
-    source, destination = struct.unpack_from(">HH", request, ETHERNET + IP)
-    udp = struct.pack(">HHHH", destination, source, UDP + len(payload), 0)
-    return request[6:12] + request[:6] + request[12:14] + head + udp + payload
+    head = (
+        b"\x45"
+        + request[1:2]
+        + struct.pack(">H", total)
+        + request[4:8]
+        + b"\x40\x11\0\0"
+        + request[16:20]
+        + request[12:16]
+    )
+    head = head[:10] + struct.pack(">H", checksum(head)) + head[12:]
+    source, destination = struct.unpack_from(">HH", request, IP)
+    return head + struct.pack(">HHHH", destination, source, UDP + len(payload), 0) + payload
+
+
+def response_to(request: bytes, payload: bytes) -> bytes:
+    """The frame that answers a request with a payload."""
+    return request[6:12] + request[:6] + request[12:14] + response_packet(request[ETHERNET:], payload)
 
 
 @dataclass
@@ -72,6 +84,51 @@ class _Copy:
     kept_at: float
 
 
+class Copies:
+    """Responses by ID, each with the place of its entry; the oldest give way."""
+
+    def __init__(self, max_age_secs: float, clock: Callable[[], float], clear: Callable[[int], None]) -> None:
+        """`clear` takes an entry out of the chip."""
+        self._max_age_secs, self._clock, self._clear = max_age_secs, clock, clear
+        self._copies: OrderedDict[bytes, _Copy] = OrderedDict()
+        self._free = list(range(FIRST_COPY + MOST_COPIES - 1, FIRST_COPY - 1, -1))
+        self._looked_at = clock()
+
+    def get(self, content: bytes) -> bytes | None:
+        """The copy, if there is one."""
+        copy = self._copies.get(content)
+        return None if copy is None else copy.payload
+
+    def keep(self, content: bytes, payload: bytes) -> int | None:
+        """Keep a copy. The place of an entry that its ID needs now; None where it has one."""
+        copy = self._copies.pop(content, None)
+        if copy is None and not self._free:
+            self._forget()
+        entry = copy.entry if copy is not None else self._free.pop()
+        # The latest is at the end, so that the first is the oldest.
+        self._copies[content] = _Copy(entry, payload, self._clock())
+        return entry if copy is None else None
+
+    def expire(self) -> None:
+        """Forget copies that are too old; looks once in a while."""
+        now = self._clock()
+        if now - self._looked_at < EXPIRE_SECS:
+            return
+        self._looked_at = now
+        while self._copies and next(iter(self._copies.values())).kept_at <= now - self._max_age_secs:
+            self._forget()
+
+    def forget_all(self) -> None:
+        """Take all entries back."""
+        while self._copies:
+            self._forget()
+
+    def _forget(self) -> None:
+        _, copy = self._copies.popitem(last=False)
+        self._clear(copy.entry)
+        self._free.append(copy.entry)
+
+
 class Cache:
     """The CPU's part. Whoever owns it calls `work` for ever, or as long as packets come."""
 
@@ -79,10 +136,8 @@ class Cache:
         self, chip: ServerSwitch, *, max_age_secs: float = 60.0, clock: Callable[[], float] = time.monotonic
     ) -> None:
         """Set the chip's tables: everything passes, responses are mirrored. Raises ChipError where the key is in use otherwise."""
-        self._chip, self._max_age_secs, self._clock = chip, max_age_secs, clock
-        self._copies: OrderedDict[bytes, _Copy] = OrderedDict()
-        self._free = list(range(FIRST_COPY + MOST_COPIES - 1, FIRST_COPY - 1, -1))
-        self._looked_at = clock()
+        self._chip = chip
+        self._copies = Copies(max_age_secs, clock, lambda entry: chip.ClearLookupTable("TCAM", entry))
         self.hits = 0
         """Requests answered here."""
         self.kept = 0
@@ -98,8 +153,7 @@ class Cache:
 
     def work(self, timeout_secs: float | None = None) -> bool:
         """Handle one packet for the CPU; False if none came."""
-        if self._clock() - self._looked_at >= EXPIRE_SECS:
-            self.expire()
+        self._copies.expire()
         found = self._chip.RecvPacket(timeout_secs)
         if found is None:
             return False
@@ -111,31 +165,14 @@ class Cache:
             self._keep(content, packet[ID_AT:])
         elif (copy := self._copies.get(content)) is not None:
             self.hits += 1
-            self._chip.SendPacket(response_to(packet, copy.payload), port)
+            self._chip.SendPacket(response_to(packet, copy), port)
         else:
             # Its copy was forgotten while it was on the way to the CPU.
             self._chip.SendPacket(packet, ACROSS[port])
         return True
 
-    def expire(self) -> None:
-        """Forget copies that are too old."""
-        self._looked_at = self._clock()
-        oldest = self._looked_at - self._max_age_secs
-        while self._copies and next(iter(self._copies.values())).kept_at <= oldest:
-            self._forget()
-
     def _keep(self, content: bytes, payload: bytes) -> None:
-        copy = self._copies.pop(content, None)
-        if copy is None and not self._free:
-            self._forget()
-        entry = copy.entry if copy is not None else self._free.pop()
-        # The latest is at the end, so that the first is the oldest.
-        self._copies[content] = _Copy(entry, payload, self._clock())
+        entry = self._copies.keep(content, payload)
         self.kept += 1
-        if copy is None:
+        if entry is not None:
             self._chip.SetLookupTable("TCAM", entry, 1, *_key(None, None, SERVICE_PORT, content), Action("TO_CPU"))
-
-    def _forget(self) -> None:
-        _, copy = self._copies.popitem(last=False)
-        self._chip.ClearLookupTable("TCAM", copy.entry)
-        self._free.append(copy.entry)

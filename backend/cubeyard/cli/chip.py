@@ -162,6 +162,25 @@ def chip_socket(run: Run, server: OfRun) -> None:
     write(f"{chip_live.socket(run, server)}\n".encode())
 
 
+@chip_app.command("cache")
+def chip_cache(
+    run: Run,
+    server: OfRun,
+    port: Annotated[
+        int,
+        typer.Option(min=1, max=65_535, help="The UDP port of the service; the payload begins with an ID of 4 bytes."),
+    ] = 9095,
+    max_age: Annotated[
+        float, typer.Option(min=0.1, max=86_400, help="Seconds for which a response is answered from its copy.")
+    ] = 60.0,
+    as_json: AsJson = False,
+) -> None:
+    """Cache responses of a service in a relay of a run, until Ctrl-C or the run's end: its chip takes requests for what is kept out of the
+    stream, and this program answers them. The run has --dataplane serverswitch-software and the chip program bcube-cache.chip.
+    """
+    chip_live.cache(run, server, port, max_age, as_json=as_json)
+
+
 @chip_app.command("bcube")
 def chip_bcube(
     bcube: Annotated[str, typer.Argument(help="n and k, like 4,1.")],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -18,6 +20,8 @@ from cubeyard.engine import Engine, Json
 if TYPE_CHECKING:
     from cubeyard.emulation.live.chips.calls import ServerChip
 
+CACHE_LOOK_SECS = 0.2
+"""From one look at what is too old to the next, where no packet comes."""
 ROWS = 64
 """Entries shown; --json has all."""
 
@@ -83,6 +87,33 @@ def socket(run: str, server: str) -> str:
     """Where the server's socket for programs is."""
     with chip_of(run, server) as chip:
         return chip.socket()
+
+
+def cache(run: str, server: str, port: int, max_age_secs: float, *, as_json: bool) -> None:
+    """A cache beside the server until Ctrl-C, the end by SIGTERM, or the end of the run; then what it has done."""
+    from cubeyard.chip.relayed_cache import RelayedCache
+    from cubeyard.chip.serverswitch import ChipError, ServerSwitch
+    from cubeyard.cli.common import refuse
+
+    place = socket(run, server)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with ServerSwitch.connect(place) as chip:
+        try:
+            found = RelayedCache(chip, max_age_secs, service_port=port)
+        except ChipError as error:
+            refuse(f"{error} The run must have the chip program emulator/crates/chip/programs/bcube-cache.chip.")
+        try:
+            while True:
+                found.work(CACHE_LOOK_SECS)
+        except KeyboardInterrupt:
+            found.close()
+        except ConnectionError:
+            pass  # the run has ended
+    counts = dataclasses.asdict(found.counts)
+    if as_json:
+        write(orjson.dumps(counts) + b"\n")
+        return
+    _print(Console(soft_wrap=True), ("Cache", "Number"), ((name, f"{value:,}") for name, value in counts.items()))
 
 
 def execute(run: str, server: str, calls: str) -> None:

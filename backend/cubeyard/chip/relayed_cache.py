@@ -1,0 +1,154 @@
+"""In-network caching beside a relay of a running BCube `[serverswitch §6.1, §5.1]`: requests and responses are UDP packets of applications,
+each behind BCube's header, and the relay's chip matches the ID of a request exactly.
+
+The server runs `bcube-cache.chip`, whose second key holds the inner UDP ports and the ID. A hit goes to the CPU, which answers; a miss passes by
+BCube's own entries. Responses go by way of the CPU, which keeps a copy and gives them back to the chip, so that BCube's entries send them on,
+whichever neighbours live; the paper's card mirrors them instead. The answer to a hit takes the header of the last response that came by for
+the same client, since a source route is the source's to choose. `[ours]`
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from cubeyard.chip.cache import ETHERNET, FIRST_COPY, IP, SERVICE_PORT, UDP, Copies, checksum, response_packet
+from cubeyard.chip.serverswitch import Action, ServerSwitch
+
+HEADER = 36
+"""BCube's header and the path's number behind it."""
+INNER_AT = ETHERNET + HEADER
+ID_AT = INNER_AT + IP + UDP
+PROTOCOL, IP_IN_IP_DATA = 253, 0
+UDP_PROTOCOL = 17
+PLAIN_IP = 0x45
+INTO_CHIP = 4
+"""The CPU's port: what comes by it meets no entry of this program."""
+KEY_BYTES = 17
+FROM_CPU_BIT = 0x04
+"""Of the in-port: ports 0 to 3 are outside, 4 to 7 lead to the CPU."""
+RESPONSES = FIRST_COPY - 1
+"""The entry that has responses come to the CPU."""
+MOST_CLIENTS = 1024
+"""Whose header is remembered."""
+
+
+def _key(source: int | None, destination: int | None, content: bytes | None) -> tuple[bytes, bytes]:
+    """Value and mask of `(INPORT, B30-33, B42-45, B70-73, B78-81)` for data from outside; None does not count."""
+    value, mask = bytearray(KEY_BYTES), bytearray(KEY_BYTES)
+    mask[0] = FROM_CPU_BIT
+    value[5], mask[5] = IP_IN_IP_DATA, 0xFF
+    for at, part in ((9, source), (11, destination)):
+        if part is not None:
+            value[at : at + 2], mask[at : at + 2] = struct.pack(">H", part), b"\xff\xff"
+    if content is not None:
+        value[13:17], mask[13:17] = content, b"\xff" * 4
+    return bytes(value), bytes(mask)
+
+
+@dataclass
+class Counts:
+    """What the cache has done so far."""
+
+    hits: int = 0
+    """Requests answered here."""
+    missed: int = 0
+    """Responses that came by, each of a request that passed."""
+    kept: int = 0
+    """Of those, how many there is a copy of."""
+    passed_on: int = 0
+    """Packets that came to the CPU and were not for it: they went on."""
+    saved_request_bytes: int = 0
+    """Of requests that went no further, as frames."""
+    saved_response_bytes: int = 0
+    """Of responses that did not have to come from the server, as frames."""
+
+
+@dataclass
+class RelayedCache:
+    """The CPU's part. Whoever owns it calls `work` as long as packets come, and `close` in the end."""
+
+    chip: ServerSwitch
+    max_age_secs: float = 60.0
+    clock: Callable[[], float] = time.monotonic
+    service_port: int = SERVICE_PORT
+    counts: Counts = field(default_factory=Counts)
+
+    def __post_init__(self) -> None:
+        """Set the entry for responses. Raises ChipError where the server runs a program without this key."""
+        self._headers: dict[bytes, bytes] = {}
+        self._copies = Copies(self.max_age_secs, self.clock, self._clear)
+        self.chip.RecvPacket(0.0)
+        self.chip.SetLookupTable("TCAM", RESPONSES, 2, *_key(self.service_port, None, None), Action("TO_CPU"))
+
+    def work(self, timeout_secs: float | None = None) -> bool:
+        """Handle one packet for the CPU; False if none came."""
+        self._copies.expire()
+        found = self.chip.RecvPacket(timeout_secs)
+        if found is None:
+            return False
+        frame = found[0]
+        if not self._is_ours(frame):
+            self.counts.passed_on += 1
+            self.chip.SendPacket(frame, INTO_CHIP)
+            return True
+        source, _ = struct.unpack_from(">HH", frame, INNER_AT + IP)
+        content = frame[ID_AT : ID_AT + 4]
+        if source == self.service_port:
+            self.chip.SendPacket(frame, INTO_CHIP)
+            self._keep(frame, content)
+        elif not self._answer(frame, content):
+            self.counts.passed_on += 1
+            self.chip.SendPacket(frame, INTO_CHIP)
+        return True
+
+    def close(self) -> None:
+        """Take all entries back, so that packets pass as before."""
+        self._copies.forget_all()
+        self._clear(RESPONSES)
+
+    def _is_ours(self, frame: bytes) -> bool:
+        """An undivided UDP packet without options that holds an ID, behind BCube's header."""
+        inner = frame[INNER_AT : INNER_AT + IP]
+        is_plain = len(frame) >= ID_AT + 4 and frame[ETHERNET + 9] == PROTOCOL and inner[0] == PLAIN_IP
+        return is_plain and inner[9] == UDP_PROTOCOL and int.from_bytes(inner[6:8], "big") & 0x3FFF == 0
+
+    def _keep(self, frame: bytes, content: bytes) -> None:
+        self.counts.missed += 1
+        client = frame[INNER_AT + 16 : INNER_AT + 20]
+        self._headers.pop(client, None)
+        if len(self._headers) >= MOST_CLIENTS:
+            del self._headers[next(iter(self._headers))]
+        self._headers[client] = frame[:INNER_AT]
+        inner_bytes = int.from_bytes(frame[INNER_AT + 2 : INNER_AT + 4], "big")
+        entry = self._copies.keep(content, frame[ID_AT : INNER_AT + inner_bytes])
+        self.counts.kept += 1
+        if entry is not None:
+            key = _key(None, self.service_port, content)
+            self.chip.SetLookupTable("TCAM", entry, 2, *key, Action("TO_CPU"))
+
+    def _answer(self, frame: bytes, content: bytes) -> bool:
+        """Whether there was a copy, and a way back to this client is known."""
+        payload, header = self._copies.get(content), self._headers.get(frame[INNER_AT + 12 : INNER_AT + 16])
+        if payload is None or header is None:
+            return False
+        answer = behind(header, response_packet(frame[INNER_AT:], payload))
+        self.counts.hits += 1
+        self.counts.saved_request_bytes += len(frame)
+        self.counts.saved_response_bytes += len(answer)
+        self.chip.SendPacket(answer, INTO_CHIP)
+        return True
+
+    def _clear(self, entry: int) -> None:
+        self.chip.ClearLookupTable("TCAM", entry)
+
+
+def behind(header: bytes, packet: bytes) -> bytes:
+    """A frame of Ethernet's and BCube's header, as they came with another packet, and this packet."""
+    outer = bytearray(header[ETHERNET : ETHERNET + IP])
+    outer[2:4] = struct.pack(">H", HEADER + len(packet))
+    outer[10:12] = bytes(2)
+    outer[10:12] = struct.pack(">H", checksum(bytes(outer)))
+    return header[:ETHERNET] + bytes(outer) + header[ETHERNET + IP :] + packet
