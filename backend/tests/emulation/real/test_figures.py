@@ -173,19 +173,3 @@ def test_joins_leave_the_trees_of_the_model_edge_for_edge(nothing_left: Left) ->
     assert own["ours"] == 0
     assert rows["reduction when all servers join"]["ours"] == 0
     assert max(document["series"][0]["y"]) > 0.1
-
-
-def test_four_services_at_once_do_their_work_and_are_counted_by_link(nothing_left: Left) -> None:
-    rows, document = measured("camcube-fig5-measured", 1.0)
-    shares = document["series"][0]["y"]
-    assert sum(shares) == pytest.approx(1)
-    # Every server but the root sends its sum on by one of its six links.
-    assert rows["links that aggregation uses"]["ours"] == pytest.approx(100 * 63 / 384)
-    assert all(rows[f"links that {name} uses"]["ours"] > 5 for name in ("TCP/IP", "the cache", "VM distribution"))
-
-
-def test_after_failures_pairs_are_reached_as_dfr_says(nothing_left: Left) -> None:
-    rows, _ = measured("dcell-table2-measured", 0.5)
-    for name, row in rows.items():
-        if "alike" in name or "other lengths" in name:
-            assert row["ours"] == 0, name
