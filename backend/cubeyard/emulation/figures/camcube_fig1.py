@@ -6,7 +6,7 @@ from __future__ import annotations
 from statistics import mean
 
 from cubeyard.emulation.figures.lab import Lab, Trial
-from cubeyard.emulation.figures.rows import Outcome, line
+from cubeyard.emulation.figures.rows import Outcome
 from cubeyard.emulation.figures.talk import Talk
 from cubeyard.emulation.figures.torus import (
     LINK_BITS_PER_SEC,
@@ -92,7 +92,6 @@ def measure(lab: Lab) -> Outcome:
             cumulative("27 servers, measured", list(gains.values())),
             *lines_of(at_this_size(lab, FIGURE, TESTBED), "27 servers, fluid"),
             *lines_of(at_paper_size(lab, FIGURE), "8,000 servers, fluid"),
-            line("mean by distance, measured", [row.ours or 0.0 for row in rows], [1.0, 1.0, 1.0]),
         ],
         axes=("throughput over the routing service's (x)", "share of destinations"),
         choices=[
