@@ -353,6 +353,19 @@ class Engine:
         with self._turn("paths"), _findings():
             return orjson.loads(_binding().paths_between(canonical(spec).decode(), source, destination, list(without)))
 
+    def torus_services(self, spec: Mapping[str, Any], asked: Json) -> Json:
+        """What the models say of a torus's services, of the size that a measured figure has. Raises PlanRejectedError."""
+        with self._turn("figure", self._long_turns), _findings():
+            return orjson.loads(_binding().torus_services(canonical(spec).decode(), canonical(asked).decode()))
+
+    def dfr_hops(
+        self, spec: Mapping[str, Any], nodes: list[int], links: list[int], group_level: int, retries: int
+    ) -> list[list[int | None]]:
+        """The hops of every pair of a DCell's servers by DFR's tables, where these nodes and links have failed, by number; None
+        where there is no path. Raises PlanRejectedError."""
+        with self._turn("figure", self._long_turns), _findings():
+            return _binding().dfr_hops(canonical(spec).decode(), nodes, links, group_level, retries)
+
     def spanning_trees(self, spec: Mapping[str, Any], source: str) -> list[list[tuple[int, int]]]:
         """A BCube's edge-disjoint spanning trees from a server: parents and children by id, parents first."""
         with _findings():
@@ -399,12 +412,14 @@ class Engine:
         on_partial: OnPartial | None = None,
         *,
         whole: bool = False,
+        torus_side: int | None = None,
     ) -> bytes:
-        """A published figure, recomputed; `whole`: with all of the paper's data, where one of several parts would do.
+        """A published figure, recomputed; `whole`: with all of the paper's data, where one of several parts would do; `torus_side`:
+        a figure of a torus's services with so many servers along each axis, to stand beside a measured one.
         `on_progress` as in `predict_json`; `on_partial` gets what there is of a slow one so far: the same document with
         `partial: true`."""
         with _findings():
-            return as_bytes(_binding().figure(figure_id, seeds, whole, on_progress, on_partial))
+            return as_bytes(_binding().figure(figure_id, seeds, whole, on_progress, on_partial, torus_side))
 
     def remembered(self, plan_hash: str) -> BuiltPlan | None:
         """A plan computed lately, by its hash."""

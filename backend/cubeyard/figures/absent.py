@@ -23,7 +23,6 @@ ABSENT = (
         "the table's columns: the text of the paper that we have lost them",
     ),
     Absent("[dcell §7.3]", "CPU of sender, receiver and forwarder", 3, "the CPU of each server, measured"),
-    Absent("[camcube §6, Fig. 6]", "throughput and CPU of a server, base and extended routing", 4, "real packets"),
     Absent("[serverswitch §6]", "forwarding in software, register read and write", 3, "the authors' switch card"),
     Absent("[serverswitch §6]", "QCN: time of a reply", 1, "the authors' switch card"),
 )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
+from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +15,9 @@ from hypothesis import strategies as st
 
 from cubeyard.emulation.fabric.client import FabricGoneError
 from cubeyard.emulation.figures import (
+    camcube_fig3,
+    camcube_fig6,
+    dcell_table2,
     fig9,
     fig10,
     shuffles,
@@ -19,12 +25,14 @@ from cubeyard.emulation.figures import (
     subways_fig10,
     subways_fig11,
     table5,
+    torus,
     upgrade,
 )
 from cubeyard.emulation.figures.catalog import FIGURES
 from cubeyard.emulation.figures.lab import Measured, Trial
 from cubeyard.emulation.figures.rows import Row, near
-from cubeyard.emulation.figures.talk import Talking, newer
+from cubeyard.emulation.figures.talk import Answer, Talking, Watched, newer
+from cubeyard.emulation.network.network import Link
 from cubeyard.emulation.setup.question import read
 from cubeyard.engine import Engine
 from cubeyard.figures.catalog import FigureCatalog
@@ -34,7 +42,9 @@ from tests.runs.conftest import API
 
 MEASURED = {
     "bcube-fig9", "bcube-fig10-measured", "bcube-fig11-measured", "bcube-failover", "bcube-balance",
-    "dcell-fig11-measured", "dcell-fig12-measured", "serverswitch-bcube", "serverswitch-fig11-measured", "subways-fig8-measured", "subways-fig9-measured",
+    "dcell-fig11-measured", "dcell-fig12-measured", "dcell-table2-measured", "camcube-fig1-measured", "camcube-fig2-measured",
+    "camcube-fig3-measured", "camcube-fig4-measured", "camcube-fig5-measured", "camcube-fig6-measured", "camcube-table1-measured",
+    "serverswitch-bcube", "serverswitch-fig11-measured", "subways-fig8-measured", "subways-fig9-measured",
     "subways-fig10-measured", "subways-fig11-measured", "subways-hot-racks", "subways-table5-measured",
     "subways-upgrade",
 }  # fmt: skip
@@ -223,8 +233,101 @@ def test_what_load_balancing_adds_is_judged_by_its_share_with_more_ports(ours: l
     assert [row.verdict for row in unknown[:3]] == ["differs"] * 3
 
 
+@given(st.lists(st.integers(0, 40), max_size=60))
+def test_a_stress_is_by_nearest_rank_over_the_links_used(counts: list[int]) -> None:
+    links, packets, *percentiles = torus.Stress.of(counts).cells
+    used = sorted(one for one in counts if one)
+    assert (links, packets) == (len(used), sum(counts))
+    assert percentiles == sorted(percentiles)
+    assert percentiles[-1] == max(counts, default=0)
+    if used:
+        assert percentiles[0] in used
+        assert sum(one <= percentiles[0] for one in used) * 2 >= len(used)
+
+
+@pytest.mark.parametrize("kind", dcell_table2.KINDS)
+@pytest.mark.parametrize("ratio", dcell_table2.RATIOS)
+def test_failures_are_drawn_once_and_leave_two_servers_for_the_flow(engine: Engine, kind: str, ratio: float) -> None:
+    described = engine.emulation_network(dcell_table2.DCELL)
+    broken = dcell_table2.draw(described, kind, ratio)
+    assert broken == dcell_table2.draw(described, kind, ratio)
+    count = len(described["servers" if kind == "node" else "links"])
+    assert len(set(broken.numbers)) == len(broken.names) == round(ratio * count)
+    assert not set(broken.ends) & set(broken.names)
+    trial = Trial("x", dcell_table2.DCELL, {"kind": "one-to-one"}, 1e8, {"seconds": 1.0})
+    fault = {
+        "kind": "server-off" if kind == "node" else "cable-pulled",
+        "target": {"names": broken.names},
+        "at_secs": 0.0,
+    }
+    assert read(engine, dataclasses.replace(trial, faults=[fault]).document()).flows, "names that the plan has"
+
+
+def test_members_and_lookups_are_drawn_once_and_follow_their_laws() -> None:
+    every = torus.Members.draw(64, 1.0, 3)
+    assert sorted(every.members) == list(range(64))
+    assert every == torus.Members.draw(64, 1.0, 3)
+    assert len(torus.Members.draw(64, 0.001, 3).members) == 1
+    lookups = camcube_fig3.draw(4000, 7)
+    assert lookups == camcube_fig3.draw(4000, 7)
+    counts = Counter(name for _, name in lookups)
+    (first, most), (_, next_most) = counts.most_common(2)
+    assert first == "key0"
+    assert most / next_most == pytest.approx(2**camcube_fig3.EXPONENT, rel=0.2)
+
+
 def test_packets_of_a_time_are_those_counted_since() -> None:
     assert newer({(0, 1): 5, (1, 2): 3, (2, 3): 4}, {(0, 1): 2, (1, 2): 3}) == {(0, 1): 3, (2, 3): 4}
+
+
+class Six:
+    """A talk with a torus of which only the middle's six links carry anything: so many bits a second each way and packet."""
+
+    def __init__(self, engine: Engine, share: float, micros: float) -> None:
+        described = engine.emulation_network(torus.torus(3))
+        links = [Link(one["id"], tuple(one["a"]), tuple(one["b"]), 0) for one in described["links"]]
+        self.network = SimpleNamespace(links=links, servers={one["id"]: one["name"] for one in described["servers"]})
+        self.told: list[str] = []
+        self._share, self._micros = share, micros
+
+    def tell(self, server: int, service: str, message: str) -> None:
+        self.told.append(f"{server} {service} {message}")
+
+    def answers(self, service: str, wanted: int) -> list[Answer]:
+        return [Answer(0, f"received by {service}")] * wanted
+
+    def watch(self, secs: float) -> Watched:
+        mine = [camcube_fig6.CENTRE in (one.a[0], one.b[0]) for one in self.network.links]
+        length = camcube_fig6.PAYLOAD + torus.WIRE_BYTES
+        count = round(self._share * camcube_fig6.LINK_BITS_PER_SEC * secs / 8 / (length - camcube_fig6.ETHERNET_BYTES))
+        cpu = [0.0] * 27
+        cpu[camcube_fig6.CENTRE] = self._micros / 1e6 * 6 * count / secs
+        ways = [(length * count, length * count) if one else (7, 7) for one in mine]
+        return Watched(secs, ways, [(0, 0) for _ in mine], cpu)
+
+
+def test_throughput_and_cpu_of_six_links_are_those_counted_at_the_middle(engine: Engine) -> None:
+    talks = iter([Six(engine, 0.98, 10.0), Six(engine, 0.97, 12.0)])
+
+    class Made:
+        brevity = 0.2
+
+        def measure(self, trials: list[Trial]) -> None:
+            (trial,) = trials
+            talk = trial.talk
+            assert talk is not None
+            first = next(talks)
+            talk(first)  # type: ignore[arg-type]
+            assert len(first.told) == 6 * len(camcube_fig6.MODES)
+            assert first.told[0].startswith(("4 ", "22 ", "10 ", "16 ", "12 ", "14 "))
+            assert " benchmark flood 1,1,1 bounce " in first.told[0]
+
+    rounds = camcube_fig6.rounds_of(Made())  # type: ignore[arg-type]
+    throughput, micros = camcube_fig6.best_of(rounds)
+    assert list(throughput.values()) == pytest.approx([0.98 * 12] * 4, rel=0.01)
+    assert list(micros.values()) == pytest.approx([10.0] * 4, rel=0.01)
+    mixed = {mode: [*ones, camcube_fig6.Round(1.0, 99.0)] for mode, ones in rounds.items()}
+    assert camcube_fig6.best_of(mixed) == (throughput, micros), "the most throughput, the least CPU"
 
 
 class Ended:

@@ -26,6 +26,7 @@ __all__ = [
     "chip_program",
     "chip_trace",
     "chip_walk",
+    "dfr_hops",
     "diff_plans",
     "emulation_network",
     "emulation_profile",
@@ -50,6 +51,7 @@ __all__ = [
     "service_process_trial",
     "service_trial",
     "spanning_trees",
+    "torus_services",
 ]
 
 class EngineError(ValueError):
@@ -195,8 +197,9 @@ def figure(
     whole: bool = False,
     on_progress: Progress | None = None,
     on_partial: Partial | None = None,
+    torus_side: int | None = None,
 ) -> str:
-    """A published figure recomputed: `{id, title, rows, verdicts, series, axes, choices, provenance}`. Where it takes long,
+    """A published figure recomputed, of a torus's services with so many servers along each axis: `{id, title, rows, verdicts, series, axes, choices, provenance}`. Where it takes long,
     `on_partial` gets what there is so far, the same document with `partial: true`. Raises EngineError, EngineCancelled."""
 
 def rates_over_paths(spec_json: str, paths: list[list[int]], link_gbps: float) -> list[float]:
@@ -267,6 +270,16 @@ def service_trial(module: bytes, options_json: str) -> str:
     """A module on every server of a torus in virtual time: `{servers, secs, carried, delivered, hops: {hops: packets}, calls, fuel,
     lost: {reason: count}, counters, answers, said: [[second, server, text]], ended_early}`. `options_json`: `{size: [x, y, z],
     secs, message, rate_bits_per_sec, seed}`; in `message`, `{key}` is a key drawn for each server. Raises EngineError."""
+
+def torus_services(spec_json: str, asked_json: str) -> str:
+    """What the models say of a torus's services, of any size: `{aggregation, joins, source, lookups}`, each of it if `asked_json` has it:
+    `{aggregation: {root, seeds}, joins: [{root, members}], source, lookups: {keys, exponent, lookups, seed}}`. Raises EngineError."""
+
+def dfr_hops(
+    spec_json: str, nodes: list[int], links: list[int], group_level: int, retries: int
+) -> list[list[int | None]]:
+    """The hops of every pair of a DCell's servers by DFR's tables, where these nodes and links have failed: rows of sources, `None`
+    where there is no path. Raises EngineError."""
 
 def spanning_trees(spec_json: str, source: str) -> str:
     """A BCube's edge-disjoint spanning trees from a server: trees of `[parent, child]`, ids. Raises EngineError."""

@@ -9,10 +9,18 @@ from dataclasses import dataclass
 from cubeyard.emulation.deploy.probe import probe
 from cubeyard.emulation.figures import (
     balance,
+    camcube_fig1,
+    camcube_fig2,
+    camcube_fig3,
+    camcube_fig4,
+    camcube_fig5,
+    camcube_fig6,
+    camcube_table1,
     chip_bcube,
     congestion,
     dcell_fig11,
     dcell_fig12,
+    dcell_table2,
     failover,
     fig9,
     fig10,
@@ -73,6 +81,48 @@ FIGURES = (
     ),
     MeasuredFigure(
         "dcell-fig12-measured", "All-to-all in time, measured", "[dcell §7.3, Fig. 12]", dcell_fig12.measure
+    ),
+    MeasuredFigure(
+        "dcell-table2-measured",
+        "Pairs and hops after failures, measured",
+        "[dcell §6.1, Table 2]",
+        dcell_table2.measure,
+    ),
+    MeasuredFigure(
+        "camcube-fig1-measured",
+        "Throughput over disjoint paths, measured",
+        "[camcube §3.1, Fig. 1]",
+        camcube_fig1.measure,
+    ),
+    MeasuredFigure(
+        "camcube-fig2-measured",
+        "Links saved by joins along corners, measured",
+        "[camcube §3.2, Fig. 2]",
+        camcube_fig2.measure,
+    ),
+    MeasuredFigure(
+        "camcube-fig3-measured", "Hops to a cache hit, measured", "[camcube §3.3, Fig. 3]", camcube_fig3.measure
+    ),
+    MeasuredFigure(
+        "camcube-fig4-measured",
+        "Packets of the services' own protocols, measured",
+        "[camcube §3.5, Fig. 4]",
+        camcube_fig4.measure,
+    ),
+    MeasuredFigure(
+        "camcube-fig5-measured",
+        "Links by the number of services on them, measured",
+        "[camcube §3.5, Fig. 5]",
+        camcube_fig5.measure,
+    ),
+    MeasuredFigure(
+        "camcube-table1-measured",
+        "Links of the aggregation service, measured",
+        "[camcube §3.4, Table 1]",
+        camcube_table1.measure,
+    ),
+    MeasuredFigure(
+        "camcube-fig6-measured", "What the extended routing service costs", "[camcube §6, Fig. 6]", camcube_fig6.measure
     ),
     MeasuredFigure(
         "serverswitch-bcube", "BCube by the chip's tables over two relays", "[serverswitch §6.2]", chip_bcube.measure

@@ -141,3 +141,35 @@ def test_two_connections_take_two_relays_by_the_chips_tables(nothing_left: Left)
     # In user space a busy machine decides which of the two gets on.
     assert rows[f"busier relay over the other, {chip_bcube.CHIP}"]["ours"] < 2, "the connections take a path each"
     assert rows[f"CPU of a relay for 1.7 Gb/s, {chip_bcube.SOFTWARE}"]["ours"] > 1
+
+
+def test_aggregation_takes_the_links_of_table_1(nothing_left: Left) -> None:
+    rows, _ = measured("camcube-table1-measured", 1.0)
+    for mode, (packets, links, most) in {"none": (54, 26, 9), "full": (26, 26, 1)}.items():
+        found = [
+            rows[f"Aggregation, {mode}: {cell}"]["ours"] for cell in ("packets sent", "links used", "most on a link")
+        ]
+        assert found == [packets, links, most], mode
+    assert rows["Routing service: packets sent"]["ours"] == 54
+    assert 26 <= rows["Routing service: links used"]["ours"] <= 54
+    assert (
+        rows["pairs of other keys in the sum, none"]["ours"]
+        == rows["pairs in the sum of the one key, full"]["ours"]
+        == 27
+    )
+
+
+def test_a_server_sends_back_what_six_links_bring_by_both_routing_services(nothing_left: Left) -> None:
+    rows, _ = measured("camcube-fig6-measured", 0.2)
+    # What of the links this machine fills says the figure itself; here, that all of it comes back, whatever the mode.
+    assert rows["base: throughput of twelve links"]["ours"] > 3
+    assert rows["throughput lost with |K| = 3"]["ours"] < 40
+    assert all(rows[f"CPU of a packet, {mode}"]["ours"] > 0 for mode in ("base", "|K| = 1", "|K| = 2", "|K| = 3"))
+
+
+def test_joins_leave_the_trees_of_the_model_edge_for_edge(nothing_left: Left) -> None:
+    rows, document = measured("camcube-fig2-measured", 0.2)
+    (own,) = [row for name, row in rows.items() if "of the service's trees" in name]
+    assert own["ours"] == 0
+    assert rows["reduction when all servers join"]["ours"] == 0
+    assert max(document["series"][0]["y"]) > 0.1

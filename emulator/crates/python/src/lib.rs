@@ -6,6 +6,7 @@
 //!
 //! Not here: any computation. What a call returns is made in the crate below; this one converts and reports.
 
+mod beside;
 mod chip;
 mod emulation;
 mod life;
@@ -76,6 +77,8 @@ mod cubeyard_engine {
     use super::EngineCancelled;
     #[pymodule_export]
     use super::EngineError;
+    #[pymodule_export]
+    use super::beside::{dfr_hops, torus_services};
     #[pymodule_export]
     use super::builtin_books;
     #[pymodule_export]

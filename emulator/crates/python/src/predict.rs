@@ -253,7 +253,7 @@ pub fn figures_json() -> String {
 
 /// A published figure recomputed beside the paper's values, as JSON; what there is of it so far goes to `on_partial`.
 #[pyfunction]
-#[pyo3(signature = (figure_id, seeds=None, whole=false, on_progress=None, on_partial=None))]
+#[pyo3(signature = (figure_id, seeds=None, whole=false, on_progress=None, on_partial=None, torus_side=None))]
 pub fn figure(
     py: Python<'_>,
     figure_id: &str,
@@ -261,6 +261,7 @@ pub fn figure(
     whole: bool,
     on_progress: Option<Py<PyAny>>,
     on_partial: Option<Py<PyAny>>,
+    torus_side: Option<u32>,
 ) -> PyResult<String> {
     let callbacks = Callbacks {
         progress: on_progress.as_ref(),
@@ -271,6 +272,7 @@ pub fn figure(
         let asked = figures::Asked {
             seeds,
             whole,
+            torus_side,
             ..figures::Asked::default()
         };
         Ok(figures::figure(figure_id, asked, progress)?.to_string())

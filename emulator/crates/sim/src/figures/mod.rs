@@ -30,7 +30,7 @@ mod subways;
 mod testbed;
 mod testbed_packets;
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::atomic::Ordering;
 
 use cubeyard_plan::summary::ENGINE_VERSION;
@@ -51,6 +51,8 @@ pub struct Context<'a> {
     pub first_seed: u64,
     /// All of the paper's data, where a part of it would do.
     pub whole: bool,
+    /// Servers along each axis of the torus, if not the paper's.
+    pub torus_side: Option<u32>,
     /// Shared with the thread that waits.
     pub progress: &'a Progress,
     entry: &'static Entry,
@@ -97,6 +99,9 @@ impl Context<'_> {
     }
 }
 
+/// Servers along an axis of the torus that a figure of services may be asked for.
+const TORUS_SIDES: RangeInclusive<u32> = 3..=20;
+
 /// The most seeds a figure is computed with.
 pub const MAX_SEEDS: u64 = 1_000;
 
@@ -124,13 +129,15 @@ pub struct Asked {
     pub first_seed: u64,
     /// All of the paper's data, for a figure that simulates a part of it otherwise.
     pub whole: bool,
+    /// Servers along each axis, for a figure of services of a torus: to stand beside one that is measured.
+    pub torus_side: Option<u32>,
 }
 
 /// Computes a figure: `{id, title, rows, verdicts, series, axes, choices, provenance}`. Where it takes long, what there is
 /// so far is shown in `progress.partial`: the same with `partial: true`.
 ///
 /// # Errors
-/// A finding for an id that there is not, for seeds out of range, or for the whole data of a figure that always has it;
+/// A finding for an id that there is not, for seeds or a side out of range, or for the whole data of a figure that always has it;
 /// cancellation.
 pub fn figure(id: &str, asked: Asked, progress: &Progress) -> Result<Value, PredictError> {
     let Some(entry) = ENTRIES.iter().find(|entry| entry.id == id) else {
@@ -168,8 +175,22 @@ pub fn figure(id: &str, asked: Asked, progress: &Progress) -> Result<Value, Pred
             .with_value(true),
         ));
     }
+    if let Some(side) = asked.torus_side
+        && !(entry.source.contains("camcube §3") && TORUS_SIDES.contains(&side))
+    {
+        return Err(refused(
+            Finding::error(
+                "figure-side",
+                "torus_side",
+                format!("Figure {id} is not computed on a torus with {side} servers along each axis."),
+                "Give 3 to 20 for a figure of a torus's services, or leave it out.",
+            )
+            .with_value(side),
+        ));
+    }
     let context = Context {
         seeds,
+        torus_side: asked.torus_side,
         first_seed: asked.first_seed,
         whole: asked.whole,
         progress,

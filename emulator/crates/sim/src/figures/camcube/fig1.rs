@@ -20,8 +20,8 @@ struct Reached {
 }
 
 /// To every other server.
-pub(in super::super) fn compute(_: &Context<'_>) -> Result<Outcome, PredictError> {
-    let shape = shape()?;
+pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
+    let shape = shape(context)?;
     let mut paths = PathSet::default();
     let (mut stretch, mut shared) = (0, 0);
     let mut reached = Vec::with_capacity(shape.servers() as usize);

@@ -12,7 +12,7 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
     const SHARES: [f64; 11] = [0.001, 0.003, 0.01, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.0];
     /// Where the paper's curve has its greatest value.
     const A_TENTH: usize = 5;
-    let shape = shape()?;
+    let shape = shape(context)?;
     let mut line = Series {
         name: "reduction in links".to_owned(),
         ..Series::default()

@@ -8,7 +8,7 @@ use crate::flow::PredictError;
 
 /// Hops to a cache hit.
 pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
-    let shape = shape()?;
+    let shape = shape(context)?;
     let (mut base, mut own, mut most) = (Vec::new(), Vec::new(), 0);
     let mut series = Vec::new();
     context.expect(context.seeds);

@@ -59,7 +59,7 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
         ("Cache", cache_overhead),
         ("Aggregation", aggregation_overhead),
     ];
-    let shape = shape()?;
+    let shape = shape(context)?;
     context.expect(1 + services.len() as u64 * context.seeds);
     let mut found = vec![("TCP/IP", vec![tcp_overhead(&shape)])];
     context.progress.done.fetch_add(1, Ordering::Relaxed);

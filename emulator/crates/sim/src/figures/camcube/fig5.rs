@@ -12,8 +12,8 @@ use super::{ROOT, shape, topology};
 use crate::flow::PredictError;
 
 const SERVICES: usize = 4;
-/// Server pairs that transmit by the TCP/IP service.
-const PAIRS: usize = 1_000;
+/// Servers for each pair that transmits by the TCP/IP service: 1,000 pairs of 8,000.
+const SERVERS_A_PAIR: u32 = 8;
 /// Servers in the tree of the VM distribution service.
 const JOINED: f64 = 0.5;
 
@@ -27,7 +27,7 @@ fn mark(used: &mut Used, links: &[DirectedLink]) {
 fn tcp(shape: &Shape, draws: &mut Draws) -> Used {
     let mut used = vec![false; shape.directed_links()];
     let mut paths = PathSet::default();
-    for _ in 0..PAIRS {
+    for _ in 0..shape.servers() / SERVERS_A_PAIR {
         let source = draws.below(shape.servers());
         let other = draws.below(shape.servers() - 1);
         disjoint_paths(shape, source, other + u32::from(other >= source), &mut paths);
@@ -78,8 +78,8 @@ fn aggregation(shape: &Shape) -> Used {
 }
 
 pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
-    let topology = topology()?;
-    let shape = shape()?;
+    let topology = topology(context)?;
+    let shape = shape(context)?;
     let service = Multipath::with_ties(&topology, Failures::none(&topology), Ties::Both).ok_or_else(setup)?;
     context.expect(context.seeds);
     // By number of services: a share of the links for every seed.

@@ -4,6 +4,8 @@
 //!
 //! Packets of a service are counted over the paths that its routing gives; there are no clocks or queues.
 //!
+//! All but `structure` can be asked for with a smaller torus, to stand beside what is measured.
+//!
 //! Not here: the services' routing (`cubeyard_routing::torus`).
 
 pub(super) mod fig1;
@@ -18,16 +20,20 @@ use cubeyard_routing::torus::Shape;
 use cubeyard_topology::Topology;
 use serde_json::json;
 
-use super::{built, setup};
+use super::{Context, built, setup};
 use crate::flow::PredictError;
 
 /// The server that others send to; by symmetry any would do.
 const ROOT: u32 = 0;
 
-fn topology() -> Result<Topology, PredictError> {
-    built(&json!({"family": "torus3d", "x": 20, "y": 20, "z": 20}))
+/// Servers along each axis of the paper's torus.
+const SIDE: u32 = 20;
+
+fn topology(context: &Context<'_>) -> Result<Topology, PredictError> {
+    let side = context.torus_side.unwrap_or(SIDE);
+    built(&json!({"family": "torus3d", "x": side, "y": side, "z": side}))
 }
 
-fn shape() -> Result<Shape, PredictError> {
-    Shape::new(&topology()?).ok_or_else(setup)
+fn shape(context: &Context<'_>) -> Result<Shape, PredictError> {
+    Shape::new(&topology(context)?).ok_or_else(setup)
 }

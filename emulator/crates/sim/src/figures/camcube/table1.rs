@@ -9,7 +9,7 @@ use crate::flow::PredictError;
 
 /// Links and packets of the aggregation service beside the routing service.
 pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, PredictError> {
-    let shape = shape()?;
+    let shape = shape(context)?;
     let links = shape.directed_links() as f64;
     let cells = |stress: &LinkStress| -> [f64; 7] {
         [
@@ -87,7 +87,7 @@ pub(in super::super) fn compute(context: &Context<'_>) -> Result<Outcome, Predic
         2.5,
         higher,
     ));
-    let merged = most_merged(&topology()?, &aggregation_loads(&shape, ROOT, true));
+    let merged = most_merged(&topology(context)?, &aggregation_loads(&shape, ROOT, true));
     rows.push(Row::printed(
         "Aggregation, full: most packets that a server merges",
         "",

@@ -1,0 +1,95 @@
+"""Hops to a cache hit on a torus of 64 servers. `[camcube §3.3, Fig. 3]`"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from statistics import mean, median
+
+from cubeyard.emulation.figures.lab import Lab
+from cubeyard.emulation.figures.rows import Outcome, line
+from cubeyard.emulation.figures.talk import Talk
+from cubeyard.emulation.figures.torus import at_paper_size, lines_of, look_up, store, told, torus, trial
+
+FIGURE = "camcube-fig3"
+SIDE = 4
+SERVERS = SIDE**3
+KEYS = 400
+EXPONENT = 1.5
+LOOKUPS = 3000
+BATCH = 60
+MODEL_SEED = 7
+
+
+def draw(lookups: int, seed: int) -> list[tuple[int, str]]:
+    """A server and a key for each lookup: servers uniform, keys by Zipf's law."""
+    draws = random.Random(seed)  # noqa: S311 - the same for a seed
+    keys = draws.choices(range(KEYS), [(rank + 1) ** -EXPONENT for rank in range(KEYS)], k=lookups)
+    return [(draws.randrange(SERVERS), f"key{one}") for one in keys]
+
+
+def measure(lab: Lab) -> Outcome:
+    lookups = max(round(LOOKUPS * lab.brevity), 300)
+    asked = draw(lookups, lab_seed := 7)
+    base: list[int] = []
+    own: list[int] = []
+
+    def talk(to: Talk) -> None:
+        store(to, sorted({name for _, name in asked}))
+        for begin in range(0, lookups, BATCH):
+            batch = asked[begin : begin + BATCH]
+            base.extend(look_up(to, batch, "straight"))
+            own.extend(look_up(to, batch))
+
+    lab.measure([trial("lookups", SIDE, talk, 0.012 * lookups + 3)])
+    question = {"keys": KEYS, "exponent": EXPONENT, "lookups": lookups, "seed": MODEL_SEED}
+    model = lab.engine.torus_services(torus(SIDE), {"lookups": question})["lookups"]
+    models = {name: [hops for hops, count in enumerate(model[name]) for _ in range(count)] for name in model}
+    mean_base, mean_own = mean(models["routing_service"]), mean(models["cache_service"])
+    at_8000 = "of 8,000 servers {}, in the paper {}"
+    return Outcome(
+        rows=[
+            told("routing service: longest", "hops", float(max(base)), 6.0, 6.0, at_8000.format("30", "30")),
+            told("cache service: longest", "hops", float(max(own)), 1.0, 6.0, at_8000.format("30", "30")),
+            told("routing service: median", "hops", median(base), 3.0, 3.0, at_8000.format("15", "15")),
+            told("cache service: median", "hops", median(own), 0.0, median(base) - 1, at_8000.format("7", "7")),
+            told(
+                "routing service: mean",
+                "hops",
+                mean(base),
+                0.9 * mean_base,
+                1.1 * mean_base,
+                f"the model: {mean_base:.2f}, whose paths are drawn; idle links are taken in a fixed order of axes, and such paths meet fewer "
+                "copies",
+            ),
+            told(
+                "cache service: mean", "hops", mean(own), 0.9 * mean_own, 1.1 * mean_own, f"the model: {mean_own:.2f}"
+            ),
+        ],
+        series=[
+            _shares("routing service, measured", base),
+            _shares("cache service, measured", own),
+            _shares("routing service, 64 servers, model", models["routing_service"]),
+            _shares("cache service, 64 servers, model", models["cache_service"]),
+            *lines_of(at_paper_size(lab, FIGURE), "8,000 servers, model"),
+            line("paper: routing service, median and longest", [15.0, 30.0], [0.5, 1.0], paper=True),
+            line("paper: cache service, median", [7.0], [0.5], paper=True),
+        ],
+        axes=("hops to a hit", "share of lookups"),
+        choices=[
+            f"64 servers, {KEYS} keys, {lookups:,} lookups by Zipf's law ({EXPONENT:g}) with seed {lab_seed}; the packet of a lookup counts the "
+            "links that it crosses",
+            f"every {BATCH} lookups go by the routing service first, then by the cache service: copies are those made until then",
+            "secondaries one hop along each axis from the primary, which is a quarter of an axis; made on demand",
+        ],
+    )
+
+
+def _shares(name: str, hops: list[int]) -> dict[str, object]:
+    counts = Counter(hops)
+    x, y, seen = [], [], 0
+    for one in range(max(counts) + 1):
+        seen += counts[one]
+        x.append(float(one))
+        y.append(seen / len(hops))
+    return line(name, x, y)

@@ -1,0 +1,119 @@
+"""Packets of each service's own protocol against the routing service, on a torus of 64 servers. `[camcube §3.5, Fig. 4]`"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from statistics import mean
+
+from cubeyard.emulation.figures.camcube_fig2 import BASE, OWN
+from cubeyard.emulation.figures.camcube_fig3 import BATCH, draw
+from cubeyard.emulation.figures.lab import Lab
+from cubeyard.emulation.figures.rows import Outcome, line
+from cubeyard.emulation.figures.talk import Talk
+from cubeyard.emulation.figures.torus import (
+    Members,
+    aggregate,
+    at_paper_size,
+    at_this_size,
+    flood,
+    join,
+    look_up,
+    send_to_one,
+    store,
+    told,
+    trial,
+)
+
+FIGURE = "camcube-fig4"
+SIDE = 4
+SERVERS = SIDE**3
+SERVICES = ("TCP/IP", "VM 0.1", "VM 0.5", "Cache", "Aggregation")
+DESTINATIONS = 12
+MILLIS = 300
+PAYLOAD = 1400
+LOOKUPS = 900
+TREES = 3
+MEETING = (
+    "on paths this short the routing service loses few packets where its paths meet, and the longer disjoint paths are not made up "
+    "for: in the figure's 8,000 servers they are"
+)
+FEW = "members this few and near share hardly a link, by whatever way they join"
+COPIES = (
+    "copies are made on demand, and of this many lookups a greater share comes before there are any than of the model's"
+)
+WHY = {"TCP/IP": MEETING, "VM 0.1": FEW, "VM 0.5": FEW, "Cache": COPIES}
+"""Why a service's ratio may be higher than in 8,000 servers or by the model."""
+
+
+@dataclass
+class Counts:
+    """Packets on links of one service: its own protocol's, and the routing service's."""
+
+    own: list[float] = field(default_factory=list)
+    base: list[float] = field(default_factory=list)
+
+    @property
+    def ratio(self) -> float:
+        return mean(self.own) / mean(self.base)
+
+
+def measure(lab: Lab) -> Outcome:
+    found = {service: Counts() for service in SERVICES}
+    destinations = random.Random(7).sample(range(1, SERVERS), max(round(DESTINATIONS * lab.brevity), 2))  # noqa: S311
+    lookups = draw(max(round(LOOKUPS * lab.brevity), 120), 11)
+    trees = max(round(TREES * lab.brevity), 1)
+
+    def talk(to: Talk) -> None:
+        for one in destinations:
+            for counts, mode in ((found["TCP/IP"].base, "routed"), (found["TCP/IP"].own, "disjoint")):
+                sent = flood(to, SIDE, one, mode, MILLIS, PAYLOAD, count=True)
+                counts.append(sent.carried / sent.packets)
+        group = 0
+        for service, share in (("VM 0.1", 0.1), ("VM 0.5", 0.5)):
+            for seed in range(trees):
+                drawn = Members.draw(SERVERS, share, seed)
+                for counts, verb in ((found[service].base, BASE), (found[service].own, OWN)):
+                    counts.append(len(join(to, SIDE, group, drawn.root, drawn.members, verb)))
+                    group += 1
+        store(to, sorted({name for _, name in lookups}))
+        for begin in range(0, len(lookups), BATCH):
+            batch = lookups[begin : begin + BATCH]
+            found["Cache"].base += look_up(to, batch, "straight")
+            found["Cache"].own += look_up(to, batch)
+        found["Aggregation"].base.append(sum(send_to_one(to, SIDE).values()))
+        found["Aggregation"].own.append(sum(aggregate(to, SIDE, 1, "full")[0].values()))
+
+    lab.measure([trial("services one by one", SIDE, talk, 2.0 * len(destinations) + 0.012 * len(lookups) + 25)])
+    small = {one["name"]: one["y"][0] for one in at_this_size(lab, FIGURE, SIDE)["series"]}
+    paper_size = {one["name"]: one["y"][0] for one in at_paper_size(lab, FIGURE)["series"]}
+    x = [float(at) for at in range(1, len(SERVICES) + 1)]
+    return Outcome(
+        rows=[
+            told(
+                f"{service}: own protocol over the routing service",
+                "x",
+                found[service].ratio,
+                0.85 * small[service],
+                1.15 * small[service],
+                f"the model at this size: {small[service]:.2f}; of 8,000 servers {paper_size[service]:.2f}, in the paper less than 1"
+                + (f". Higher here: {WHY[service]}" if service in WHY else ""),
+            )
+            for service in SERVICES
+        ],
+        series=[
+            line("64 servers, measured", x, [found[service].ratio for service in SERVICES]),
+            line("64 servers, model", x, [small[service] for service in SERVICES]),
+            line("8,000 servers, model", x, [paper_size[service] for service in SERVICES]),
+        ],
+        axes=(
+            ", ".join(f"{at} {service}" for at, service in enumerate(SERVICES, start=1)),
+            "packets over the routing service's (x)",
+        ),
+        choices=[
+            f"64 servers. TCP/IP: to {len(destinations)} drawn servers, {MILLIS / 1000:g} s each way of sending; packets on all links for one "
+            "that arrived. What the routing service loses is not sent again; the ratio is the same",
+            f"VM: links that joins crossed, of {trees} drawn trees; cache: links that {len(lookups)} lookups crossed until they hit, answers "
+            "not counted; aggregation: one key of every server to (0,0,0)",
+        ],
+    )

@@ -1,0 +1,200 @@
+"""What figures of a torus's services share: the network, and the paper's experiments as talks with its servers. `[camcube §3]`"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from cubeyard.emulation.figures.lab import Lab, Trial
+from cubeyard.emulation.figures.rows import Row, line
+from cubeyard.emulation.figures.talk import Talk, newer
+from cubeyard.kit.errors import ProblemError
+
+Json = dict[str, Any]
+Hops = dict[tuple[int, int], int]
+"""Packets from a server to its neighbour."""
+
+TESTBED = 3
+"""Servers along each axis of the paper's testbed. `[camcube §6]`"""
+SIMULATED = 20
+LINK_BITS_PER_SEC = 20e6
+FLOW_BITS_PER_SEC = 2e5
+"""Of the one flow of applications that a session sends: next to nothing beside the services."""
+WIRE_BYTES = 14 + 28 + 16
+"""Headers of Ethernet, IPv4, UDP and the services before a payload."""
+JOIN_SECS = 0.4
+"""Joins cross the torus in milliseconds."""
+STRESS = (
+    "links used",
+    "packets sent",
+    "median packets of a link",
+    "90th percentile",
+    "99th percentile",
+    "most on a link",
+)
+
+
+def torus(side: int) -> Json:
+    return {"family": "torus3d", "x": side, "y": side, "z": side}
+
+
+def key(side: int, server: int) -> str:
+    """A server's coordinate, as messages have it."""
+    return f"{server // side**2},{server // side % side},{server % side}"
+
+
+def trial(name: str, side: int, talk: Any, expect_secs: float, link_bits_per_sec: float = LINK_BITS_PER_SEC) -> Trial:
+    """A torus whose servers are talked to. It is over when the talk is, however long that takes on a busy machine."""
+    settings: Json = {
+        "flow_bits_per_sec": FLOW_BITS_PER_SEC,
+        "seconds": max(20 * expect_secs, 120.0),
+        "settle_secs": 2.0,
+        "calibrate_secs": 0.5,
+    }
+    workload = {"kind": "one-to-one"}
+    return Trial(name, torus(side), workload, link_bits_per_sec, settings, expect_secs=expect_secs, talk=talk)
+
+
+@dataclass(frozen=True)
+class Stress:
+    """How packets spread over links, as Table 1 tells it; percentiles by nearest rank over the links used."""
+
+    cells: tuple[float, ...]
+
+    @classmethod
+    def of(cls, counts: Iterable[int]) -> Stress:
+        used = sorted(count for count in counts if count)
+
+        def percentile(percent: int) -> float:
+            return float(used[-(-len(used) * percent // 100) - 1]) if used else 0.0
+
+        return cls((float(len(used)), float(sum(used)), *(percentile(one) for one in (50, 90, 99, 100))))
+
+    @classmethod
+    def computed(cls, stress: Json) -> Stress:
+        names = ("links_used", "packets", "median", "percentile_90", "percentile_99", "maximum")
+        return cls(tuple(float(stress[name]) for name in names))
+
+
+def aggregate(talk: Talk, side: int, job: int, mode: str) -> tuple[Hops, str]:
+    """Every server sends one pair to server 0, with one key for all or one each; the packets on links, and what server 0 has then."""
+    before = talk.hops_sent(["aggregation"])["aggregation"]
+    for server in talk.network.servers:
+        word = "pair" if mode == "full" else f"pair{server}"
+        talk.tell(server, "aggregation", f"count {job} {key(side, 0)} {mode}\n{word}")
+    (answer,) = talk.answers("aggregation", 1)
+    return newer(talk.hops_sent(["aggregation"])["aggregation"], before), answer.text
+
+
+def send_to_one(talk: Talk, side: int) -> Hops:
+    """Every server sends one packet to server 0 by the routing service."""
+    before = talk.hops_sent(["benchmark"])["benchmark"]
+    others = [server for server in talk.network.servers if server != 0]
+    for server in others:
+        talk.tell(server, "benchmark", f"send {key(side, 0)} routed 1 64")
+    talk.answers("benchmark", len(others))
+    return newer(talk.hops_sent(["benchmark"])["benchmark"], before)
+
+
+@dataclass(frozen=True)
+class Flood:
+    """What arrived of a source that filled its links."""
+
+    packets: int
+    links: float
+    """Throughput in links' rates."""
+    carried: int = 0
+    """Packets on all links for it, where that was asked for."""
+
+
+def flood(talk: Talk, side: int, to: int, mode: str, millis: int, payload: int, *, count: bool = False) -> Flood:
+    """Server 0 sends to another one as fast as links take it. `count`: with the packets that links carried."""
+    before = talk.hops_sent(["benchmark"])["benchmark"] if count else {}
+    talk.tell(0, "benchmark", f"flood {key(side, to)} {mode} {millis} {payload}")
+    (answer,) = talk.answers("benchmark", 1)
+    words = answer.text.split()
+    if words[0] != "received":
+        raise ProblemError(503, "cannot-measure", f"A flood to {key(side, to)}: {answer.text}")
+    packets, micros = int(words[1]), int(words[3])
+    bits = 8 * (packets - 1) * (payload + WIRE_BYTES)
+    carried = sum(newer(talk.hops_sent(["benchmark"])["benchmark"], before).values()) if count else 0
+    return Flood(packets, bits / max(micros, 1) * 1e6 / talk.network.rate_bits_per_sec, carried)
+
+
+def join(talk: Talk, side: int, group: int, root: int, members: list[int], verb: str) -> set[tuple[int, int]]:
+    """The edges, child and parent, of the tree that joins leave behind: the hops that they took."""
+    before = talk.hops_sent(["distribution"])["distribution"]
+    for member in members:
+        talk.tell(member, "distribution", f"{verb} {group} {key(side, root)}")
+    talk.watch(JOIN_SECS)
+    return set(newer(talk.hops_sent(["distribution"])["distribution"], before))
+
+
+@dataclass(frozen=True)
+class Members:
+    """A drawn root and the servers that join, in a drawn order."""
+
+    share: float
+    root: int
+    members: list[int]
+
+    @classmethod
+    def draw(cls, servers: int, share: float, seed: int) -> Members:
+        draws = random.Random(f"{share}/{seed}")  # noqa: S311 - the same for a seed
+        every = list(range(servers))
+        draws.shuffle(every)
+        return cls(share, draws.randrange(servers), every[: max(round(share * servers), 1)])
+
+
+def look_up(talk: Talk, server_keys: list[tuple[int, str]], how: str = "") -> list[int]:
+    """Hops of lookups, all sent before the first is waited for."""
+    for server, name in server_keys:
+        talk.tell(server, "cache", f"hops {name} {how}".rstrip())
+    answers = talk.answers("cache", len(server_keys))
+    wrong = [answer.text for answer in answers if not answer.text.startswith("HOPS ")]
+    if wrong:
+        raise ProblemError(503, "cannot-measure", f"A lookup found nothing: {wrong[0]}")
+    return [int(answer.text.split()[-1]) for answer in answers]
+
+
+def store(talk: Talk, names: list[str]) -> None:
+    """Values for these keys, by way of any server."""
+    servers = list(talk.network.servers)
+    for at, name in enumerate(names):
+        talk.tell(servers[at % len(servers)], "cache", f"set {name} value")
+    talk.answers("cache", len(names))
+
+
+def at_paper_size(lab: Lab, figure: str, seeds: int = 1) -> Json:
+    """The flow engine's own figure, of 8,000 servers."""
+    return orjson.loads(lab.engine.figure_json(figure, seeds))
+
+
+def at_this_size(lab: Lab, figure: str, side: int, seeds: int = 3) -> Json:
+    """The flow engine's figure of a torus with so many servers along each axis."""
+    return orjson.loads(lab.engine.figure_json(figure, seeds, torus_side=side))
+
+
+def value(document: Json, name: str) -> float:
+    """A row's own value."""
+    return next(row["ours"] for row in document["rows"] if row["name"] == name)
+
+
+def told(name: str, unit: str, ours: float | None, low: float, high: float, why: str) -> Row:
+    """A number of which the paper has none at this size."""
+    return Row(name, unit, None, ours, low, high, reason=why)
+
+
+def lines_of(document: Json, what: str) -> list[Json]:
+    """Its computed lines, under a name that says of what."""
+    return [{**one, "name": f"{one['name']}, {what}"} for one in document["series"] if not one["paper"]]
+
+
+def cumulative(name: str, values: list[float]) -> Json:
+    """The share of values up to each."""
+    ordered = sorted(values)
+    return line(name, ordered, [(at + 1) / len(ordered) for at in range(len(ordered))])

@@ -1,0 +1,315 @@
+//! What the models say of an experiment of any size, to stand beside the same experiment with real packets: the figures of
+//! `figures/` are of the papers' sizes, those that are measured of what a machine can carry.
+
+use cubeyard_routing::dcell::{Dfr, DfrOptions};
+use cubeyard_routing::torus::{
+    JoinTree, LinkStress, Shape, Ties, aggregation_loads, cache_lookups, disjoint_paths, join_by_corners,
+    join_tree, link_stress, routing_service_loads, saturated_flow,
+};
+use cubeyard_routing::{Failures, PathSet};
+use cubeyard_topology::{Finding, NodeId, Topology};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::network::Network;
+
+/// Most lookups, keys and seeds: as many as the papers' figures have.
+const MOST_LOOKUPS: u64 = 8_000_000;
+const MOST_SEEDS: u64 = 1_000;
+
+/// What is asked of a torus; what is left out is not computed.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TorusQuestion {
+    /// One packet of every server to this one `[camcube Table 1]`.
+    pub aggregation: Option<Aggregation>,
+    /// Trees that joins leave behind `[camcube Fig. 2]`.
+    pub joins: Vec<Joins>,
+    /// A source that fills its links, to every other server `[camcube Fig. 1]`.
+    pub source: Option<NodeId>,
+    /// Lookups until they hit `[camcube Fig. 3]`.
+    pub lookups: Option<Lookups>,
+}
+
+/// See [`TorusQuestion::aggregation`].
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Aggregation {
+    /// Who gets the packets.
+    pub root: NodeId,
+    /// How often the routing service's free links are drawn.
+    pub seeds: u64,
+}
+
+/// See [`TorusQuestion::joins`].
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Joins {
+    /// The root of the tree.
+    pub root: NodeId,
+    /// Who joins, in this order.
+    pub members: Vec<NodeId>,
+}
+
+/// See [`TorusQuestion::lookups`].
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lookups {
+    /// Keys that there are.
+    pub keys: u32,
+    /// Of Zipf's distribution.
+    pub exponent: f64,
+    /// How many.
+    pub lookups: u64,
+    /// Of everything drawn.
+    pub seed: u64,
+}
+
+fn wrong(field: &str, message: String, hint: &str) -> Vec<Finding> {
+    vec![Finding::error("beside", field, message, hint)]
+}
+
+/// What a torus's services put on links: `{aggregation: {none, full, routed: [stress]}, joins: [{own, base}], source:
+/// [{destination, distance, paths, carried_by_paths, delivered, carried}], lookups: {routing_service, cache_service}}`; a stress is
+/// `{links_used, packets, median, percentile_90, percentile_99, maximum}`, a tree's edges are `[child, parent]`, and lookups are counted by
+/// hops.
+///
+/// # Errors
+/// A finding for what is no torus, for a server that is not there, and for a number out of range.
+pub fn torus_services(network: &Network, asked: &TorusQuestion) -> Result<Value, Vec<Finding>> {
+    let shape = Shape::new(network.topology()).ok_or_else(|| {
+        wrong(
+            "family",
+            "Services are those of a torus.".to_owned(),
+            "Take torus3d or torus2d.",
+        )
+    })?;
+    let there = |field: &str, server: NodeId| {
+        let servers = shape.servers();
+        let message = format!("There is no server {server}: they are 0 to {}.", servers - 1);
+        (server < servers)
+            .then_some(server)
+            .ok_or_else(|| wrong(field, message, "Name one of them."))
+    };
+    let mut found = Map::new();
+    if let Some(Aggregation { root, seeds }) = asked.aggregation {
+        let root = there("aggregation.root", root)?;
+        if seeds > MOST_SEEDS {
+            let message = format!("{seeds} seeds are more than {MOST_SEEDS}.");
+            return Err(wrong("aggregation.seeds", message, "Give fewer."));
+        }
+        let stress_of = |loads: &[u32]| stress(&link_stress(loads));
+        let routed = (0..seeds).map(|seed| stress_of(&routing_service_loads(&shape, root, Ties::Up, seed)));
+        let document = json!({
+            "none": stress_of(&aggregation_loads(&shape, root, false)),
+            "full": stress_of(&aggregation_loads(&shape, root, true)),
+            "routed": routed.collect::<Vec<_>>(),
+        });
+        found.insert("aggregation".to_owned(), document);
+    }
+    let mut trees = Vec::new();
+    for joins in &asked.joins {
+        let root = there("joins.root", joins.root)?;
+        for &member in &joins.members {
+            there("joins.members", member)?;
+        }
+        trees.push(json!({
+            "own": edges(&join_tree(&shape, root, &joins.members, |at| join_by_corners(&shape, at, root))),
+            "base": edges(&join_tree(&shape, root, &joins.members, |at| first_way(&shape, at, root))),
+        }));
+    }
+    found.insert("joins".to_owned(), Value::Array(trees));
+    if let Some(source) = asked.source {
+        let source = there("source", source)?;
+        let others = (0..shape.servers()).filter(|&server| server != source);
+        let reached = others.map(|destination| reached(&shape, source, destination));
+        found.insert("source".to_owned(), reached.collect());
+    }
+    if let Some(asked) = &asked.lookups {
+        let fits = (1..=MOST_LOOKUPS).contains(&asked.lookups)
+            && (1..=MOST_LOOKUPS).contains(&u64::from(asked.keys))
+            && asked.exponent > 1.0
+            && asked.exponent.is_finite();
+        if !fits {
+            let message = format!("Keys and lookups are 1 to {MOST_LOOKUPS}, and the exponent is above 1.");
+            return Err(wrong("lookups", message, "Give numbers in these ranges."));
+        }
+        let hops = cache_lookups(&shape, asked.keys, asked.exponent, asked.lookups, asked.seed);
+        let document = json!({"routing_service": hops.routing_service, "cache_service": hops.cache_service});
+        found.insert("lookups".to_owned(), document);
+    }
+    Ok(Value::Object(found))
+}
+
+fn stress(stress: &LinkStress) -> Value {
+    json!({
+        "links_used": stress.links_used,
+        "packets": stress.packets,
+        "median": stress.median,
+        "percentile_90": stress.percentile_90,
+        "percentile_99": stress.percentile_99,
+        "maximum": stress.maximum,
+    })
+}
+
+fn edges(tree: &JoinTree) -> Vec<[NodeId; 2]> {
+    let edges = tree.edges.iter();
+    edges.map(|&(child, parent, _)| [child, parent]).collect()
+}
+
+/// The first way in a fixed order that comes nearer, as links are polled.
+fn first_way(shape: &Shape, at: NodeId, root: NodeId) -> (usize, bool) {
+    (0..3)
+        .map(|axis| (axis, shape.nearer(at, root, axis, Ties::Up)))
+        .find(|(_, nearer)| *nearer != [false, false])
+        .map_or((0, true), |(axis, nearer)| (axis, nearer[0]))
+}
+
+fn reached(shape: &Shape, source: NodeId, destination: NodeId) -> Value {
+    let mut paths = PathSet::default();
+    disjoint_paths(shape, source, destination, &mut paths);
+    let base = saturated_flow(shape, source, destination, Ties::Up);
+    json!({
+        "destination": destination,
+        "distance": shape.distance(source, destination),
+        "paths": paths.len(),
+        "carried_by_paths": paths.iter().map(<[u32]>::len).sum::<usize>(),
+        "delivered": base.delivered,
+        "carried": base.carried,
+    })
+}
+
+/// The hops of every pair of servers by DFR's tables, where servers and links have failed: rows of sources, `null` where there is
+/// no path. `[dcell §4.3]`
+///
+/// # Errors
+/// A finding for what is no DCell, and for a node or a link that is not there.
+pub fn dfr_hops(
+    network: &Network,
+    nodes: &[NodeId],
+    links: &[u32],
+    group_level: usize,
+    retries: u32,
+) -> Result<Vec<Vec<Option<u32>>>, Vec<Finding>> {
+    let topology = network.topology();
+    let failures = failures(topology, nodes, links)?;
+    let options = DfrOptions { group_level, retries };
+    let dfr = Dfr::with_options(topology, failures, options)
+        .ok_or_else(|| wrong("family", "DFR is for a DCell.".to_owned(), "Take a DCell."))?;
+    let mut path = Vec::new();
+    let mut hops = |source: NodeId, destination: NodeId| {
+        path.clear();
+        let found = dfr.hops_by_tables(source, destination, &mut path).is_ok();
+        found.then_some(path.len() as u32)
+    };
+    let servers = 0..topology.server_count();
+    let rows = servers.clone().map(|source| {
+        servers
+            .clone()
+            .map(|destination| {
+                if source == destination {
+                    Some(0)
+                } else {
+                    hops(source, destination)
+                }
+            })
+            .collect()
+    });
+    Ok(rows.collect())
+}
+
+fn failures(topology: &Topology, nodes: &[NodeId], links: &[u32]) -> Result<Failures, Vec<Finding>> {
+    let mut failures = Failures::none(topology);
+    for (field, numbers, count) in [
+        ("nodes", nodes, topology.node_count()),
+        ("links", links, topology.links().len() as u32),
+    ] {
+        if let Some(number) = numbers.iter().find(|number| **number >= count) {
+            let message = format!("There is none of number {number}: they are 0 to {}.", count - 1);
+            return Err(wrong(field, message, "Name one of them."));
+        }
+    }
+    nodes.iter().for_each(|&node| failures.fail_node(node));
+    links.iter().for_each(|&link| failures.fail_link(link));
+    Ok(failures)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn open(spec: &str) -> Network {
+        Network::open(spec).unwrap()
+    }
+
+    fn torus(asked: Value) -> Result<Value, Vec<Finding>> {
+        let asked: TorusQuestion = serde_json::from_value(asked).unwrap();
+        torus_services(&open(r#"{"family": "torus3d", "x": 3, "y": 3, "z": 3}"#), &asked)
+    }
+
+    #[test]
+    fn the_testbed_s_services_are_those_of_the_closed_forms() {
+        let found = torus(json!({
+            "aggregation": {"root": 0, "seeds": 2}, "source": 0, "joins": [{"root": 0, "members": (1..27).collect::<Vec<u32>>()}],
+            "lookups": {"keys": 100, "exponent": 1.5, "lookups": 500, "seed": 1},
+        }))
+        .unwrap();
+        let stress = |name: &str| {
+            let stress = &found["aggregation"][name];
+            ["packets", "links_used", "maximum"].map(|cell| stress[cell].as_u64().unwrap())
+        };
+        assert_eq!(stress("none"), [54, 26, 9]);
+        assert_eq!(stress("full"), [26, 26, 1]);
+        assert_eq!(found["aggregation"]["routed"][1]["packets"], 54);
+        for tree in ["own", "base"] {
+            assert_eq!(
+                found["joins"][0][tree].as_array().unwrap().len(),
+                26,
+                "a tree of all has an edge for each but one"
+            );
+        }
+        let source = found["source"].as_array().unwrap();
+        assert_eq!(source.len(), 26);
+        assert!(source.iter().all(|one| one["paths"].as_u64() >= Some(3)));
+        let lookups = found["lookups"]["cache_service"].as_array().unwrap();
+        assert_eq!(lookups.iter().filter_map(Value::as_u64).sum::<u64>(), 500);
+    }
+
+    #[test]
+    fn dfr_loses_who_has_failed_and_reaches_the_others() {
+        let dcell = open(r#"{"family": "dcell", "n": 4, "k": 1}"#);
+        let hops = dfr_hops(&dcell, &[], &[], 1, 5).unwrap();
+        assert_eq!(hops[0][19], Some(3));
+        let hops = dfr_hops(&dcell, &[3], &[], 1, 5).unwrap();
+        assert_eq!(hops[0][3], None);
+        assert_eq!(hops[0][19], Some(4), "around [0,3], by another group");
+    }
+
+    #[test]
+    fn what_is_not_there_is_named() {
+        let refused = |asked: Value, field: &str| assert_eq!(torus(asked).unwrap_err()[0].field, field);
+        refused(json!({"source": 27}), "source");
+        refused(
+            json!({"aggregation": {"root": 27, "seeds": 1}}),
+            "aggregation.root",
+        );
+        refused(
+            json!({"aggregation": {"root": 0, "seeds": 1001}}),
+            "aggregation.seeds",
+        );
+        refused(json!({"joins": [{"root": 0, "members": [99]}]}), "joins.members");
+        refused(
+            json!({"lookups": {"keys": 0, "exponent": 1.5, "lookups": 1, "seed": 1}}),
+            "lookups",
+        );
+        let dcell = open(r#"{"family": "dcell", "n": 4, "k": 1}"#);
+        assert_eq!(
+            torus_services(&dcell, &TorusQuestion::default()).unwrap_err()[0].field,
+            "family"
+        );
+        assert_eq!(dfr_hops(&dcell, &[25], &[], 1, 5).unwrap_err()[0].field, "nodes");
+        assert_eq!(dfr_hops(&dcell, &[], &[30], 1, 5).unwrap_err()[0].field, "links");
+    }
+}
