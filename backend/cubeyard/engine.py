@@ -388,7 +388,8 @@ class Engine:
         paths in Gb/s. A flow without a path has an empty one and the rate 0.
 
         `run`: `{slice, faults, seed, balance, link_gbps, protocol, flows: [[number, source, destination]]}`; `link_gbps` is the
-        slowest link's rate, `protocol` IP's number. Raises PlanRejectedError with findings.
+        slowest link's rate, `protocol` IP's number. With `subflows` (0 for the default) flows are MPTCP: the path is that of the first subflow,
+        the rate that of all. Raises PlanRejectedError with findings.
         """
         with _findings():
             found = orjson.loads(_binding().routed_flows(canonical(spec).decode(), canonical(run).decode()))

@@ -90,7 +90,15 @@ def emulate(
     calibrate: Annotated[
         float, typer.Option(help="Seconds of the single-pair baseline before the workload; 0 skips it.")
     ] = 2.0,
-    connections: Annotated[int, typer.Option(help="TCP connections per flow.")] = 1,
+    protocol: Annotated[
+        str,
+        typer.Option(help="tcp; udp; or mptcp where switches are routers: connections of several subflows, uncoupled."),
+    ] = "tcp",
+    subflows: Annotated[
+        int | None,
+        typer.Option(help="With mptcp: the most subflows of a connection; one for each pair of ports if left out."),
+    ] = None,
+    connections: Annotated[int, typer.Option(help="TCP or MPTCP connections per flow.")] = 1,
     delivery: Annotated[
         str,
         typer.Option(help="unicast; or complete-graph, spanning-trees, pipeline for one-to-several and one-to-all."),
@@ -135,12 +143,14 @@ def emulate(
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 7,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Run a plan with real packets: containers or namespaces, TCP or UDP, and faults. Prints the report."""
+    """Run a plan with real packets: containers or namespaces, TCP, MPTCP or UDP, and faults. Prints the report."""
     asked: Json = {
         "mode": mode, "dataplane": dataplane, "seconds": seconds, "settle_secs": settle, "calibrate_secs": calibrate,
         "mtu": mtu, "connections": connections, "delivery": delivery, "queues": queues, "balance": balance,
+        "protocol": protocol,
     }  # fmt: skip
     optional: Json = {
+        "subflows": subflows,
         "upgrade": _upgrade(upgrade_to) if upgrade_to is not None else None,
         "slice": {"within": within} if within is not None else None,
     }

@@ -13,6 +13,8 @@ from cubeyard.plans.schemas import Request
 MAX_MODULE_TEXT = 2_800_000
 """Characters of a module in base64: of the text format, which is longer than the 128 KiB that a binary module may have."""
 MAX_SERVICES = 4
+MAX_SUBFLOWS = 9
+"""Linux adds at most eight to a connection's first."""
 MAX_CHIP_PROGRAM = 16 * 1024
 """Characters of a program for the servers' chips: it goes to each server in one message."""
 
@@ -21,6 +23,7 @@ Dataplane = Literal["kernel", "software", "serverswitch", "serverswitch-software
 Delivery = Literal["unicast", "complete-graph", "spanning-trees", "pipeline"]
 Queues = Literal["shared", "fair"]
 Balance = Literal["ecmp", "wcmp", "lb", "detour"]
+Transport = Literal["tcp", "udp", "mptcp"]
 Secs = Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)]
 ChipProgram = Annotated[PlainText, Field(min_length=1, max_length=MAX_CHIP_PROGRAM)]
 ServerName = Annotated[PlainText, Field(min_length=1, max_length=64)]
@@ -120,7 +123,19 @@ class Emulation(Request):
         description="Of the ports, in bytes. If left out, the largest of 9000, 6000, 3000 and 1500 of which a link carries a packet in "
         "2 ms: 9000 from 36 Mb/s on.",
     )
-    protocol: Literal["tcp", "udp"] = "tcp"
+    protocol: Transport = Field(
+        default="tcp",
+        description="Of the flows. `mptcp`, where switches are routers: each connection takes several paths at once, uncoupled (the kernel "
+        "has no LIA), between the addresses that servers have by port. `[subways §5.1]`",
+    )
+    subflows: int | None = Field(
+        default=None,
+        ge=1,
+        le=MAX_SUBFLOWS,
+        exclude_if=lambda subflows: subflows is None,
+        description="With `mptcp`, the most subflows of a connection. If left out: one for each pair of its ends' ports, nine at most; four "
+        "where servers have one port.",
+    )
     flow_bits_per_sec: float | None = Field(
         default=None,
         gt=0,
@@ -131,7 +146,7 @@ class Emulation(Request):
     flow_bytes: int | None = Field(
         default=None, ge=1, le=10**13, description="What each flow sends; as much as it can if left out."
     )
-    connections: int = Field(default=1, ge=1, le=16, description="TCP connections a flow is made of.")
+    connections: int = Field(default=1, ge=1, le=16, description="TCP or MPTCP connections a flow is made of.")
     queues: Queues = Field(
         default="shared",
         description="At the ends of links: one queue for all flows, or a `fair` one for each (up to 64), which send in turn.",
@@ -200,4 +215,12 @@ class Emulation(Request):
     def _congestion_fits(self) -> Emulation:
         if self.congestion is not None and (self.dataplane != "serverswitch" or self.queues != "shared"):
             raise ValueError("congestion: only the dataplane serverswitch has it, with shared queues; choose both")
+        return self
+
+    @model_validator(mode="after")
+    def _subflows_fit(self) -> Emulation:
+        if self.protocol == "mptcp" and self.flow_bits_per_sec is not None:
+            raise ValueError("flow_bits_per_sec: MPTCP paces no connection; leave it out, or take tcp")
+        if self.protocol != "mptcp" and self.subflows is not None:
+            raise ValueError(f"subflows: {self.protocol} has one path a connection; leave it out, or take mptcp")
         return self

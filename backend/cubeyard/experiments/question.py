@@ -157,6 +157,8 @@ class Question(Answering):
                 and self.workload.kind != "requests"
             ):
                 raise ValueError("emulation.flow_bits_per_sec: UDP sends at a rate; give one")
+            if self.emulation.protocol == "mptcp" and self.workload.kind == "requests":
+                raise ValueError("emulation.protocol: requests go by tcp or udp, not by mptcp; choose one of them")
         elif self.emulation is not None:
             raise ValueError(f'emulation: engine "{engine.name}" has no such settings; leave them out')
         if self.packet is not None and engine.settings != "packet":

@@ -81,6 +81,34 @@ class FlowDone(_OfFlow):
     reason: Annotated[NotRequired[Text | None], Field(description="Null or absent if it carried everything.")]
 
 
+Ports = Annotated[
+    list[Port | None],
+    Field(
+        min_length=2,
+        max_length=2,
+        description="The ports of both ends whose addresses it is between; null: the server's own.",
+    ),
+]
+Subflow = Annotated[int, Field(ge=0, le=8, description="Its number in the connection; 0 is the first one.")]
+
+
+class SubflowUp(_OfFlow):
+    """An MPTCP connection has a subflow, or has it on another path."""
+
+    kind: Literal["subflow-up"]
+    subflow: Subflow
+    ports: Ports
+    path: Annotated[NotRequired[list[ServerId]], Field(description="Ids of its nodes; absent where that is not known.")]
+
+
+class SubflowDown(_OfFlow):
+    """An MPTCP connection has lost a subflow."""
+
+    kind: Literal["subflow-down"]
+    subflow: Subflow
+    reason: Annotated[Text, Field(examples=["closed", "no-path"])]
+
+
 class Carrier(_Event):
     kind: Literal["carrier"]
     port: Port
@@ -169,6 +197,8 @@ SessionEvent = Annotated[
     | PathFailed
     | NoPath
     | FlowDone
+    | SubflowUp
+    | SubflowDown
     | Carrier
     | NodeLost
     | NodeRefused

@@ -54,6 +54,7 @@ class Predicted(TypedDict):
     flows: int
     dropped_flows: int
     routing: str
+    choices: Annotated[NotRequired[list[str]], Field(description="What is ours in what is compared, for people.")]
 
 
 class PredictedFrame(Predicted):

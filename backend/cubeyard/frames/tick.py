@@ -94,6 +94,13 @@ class TickFrame(TypedDict):
     link_drops: Annotated[NotRequired[LinkRows], Field(description="Packets that found a full queue."), Over.SUM]
     queues: Annotated[NotRequired[LinkRows], Field(description="Bytes that wait at a link's ends."), Over.LONGEST]
     latencies: NotRequired[LatencyCounts]
+    subflows: Annotated[
+        NotRequired[Rows],
+        Field(
+            description="Bytes that MPTCP's subflows carried since they were told last, by 9 times the row of the flow plus the subflow."
+        ),
+        Over.SUM,
+    ]
     cut_off_flows: Annotated[
         NotRequired[int], Field(description="Flows that lost an end or every path; ABT is of the others."), Over.LAST
     ]

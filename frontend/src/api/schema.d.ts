@@ -3877,10 +3877,16 @@ export interface components {
             mtu?: number | null;
             /**
              * Protocol
+             * @description Of the flows. `mptcp`, where switches are routers: each connection takes several paths at once, uncoupled (the kernel has no LIA), between the addresses that servers have by port. `[subways §5.1]`
              * @default tcp
              * @enum {string}
              */
-            protocol: "tcp" | "udp";
+            protocol: "tcp" | "udp" | "mptcp";
+            /**
+             * Subflows
+             * @description With `mptcp`, the most subflows of a connection. If left out: one for each pair of its ends' ports, nine at most; four where servers have one port.
+             */
+            subflows?: number | null;
             /**
              * Flow Bits Per Sec
              * @description Of each flow; UDP needs one, unless it carries requests.
@@ -3893,7 +3899,7 @@ export interface components {
             flow_bytes?: number | null;
             /**
              * Connections
-             * @description TCP connections a flow is made of.
+             * @description TCP or MPTCP connections a flow is made of.
              * @default 1
              */
             connections: number;
@@ -9942,6 +9948,11 @@ export interface components {
             dropped_flows: number;
             /** Routing */
             routing: string;
+            /**
+             * Choices
+             * @description What is ours in what is compared, for people.
+             */
+            choices?: string[];
         };
         /**
          * PredictedFrame
@@ -9964,6 +9975,11 @@ export interface components {
             dropped_flows: number;
             /** Routing */
             routing: string;
+            /**
+             * Choices
+             * @description What is ours in what is compared, for people.
+             */
+            choices?: string[];
             /** At Secs */
             at_secs: number;
             /**
@@ -10319,6 +10335,14 @@ export interface components {
             ][];
             latencies?: components["schemas"]["LatencyCounts"];
             /**
+             * Subflows
+             * @description Bytes that MPTCP's subflows carried since they were told last, by 9 times the row of the flow plus the subflow.
+             */
+            subflows?: [
+                number,
+                number
+            ][];
+            /**
              * Cut Off Flows
              * @description Flows that lost an end or every path; ABT is of the others.
              */
@@ -10331,7 +10355,7 @@ export interface components {
                 [key: string]: number;
             };
             /** Events */
-            events?: (components["schemas"]["NeighbourDead"] | components["schemas"]["NeighbourAlive"] | components["schemas"]["PathSwitched"] | components["schemas"]["PathFailed"] | components["schemas"]["NoPath"] | components["schemas"]["FlowDone"] | components["schemas"]["Carrier"] | components["schemas"]["NodeLost"] | components["schemas"]["NodeRefused"] | components["schemas"]["NodeError"] | components["schemas"]["NodeFlooding"] | components["schemas"]["EventsLost"] | components["schemas"]["EventsLeftOut"] | components["schemas"]["FabricFailure"] | components["schemas"]["FaultInEffect"] | components["schemas"]["ProgramCommitted"] | components["schemas"]["ProtocolEvent"])[];
+            events?: (components["schemas"]["NeighbourDead"] | components["schemas"]["NeighbourAlive"] | components["schemas"]["PathSwitched"] | components["schemas"]["PathFailed"] | components["schemas"]["NoPath"] | components["schemas"]["FlowDone"] | components["schemas"]["SubflowUp"] | components["schemas"]["SubflowDown"] | components["schemas"]["Carrier"] | components["schemas"]["NodeLost"] | components["schemas"]["NodeRefused"] | components["schemas"]["NodeError"] | components["schemas"]["NodeFlooding"] | components["schemas"]["EventsLost"] | components["schemas"]["EventsLeftOut"] | components["schemas"]["FabricFailure"] | components["schemas"]["FaultInEffect"] | components["schemas"]["ProgramCommitted"] | components["schemas"]["ProtocolEvent"])[];
             /**
              * Routes
              * @description Flows that have a new path: [row, ids of its servers].
@@ -10531,6 +10555,108 @@ export interface components {
             at_secs: number;
         };
         /**
+         * SubflowDown
+         * @description An MPTCP connection has lost a subflow.
+         */
+        SubflowDown: {
+            /**
+             * Server
+             * @description Id of the server, or of the switch, that reports it.
+             */
+            server?: number | null;
+            /**
+             * At Secs
+             * @description On the session's clock; negative before the measurement.
+             */
+            at_secs: number;
+            /**
+             * At Nanos
+             * @description On the machine's monotonic clock; null: with its tick.
+             */
+            at_nanos: number | null;
+            /**
+             * Flow
+             * @description The row of the workload's flow.
+             */
+            flow?: number;
+            /**
+             * Answers
+             * @description The row of the workload's flow whose return traffic it is.
+             */
+            answers?: number;
+            /** @description Of return traffic, or of another application's flow. */
+            tuple?: components["schemas"]["FiveTuple"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "subflow-down";
+            /**
+             * Subflow
+             * @description Its number in the connection; 0 is the first one.
+             */
+            subflow: number;
+            /**
+             * Reason
+             * @example closed
+             * @example no-path
+             */
+            reason: string;
+        };
+        /**
+         * SubflowUp
+         * @description An MPTCP connection has a subflow, or has it on another path.
+         */
+        SubflowUp: {
+            /**
+             * Server
+             * @description Id of the server, or of the switch, that reports it.
+             */
+            server?: number | null;
+            /**
+             * At Secs
+             * @description On the session's clock; negative before the measurement.
+             */
+            at_secs: number;
+            /**
+             * At Nanos
+             * @description On the machine's monotonic clock; null: with its tick.
+             */
+            at_nanos: number | null;
+            /**
+             * Flow
+             * @description The row of the workload's flow.
+             */
+            flow?: number;
+            /**
+             * Answers
+             * @description The row of the workload's flow whose return traffic it is.
+             */
+            answers?: number;
+            /** @description Of return traffic, or of another application's flow. */
+            tuple?: components["schemas"]["FiveTuple"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "subflow-up";
+            /**
+             * Subflow
+             * @description Its number in the connection; 0 is the first one.
+             */
+            subflow: number;
+            /**
+             * Ports
+             * @description The ports of both ends whose addresses it is between; null: the server's own.
+             */
+            ports: (number | null)[];
+            /**
+             * Path
+             * @description Ids of its nodes; absent where that is not known.
+             */
+            path?: number[];
+        };
+        /**
          * TickFrame
          * @description What happened since the tick before.
          */
@@ -10597,6 +10723,14 @@ export interface components {
             ][];
             latencies?: components["schemas"]["LatencyCounts"];
             /**
+             * Subflows
+             * @description Bytes that MPTCP's subflows carried since they were told last, by 9 times the row of the flow plus the subflow.
+             */
+            subflows?: [
+                number,
+                number
+            ][];
+            /**
              * Cut Off Flows
              * @description Flows that lost an end or every path; ABT is of the others.
              */
@@ -10609,7 +10743,7 @@ export interface components {
                 [key: string]: number;
             };
             /** Events */
-            events?: (components["schemas"]["NeighbourDead"] | components["schemas"]["NeighbourAlive"] | components["schemas"]["PathSwitched"] | components["schemas"]["PathFailed"] | components["schemas"]["NoPath"] | components["schemas"]["FlowDone"] | components["schemas"]["Carrier"] | components["schemas"]["NodeLost"] | components["schemas"]["NodeRefused"] | components["schemas"]["NodeError"] | components["schemas"]["NodeFlooding"] | components["schemas"]["EventsLost"] | components["schemas"]["EventsLeftOut"] | components["schemas"]["FabricFailure"] | components["schemas"]["FaultInEffect"] | components["schemas"]["ProgramCommitted"] | components["schemas"]["ProtocolEvent"])[];
+            events?: (components["schemas"]["NeighbourDead"] | components["schemas"]["NeighbourAlive"] | components["schemas"]["PathSwitched"] | components["schemas"]["PathFailed"] | components["schemas"]["NoPath"] | components["schemas"]["FlowDone"] | components["schemas"]["SubflowUp"] | components["schemas"]["SubflowDown"] | components["schemas"]["Carrier"] | components["schemas"]["NodeLost"] | components["schemas"]["NodeRefused"] | components["schemas"]["NodeError"] | components["schemas"]["NodeFlooding"] | components["schemas"]["EventsLost"] | components["schemas"]["EventsLeftOut"] | components["schemas"]["FabricFailure"] | components["schemas"]["FaultInEffect"] | components["schemas"]["ProgramCommitted"] | components["schemas"]["ProtocolEvent"])[];
             /**
              * Routes
              * @description Flows that have a new path: [row, ids of its servers].

@@ -66,6 +66,7 @@ class Deployment:
             fair_queues=settings.queues == "fair",
             balance=settings.balance,
             congestion=_congestion(settings),
+            subflows=(settings.subflows or 0) if settings.protocol == "mptcp" else None,
         )
         prepared_by_host = self.fabrics.each(
             "prepare",

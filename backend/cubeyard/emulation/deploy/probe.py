@@ -43,6 +43,11 @@ KERNEL = {
         False,
         "Take a kernel with IPv6 and CONFIG_IPV6_SEG6_LWTUNNEL; other balances work without.",
     ),
+    "mptcp": (
+        "Flows over several paths at once (MPTCP)",
+        False,
+        "Take a kernel from 5.19 on with CONFIG_MPTCP; TCP and UDP work without.",
+    ),
 }
 
 

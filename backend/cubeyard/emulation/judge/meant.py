@@ -54,7 +54,7 @@ def meant_of(recorder: Recorder, quiet: Sums) -> Meant:
     held = np.ones(rates.size, np.bool_)
     unfinished = held
     if settings.flow_bytes is not None:
-        if settings.protocol == "tcp":
+        if settings.protocol != "udp":
             held = settings.flow_bytes * 8 >= rates * efficiency * START_UP_SECS
         left = np.maximum(settings.flow_bytes - recorder.received_before, 0)
         unfinished = left > 0

@@ -19,6 +19,7 @@ from cubeyard.emulation.measure.sums import Sums
 from cubeyard.emulation.measure.tick import Tick
 from cubeyard.emulation.measure.window import Reading, Window
 from cubeyard.emulation.setup.question import Question
+from cubeyard.experiments.emulation import MAX_SUBFLOWS
 from cubeyard.frames.tick import LatencyCounts, TickFrame, TickPhase
 
 Json = dict[str, Any]
@@ -46,6 +47,8 @@ class Recorder:
         self.clock = Clock(self.question.settings.settle_secs)
         requests = self.question.requests is not None
         self.events = Events(len(self.question.flows), self.clock, self.question.network.server_at, responses=requests)
+        # Of MPTCP's subflows, the first one's path is told as the flow's.
+        self.events.several = self.question.settings.protocol == "mptcp"
         self._servers = list(network.servers)
         self._row = {server: i for i, server in enumerate(self._servers)}
         self._destination = np.array([self._row[flow.destination] for flow in self.question.flows])
@@ -59,7 +62,7 @@ class Recorder:
         self._cut_off = 0
         self._received = np.zeros(len(self.question.flows), np.int64)
         self.format = format_of(network, len(self.question.flows), MAX_FLOW_COLUMNS)
-        self._few = {name: Few(counts=name != "queues") for name in ("retransmits", "link_drops", "queues")}
+        self._few = {name: Few(counts=name != "queues") for name in ("retransmits", "link_drops", "queues", "subflows")}
         self._units = {name: Units(self.format.unit_bytes) for name in ("ab", "ba", "received", "relayed", "flows")}
         self.total = self._sums()
         self.drops: Counter[str] = Counter()
@@ -180,16 +183,25 @@ class Recorder:
             payload["drops"] = {name: one for name, one in tick.drops.items() if one}
         if tick.latencies is not None:
             payload["latencies"] = cast("LatencyCounts", tick.latencies.tick())
-        few = {
+        few: dict[str, list[list[int]]] = {
             "retransmits": [tick.retransmits],
             "link_drops": tick.link_drops.tolist(),
             "queues": tick.queue.tolist(),
+            "subflows": [self._subflows_of(tick)],
         }
         room_bytes = (FRAME_BYTES - len(orjson.dumps(payload))) // 2
         for name, columns in few.items():
             if rows := self._few[name].of(columns, room_bytes // len(few)):
                 payload[name] = rows
         return cast("TickFrame", {**payload, **self.events.tick(FRAME_BYTES - len(orjson.dumps(payload)))})
+
+    def _subflows_of(self, tick: Tick) -> list[int]:
+        """[9 flow + subflow] Bytes."""
+        column = [0] * (MAX_SUBFLOWS * len(self.question.flows) if tick.subflows else 0)
+        for flow, subflow, count in tick.subflows:
+            if 0 <= flow < len(self.question.flows) and 0 <= subflow < MAX_SUBFLOWS:
+                column[MAX_SUBFLOWS * flow + subflow] = count
+        return column
 
     def per_server(self) -> list[Json]:
         secs = max(self.total.secs, 1e-9)

@@ -37,6 +37,8 @@ class Tick:
     own_cpu: float | None
     """Share of all cores that the run itself used; None from a fabric that does not tell."""
     events: list[Json]
+    subflows: list[list[int]]
+    """[flow, subflow, bytes] of what MPTCP's subflows have carried since they were told last."""
     latencies: Latencies | None = None
     """What came of requests; None where nothing did."""
     missed: int = 0
@@ -62,6 +64,7 @@ class Tick:
             float((frame.get("host") or {}).get("cpu") or 0.0),
             (frame.get("host") or {}).get("own_cpu"),
             list(frame.get("events") or []),
+            [[int(one) for one in row] for row in frame.get("subflows") or []],
             Latencies.of(frame["latencies"]) if frame.get("latencies") else None,
             int(frame.get("missed", 0)),
         )

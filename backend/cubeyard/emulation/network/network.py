@@ -12,6 +12,7 @@ from typing import Any
 
 from cubeyard.engine import Engine, PlanRejectedError
 from cubeyard.experiments.checks import refused_by_field
+from cubeyard.experiments.emulation import Emulation
 from cubeyard.kit.errors import field_error
 
 Json = dict[str, Any]
@@ -129,9 +130,11 @@ class Network:
         fair_queues: bool = False,
         balance: str = "ecmp",
         congestion: Json | None = None,
+        subflows: int | None = None,
     ) -> Json:
         """The description that the fabric takes. `dataplane` names the forwarding, if servers forward at all; `balance` how
-        routers spread flows, if switches are any; `congestion` how queues tell sources, if they do."""
+        routers spread flows, if switches are any; `congestion` how queues tell sources, if they do; `subflows`, of MPTCP, the
+        most of a connection, 0 for the default."""
         return {
             "run": run_id,
             "spec": self.spec,
@@ -142,6 +145,7 @@ class Network:
             "seed": seed,
             "fair_queues": fair_queues,
             "balance": balance,
+            "subflows": subflows,
             "settings": settings,
             "gateways": self.gateways,
             "services": self.user_services,
@@ -302,6 +306,45 @@ def check_balance(network: Network, balance: str) -> None:
             hint="Choose Subways of type 1 or 2 with loops of more ToRs than ports of a server, or another balance."
             if "lb" in names
             else "Choose Subways of type 1 or 2 with several ports a server, or another balance.",
+        )
+
+
+def check_transport(network: Network, settings: Emulation) -> None:
+    """Raises a 422 for MPTCP in a network, or with settings, in which it has no second path to choose."""
+    if settings.protocol != "mptcp":
+        return
+    if network.protocol["switches"] != "routers":
+        raise field_error(
+            "body.emulation.protocol",
+            settings.protocol,
+            f"Flows of a {network.family} take one path at a time, which its protocol or its bridges choose.",
+            limit="tcp or udp",
+            hint="Take tcp, or Subways, a fat-tree or another network of routers.",
+        )
+    # Without a loop there is a link less than nodes, and one path between any two.
+    if len(network.links) < len(network.servers) + len(network.switches):
+        raise field_error(
+            "body.emulation.protocol",
+            settings.protocol,
+            "There is one path between any two servers of this network, so that all subflows would share it.",
+            limit="a network with several paths",
+            hint="Take tcp, or Subways, a fat-tree or another network with several paths.",
+        )
+    if settings.balance not in ("ecmp", "wcmp"):
+        raise field_error(
+            "body.emulation.balance",
+            settings.balance,
+            "MPTCP spreads each connection itself, and controllers would move its subflows.",
+            limit="ecmp or wcmp with mptcp",
+            hint="Leave balance out, or take tcp.",
+        )
+    if settings.delivery != "unicast":
+        raise field_error(
+            "body.emulation.delivery",
+            settings.delivery,
+            "Data that is passed on goes over one link at a time.",
+            limit="unicast with mptcp",
+            hint="Take unicast, or tcp.",
         )
 
 

@@ -19,7 +19,10 @@ Json = dict[str, Any]
 
 MAX_FLOWS = 2048
 """Beyond that the machine is busy with connections rather than with the network."""
-IP_PROTOCOLS = {"tcp": 6, "udp": 17}
+IP_PROTOCOLS = {"tcp": 6, "udp": 17, "mptcp": 6}
+MPTCP_CHOICES = (
+    "MPTCP, uncoupled: the kernel has no LIA. Each subflow takes its fair share on its own path, as a TCP flow does.",
+)
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,10 @@ class Prediction:
     connection_rates_bits_per_sec: list[float] | None = None
     """Of each connection, flow after flow; None where those of a flow are all alike."""
     paths: list[list[int]] | None = None
-    """Of each connection: the ids of the nodes of the path that it will take; None where that is not known beforehand."""
+    """Of each connection: the ids of the nodes of the path that it will take; None where that is not known beforehand. With MPTCP it is
+    that of the first subflow."""
+    choices: tuple[str, ...] = ()
+    """What is ours in what is compared, for people."""
 
     @property
     def ideal_bits_per_sec(self) -> float:
@@ -75,6 +81,7 @@ class Prediction:
             "flows": len(self.rates_bits_per_sec),
             "dropped_flows": self.dropped_flows,
             "routing": self.routing,
+            **({"choices": list(self.choices)} if self.choices else {}),
         }
 
 
@@ -145,6 +152,7 @@ def _over_tables(
         "balance": settings.balance,
         "link_gbps": network.rate_bits_per_sec / 1e9,
         "protocol": IP_PROTOCOLS[settings.protocol],
+        "subflows": (settings.subflows or 0) if settings.protocol == "mptcp" else None,
         "flows": [(number, *pair) for number, pair in zip(numbers or range(len(pairs)), pairs, strict=True)],
     }
     paths, gbps = engine.routed_flows(network.spec, run)
@@ -159,6 +167,7 @@ def _over_tables(
         routing=settings.balance,
         connection_rates_bits_per_sec=rates,
         paths=paths,
+        choices=MPTCP_CHOICES if settings.protocol == "mptcp" else (),
     )
 
 

@@ -64,6 +64,7 @@ def read(engine: Engine, document: Json) -> Question:
     networks.check_settings(network, settings.timers)
     networks.check_dataplane(network, settings.dataplane, engine.hosts)
     networks.check_balance(network, settings.balance)
+    networks.check_transport(network, settings)
     network = hosted(engine, network, settings.services)
     network = programmed(engine, network, settings.dataplane, settings.chip_program, "body.emulation.chip_program")
     refuse_oversize(network, settings.mode, engine.hosts)

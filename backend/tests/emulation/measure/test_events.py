@@ -42,6 +42,19 @@ def test_a_flow_is_told_by_its_number_too() -> None:
     assert told == {"kind": "flow-done", "server": 1, "flow": 3, "at_nanos": 5_000_000_000, "at_secs": 9.0}
 
 
+def test_subflows_are_told_with_their_ports_and_path() -> None:
+    events = Events(4)
+    up = {"kind": "subflow-up", "server": 1, "flow": 3, "subflow": 2, "ports": [1, None], "at_nanos": 5}
+    path = {"path_id": 7, "servers": [10, 11, 15], "available_bits_per_sec": None, "others": 0}
+    down = {"kind": "subflow-down", "server": 1, "flow": 3, "subflow": 2, "reason": "closed", "at_nanos": 5}
+    events.hear([{**up, "path": path}, up, down, {**up, "subflow": 9}], 1.0)
+    told, without, ended, refused = events.tick()["events"]
+    assert (told["flow"], told["subflow"], told["ports"], told["path"]) == (3, 2, [1, None], [10, 11, 15])
+    assert "path" not in without
+    assert ended["reason"] == "closed"
+    assert refused["kind"] == "node-refused"
+
+
 def test_flows_are_told_by_the_names_of_their_ends() -> None:
     names = {"10.0.0.1": "00", "10.0.0.9": "20"}
     events = Events(4, server_at=names.get)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from cubeyard.emulation.faults.damage import Damage
 from cubeyard.emulation.faults.faults import Fault, Schedule, resolve
@@ -24,6 +25,18 @@ from tests.conftest import PAPER, SMALL
 
 Json = dict[str, Any]
 LARGE = {"family": "bcube", "n": 8, "k": 3}
+TREE = {"family": "tree", "edge_ports": 4, "servers": 8}
+SUBWAYS = {
+    "family": "subways",
+    "type": 2,
+    "p": 2,
+    "q": 4,
+    "l": 4,
+    "c": 2,
+    "clusters": 2,
+    "aggs_per_cluster": 2,
+    "cores": 2,
+}
 
 
 def network(engine: Engine, spec: Json = SMALL, part: Json | None = None) -> Network:
@@ -127,6 +140,13 @@ def test_connections_share_their_flow_s_ideal(engine: Engine) -> None:
         ({"emulation": {"gateways": ["00", "99"]}}, "no server 99"),
         ({"emulation": {"gateways": ["00", "01", "00"]}}, "00 is named twice"),
         ({"emulation": {"gateways": ["00"], "slice": {"servers": ["10", "11"]}}}, "no server 00"),
+        ({"emulation": {"protocol": "mptcp"}}, "take one path at a time"),
+        ({"spec": TREE, "emulation": {"protocol": "mptcp"}}, "all subflows would share it"),
+        ({"spec": SUBWAYS, "emulation": {"protocol": "mptcp", "balance": "lb"}}, "ecmp or wcmp with mptcp"),
+        (
+            {"spec": SUBWAYS, "workload": "one-to-all", "emulation": {"protocol": "mptcp", "delivery": "pipeline"}},
+            "unicast with mptcp",
+        ),
         ({"faults": [{"target": {"names": ["00/<0,1>"]}}]}, "No link joins"),
         ({"faults": [{"kind": "cable-pulled", "target": {"names": ["00"]}}]}, "is not a link"),
         ({"faults": [{"kind": "server-off", "target": {"names": ["<0,1>"]}}]}, "is not a server"),
@@ -137,6 +157,38 @@ def test_what_cannot_be_run_is_refused_with_the_reason(engine: Engine, fields: J
     with pytest.raises((ProblemError, PlanRejectedError)) as refused:
         question(engine, **fields)
     assert said in f"{refused.value.detail} {refused.value.errors}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"protocol": "mptcp", "flow_bits_per_sec": 1e6}, "paces no connection"),
+        ({"protocol": "tcp", "subflows": 2}, "one path a connection"),
+        ({"protocol": "mptcp", "subflows": 10}, "less than or equal to 9"),
+        ({"protocol": "sctp"}, "'tcp', 'udp' or 'mptcp'"),
+    ],
+)
+def test_settings_that_mptcp_has_not_are_refused_by_field(fields: Json, said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        Emulation.model_validate(fields)
+
+
+@given(subflows=st.integers(1, 6), connections=st.integers(1, 3))
+@settings(max_examples=8, deadline=None)
+def test_a_connection_s_ideal_is_what_its_subflows_add_up_to(engine: Engine, subflows: int, connections: int) -> None:
+    """Alone, two subflows fill the two ports of each end, and so do four. Of three, one shares a port with each of the others: uncoupled,
+    all three have half a port."""
+    pair = {"kind": "one-to-one", "source": "0.0.0", "destination": "1.3.1"}
+    asked = {"plan": SUBWAYS, "workload": pair, "engine": "emulation", "link_gbps": 0.1}
+    asked["emulation"] = {"protocol": "mptcp", "subflows": subflows, "connections": connections}
+    document = ExperimentCreate.model_validate(asked).model_dump(mode="json")
+    found = read(engine, {**document, "plan": {"spec": SUBWAYS}})
+    ideal = sum(flow.ideal_bits_per_sec for flow in found.flows)
+    assert ideal == pytest.approx({1: 1e8, 3: 1.5e8}.get(subflows, 2e8))
+    assert len(found.flows) == connections
+    assert "uncoupled" in found.prediction.document()["choices"][0]
+    told = found.network.for_fabric("r", 1, "kernel", {}, subflows=subflows)
+    assert told["subflows"] == subflows
 
 
 def test_gateways_are_named_to_the_fabric_by_id(engine: Engine) -> None:

@@ -133,6 +133,7 @@ fn print_probe(json: bool) -> Result<()> {
             ("netem", probe.netem),
             ("ebpf", probe.ebpf),
             ("vxlan", probe.vxlan),
+            ("mptcp", probe.mptcp),
         ] {
             let reason = probe
                 .reasons

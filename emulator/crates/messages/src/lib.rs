@@ -21,7 +21,7 @@ mod workload;
 pub use exchange::{Asking, Exchange, HEAD_BYTES, Latencies, bucket};
 pub use to_fabric::{ToFabric, TrafficCounts};
 pub use to_node::{Configure, FlowRate, ToNode};
-pub use workload::{FlowOrder, FlowRow, Role, Transport, split_orders};
+pub use workload::{FlowOrder, FlowRow, Role, SubflowRow, Transport, split_orders};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

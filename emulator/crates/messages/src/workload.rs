@@ -25,6 +25,8 @@ pub enum Transport {
     Tcp,
     /// At its rate, whatever becomes of it.
     Udp,
+    /// As fast as the network takes it, over several paths at once.
+    Mptcp,
 }
 
 /// One end of a flow.
@@ -35,6 +37,9 @@ pub struct FlowOrder {
     pub id: u32,
     /// Which end.
     pub role: Role,
+    /// Address of this end where it is not the server's own: MPTCP's first subflow is from a port's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_ip: Option<Ipv4Addr>,
     /// Address of the other end's applications.
     pub peer_ip: Ipv4Addr,
     /// The receiver's port.
@@ -80,10 +85,27 @@ pub struct FlowRow {
     /// Senders: the port that they send from, as soon as they have one.
     #[serde(default)]
     pub source_port: Option<u16>,
+    /// MPTCP's senders: what the connection is made of now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subflows: Vec<SubflowRow>,
     /// Whether it has ended.
     pub done: bool,
     /// Why, unless it carried everything.
     pub reason: Option<String>,
+}
+
+/// A subflow of an MPTCP connection, as its sender counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SubflowRow {
+    /// The addresses that it is from and to.
+    pub ips: [Ipv4Addr; 2],
+    /// The port that it is sent from.
+    pub source_port: u16,
+    /// Bytes that have arrived.
+    pub bytes: u64,
+    /// Segments sent again.
+    pub retransmits: u64,
 }
 
 /// Flow orders in lists that each fit a datagram: at most [`ORDER_BYTES`] a list, unless one order alone is longer.

@@ -12,7 +12,7 @@ use cubeyard_dataplane::inspection::{Cell, ColumnKind, Inspection, Section};
 use cubeyard_dataplane::tables::{HexBytes, TableUpdate};
 use cubeyard_messages::limits::{DATAGRAM_BYTES, ORDER_BYTES};
 use cubeyard_messages::{
-    Asking, Configure, Exchange, FlowOrder, FlowRate, FlowRow, Latencies, Role, ToFabric, ToNode,
+    Asking, Configure, Exchange, FlowOrder, FlowRate, FlowRow, Latencies, Role, SubflowRow, ToFabric, ToNode,
     TrafficCounts, Transport, decode, encode, split_orders,
 };
 use cubeyard_topology::{BcubeSpec, TopologySpec};
@@ -55,18 +55,26 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn order()(id in any::<u32>(), sends in any::<bool>(), udp in any::<bool>(), peer_ip in ip(), port in any::<u16>(),
+    fn order()(id in any::<u32>(), sends in any::<bool>(), transport in prop::sample::select(vec![Transport::Tcp, Transport::Udp, Transport::Mptcp]),
+               own_ip in prop::option::of(ip()), peer_ip in ip(), port in any::<u16>(),
                bytes in any::<Option<u64>>(), rate in prop::option::of(number()), start_secs in number(), pipeline in any::<Option<u32>>(),
                source_port in any::<Option<u16>>(), exchange in prop::option::of(exchange())) -> FlowOrder {
-        FlowOrder { id, role: if sends { Role::Send } else { Role::Receive }, peer_ip, port, source_port,
-            transport: if udp { Transport::Udp } else { Transport::Tcp }, bytes, rate_bits_per_sec: rate, start_secs, pipeline, exchange }
+        FlowOrder { id, role: if sends { Role::Send } else { Role::Receive }, own_ip, peer_ip, port, source_port,
+            transport, bytes, rate_bits_per_sec: rate, start_secs, pipeline, exchange }
+    }
+}
+
+prop_compose! {
+    fn subflow()(from in ip(), to in ip(), source_port in any::<u16>(), bytes in any::<u64>(), retransmits in any::<u64>()) -> SubflowRow {
+        SubflowRow { ips: [from, to], source_port, bytes, retransmits }
     }
 }
 
 prop_compose! {
     fn row()(id in any::<u32>(), bytes in any::<u64>(), retransmits in any::<u64>(), lost in any::<u64>(), path_id in any::<u32>(),
-             source_port in any::<Option<u16>>(), done in any::<bool>(), reason in any::<Option<String>>()) -> FlowRow {
-        FlowRow { id, role: Role::Send, bytes, retransmits, lost, path_id, source_port, done, reason }
+             source_port in any::<Option<u16>>(), done in any::<bool>(), reason in any::<Option<String>>(),
+             subflows in prop::collection::vec(subflow(), 0..3)) -> FlowRow {
+        FlowRow { id, role: Role::Send, bytes, retransmits, lost, path_id, source_port, subflows, done, reason }
     }
 }
 

@@ -4,8 +4,10 @@
     reason = "setsockopt, getsockopt with a value of the size that is passed along"
 )]
 
+use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd};
 
+use cubeyard_messages::SubflowRow;
 use nix::errno::Errno;
 use nix::libc;
 
@@ -32,6 +34,64 @@ fn set_u32(fd: impl AsFd, level: libc::c_int, name: libc::c_int, value: u32) -> 
         )
     };
     Errno::result(result).map(drop)
+}
+
+/// Kinds of `SOL_MPTCP`'s options, from `linux/mptcp.h`.
+const SOL_MPTCP: libc::c_int = 284;
+const MPTCP_TCPINFO: libc::c_int = 2;
+const MPTCP_SUBFLOW_ADDRS: libc::c_int = 3;
+/// Subflows that one answer has room for: more than the kernel allows.
+const MOST_SUBFLOWS: usize = 16;
+/// The head of an answer: its own length, the number of subflows, and the length of each one's part in the kernel and here.
+const HEAD_BYTES: usize = 16;
+/// Both of a subflow's addresses, each a `sockaddr_storage`.
+const ADDRESSES_BYTES: usize = 256;
+/// What is read of a subflow's `tcp_info`, and where the counts are in it.
+const INFO_BYTES: usize = 128;
+const RETRANSMITS_AT: usize = 100;
+const BYTES_ACKED_AT: usize = 120;
+
+/// The subflows of an MPTCP connection now; none of one that is an ordinary TCP connection. A list that changed meanwhile is an
+/// error.
+pub fn subflows(fd: impl AsFd) -> nix::Result<Vec<SubflowRow>> {
+    let addresses = of_subflows(&fd, MPTCP_SUBFLOW_ADDRS, ADDRESSES_BYTES)?;
+    let infos = of_subflows(&fd, MPTCP_TCPINFO, INFO_BYTES)?;
+    if addresses.len() != infos.len() {
+        return Err(Errno::EAGAIN);
+    }
+    let row = |(addresses, info): (Vec<u8>, Vec<u8>)| {
+        let (own, peer) = addresses.split_at(ADDRESSES_BYTES / 2);
+        let number = |at: usize| info[at..at + 4].try_into().map_or(0, u32::from_ne_bytes);
+        let long = |at: usize| info[at..at + 8].try_into().map_or(0, u64::from_ne_bytes);
+        SubflowRow {
+            ips: [own, peer].map(|end| Ipv4Addr::new(end[4], end[5], end[6], end[7])),
+            source_port: u16::from_be_bytes([own[2], own[3]]),
+            bytes: long(BYTES_ACKED_AT),
+            retransmits: number(RETRANSMITS_AT).into(),
+        }
+    };
+    Ok(addresses.into_iter().zip(infos).map(row).collect())
+}
+
+/// One option's answer, cut into the parts of the subflows.
+fn of_subflows(fd: impl AsFd, name: libc::c_int, part_bytes: usize) -> nix::Result<Vec<Vec<u8>>> {
+    let mut bytes = vec![0_u8; HEAD_BYTES + MOST_SUBFLOWS * part_bytes];
+    bytes[..4].copy_from_slice(&(HEAD_BYTES as u32).to_ne_bytes());
+    bytes[12..16].copy_from_slice(&(part_bytes as u32).to_ne_bytes());
+    let mut length = bytes.len() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes, the size of `bytes`, which outlives the call.
+    let result = unsafe {
+        libc::getsockopt(
+            fd.as_fd().as_raw_fd(),
+            SOL_MPTCP,
+            name,
+            bytes.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    Errno::result(result)?;
+    let parts = bytes[HEAD_BYTES..(length as usize).max(HEAD_BYTES)].chunks_exact(part_bytes);
+    Ok(parts.map(<[u8]>::to_vec).collect())
 }
 
 /// Segments that a TCP connection has sent again so far.

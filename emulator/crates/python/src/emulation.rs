@@ -79,13 +79,20 @@ fn profile_of(spec_json: &str) -> Result<Value, PlanError> {
             .map(|entry| protocol_document(entry, &spec))
             .collect(),
     };
+    // Only routers have several paths for the subflows of a connection.
+    let is_routed = default.is_some_and(|entry| entry.switches == SwitchKind::Router);
+    let transports: &[&str] = if is_routed {
+        &["tcp", "udp", "mptcp"]
+    } else {
+        &["tcp", "udp"]
+    };
     Ok(json!({
         "family": family,
         "supported": refusal.is_none(),
         "refusal": refusal,
         "default_protocol": default.map(|entry| entry.name),
         "protocols": protocols,
-        "transports": ["tcp", "udp"],
+        "transports": transports,
         "slice": {"around_max_k": default.and_then(|entry| entry.slice_around_max_k)},
         "addresses": {"applications": "10.0.0.0/8", "outside": "198.18.0.1"},
         "max_servers": MAX_SERVER + 1,

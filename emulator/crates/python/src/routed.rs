@@ -1,8 +1,9 @@
 //! Predictions of emulations whose switches are routers: the path of each flow, and what it gets.
 
-use cubeyard_dataplane::address::virtual_ip;
+use cubeyard_dataplane::address::{port_ip, virtual_ip};
 use cubeyard_plan::PlanError;
 use cubeyard_routing::hash::{self, FiveTuple};
+use cubeyard_routing::subflows::{PortAddresses, Subflow};
 use cubeyard_routing::tables::Balance;
 use cubeyard_sim::routed::{RoutedFlow, RoutedRun};
 use cubeyard_sim::{Network, faults};
@@ -26,6 +27,9 @@ struct RoutedJson {
     balance: String,
     link_gbps: f64,
     protocol: u8,
+    /// Where flows are MPTCP: the most subflows of each, 0 for as many as addresses make.
+    #[serde(default)]
+    subflows: Option<u32>,
     /// By number, source and destination.
     flows: Vec<(u32, NodeId, NodeId)>,
 }
@@ -34,7 +38,9 @@ struct RoutedJson {
 /// `{"paths": [[id]], "gbps": [rate]}`. A flow without a path has an empty one and the rate 0.
 ///
 /// `run_json`: `{"slice", "faults", "seed", "balance": "ecmp" | "wcmp" | "lb" | "detour", "link_gbps", "protocol", "flows": [[number, source,
-/// destination]]}`; `protocol` is IP's number, `link_gbps` the rate of the slowest link.
+/// destination]]}`; `protocol` is IP's number, `link_gbps` the rate of the slowest link. With `"subflows"` (a number, 0 for the default)
+/// flows are MPTCP, their subflows share links as TCP flows do, and beside each flow's sum and its first subflow's path `"subflows"` of the answer has a list
+/// of `{"ports": [port or null, port or null], "path", "gbps"}` of each.
 #[pyfunction]
 pub fn routed_flows(py: Python<'_>, spec_json: &str, run_json: &str) -> PyResult<String> {
     let found = py.detach(|| flows_of(spec_json, run_json));
@@ -80,28 +86,75 @@ fn flows_of(spec_json: &str, run_json: &str) -> Result<Value, PlanError> {
         seed: asked.seed,
         link_gbps: asked.link_gbps,
     };
-    let flows: Option<Vec<RoutedFlow>> = asked
+    let is_server = |end: NodeId| topology.is_server(end);
+    let are_servers =
+        |&(_, source, destination): &(u32, NodeId, NodeId)| is_server(source) && is_server(destination);
+    let known = asked.flows.iter().all(are_servers);
+    let addresses = asked.subflows.map(|_| PortAddresses::of(topology));
+    let flows: Option<Vec<Vec<RoutedFlow>>> = asked
         .flows
         .iter()
-        .map(|&(number, source, destination)| flow_of(number, [source, destination], asked.protocol))
-        .collect();
-    let flows = flows
-        .filter(|flows| {
-            flows
-                .iter()
-                .all(|flow| flow.ends.iter().all(|&end| topology.is_server(end)))
+        .filter(|_| known)
+        .map(|&(number, source, destination)| {
+            let ends = [source, destination];
+            match &addresses {
+                None => flow_of(number, ends, asked.protocol).map(|flow| vec![flow]),
+                Some(addresses) => {
+                    let most = asked.subflows.filter(|most| *most > 0);
+                    let planned = addresses.subflows(number, ends, most);
+                    planned
+                        .into_iter()
+                        .map(|one| subflow_of(number, ends, one))
+                        .collect()
+                }
+            }
         })
-        .ok_or_else(|| {
-            let message = "A flow has no ports, or an end of it is no server of this plan.";
-            refused(vec![Finding::error(
-                "no-such-flow",
-                "flows",
-                message,
-                "Number flows from 0; name servers by id.",
-            )])
-        })?;
-    let found = run.flows(&network, &flows).map_err(refused)?;
-    Ok(json!({"paths": found.paths, "gbps": found.gbps}))
+        .collect();
+    let flows = flows.filter(|_| known).ok_or_else(|| {
+        let message = "A flow has no ports, or an end of it is no server of this plan.";
+        refused(vec![Finding::error(
+            "no-such-flow",
+            "flows",
+            message,
+            "Number flows from 0; name servers by id.",
+        )])
+    })?;
+    let found = run.flows(&network, &flows.concat()).map_err(refused)?;
+    if addresses.is_none() {
+        return Ok(json!({"paths": found.paths, "gbps": found.gbps}));
+    }
+    let mut each = found.paths.iter().zip(found.gbps);
+    let (mut paths, mut gbps, mut subflows) = (Vec::new(), Vec::new(), Vec::new());
+    for planned in &flows {
+        let of_flow: Vec<(&RoutedFlow, (&Vec<NodeId>, f64))> = planned.iter().zip(each.by_ref()).collect();
+        let mut with_path = of_flow
+            .iter()
+            .map(|(_, (path, _))| *path)
+            .filter(|path| !path.is_empty());
+        paths.push(with_path.next().cloned().unwrap_or_default());
+        gbps.push(of_flow.iter().map(|(_, (_, gbps))| gbps).sum::<f64>());
+        let document = |(flow, (path, gbps)): &(&RoutedFlow, (&Vec<NodeId>, f64))| json!({"ports": flow.by_port, "path": path, "gbps": gbps});
+        subflows.push(of_flow.iter().map(document).collect::<Vec<Value>>());
+    }
+    Ok(json!({"paths": paths, "gbps": gbps, "subflows": subflows}))
+}
+
+/// A subflow of the connection of this number.
+fn subflow_of(number: u32, ends: [NodeId; 2], planned: Subflow) -> Option<RoutedFlow> {
+    let address = |end: usize| match planned.by_port[end] {
+        Some(port) => port_ip(ends[end], port),
+        None => virtual_ip(ends[end]),
+    };
+    let tuple = FiveTuple {
+        addresses: [address(0)?.octets(), address(1)?.octets()],
+        protocol: 6,
+        ports: [planned.source_port?, hash::port(number)?],
+    };
+    Some(RoutedFlow {
+        ends,
+        tuple,
+        by_port: planned.by_port,
+    })
 }
 
 /// The flow as its source sends it: from the port that its number gives.
@@ -112,5 +165,9 @@ fn flow_of(number: u32, ends: [NodeId; 2], protocol: u8) -> Option<RoutedFlow> {
         protocol,
         ports: [hash::source_port(number)?, hash::port(number)?],
     };
-    Some(RoutedFlow { ends, tuple })
+    Some(RoutedFlow {
+        ends,
+        tuple,
+        by_port: [None; 2],
+    })
 }

@@ -7,7 +7,7 @@
 use cubeyard_topology::NodeId;
 
 use crate::random::mix;
-use crate::tables::{Hop, Tables};
+use crate::tables::{Hop, Prefix, Tables};
 
 /// The fields that the hash is made of: both addresses, the protocol and both ports.
 pub const FIELDS: u32 = 0x37;
@@ -47,6 +47,12 @@ pub fn source_port(flow: u32) -> Option<u16> {
     (flow < FIXED_FLOWS).then(|| FIRST_SOURCE_PORT + flow as u16)
 }
 
+/// The same for a subflow, numbered over all connections: from the other end of the ports, so that no flow of another transport, of
+/// which the kernel keeps the port for a while, has the same one. `[ours]`
+pub fn subflow_port(number: u32) -> Option<u16> {
+    source_port((FIXED_FLOWS - 1).checked_sub(number)?)
+}
+
 /// The seed of a node's hash in a run; never 0, which would let the kernel choose one.
 pub fn seed_of(run_seed: u64, node: NodeId) -> u32 {
     (mix(run_seed ^ mix(node.into())) as u32).max(1)
@@ -76,7 +82,21 @@ pub fn member(group: &[Hop], hash: u32) -> Option<&Hop> {
 
 /// The next hops of a flow from a server to another; `None` where the tables do not lead there.
 pub fn path(tables: &Tables, run_seed: u64, ends: [NodeId; 2], flow: &FiveTuple) -> Option<Vec<Hop>> {
+    path_by_ports(tables, run_seed, ends, [None; 2], flow)
+}
+
+/// The same for a flow from the address of a port or to one, where `by_port` names it.
+pub fn path_by_ports(
+    tables: &Tables,
+    run_seed: u64,
+    ends: [NodeId; 2],
+    by_port: [Option<u8>; 2],
+    flow: &FiveTuple,
+) -> Option<Vec<Hop>> {
     let [mut at, destination] = ends;
+    let to = by_port[1].map_or(Prefix::Server(destination), |port| {
+        Prefix::Port(destination, port)
+    });
     let mut path = Vec::new();
     while at != destination {
         let seed = seed_of(run_seed, at);
@@ -85,7 +105,11 @@ pub fn path(tables: &Tables, run_seed: u64, ends: [NodeId; 2], flow: &FiveTuple)
         } else {
             forwarded(seed, flow)
         };
-        let hop = *member(tables.hops(at, destination), hash)?;
+        let prefix = match by_port[0] {
+            Some(port) if path.is_empty() => Prefix::From(port),
+            _ => to,
+        };
+        let hop = *member(tables.of(at).hops_for(prefix), hash)?;
         at = hop.far;
         path.push(hop);
         for relay in hop.relays.into_iter().flatten() {

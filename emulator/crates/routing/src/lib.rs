@@ -7,7 +7,7 @@
 //! Inside: a folder for each family with schemes of its own (`bcube`, `dcell`, `torus`, `subways`), a file each for
 //! `dragonfly`, `fat_tree`, `leaf_spine` and `tree`, schemes for any network (`shortest`, `k_shortest`), parallel paths in any network (`disjoint`), and what they share: `path`, `multipath`,
 //! `ports`, `failures`, and `random` of `cubeyard-topology`. `catalog` lists all schemes by name with the families they serve. `tables` has the routing tables of
-//! switches that are routers, `hash` which of their next hops a flow takes, `host_routes` static routes for labs, `qcn` how sources
+//! switches that are routers, `hash` which of their next hops a flow takes, `subflows` those of an MPTCP connection, `host_routes` static routes for labs, `qcn` how sources
 //! follow what queues tell them.
 //!
 //! Not here: loads, rates and times of flows (`cubeyard-sim`), packets and messages (`cubeyard-dataplane`).
@@ -28,6 +28,7 @@ pub mod path;
 pub mod ports;
 pub mod qcn;
 pub mod shortest;
+pub mod subflows;
 pub mod subways;
 pub mod tables;
 pub mod torus;

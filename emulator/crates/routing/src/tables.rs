@@ -9,6 +9,9 @@
 //! the ways down to the destination's links are weighted like those links, so that both ends' links are chosen
 //! independently. `[subways §4.2, §4.3]`
 //!
+//! Servers with links to several ToRs may have an address for each port, by which MPTCP chooses both ends' ToRs (`by_port`).
+//! `[subways §5.1]`
+//!
 //! With detours, servers of hot racks have next hops through relays too, and all nodes the routes by which those go on
 //! (`detoured`). `[subways §6]`
 //!
@@ -24,6 +27,7 @@ use crate::subways::{LinkWeights, RackDetours};
 use detoured::Detours;
 use shortest::Nearest;
 
+mod by_port;
 mod detoured;
 mod shortest;
 
@@ -131,6 +135,10 @@ impl Hop {
 pub enum Prefix {
     /// One server.
     Server(NodeId),
+    /// The address of a server's port.
+    Port(NodeId, u8),
+    /// Whatever the server itself sends from the address of this port of its own.
+    From(u8),
     /// Every server without a route of its own.
     Any,
 }
@@ -149,9 +157,12 @@ pub struct NodeTable {
 impl NodeTable {
     /// The next hops to a server; none where it cannot be reached.
     pub fn hops(&self, destination: NodeId) -> &[Hop] {
-        let own = self
-            .routes
-            .binary_search_by_key(&Prefix::Server(destination), |(prefix, _)| *prefix);
+        self.hops_for(Prefix::Server(destination))
+    }
+
+    /// The next hops of what a prefix is for; those of any if it has no route of its own.
+    pub fn hops_for(&self, wanted: Prefix) -> &[Hop] {
+        let own = self.routes.binary_search_by_key(&wanted, |(prefix, _)| *prefix);
         let any = self.routes.last().filter(|(prefix, _)| *prefix == Prefix::Any);
         let group = match (own, any) {
             (Ok(at), _) => self.routes[at].1,
@@ -171,13 +182,14 @@ pub struct Tables {
 impl Tables {
     /// Computes all tables, in time proportional to servers times links. `None` where servers relay.
     pub fn new(topology: &Topology, failures: &Failures, balance: Balance) -> Option<Tables> {
-        let weigh = |link: usize| match balance {
-            Balance::Equal | Balance::ByLoad | Balance::ByDetour => [1; 2],
-            // In units of 1 Mb/s, the least difference that rates of ports have.
-            Balance::ByRate => [(topology.links().rate_bits_per_sec(link) / 1e6).round().max(1.0) as u64; 2],
-        };
         let detours = (balance == Balance::ByDetour).then(|| Detours::none(topology, failures));
-        Tables::with(topology, failures, weigh, balance.follows_load(), detours)
+        Tables::with(
+            topology,
+            failures,
+            balance.weigh(topology),
+            balance.follows_load(),
+            detours,
+        )
     }
 
     /// The tables of [`Balance::ByLoad`]: servers choose among their links by `weights.source`, switches among ways down
@@ -361,6 +373,11 @@ impl Ways {
     }
 
     fn find(&mut self, network: &LiveLinks, destination: NodeId) {
+        self.find_by(network, destination, |_| true);
+    }
+
+    /// The ways that end with one of those links of the destination that are `wanted`.
+    fn find_by(&mut self, network: &LiveLinks, destination: NodeId, wanted: impl Fn(DirectedLink) -> bool) {
         self.down.fill(NONE);
         self.weight.fill(0);
         self.distance.fill(NONE);
@@ -373,7 +390,12 @@ impl Ways {
             next += 1;
             let links = self.down[below as usize] + 1;
             let own = &network.last[below as usize];
-            for (up, own) in network.ups[below as usize].iter().zip(own) {
+            let usable = |up: &Half| below != destination || wanted(up.directed);
+            for (up, own) in network.ups[below as usize]
+                .iter()
+                .zip(own)
+                .filter(|(up, _)| usable(up))
+            {
                 let above = up.far as usize;
                 if self.down[above] == NONE {
                     self.down[above] = links;

@@ -6,6 +6,7 @@ mod common;
 use common::{any_failures, assert_walks, build};
 use cubeyard_routing::hash::{self, FiveTuple};
 use cubeyard_routing::path::{Router, link_of};
+use cubeyard_routing::subflows::PortAddresses;
 use cubeyard_routing::subways::{HOT, LinkWeights, LoopLoad, RackDetours, Racks, rack_detours};
 use cubeyard_routing::tables::{Balance, Hop, MAX_RELAYS, MAX_WEIGHT, Prefix, Segment, Tables};
 use cubeyard_routing::{Failures, default_for, router};
@@ -373,4 +374,53 @@ fn a_hot_racks_next_hops_are_its_tors_and_two_detours_to_either_side() {
         1,
         "a ToR that both have needs no detour"
     );
+}
+
+#[test]
+fn a_port_s_address_is_reached_by_that_port_alone_and_left_from_by_it() {
+    for network in [
+        r#"{"family":"subways","type":1,"p":2,"q":4,"l":4,"clusters":2,"aggs_per_cluster":2,"cores":2}"#,
+        r#"{"family":"subways","type":2,"p":3,"q":6,"l":4,"c":2,"clusters":2,"aggs_per_cluster":2,"cores":2}"#,
+    ] {
+        let topology = build(network);
+        let plain = Tables::new(&topology, &Failures::none(&topology), Balance::Equal).unwrap();
+        let tables = plain
+            .clone()
+            .with_ports(&topology, &Failures::none(&topology), Balance::Equal);
+        let addresses = PortAddresses::of(&topology);
+        let ends = [0, topology.server_count() - 1];
+        for server in 0..topology.server_count() {
+            assert_eq!(plain.hops(ends[0], server), tables.hops(ends[0], server));
+        }
+        for from in addresses.ports(ends[0]) {
+            for to in addresses.ports(ends[1]) {
+                for seed in 0..20 {
+                    let flow = FiveTuple {
+                        addresses: [[1; 4], [2; 4]],
+                        protocol: 6,
+                        ports: [20_000 + seed as u16, 5201],
+                    };
+                    let by_port = [Some(*from), Some(*to)];
+                    let path = hash::path_by_ports(&tables, seed, ends, by_port, &flow).unwrap();
+                    let links = topology.links();
+                    let port = |hop: &Hop| links.a_port[link_of(hop.directed) as usize] as u8;
+                    assert_eq!([port(&path[0]), port(path.last().unwrap())], [*from, *to]);
+                    assert_eq!(path.last().unwrap().far, ends[1]);
+                }
+            }
+        }
+        // A port without a cable takes its address with it, and no other.
+        let mut failures = Failures::none(&topology);
+        let gone = tables.of(ends[1]).hops_for(Prefix::From(0))[0].directed;
+        failures.fail_link(link_of(gone));
+        let without = Tables::new(&topology, &failures, Balance::Equal).unwrap();
+        let without = without.with_ports(&topology, &failures, Balance::Equal);
+        let flow = FiveTuple {
+            addresses: [[1; 4], [2; 4]],
+            protocol: 6,
+            ports: [20_000, 5201],
+        };
+        let path = |to| hash::path_by_ports(&without, 1, ends, [Some(0), Some(to)], &flow);
+        assert_eq!((path(0), path(1).is_some()), (None, true));
+    }
 }

@@ -22,6 +22,8 @@ pub struct RoutedFlow {
     pub ends: [NodeId; 2],
     /// What its packets are hashed by.
     pub tuple: FiveTuple,
+    /// The ports whose addresses it is from and to; `None` for a server's own address.
+    pub by_port: [Option<u8>; 2],
 }
 
 /// What is emulated, and how its nodes choose.
@@ -85,6 +87,11 @@ impl RoutedRun<'_> {
             Balance::ByLoad | Balance::ByDetour => self.settled(topology, &capacity.gbps, flows),
             balance => Tables::new(topology, &self.damage.failures, balance),
         };
+        let is_by_port = flows.iter().any(|flow| flow.by_port != [None; 2]);
+        let tables = tables.map(|tables| match is_by_port {
+            true => tables.with_ports(topology, &self.damage.failures, self.balance),
+            false => tables,
+        });
         let (found, paths) = self.paths(&tables.ok_or_else(none)?, flows);
         Ok(RoutedFlows {
             paths,
@@ -128,7 +135,8 @@ impl RoutedRun<'_> {
         let mut paths = Vec::with_capacity(flows.len());
         for (at, flow) in flows.iter().enumerate() {
             let dead = flow.ends.iter().any(|&end| self.damage.failures.node_failed(end));
-            let hops = hash::path(tables, self.seed, flow.ends, &flow.tuple).filter(|_| !dead);
+            let hops = hash::path_by_ports(tables, self.seed, flow.ends, flow.by_port, &flow.tuple);
+            let hops = hops.filter(|_| !dead);
             let hops = hops.unwrap_or_default();
             if hops.is_empty() {
                 given.dropped.push(at as u32);
@@ -162,6 +170,7 @@ impl RoutedRun<'_> {
 #[cfg(test)]
 mod tests {
     use cubeyard_routing::Failures;
+    use cubeyard_routing::subflows::{PortAddresses, Subflow};
     use cubeyard_topology::{Slice, SliceOfServers};
     use proptest::prelude::*;
 
@@ -181,7 +190,11 @@ mod tests {
             protocol: 6,
             ports: [hash::source_port(number).unwrap(), hash::port(number).unwrap()],
         };
-        RoutedFlow { ends, tuple }
+        RoutedFlow {
+            ends,
+            tuple,
+            by_port: [None; 2],
+        }
     }
 
     fn permutation(network: &Network, shift: u32) -> Vec<RoutedFlow> {
@@ -275,6 +288,45 @@ mod tests {
             let inside = |node: &NodeId| part.servers.contains(node) || part.switches.contains(node);
             prop_assert!(found.paths.iter().all(|path| path.len() > 2 && path.iter().all(inside)));
         }
+    }
+
+    #[test]
+    fn a_connection_of_subflows_gets_what_its_servers_ports_carry() {
+        let network = Network::open(SPECS[1]).unwrap();
+        let topology = network.topology();
+        let ends = [0, topology.server_count() - 1];
+        let subflow = |planned: Subflow| {
+            let source = planned.source_port.unwrap();
+            RoutedFlow {
+                by_port: planned.by_port,
+                tuple: FiveTuple {
+                    ports: [source, hash::port(0).unwrap()],
+                    ..flow(0, ends).tuple
+                },
+                ends,
+            }
+        };
+        let addresses = PortAddresses::of(topology);
+        let subflows: Vec<RoutedFlow> = addresses
+            .subflows(0, ends, None)
+            .into_iter()
+            .map(subflow)
+            .collect();
+        let alone = |flows: &[RoutedFlow]| {
+            let whole = topology.whole();
+            let found = run(
+                &network,
+                &whole,
+                Failures::none(topology),
+                Balance::Equal,
+                1,
+                flows,
+            );
+            found.gbps.iter().sum::<f64>()
+        };
+        assert_eq!(subflows.len(), 4);
+        assert!((alone(&[flow(0, ends)]) - 0.1).abs() < 1e-9);
+        assert!((alone(&subflows) - 0.2).abs() < 1e-9);
     }
 
     #[test]

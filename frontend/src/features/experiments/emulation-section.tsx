@@ -66,6 +66,18 @@ const TIMES: readonly NumberField[] = [
   { path: "settle_secs", label: "Settle for", unit: "s", otherwise: "3" },
 ];
 
+/** For MPTCP alone. */
+const SUBFLOWS: readonly NumberField[] = [
+  {
+    path: "subflows",
+    label: "Subflows per connection",
+    otherwise: "one per pair of ports",
+    integer: true,
+    range: [1, 9],
+    help: "At most nine; four by default where servers have one port.",
+  },
+];
+
 const FINE: readonly NumberField[] = [
   { path: "mtu", label: "MTU of the ports", unit: "B", otherwise: "automatic", integer: true },
   { path: "calibrate_secs", label: "Calibrate for", unit: "s", otherwise: "2" },
@@ -102,7 +114,7 @@ export function EmulationSection({
   const protocol = profile?.protocols.find(({ name }) => name === profile.default_protocol);
   const forwardings = protocol?.forwardings ?? [];
   const settings = emulationOf(draft);
-  const change = (path: string, value: Json | undefined) => onChange(withEmulation(draft, path, value));
+  const change = (path: string, value: Json | undefined) => onChange(withChange(draft, path, value));
   const { modes } = machine.data ?? {};
   const only = modes?.length === 1 ? modes[0] : undefined;
   // A machine that can do one thing is asked for that.
@@ -167,10 +179,10 @@ export function EmulationSection({
       )}
       <details className={styles.fine}>
         <summary>Protocol, MTU and timers</summary>
-        {[...CHOICES, ...balancesOf(protocol)].map((choice) => (
+        {[...choicesOf(profile?.transports, settings), ...balancesOf(protocol)].map((choice) => (
           <ChoiceField key={choice.path} {...choice} {...fields} />
         ))}
-        {[...FINE, ...fieldsOf(protocol)].map((field) => (
+        {[...(settings.protocol === "mptcp" ? SUBFLOWS : []), ...FINE, ...fieldsOf(protocol)].map((field) => (
           <SettingField key={field.path} {...field} {...fields} />
         ))}
       </details>
@@ -243,11 +255,14 @@ const CHOICES: readonly Choice[] = [
   {
     path: "protocol",
     label: "Transport",
-    widthPx: 120,
+    widthPx: 130,
     options: [
       { value: "tcp", label: "TCP" },
       { value: "udp", label: "UDP" },
+      { value: "mptcp", label: "MPTCP" },
     ],
+    title:
+      "MPTCP: where switches are routers, connections take several paths at once. Uncoupled: the kernel has no LIA.",
   },
   {
     path: "delivery",
@@ -271,6 +286,23 @@ const CHOICES: readonly Choice[] = [
     ],
   },
 ];
+
+/** The draft with a setting changed; only MPTCP has subflows. */
+function withChange(draft: Draft, path: string, value: Json | undefined): Draft {
+  const changed = withEmulation(draft, path, value);
+  return path === "protocol" ? withEmulation(changed, "subflows", undefined) : changed;
+}
+
+/** Transports that the plan cannot have are left out, unless one is chosen already. */
+function choicesOf(transports: readonly string[] | undefined, settings: JsonObject): Choice[] {
+  const fits = (value: string) =>
+    value === settings.protocol || (transports ?? ["tcp", "udp"]).includes(value);
+  return CHOICES.map((choice) =>
+    choice.path === "protocol"
+      ? { ...choice, options: choice.options.filter(({ value }) => fits(value)) }
+      : choice,
+  );
+}
 
 function ChoiceField({
   path,

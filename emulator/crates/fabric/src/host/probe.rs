@@ -15,9 +15,9 @@ use serde::Serialize;
 use crate::error::{During, FabricError, Result};
 use crate::host::namespace::{self, Namespace};
 use crate::netlink::{
-    Batch, Bridge, End, GroupMember, Netlink, RouteByHop, SegmentAction, Shape, Veth, Vxlan, add_address,
-    add_bridge, add_group, add_next_hop, add_next_hop_by_segments, add_route_by_hop, add_segment_route,
-    add_veth, add_vxlan, leaf_kind_probe, no_excuse, set_up, shape,
+    Batch, Bridge, End, GroupMember, Netlink, PathManager, RT_TABLE_MAIN, RouteByHop, SegmentAction, Shape,
+    Veth, Vxlan, add_address, add_bridge, add_group, add_next_hop, add_next_hop_by_segments,
+    add_route_by_hop, add_segment_route, add_veth, add_vxlan, leaf_kind_probe, no_excuse, set_up, shape,
 };
 use crate::programs::{Programs, QueueReader};
 
@@ -54,6 +54,8 @@ pub struct Probe {
     pub detours: bool,
     /// Reading how much waits at a port as a packet leaves by it.
     pub queue_read: bool,
+    /// Connections over several paths at once.
+    pub mptcp: bool,
     /// Why something is not supported.
     pub reasons: BTreeMap<&'static str, String>,
 }
@@ -89,6 +91,7 @@ pub fn probe() -> Probe {
         path_hash: note("path_hash", in_scratch_namespace(try_hash)),
         detours: note("detours", in_scratch_namespace(try_detours)),
         queue_read: note("queue_read", QueueReader::load([]).map(drop)),
+        mptcp: note("mptcp", in_scratch_namespace(|_| try_mptcp())),
         reasons,
     }
 }
@@ -133,6 +136,25 @@ pub fn check_detours() -> Result<()> {
         Some(message) => Err(FabricError::unsupported(
             format!("detours: {message}"),
             "take a kernel with IPv6 and CONFIG_IPV6_SEG6_LWTUNNEL, or the balance lb",
+        )),
+    }
+}
+
+/// Checks that flows can be MPTCP here; tried once.
+///
+/// # Errors
+/// What the kernel refuses.
+pub fn check_mptcp() -> Result<()> {
+    static MPTCP: OnceLock<Option<String>> = OnceLock::new();
+    let refused = MPTCP.get_or_init(|| {
+        let tried = in_scratch_namespace(|_| try_mptcp());
+        tried.err().map(|error| error.message.clone())
+    });
+    match refused {
+        None => Ok(()),
+        Some(message) => Err(FabricError::unsupported(
+            format!("MPTCP: {message}"),
+            "take a kernel from 5.19 on with CONFIG_MPTCP, or the protocol tcp",
         )),
     }
 }
@@ -251,6 +273,17 @@ fn try_detours(socket: &mut Netlink) -> Result<()> {
     socket.run(&mut batch, no_excuse)
 }
 
+/// Has the kernel leave subflows to us, and talks to its MPTCP.
+fn try_mptcp() -> Result<()> {
+    if !namespace::has_sysctl("mptcp/enabled") {
+        let fix = "use one with CONFIG_MPTCP";
+        return Err(FabricError::unsupported("this kernel has no MPTCP", fix));
+    }
+    namespace::set_sysctl("mptcp/enabled", "1")?;
+    namespace::set_sysctl("mptcp/pm_type", "1")?;
+    PathManager::open().map(drop)
+}
+
 /// Asks the kernel for the routes of flows through a group of two next hops with unequal weights, and compares.
 fn try_hash(socket: &mut Netlink) -> Result<()> {
     const SEED: u32 = 0x5eed;
@@ -285,6 +318,7 @@ fn try_hash(socket: &mut Netlink) -> Result<()> {
         prefix_bits: 32,
         hop: 3,
         source: OWN,
+        table: RT_TABLE_MAIN,
     };
     add_route_by_hop(&mut batch, &route);
     socket.run(&mut batch, no_excuse)?;

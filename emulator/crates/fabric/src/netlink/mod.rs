@@ -2,13 +2,14 @@
 //! takes seconds. `[ours, measured]`
 //!
 //! `message` has the encoding, `socket` sends and receives; the others have one kind of request each: `link` (with
-//! addresses and neighbours), `nexthop`, `queue` (with programs), `route`,
+//! addresses and neighbours), `mptcp`, `nexthop`, `queue` (with programs), `route`,
 //! `segment` and `vxlan`.
 //!
 //! Not here: which interfaces, addresses and queues a network needs (`links/`, `switches/`, `servers/`).
 
 mod link;
 mod message;
+mod mptcp;
 mod nexthop;
 mod queue;
 mod route;
@@ -21,12 +22,15 @@ pub use link::{
     delete_where, join_bridge, link_dump, read_link_state, received_packets, set_up, traffic,
 };
 pub use message::{Answer, Attributes, Batch};
+pub use mptcp::{PathEvent, PathManager, SubflowRequest};
 pub use nexthop::{GroupMember, add_group, add_next_hop, delete_next_hop};
 pub use queue::{
     Classifiers, Hook, Impairment, QueueStats, Shape, add_program, attach_program, cut, impair,
     leaf_kind_probe, queue_dump, read_queue_stats, restore, set_rate, shape,
 };
-pub use route::{Route, RouteByHop, add_route, add_route_by_hop, delete_route_by_hop};
+pub use route::{
+    RT_TABLE_MAIN, Route, RouteByHop, add_route, add_route_by_hop, add_source_rule, delete_route_by_hop,
+};
 pub use segment::{
     SegmentAction, add_address_v6, add_neighbour_v6, add_next_hop_by_segments, add_segment_route,
     delete_segment_route,

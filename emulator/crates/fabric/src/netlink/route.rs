@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use cubeyard_routing::hash::FiveTuple;
 
-use super::message::{Batch, CREATE, REPLACE};
+use super::message::{Batch, CREATE, EXCLUSIVE, REPLACE};
 use super::socket::{Netlink, no_excuse};
 use crate::error::Result;
 
@@ -22,7 +22,8 @@ const RTA_SPORT: u16 = 28;
 const RTA_DPORT: u16 = 29;
 const RTA_NH_ID: u16 = 30;
 const AF_INET: u8 = 2;
-pub(super) const RT_TABLE_MAIN: u8 = 254;
+/// The table that packets are routed by unless a rule says otherwise.
+pub const RT_TABLE_MAIN: u8 = 254;
 pub(super) const RTPROT_STATIC: u8 = 4;
 pub(super) const RT_SCOPE_UNIVERSE: u8 = 0;
 const RT_SCOPE_LINK: u8 = 253;
@@ -83,6 +84,8 @@ pub struct RouteByHop {
     pub hop: u32,
     /// The address that our own packets are sent from.
     pub source: Ipv4Addr,
+    /// The table that it is in.
+    pub table: u8,
 }
 
 /// Adds a route, or replaces the one to the same network.
@@ -91,7 +94,7 @@ pub fn add_route_by_hop(batch: &mut Batch, route: &RouteByHop) {
         "adding the route to {}/{} by next hop {}",
         route.to, route.prefix_bits, route.hop
     );
-    let header = by_hop_header(route.prefix_bits);
+    let header = by_hop_header(route.prefix_bits, route.table);
     batch.request(RTM_NEWROUTE, CREATE | REPLACE, &header, purpose, |attributes| {
         if route.prefix_bits > 0 {
             attributes.put(RTA_DST, &route.to.octets());
@@ -102,9 +105,9 @@ pub fn add_route_by_hop(batch: &mut Batch, route: &RouteByHop) {
 }
 
 /// Removes the route to a network that [`add_route_by_hop`] added.
-pub fn delete_route_by_hop(batch: &mut Batch, to: Ipv4Addr, prefix_bits: u8) {
+pub fn delete_route_by_hop(batch: &mut Batch, to: Ipv4Addr, prefix_bits: u8, table: u8) {
     let purpose = format!("removing the route to {to}/{prefix_bits}");
-    let header = by_hop_header(prefix_bits);
+    let header = by_hop_header(prefix_bits, table);
     batch.request(RTM_DELROUTE, 0, &header, purpose, |attributes| {
         if prefix_bits > 0 {
             attributes.put(RTA_DST, &to.octets());
@@ -112,11 +115,28 @@ pub fn delete_route_by_hop(batch: &mut Batch, to: Ipv4Addr, prefix_bits: u8) {
     });
 }
 
-fn by_hop_header(prefix_bits: u8) -> [u8; 12] {
+fn by_hop_header(prefix_bits: u8, table: u8) -> [u8; 12] {
     let mut header = [0; 12];
     header[..2].copy_from_slice(&[AF_INET, prefix_bits]);
-    header[4..8].copy_from_slice(&[RT_TABLE_MAIN, RTPROT_STATIC, RT_SCOPE_UNIVERSE, RTN_UNICAST]);
+    header[4..8].copy_from_slice(&[table, RTPROT_STATIC, RT_SCOPE_UNIVERSE, RTN_UNICAST]);
     header
+}
+
+const RTM_NEWRULE: u16 = 32;
+const FRA_SRC: u16 = 2;
+const FRA_PRIORITY: u16 = 6;
+const FR_ACT_TO_TBL: u8 = 1;
+
+/// Has packets from an address routed by a table first, and by the main one where that has no route.
+pub fn add_source_rule(batch: &mut Batch, from: Ipv4Addr, table: u8) {
+    let mut header = [0; 12];
+    header[..5].copy_from_slice(&[AF_INET, 0, 32, 0, table]);
+    header[7] = FR_ACT_TO_TBL;
+    let purpose = format!("adding the rule that packets from {from} go by table {table}");
+    batch.request(RTM_NEWRULE, CREATE | EXCLUSIVE, &header, purpose, |attributes| {
+        attributes.put(FRA_SRC, &from.octets());
+        attributes.put_u32(FRA_PRIORITY, table.into());
+    });
 }
 
 impl Netlink {

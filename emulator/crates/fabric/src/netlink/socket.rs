@@ -49,12 +49,21 @@ impl Netlink {
         Netlink::open_with_groups(1)
     }
 
+    /// Opens a socket for families of generic netlink.
+    pub fn open_generic() -> Result<Netlink> {
+        Netlink::open_of(Some(rustix::net::netlink::GENERIC), 0)
+    }
+
     fn open_with_groups(groups: u32) -> Result<Netlink> {
+        // Routing is netlink's protocol 0, the default.
+        Netlink::open_of(None, groups)
+    }
+
+    fn open_of(protocol: Option<rustix::net::Protocol>, groups: u32) -> Result<Netlink> {
         let failed = |cause: Errno| FabricError::system("opening a netlink socket", cause);
         let flags = SocketFlags::CLOEXEC;
-        // Routing is netlink's protocol 0, the default.
-        let socket =
-            rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None).map_err(failed)?;
+        let socket = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, protocol)
+            .map_err(failed)?;
         bind(&socket, &SocketAddrNetlink::new(0, groups)).map_err(failed)?;
         // Without privilege this fails, and the kernel's own limit applies.
         let _ = sockopt::set_socket_send_buffer_size_force(&socket, 4 * CHUNK_BYTES);

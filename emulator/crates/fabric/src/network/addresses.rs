@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
-use cubeyard_dataplane::address::{is_control, virtual_ip};
+use cubeyard_dataplane::address::{is_control, port_ip, virtual_ip};
 
 use super::Network;
 use crate::error::{FabricError, Result};
@@ -13,6 +13,22 @@ impl Network {
     pub fn address(&self, server: usize) -> Ipv4Addr {
         // Ids beyond the last address were refused when the description was checked.
         virtual_ip(self.description.servers[server].id).unwrap_or(Ipv4Addr::UNSPECIFIED)
+    }
+
+    /// The addresses that a server has by port, with the port of each; none where flows cannot be MPTCP.
+    pub fn addresses_by_port(&self, server: usize) -> impl Iterator<Item = (u8, Ipv4Addr)> {
+        let id = self.description.servers[server].id;
+        let routing = self.routing.as_ref();
+        let ports = routing.map_or(&[][..], |routing| routing.addressed_ports(id));
+        ports
+            .iter()
+            .filter_map(move |port| Some((*port, port_ip(id, *port)?)))
+    }
+
+    /// The address of one end of a subflow: that of a port, or the server's own.
+    pub fn end_address(&self, server: usize, by_port: Option<u8>) -> Ipv4Addr {
+        let port = by_port.and_then(|port| port_ip(self.description.servers[server].id, port));
+        port.unwrap_or_else(|| self.address(server))
     }
 
     /// Addresses and prefixes that the description gives to a port of a server (`None`: to its virtual network card).

@@ -39,6 +39,9 @@ pub struct Description {
     /// Where switches are routers: how flows are spread, by name; equally if absent.
     #[serde(default)]
     pub balance: Option<String>,
+    /// Where switches are routers and flows may be MPTCP: the most subflows of a connection, 0 for as many as addresses make.
+    #[serde(default)]
+    pub subflows: Option<u32>,
     /// Seed of the nodes' random choices.
     #[serde(default)]
     pub seed: u64,

@@ -5,18 +5,30 @@ use std::net::Ipv4Addr;
 use cubeyard_dataplane::address::{switch_ip, virtual_ip};
 use cubeyard_dataplane::catalog::SwitchKind;
 use cubeyard_routing::Failures;
+use cubeyard_routing::subflows::{MAX_SUBFLOWS, PortAddresses, Subflow};
 use cubeyard_routing::subways::{LinkWeights, RackDetours};
 use cubeyard_routing::tables::{Balance, Tables};
 use cubeyard_topology::Topology;
 
 use super::{Network, Place};
 use crate::error::{FabricError, Result};
+use crate::host::probe;
+
+/// What subflows of MPTCP's connections follow from.
+#[derive(Clone, Debug)]
+struct Subflows {
+    addresses: PortAddresses,
+    /// The most of a connection; `None` for as many as addresses make.
+    most: Option<u32>,
+}
 
 /// The topology of a network of routers, of which the network may be a slice.
 #[derive(Clone, Debug)]
 pub struct Routing {
     topology: Topology,
     balance: Balance,
+    /// Which subflows MPTCP's connections have; `None` where flows cannot be MPTCP.
+    subflows: Option<Subflows>,
     /// What the network leaves out.
     outside: Failures,
 }
@@ -74,6 +86,7 @@ impl Routing {
         })?;
         let outside = outside(network, &topology)?;
         Ok(Some(Routing {
+            subflows: subflows(network, &topology, balance)?,
             topology,
             balance,
             outside,
@@ -88,6 +101,23 @@ impl Routing {
     /// How flows are spread.
     pub fn balance(&self) -> Balance {
         self.balance
+    }
+
+    /// The ports of a server, by id, that have addresses of their own; none where flows cannot be MPTCP.
+    pub fn addressed_ports(&self, server: u32) -> &[u8] {
+        let subflows = self.subflows.as_ref();
+        subflows.map_or(&[], |subflows| subflows.addresses.ports(server))
+    }
+
+    /// The subflows of an MPTCP connection between two servers, by id; `None` where flows cannot be MPTCP.
+    pub fn subflows(&self, connection: u32, ends: [u32; 2]) -> Option<Vec<Subflow>> {
+        let subflows = self.subflows.as_ref()?;
+        Some(subflows.addresses.subflows(connection, ends, subflows.most))
+    }
+
+    /// Whether flows may be MPTCP.
+    pub fn has_subflows(&self) -> bool {
+        self.subflows.is_some()
     }
 
     /// What takes no part in routing while these links and servers, by index, cannot be used.
@@ -105,7 +135,11 @@ impl Routing {
 
     /// The tables of all nodes.
     pub fn tables(&self, failures: &Failures) -> Option<Tables> {
-        Tables::new(&self.topology, failures, self.balance)
+        let tables = Tables::new(&self.topology, failures, self.balance)?;
+        Some(match &self.subflows {
+            Some(_) => tables.with_ports(&self.topology, failures, self.balance),
+            None => tables,
+        })
     }
 
     /// The same by what controllers have set: weights, and each server's detours where there are any.
@@ -120,6 +154,39 @@ impl Routing {
             _ => Tables::by_load(&self.topology, failures, weights),
         }
     }
+}
+
+/// Checks what the description says of subflows.
+fn subflows(network: &Network, topology: &Topology, balance: Balance) -> Result<Option<Subflows>> {
+    let Some(most) = network.description.subflows else {
+        return Ok(None);
+    };
+    if most > MAX_SUBFLOWS {
+        let limit = format!("0 to {MAX_SUBFLOWS}");
+        return Err(FabricError::bad(
+            "network.subflows",
+            most,
+            limit,
+            "take 0 for the default",
+        ));
+    }
+    if balance.follows_load() {
+        let (given, limit) = (
+            balance.name(),
+            "ecmp or wcmp with MPTCP, which spreads connections itself",
+        );
+        return Err(FabricError::bad(
+            "network.balance",
+            given,
+            limit,
+            "leave one of the two out",
+        ));
+    }
+    probe::check_mptcp()?;
+    Ok(Some(Subflows {
+        addresses: PortAddresses::of(topology),
+        most: (most > 0).then_some(most),
+    }))
 }
 
 /// Checks the ids and links of the network against the topology, and finds what the network leaves out.

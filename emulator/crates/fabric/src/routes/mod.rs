@@ -21,10 +21,21 @@ use cubeyard_routing::hash;
 use cubeyard_routing::tables::Tables;
 
 use crate::links::{Requests, Site};
+use crate::network::routing::Routing;
 use crate::network::{Network, Place};
 use table::Installed;
 
 pub use detours::add_source;
+pub use table::table_of_port;
+
+/// MPTCP with us as its path manager. A subflow that gets no answer for about a minute ends, as a TCP flow does, for which
+/// MPTCP has no option.
+const MPTCP: [(&str, &str); 4] = [
+    ("mptcp/enabled", "1"),
+    ("mptcp/pm_type", "1"),
+    ("mptcp/allow_join_initial_addr_port", "1"),
+    ("ipv4/tcp_retries2", "8"),
+];
 
 /// Settings by which a node hashes flows as [`hash`] says, and those that detours need: names under `/proc/sys/net` and values.
 pub fn sysctls(network: &Network, node: u32) -> Vec<(&'static str, String)> {
@@ -34,6 +45,9 @@ pub fn sysctls(network: &Network, node: u32) -> Vec<(&'static str, String)> {
         ("ipv4/fib_multipath_hash_fields", hash::FIELDS.to_string()),
         ("ipv4/fib_multipath_hash_seed", seed.to_string()),
     ];
+    if network.routing.as_ref().is_some_and(Routing::has_subflows) {
+        all.extend(MPTCP.map(|(name, value)| (name, value.to_owned())));
+    }
     all.extend(detours::sysctls(network));
     all
 }

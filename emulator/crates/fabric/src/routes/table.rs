@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use cubeyard_dataplane::address::{port_mac, virtual_ip};
+use cubeyard_dataplane::address::{port_ip, port_mac, virtual_ip};
 use cubeyard_routing::path::link_of;
 use cubeyard_routing::tables::{Hop, NodeTable, Prefix, Relays, Segment};
 
@@ -11,7 +11,7 @@ use super::detours;
 use crate::links;
 use crate::names::{self, ID_LIMIT, Mac};
 use crate::netlink::{
-    Batch, GroupMember, RouteByHop, add_group, add_neighbour, add_next_hop, add_route_by_hop,
+    Batch, GroupMember, RT_TABLE_MAIN, RouteByHop, add_group, add_neighbour, add_next_hop, add_route_by_hop,
     delete_next_hop, delete_route_by_hop,
 };
 use crate::network::routing::node_address;
@@ -19,6 +19,9 @@ use crate::network::{Network, Place};
 
 /// Numbers of groups start beyond those of all links.
 const FIRST_GROUP: u32 = ID_LIMIT + 1;
+
+/// Tables of ports start here: a server has at most 64 ports, and the kernel's own tables have the greatest numbers.
+const FIRST_TABLE: u8 = 100;
 
 /// Groups, and next hops of detours, of which a node keeps the numbers. Weights that follow the load make new groups all the time.
 const MAX_NUMBERS: usize = 4096;
@@ -88,8 +91,12 @@ impl Installed {
         let source = node_address(network, node);
         for (prefix, hop) in &new.routes {
             if known.routes.get(prefix) != Some(hop) {
-                let (to, prefix_bits) = network_of(*prefix);
+                let (to, prefix_bits, table) = network_of(*prefix);
                 let hop = *hop;
+                let source = match prefix {
+                    Prefix::From(port) => own_port_address(network, node, *port).unwrap_or(source),
+                    _ => source,
+                };
                 add_route_by_hop(
                     put,
                     &RouteByHop {
@@ -97,6 +104,7 @@ impl Installed {
                         prefix_bits,
                         hop,
                         source,
+                        table,
                     },
                 );
             }
@@ -106,8 +114,8 @@ impl Installed {
             .keys()
             .filter(|prefix| !new.routes.contains_key(prefix))
         {
-            let (to, prefix_bits) = network_of(*prefix);
-            delete_route_by_hop(remove, to, prefix_bits);
+            let (to, prefix_bits, table) = network_of(*prefix);
+            delete_route_by_hop(remove, to, prefix_bits, table);
         }
         for id in old.groups.keys().filter(|id| !new.groups.contains_key(id)) {
             delete_next_hop(remove, *id);
@@ -194,11 +202,28 @@ fn hop_id(directed: u32) -> u32 {
     link_of(directed) + 1
 }
 
-fn network_of(prefix: Prefix) -> (Ipv4Addr, u8) {
+/// The table of what a server sends from the address of a port; the rules that lead there are as the server's addresses are.
+pub fn table_of_port(port: u8) -> u8 {
+    FIRST_TABLE + port
+}
+
+/// The network of a prefix, and the table that its route is in.
+fn network_of(prefix: Prefix) -> (Ipv4Addr, u8, u8) {
+    // Ids beyond the last address were refused when the description was checked.
+    let or_none = |address: Option<Ipv4Addr>| address.unwrap_or(Ipv4Addr::UNSPECIFIED);
     match prefix {
-        // Ids beyond the last address were refused when the description was checked.
-        Prefix::Server(server) => (virtual_ip(server).unwrap_or(Ipv4Addr::UNSPECIFIED), 32),
-        Prefix::Any => (Ipv4Addr::UNSPECIFIED, 0),
+        Prefix::Server(server) => (or_none(virtual_ip(server)), 32, RT_TABLE_MAIN),
+        Prefix::Port(server, port) => (or_none(port_ip(server, port)), 32, RT_TABLE_MAIN),
+        Prefix::From(port) => (Ipv4Addr::UNSPECIFIED, 0, table_of_port(port)),
+        Prefix::Any => (Ipv4Addr::UNSPECIFIED, 0, RT_TABLE_MAIN),
+    }
+}
+
+/// The address of a server's own port.
+fn own_port_address(network: &Network, node: Place, port: u8) -> Option<Ipv4Addr> {
+    match node {
+        Place::Server { server, .. } => port_ip(network.description.servers[server].id, port),
+        Place::Switch { .. } => None,
     }
 }
 

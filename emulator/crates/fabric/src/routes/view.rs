@@ -9,12 +9,29 @@ use crate::network::{Network, Place};
 /// The sections of a node's table.
 pub fn sections(network: &Network, table: &NodeTable) -> Vec<Section> {
     let number = |group: usize| Cell::Count(group as u64);
+    let is_by_port = |(prefix, _): &(Prefix, usize)| matches!(prefix, Prefix::Port(..) | Prefix::From(_));
+    let has_ports = table.routes.iter().any(is_by_port);
+    let mut columns = vec![
+        ("destination", "To (– is any other)", ColumnKind::Servers),
+        ("group", "Group", ColumnKind::Count),
+    ];
+    if has_ports {
+        columns.insert(1, ("address", "Address", ColumnKind::Text));
+    }
     let routes = table.routes.iter().map(|(prefix, group)| {
-        let destination = match prefix {
-            Prefix::Server(server) => Cell::Servers(vec![*server]),
-            Prefix::Any => Cell::Empty,
+        let (destination, address) = match prefix {
+            Prefix::Server(server) => (Cell::Servers(vec![*server]), Cell::Empty),
+            Prefix::Port(server, port) => (
+                Cell::Servers(vec![*server]),
+                Cell::Text(format!("of its port {port}")),
+            ),
+            Prefix::From(port) => (Cell::Empty, Cell::Text(format!("from the own port {port}'s"))),
+            Prefix::Any => (Cell::Empty, Cell::Empty),
         };
-        vec![destination, number(*group)]
+        match has_ports {
+            true => vec![destination, address, number(*group)],
+            false => vec![destination, number(*group)],
+        }
     });
     let hops = table.groups.iter().enumerate().flat_map(|(group, hops)| {
         let total: u32 = hops.iter().map(|hop| hop.weight).sum();
@@ -30,15 +47,7 @@ pub fn sections(network: &Network, table: &NodeTable) -> Vec<Section> {
         })
     });
     vec![
-        Section::new(
-            "routes",
-            "Routes",
-            &[
-                ("destination", "To (– is any other)", ColumnKind::Servers),
-                ("group", "Group", ColumnKind::Count),
-            ],
-            routes,
-        ),
+        Section::new("routes", "Routes", &columns, routes),
         Section::new(
             "groups",
             "Next hops by group",

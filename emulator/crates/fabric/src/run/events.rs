@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use cubeyard_dataplane::event::Event as NodeEvent;
+use cubeyard_dataplane::event::{Event as NodeEvent, PathSummary};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -61,6 +61,31 @@ pub enum EventKind {
         flow: u32,
         /// Why; `null` if it carried everything.
         reason: Option<String>,
+    },
+    /// An MPTCP connection has a subflow, or has it on another path.
+    SubflowUp {
+        /// The server that sends it.
+        server: u32,
+        /// The flow's id.
+        flow: u32,
+        /// Its number in the connection; 0 is the first one.
+        subflow: u8,
+        /// The ports of both ends whose addresses it is between; `null` for a server's own address.
+        ports: [Option<u8>; 2],
+        /// Its path; absent where paths are not known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        path: Option<PathSummary>,
+    },
+    /// An MPTCP connection has lost a subflow.
+    SubflowDown {
+        /// The server that sends it.
+        server: u32,
+        /// The flow's id.
+        flow: u32,
+        /// Its number in the connection.
+        subflow: u8,
+        /// Why: it is `closed`, or there is `no-path`.
+        reason: &'static str,
     },
     /// Somebody outside sent a message to a service.
     ServiceMessage {

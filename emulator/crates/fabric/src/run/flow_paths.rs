@@ -4,6 +4,7 @@ use cubeyard_dataplane::event::{Event, PathSummary, SwitchReason};
 use cubeyard_dataplane::flow::Flow;
 use cubeyard_routing::hash::{self, FiveTuple};
 use cubeyard_routing::random::mix;
+use cubeyard_routing::tables::Tables;
 
 use super::state::RunState;
 use crate::host::clock::monotonic_nanos;
@@ -25,6 +26,7 @@ impl RunState {
         if let Some(reason) = self.routes.take_untold() {
             for at in 0..self.workload.flow_count() {
                 self.tell_path(at, reason);
+                self.tell_subflows(at);
             }
         }
     }
@@ -47,12 +49,7 @@ impl RunState {
             protocol: flow.proto,
             ports: [flow.source_port(), flow.destination_port()],
         };
-        let hops = hash::path(tables, self.network.description.seed, ends, &tuple).unwrap_or_default();
-        let after = hops.iter().map(|hop| hop.far);
-        let nodes: Vec<u32> = match hops.is_empty() {
-            true => Vec::new(),
-            false => std::iter::once(ends[0]).chain(after).collect(),
-        };
+        let nodes = self.nodes_of_path(tables, ends, self.workload.by_port(at), &tuple);
         let now = FlowPath { flow, nodes };
         let before = self.workload.path(at).clone();
         if before == now {
@@ -62,6 +59,25 @@ impl RunState {
         let event = path_event(&before, &now, path_id, reason);
         self.events.add_of_node(ends[0], monotonic_nanos(), event);
         self.workload.set_path(at, now, path_id);
+    }
+}
+
+impl RunState {
+    /// The nodes of the path of packets from a server to another, by id; none where tables lead nowhere.
+    pub(super) fn nodes_of_path(
+        &self,
+        tables: &Tables,
+        ends: [u32; 2],
+        by_port: [Option<u8>; 2],
+        tuple: &FiveTuple,
+    ) -> Vec<u32> {
+        let seed = self.network.description.seed;
+        let hops = hash::path_by_ports(tables, seed, ends, by_port, tuple).unwrap_or_default();
+        let after = hops.iter().map(|hop| hop.far);
+        match hops.is_empty() {
+            true => Vec::new(),
+            false => std::iter::once(ends[0]).chain(after).collect(),
+        }
     }
 }
 
@@ -89,7 +105,7 @@ fn path_event(before: &FlowPath, now: &FlowPath, path_id: u32, reason: SwitchRea
 }
 
 /// A path's number: the same for the same nodes, and 0 for none.
-fn number(nodes: &[u32]) -> u32 {
+pub(super) fn number(nodes: &[u32]) -> u32 {
     if nodes.is_empty() {
         return 0;
     }

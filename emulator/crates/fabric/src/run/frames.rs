@@ -29,6 +29,9 @@ pub struct Frame {
     /// What came of requests; absent where nothing did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latencies: Option<Latencies>,
+    /// What subflows of MPTCP's connections carried since they were reported last: place of the flow, number of the subflow, bytes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub subflows: Vec<[u64; 3]>,
     /// Packets dropped in forwarding, by reason; reasons without drops are left out.
     pub drops: BTreeMap<&'static str, u64>,
     /// The host.

@@ -1,7 +1,7 @@
 //! A run: one thread owns all of it and does one thing after the other.
 //!
 //! `thread` waits and dispatches, `verbs/` has what callers can ask, `inbox` what nodes may ask. The parts of the state
-//! own theirs: `nodes`, `carriers`, `chip_requests`, `damage`, `workload`, `flow_paths`, `flow_rates`, `telemetry`, `events`, `frames`, `inspections`,
+//! own theirs: `nodes`, `carriers`, `chip_requests`, `damage`, `workload`, `flow_paths`, `flow_rates`, `subflows`, `telemetry`, `events`, `frames`, `inspections`,
 //! `routing`, `balancing`, `wiring`. What the run has in the kernel is in `crate::kernels`.
 
 mod balancing;
@@ -25,6 +25,7 @@ mod poller;
 mod router_carriers;
 mod routing;
 mod state;
+mod subflows;
 mod telemetry;
 mod thread;
 mod verbs;

@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::host::namespace::Namespace;
 use crate::host::process::Process;
 use crate::journal;
+use crate::netlink::PathManager;
 use crate::network::Network;
 use crate::programs::Programs;
 
@@ -188,6 +189,11 @@ impl Nodes {
     /// Waits for the notices of a server's programs from now on.
     pub fn watch_programs(&self, server: usize, programs: &Programs) -> Result<()> {
         self.poller.add(programs.notices.as_fd(), Token::Programs(server))
+    }
+
+    /// Waits for what the kernel tells of a server's MPTCP from now on.
+    pub fn watch_subflows(&self, server: usize, paths: &PathManager) -> Result<()> {
+        self.poller.add(paths, Token::Subflows(server))
     }
 
     /// The process of a server's node.

@@ -34,6 +34,8 @@ pub enum Token {
     Answers(usize),
     /// The next look at ports that are limited.
     Congestion,
+    /// What the kernel tells of a server's MPTCP.
+    Subflows(usize),
 }
 
 const KINDS: u64 = 16;
@@ -53,6 +55,7 @@ impl Token {
             Token::Questions(server) => (9, server),
             Token::Answers(server) => (10, server),
             Token::Congestion => (11, 0),
+            Token::Subflows(server) => (12, server),
         };
         index as u64 * KINDS + kind
     }
@@ -71,6 +74,7 @@ impl Token {
             9 => Token::Questions(server),
             10 => Token::Answers(server),
             11 => Token::Congestion,
+            12 => Token::Subflows(server),
             _ => Token::Process(server),
         }
     }
@@ -144,6 +148,7 @@ mod tests {
             Token::Questions(3),
             Token::Answers(1),
             Token::Congestion,
+            Token::Subflows(3),
         ] {
             assert_eq!(Token::from_number(token.number()), token);
         }

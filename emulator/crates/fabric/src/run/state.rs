@@ -17,6 +17,7 @@ use super::latencies::LatencyCounts;
 use super::nodes::Nodes;
 use super::poller::Poller;
 use super::router_carriers::RouterCarriers;
+use super::subflows::Connections;
 use super::telemetry::Telemetry;
 use super::wiring::Wiring;
 use super::workload::Workload;
@@ -61,6 +62,8 @@ pub struct RunState {
     pub workload: Workload,
     /// What has come of requests.
     pub latencies: LatencyCounts,
+    /// MPTCP's connections.
+    pub connections: Connections,
     /// How fast flows send.
     pub flow_rates: FlowRates,
     /// Counters, read at each tick.
@@ -111,6 +114,7 @@ impl RunState {
             router_carriers: RouterCarriers::new(&network, poller),
             workload: Workload::default(),
             latencies: LatencyCounts::default(),
+            connections: Connections::default(),
             flow_rates: FlowRates::new(servers),
             telemetry: Telemetry::new(&network),
             events: EventLog::default(),

@@ -32,6 +32,9 @@ const MESSAGES_PER_TURN: usize = 64;
 /// Nodes get the rates of their flows once in this many ticks.
 const TICKS_PER_FLOW_RATES: u64 = 10;
 
+/// Subflows that are missing are asked for once in this many ticks.
+const TICKS_PER_SUBFLOWS: u64 = 30;
+
 /// The thread of a run.
 pub(super) struct RunThread {
     run: RunState,
@@ -132,6 +135,7 @@ impl RunThread {
                 }
                 self.run.on_congestion_clock()
             }
+            Token::Subflows(server) => self.run.on_subflows(server),
             Token::Hellos => {
                 if let Some(clock) = &self.hello_clock {
                     // Rounds that this thread was too late for are one: nothing was sent in between either.
@@ -207,6 +211,9 @@ impl RunThread {
             run.bring_routes()?;
         }
         run.tell_paths();
+        if self.tick.is_multiple_of(TICKS_PER_SUBFLOWS) {
+            run.ask_for_subflows();
+        }
         if run.subscribers.is_empty() {
             run.events.forget_old();
             return Ok(());
@@ -221,6 +228,7 @@ impl RunThread {
             servers: read.servers,
             flows: run.workload.columns(),
             latencies: run.latencies.take(),
+            subflows: run.workload.subflow_rows(),
             drops: read.drops,
             host: read.host,
             events: run.events.take(),
@@ -371,6 +379,9 @@ impl RunState {
             self.carriers.watch(server, kernel)?;
             if let Some(programs) = &kernel.programs {
                 self.nodes.watch_programs(server, programs)?;
+            }
+            if let Some(paths) = &kernel.paths {
+                self.nodes.watch_subflows(server, paths)?;
             }
         }
         self.watch_congestion(server)

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use cubeyard_dataplane::flow::Flow;
-use cubeyard_messages::{Exchange, FlowOrder, FlowRow, Role, ToNode, Transport, split_orders};
+use cubeyard_messages::{Exchange, FlowOrder, FlowRow, Role, SubflowRow, ToNode, Transport, split_orders};
 use cubeyard_routing::hash;
+use cubeyard_routing::subflows::Subflow;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -71,6 +72,8 @@ pub struct Workload {
     answered_by: BTreeMap<usize, usize>,
     /// What is known of each one's path, where the fabric computes paths.
     paths: Vec<FlowPath>,
+    /// The subflows of each one that is MPTCP, the first one first; none of others.
+    subflows: Vec<Vec<SubflowState>>,
     /// By server: what its node gets to know of each flow.
     orders: Vec<Vec<FlowOrder>>,
     started_nanos: Option<u64>,
@@ -146,13 +149,22 @@ impl Workload {
                 "number each once",
             ));
         }
+        let planned = planned_subflows(network, &field("proto"), flow)?;
         // Routers choose by ports: with this one the flow takes the path that was predicted.
-        let source_port = hash::source_port(flow.id).filter(|_| network.routing.is_some());
+        let source_port = match planned.first() {
+            Some(first) => first.source_port,
+            None => hash::source_port(flow.id).filter(|_| network.routing.is_some()),
+        };
         if let Some(requests) = asked {
             self.answered_by.insert(requests, at);
-            self.push([source, destination], flow.proto, 0);
+            self.push([source, destination], flow.proto, 0, planned);
             return Ok(());
         }
+        let by_port = planned.first().map_or([None; 2], |first| first.by_port);
+        let address = |server: usize| {
+            let end = usize::from(server == destination);
+            network.end_address(server, by_port[end])
+        };
         let ends = [
             (Role::Receive, destination, source),
             (Role::Send, source, destination),
@@ -161,7 +173,8 @@ impl Workload {
             self.orders[server].push(FlowOrder {
                 id: flow.id,
                 role,
-                peer_ip: network.address(peer),
+                own_ip: Some(address(server)).filter(|ip| *ip != network.address(server)),
+                peer_ip: address(peer),
                 port,
                 source_port: source_port.filter(|_| role == Role::Send),
                 transport: flow.proto,
@@ -173,15 +186,23 @@ impl Workload {
                 exchange: flow.requests.clone(),
             });
         }
-        self.push([source, destination], flow.proto, port);
+        self.push([source, destination], flow.proto, port, planned);
         Ok(())
     }
 
-    fn push(&mut self, [source, destination]: [usize; 2], proto: Transport, port: u16) {
+    fn push(
+        &mut self,
+        [source, destination]: [usize; 2],
+        proto: Transport,
+        port: u16,
+        planned: Vec<Subflow>,
+    ) {
         self.ends.push((source, destination));
         self.sent_to.push((proto, port));
         self.sent_from.push(None);
         self.paths.push(FlowPath::default());
+        self.subflows
+            .push(planned.into_iter().map(SubflowState::new).collect());
         self.now.push(Progress::default());
         self.reported.push(Progress::default());
     }
@@ -242,15 +263,60 @@ impl Workload {
 
     /// The five-tuple of a flow; `None` until its source has said which port it sends from.
     pub fn tuple(&self, network: &Network, at: usize) -> Option<Flow> {
-        let [source, destination] = self.ends(at).map(|server| network.address(server));
+        let [source, destination] = self.ends(at);
+        let [from, to_end] = self.by_port(at);
+        let addresses = [
+            network.end_address(source, from),
+            network.end_address(destination, to_end),
+        ];
         let (transport, to) = self.sent_to[at];
         let protocol = match transport {
-            Transport::Tcp => 6,
+            Transport::Tcp | Transport::Mptcp => 6,
             Transport::Udp => 17,
         };
         // Responses go to a port that the client has to say first.
         (to != 0).then_some(())?;
-        Some(Flow::new(source, destination, protocol, self.sent_from[at]?, to))
+        Some(Flow::new(
+            addresses[0],
+            addresses[1],
+            protocol,
+            self.sent_from[at]?,
+            to,
+        ))
+    }
+
+    /// The ports whose addresses a flow is between, if it is MPTCP: those of its first subflow.
+    pub fn by_port(&self, at: usize) -> [Option<u8>; 2] {
+        self.subflows[at]
+            .first()
+            .map_or([None; 2], |first| first.planned.by_port)
+    }
+
+    /// The subflows of a flow, the first one first; none unless it is MPTCP.
+    pub fn subflows(&self, at: usize) -> &[SubflowState] {
+        &self.subflows[at]
+    }
+
+    /// The same, to change.
+    pub fn subflows_mut(&mut self, at: usize) -> &mut [SubflowState] {
+        &mut self.subflows[at]
+    }
+
+    /// The MPTCP flow that a server sends to a port.
+    pub fn mptcp_sent_to(&self, server: usize, port: u16) -> Option<usize> {
+        let id = port.checked_sub(hash::FIRST_PORT)?;
+        let at = *self.index.get(&u32::from(id))?;
+        (self.ends[at].0 == server && !self.subflows[at].is_empty()).then_some(at)
+    }
+
+    /// The port that a flow is sent to.
+    pub fn sent_to(&self, at: usize) -> u16 {
+        self.sent_to[at].1
+    }
+
+    /// The id of a flow.
+    pub fn id(&self, at: usize) -> u32 {
+        u32::from(self.sent_to[at].1 - hash::FIRST_PORT)
     }
 
     /// What is known of a flow's path.
@@ -277,6 +343,14 @@ impl Workload {
             if row.path_id != 0 {
                 self.now[at].path_id = row.path_id;
             }
+            for subflow in &mut self.subflows[at] {
+                let is_it = |found: &&SubflowRow| subflow.source_port == Some(found.source_port);
+                if let Some(found) = row.subflows.iter().find(is_it) {
+                    // One that was made again counts from zero.
+                    restarted(&mut subflow.reported, found.bytes);
+                    subflow.bytes = found.bytes;
+                }
+            }
             if let Some(port) = row.source_port
                 && self.sent_from[at] != Some(port)
             {
@@ -288,6 +362,21 @@ impl Workload {
             }
         }
         None
+    }
+
+    /// What subflows carried since the last call: place of the flow, number of the subflow, bytes.
+    pub fn subflow_rows(&mut self) -> Vec<[u64; 3]> {
+        let mut rows = Vec::new();
+        for (at, subflows) in self.subflows.iter_mut().enumerate() {
+            for (number, subflow) in subflows.iter_mut().enumerate() {
+                let bytes = subflow.bytes.saturating_sub(subflow.reported);
+                subflow.reported = subflow.bytes;
+                if bytes > 0 {
+                    rows.push([at as u64, number as u64, bytes]);
+                }
+            }
+        }
+        rows
     }
 
     /// What the flows carried since the last call.
@@ -303,6 +392,63 @@ impl Workload {
         }
         columns
     }
+}
+
+/// A subflow of an MPTCP connection.
+#[derive(Clone, Debug)]
+pub struct SubflowState {
+    /// What it is to be.
+    pub planned: Subflow,
+    /// The port that it is sent from, once it is there.
+    pub source_port: Option<u16>,
+    /// The nodes of its path; empty where tables lead nowhere, and while there is none.
+    pub path: Vec<u32>,
+    /// Whether its path was told.
+    pub is_told: bool,
+    /// Bytes that have arrived.
+    bytes: u64,
+    reported: u64,
+}
+
+impl SubflowState {
+    fn new(planned: Subflow) -> SubflowState {
+        SubflowState {
+            planned,
+            source_port: None,
+            path: Vec::new(),
+            is_told: false,
+            bytes: 0,
+            reported: 0,
+        }
+    }
+
+    /// Bytes that have arrived.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// The subflows of a flow, if it is MPTCP.
+fn planned_subflows(network: &Network, field: &str, flow: &FlowJson) -> Result<Vec<Subflow>> {
+    if flow.proto != Transport::Mptcp {
+        return Ok(Vec::new());
+    }
+    if flow.rate_bits_per_sec.is_some() {
+        let fix = "leave rate_bits_per_sec out, or send by tcp";
+        let limit = "a flow without a rate: MPTCP paces no connection";
+        return Err(FabricError::bad(field, "mptcp", limit, fix));
+    }
+    let routing = network.routing.as_ref();
+    let planned = routing.and_then(|routing| routing.subflows(flow.id, [flow.source, flow.destination]));
+    planned.ok_or_else(|| {
+        let limit = "tcp or udp in a network without subflows";
+        FabricError::bad(
+            field,
+            "mptcp",
+            limit,
+            "give network.subflows where switches are routers",
+        )
+    })
 }
 
 /// The count now. If it went back, the node was restarted and counts from zero.

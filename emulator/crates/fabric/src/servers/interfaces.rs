@@ -5,10 +5,10 @@ use cubeyard_dataplane::address::{PORT_PREFIX_BITS, VIRTUAL_PREFIX_BITS, port_ip
 use crate::links::Site;
 use crate::names::{self, LOOPBACK_INDEX};
 use crate::netlink::{
-    Batch, End, Route, Veth, add_address, add_neighbour, add_route, add_veth, set_up, shape,
+    Batch, End, Route, Veth, add_address, add_neighbour, add_route, add_source_rule, add_veth, set_up, shape,
 };
 use crate::network::{Network, PortEnd};
-use crate::routes::add_source;
+use crate::routes::{add_source, table_of_port};
 
 const HOST_BITS: u8 = 32;
 
@@ -20,6 +20,10 @@ pub fn before_links(network: &Network, server: usize) -> Batch {
         // Any port may carry its packets.
         add_address(&mut batch, LOOPBACK_INDEX, network.address(server), HOST_BITS);
         add_source(&mut batch, network, network.description.servers[server].id);
+        for (port, address) in network.addresses_by_port(server) {
+            add_address(&mut batch, LOOPBACK_INDEX, address, HOST_BITS);
+            add_source_rule(&mut batch, address, table_of_port(port));
+        }
     }
     if !network.behaviour.forwards() {
         return batch;

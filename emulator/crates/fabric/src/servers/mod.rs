@@ -19,7 +19,7 @@ use crate::host::namespace::{self, Namespace};
 use crate::links::{self, Site};
 use crate::names;
 use crate::netlink::{
-    Batch, LinkState, Netlink, delete_link, delete_where, gone_already, no_excuse, queue_dump,
+    Batch, LinkState, Netlink, PathManager, delete_link, delete_where, gone_already, no_excuse, queue_dump,
     read_queue_stats,
 };
 use crate::network::{Network, PortEnd};
@@ -45,6 +45,8 @@ pub struct ServerKernel {
     pub link_events: Netlink,
     /// Its hellos; `None` where switches are no routers.
     pub hellos: Option<HelloSocket>,
+    /// MPTCP's path manager; `None` where flows cannot be MPTCP.
+    pub paths: Option<PathManager>,
     /// Its forwarding in the kernel; `None` where the kernel forwards nothing.
     pub programs: Option<Programs>,
     /// Reads how much waits at ports; `None` where nobody asks.
@@ -86,6 +88,12 @@ impl ServerKernel {
             netlink,
             link_events: Netlink::open_for_link_events()?,
             hellos: is_routed.then(HelloSocket::open).transpose()?,
+            paths: network
+                .routing
+                .as_ref()
+                .filter(|routing| routing.has_subflows())
+                .map(|_| PathManager::open())
+                .transpose()?,
             programs: None,
             queue_reader: None,
             answers: None,

@@ -21,7 +21,7 @@ use nix::unistd::write;
 
 use crate::poller::Poller;
 use cubeyard_messages::limits::{FLOWS, RATES_BITS_PER_SEC};
-use cubeyard_messages::{Exchange, FlowOrder, FlowRow, Latencies, Role, Transport};
+use cubeyard_messages::{Exchange, FlowOrder, FlowRow, Latencies, Role, SubflowRow, Transport};
 
 /// Seconds for which a sender tries to connect.
 pub const CONNECT_SECS: f64 = 10.0;
@@ -67,6 +67,8 @@ pub(crate) struct Progress {
     pub retransmits: u64,
     /// UDP receivers; requests over UDP that were given up.
     pub lost: u64,
+    /// MPTCP senders.
+    pub subflows: Vec<SubflowRow>,
     /// It has ended.
     pub done: bool,
     /// Why, unless it carried all it was to.
@@ -192,9 +194,9 @@ impl Workload {
                 (Role::Receive, Transport::Udp) if order.exchange.is_some() => End::UdpAnswerer(
                     requests::udp::Answerer::listen(&order, &self.shared, poller, &mut progress),
                 ),
-                (Role::Send, Transport::Tcp) => End::TcpSender(tcp::Sender::default()),
+                (Role::Send, Transport::Tcp | Transport::Mptcp) => End::TcpSender(tcp::Sender::default()),
                 (Role::Send, Transport::Udp) => End::UdpSender(udp::Sender::default()),
-                (Role::Receive, Transport::Tcp) => {
+                (Role::Receive, Transport::Tcp | Transport::Mptcp) => {
                     End::TcpReceiver(tcp::Receiver::listen(&order, &self.shared, poller, &mut progress))
                 }
                 (Role::Receive, Transport::Udp) => {
@@ -221,6 +223,12 @@ impl Workload {
         let (request, response) = match order.transport {
             Transport::Tcp => (requests::MOST_BYTES, requests::MOST_BYTES),
             Transport::Udp => (self.shared.datagram_bytes as u64, requests::MOST_UDP_BYTES),
+            Transport::Mptcp => {
+                return Err(format!(
+                    "Flow {}: requests go by tcp or udp, not by mptcp.",
+                    order.id
+                ));
+            }
         };
         requests::check_bytes(
             order.id,
@@ -490,7 +498,7 @@ impl Entry {
     /// Asks TCP how many segments were sent again.
     fn ask_retransmits(&mut self) {
         match &self.end {
-            End::TcpSender(sender) => sender.ask_retransmits(&mut self.progress),
+            End::TcpSender(sender) => sender.ask_retransmits(self.order.transport, &mut self.progress),
             End::TcpAsker(asker) => asker.ask_retransmits(&mut self.progress),
             End::TcpAnswerer(answerer) => answerer.ask_retransmits(&mut self.progress),
             _ => {}
@@ -508,6 +516,7 @@ impl Entry {
             lost: self.progress.lost,
             path_id: flow.map_or(0, |_| path_id),
             source_port: flow.map(|flow| flow.source_port()),
+            subflows: self.progress.subflows.clone(),
             done: self.progress.done,
             reason: self.progress.reason.clone(),
         }
@@ -529,6 +538,7 @@ impl Entry {
             Role::Send => (peer_port, self.order.port),
             Role::Receive => (self.order.port, peer_port),
         };
-        Some(Flow::new(shared.ip, self.order.peer_ip, proto, sport, dport))
+        let own_ip = self.order.own_ip.unwrap_or(shared.ip);
+        Some(Flow::new(own_ip, self.order.peer_ip, proto, sport, dport))
     }
 }

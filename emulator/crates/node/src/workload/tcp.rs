@@ -8,6 +8,7 @@ use std::time::Duration;
 use cubeyard_dataplane::configuration::secs;
 use cubeyard_dataplane::protocol::Time;
 use nix::errno::Errno;
+use nix::libc;
 use nix::sys::sendfile::sendfile;
 use nix::sys::socket::{
     AddressFamily, Backlog, MsgFlags, Shutdown, SockFlag, SockType, SockaddrIn, bind, connect, getpeername,
@@ -16,8 +17,8 @@ use nix::sys::socket::{
 
 use super::{Allowance, BLOCK_BYTES, CONNECT_SECS, Progress, Shared};
 use crate::poller::{Interest, Poller, Token};
-use crate::socket_options::{retransmits, set_pacing_rate, set_receive_low_water};
-use cubeyard_messages::FlowOrder;
+use crate::socket_options::{retransmits, set_pacing_rate, set_receive_low_water, subflows};
+use cubeyard_messages::{FlowOrder, Transport};
 
 /// Time for which sent data may stay without an answer before the peer counts as lost.
 pub const USER_TIMEOUT_MILLIS: u32 = 60_000;
@@ -56,9 +57,18 @@ impl Sender {
         self.local_port
     }
 
-    /// Notes how many segments were sent again.
-    pub fn ask_retransmits(&self, progress: &mut Progress) {
+    /// Notes how many segments were sent again, and what MPTCP's subflows have carried.
+    pub fn ask_retransmits(&self, transport: Transport, progress: &mut Progress) {
         if let State::Sending(fd) | State::Draining(fd) = &self.state {
+            if transport == Transport::Mptcp {
+                if let Ok(found) = subflows(fd) {
+                    let again = found.iter().map(|one| one.retransmits).sum();
+                    // A subflow that is closed takes its count along.
+                    progress.retransmits = progress.retransmits.max(again);
+                    progress.subflows = found;
+                }
+                return;
+            }
             progress.retransmits = retransmits(fd).map_or(progress.retransmits, u64::from);
         }
     }
@@ -102,7 +112,7 @@ impl Sender {
             return Some(now + RETRY);
         }
         if let Err(error) = self.carry(order, allowance, shared, poller, progress) {
-            self.ask_retransmits(progress);
+            self.ask_retransmits(order.transport, progress);
             progress.stop(format!("lost {}: {}", order.peer_ip, error.desc()));
             self.state = State::Done;
         }
@@ -177,7 +187,7 @@ impl Sender {
         if let State::Sending(fd) | State::Draining(fd) = &self.state {
             match recv(fd.as_raw_fd(), &mut shared.sink, MsgFlags::MSG_TRUNC) {
                 Ok(0) if matches!(self.state, State::Draining(_)) => {
-                    self.ask_retransmits(progress);
+                    self.ask_retransmits(order.transport, progress);
                     progress.done = true;
                     self.state = State::Done;
                 }
@@ -252,6 +262,7 @@ impl Receiver {
         }
         if progress.done {
             self.connection = None;
+            self.listener = None;
         }
     }
 
@@ -262,13 +273,18 @@ impl Receiver {
                 return Ok(());
             };
             let peer = getpeername::<SockaddrIn>(fd.as_raw_fd());
-            let Some(peer) = peer.ok().filter(|peer| peer.ip() == order.peer_ip) else {
+            let is_expected = |peer: &SockaddrIn| peer.ip() == order.peer_ip && self.connection.is_none();
+            let Some(peer) = peer.ok().filter(is_expected) else {
                 continue;
             };
             set_receive_low_water(&fd, LOW_WATER_BYTES)?;
             poller.add(&fd, Token::Flow(order.id), Interest::READ)?;
             self.peer_port = Some(peer.port());
             self.connection = Some(fd);
+            if order.transport == Transport::Mptcp {
+                // Further subflows need it for as long as the connection lasts.
+                break;
+            }
             self.listener = None;
         }
         Ok(())
@@ -283,9 +299,14 @@ pub fn listener(
     progress: &mut Progress,
 ) -> Option<OwnedFd> {
     let open = || {
-        let fd = tcp_socket()?;
+        let fd = tcp_socket(order.transport)?;
         setsockopt(&fd, sockopt::ReuseAddr, &true)?;
-        bind(fd.as_raw_fd(), &address(shared.ip, order.port))?;
+        // MPTCP's subflows come to all of the server's addresses.
+        let ip = match order.transport {
+            Transport::Mptcp => Ipv4Addr::UNSPECIFIED,
+            Transport::Tcp | Transport::Udp => shared.ip,
+        };
+        bind(fd.as_raw_fd(), &address(ip, order.port))?;
         listen(&fd, Backlog::new(4)?)?;
         poller.add(&fd, Token::Flow(order.id), Interest::READ)?;
         Ok(fd)
@@ -315,23 +336,38 @@ pub fn accept_one(listener: &OwnedFd) -> nix::Result<Option<OwnedFd>> {
 
 /// A socket that connects from this port; from any if it is 0.
 pub fn open(order: &FlowOrder, shared: &Shared, port: u16) -> nix::Result<OwnedFd> {
-    let fd = tcp_socket()?;
-    setsockopt(&fd, sockopt::TcpUserTimeout, &USER_TIMEOUT_MILLIS)?;
+    let fd = tcp_socket(order.transport)?;
+    if order.transport == Transport::Tcp {
+        // MPTCP has no such option: its subflows end by the namespace's number of repetitions.
+        setsockopt(&fd, sockopt::TcpUserTimeout, &USER_TIMEOUT_MILLIS)?;
+    }
     if let Some(rate) = order.rate_bits_per_sec {
         set_pacing_rate(&fd, (rate / 8.0).min(f64::from(u32::MAX)) as u32)?;
     }
     // An earlier connection from the port may wait for its last packets.
     setsockopt(&fd, sockopt::ReuseAddr, &(port != 0))?;
-    bind(fd.as_raw_fd(), &address(shared.ip, port))?;
+    bind(fd.as_raw_fd(), &address(order.own_ip.unwrap_or(shared.ip), port))?;
     match connect(fd.as_raw_fd(), &address(order.peer_ip, order.port)) {
         Ok(()) | Err(Errno::EINPROGRESS) => Ok(fd),
         Err(error) => Err(error),
     }
 }
 
-fn tcp_socket() -> nix::Result<OwnedFd> {
-    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-    socket(AddressFamily::Inet, SockType::Stream, flags, None)
+/// The number of MPTCP among the protocols of sockets, not one of IP. `[man 7 mptcp]`
+const IPPROTO_MPTCP: libc::c_int = 262;
+
+#[allow(unsafe_code, reason = "the library does not know this protocol of sockets")]
+fn tcp_socket(transport: Transport) -> nix::Result<OwnedFd> {
+    if transport != Transport::Mptcp {
+        let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+        return socket(AddressFamily::Inet, SockType::Stream, flags, None);
+    }
+    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    // SAFETY: the call takes numbers only.
+    let number = unsafe { libc::socket(libc::AF_INET, kind, IPPROTO_MPTCP) };
+    Errno::result(number)?;
+    // SAFETY: the descriptor is new and nobody else's.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
 fn address(ip: Ipv4Addr, port: u16) -> SockaddrIn {

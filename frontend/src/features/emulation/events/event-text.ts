@@ -40,6 +40,7 @@ const BAD = new Set([
   "neighbour-dead",
   "path-failed",
   "no-path",
+  "subflow-down",
   "injected",
   "failed",
   "node-lost",
@@ -50,7 +51,7 @@ const BAD = new Set([
   "events-lost",
   "events-left-out",
 ]);
-const GOOD = new Set(["neighbour-alive", "recovered", "stop-all"]);
+const GOOD = new Set(["neighbour-alive", "subflow-up", "recovered", "stop-all"]);
 const toneOf = (kind: string): LogEntry["tone"] =>
   BAD.has(kind) ? "bad" : GOOD.has(kind) ? "good" : "plain";
 
@@ -137,6 +138,10 @@ function textOf(network: Network, event: SessionEvent): string {
       return `port ${event.port}: ${event.up ? "carrier is up" : "carrier is down"}`;
     case "no-path":
       return `${flowText(network, event)}: no path left`;
+    case "subflow-up":
+      return `${flowText(network, event)}, subflow ${event.subflow}${event.path ? `: ${event.path.map(name).join(" · ")}` : ""}`;
+    case "subflow-down":
+      return `${flowText(network, event)}, subflow ${event.subflow}: ${event.reason === "no-path" ? "no path left" : event.reason}`;
     case "flow-done":
       return event.reason
         ? `${flowText(network, event)} closed: ${event.reason}`

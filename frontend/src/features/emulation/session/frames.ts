@@ -59,9 +59,14 @@ export interface Tick {
   queues: BothWays;
   /** Of requests that were answered; null without any. */
   latency: Latency | null;
+  /** Bytes of MPTCP's subflows, by `SUBFLOWS` times the row of the flow plus the subflow. */
+  subflows: Pairs;
   drops: Readonly<Record<string, number>>;
   counts: Readonly<Record<string, number>>;
 }
+
+/** The most subflows of a connection, by which ticks number them. */
+export const SUBFLOWS = 9;
 
 const NO_PAIRS: Pairs = [];
 const NO_LINKS: BothWays = [];
@@ -115,6 +120,7 @@ export function keptTick(
     linkDrops: frame.link_drops ?? NO_LINKS,
     latency: latencyOf(frame.latencies),
     queues: frame.queues ?? NO_LINKS,
+    subflows: frame.subflows ?? NO_PAIRS,
     drops: frame.drops ?? NOTHING,
     counts: frame.counts ?? NOTHING,
   };

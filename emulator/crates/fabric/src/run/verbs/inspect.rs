@@ -51,6 +51,7 @@ pub fn inspect(run: &mut RunState, id: u32, reply: &Reply) -> Result<()> {
 /// The routes of a router or server, and what it knows of the load.
 fn routing_sections(run: &RunState, id: u32) -> Vec<Section> {
     let mut sections = run.balance_sections(id);
+    sections.extend(run.subflow_section(id));
     sections.extend(run.routes.sections(&run.network, id));
     sections
 }

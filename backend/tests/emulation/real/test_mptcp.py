@@ -1,0 +1,27 @@
+"""Connections over several paths at once, with real packets: MPTCP of the kernel, with the fabric as its path manager."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from .conftest import Command
+
+Left = Callable[[], dict[str, set[str]]]
+
+SUBWAYS = '{"family":"subways","type":2,"p":2,"q":4,"l":4,"c":2,"clusters":2,"aggs_per_cluster":2,"cores":2}'
+
+
+def test_one_connection_uses_both_ports_and_outlives_a_cable(emulate: Command, nothing_left: Left) -> None:
+    found = emulate.run(
+        "--spec", SUBWAYS, "--workload", '{"kind":"one-to-one","source":"0.0.0","destination":"1.0.0"}', "--protocol", "mptcp",
+        "--link-rate", "20M", "--seconds", "7", "--mode", "namespaces", "--settle", "1", "--calibrate", "0",
+        "--fault", "cable-pulled=0.0.0/<0,0.0>@3-20",
+    )  # fmt: skip
+    (flow,) = found["per_flow"]
+    link = 2e7
+    assert flow["ideal_bits_per_sec"] == pytest.approx(2 * link, rel=0.01), "four subflows fill two ports"
+    assert "uncoupled" in found["predicted"]["choices"][0]
+    ports = [one for one in found["per_link"] if one["level"] == 0 and one["ab_bits_per_sec"] > 0.2 * link]
+    assert len(ports) == 2, "both of the source's ports carry the connection"

@@ -1,0 +1,54 @@
+/** The subflows of an MPTCP connection at a time, from what the fabric told, and what each of them carries. */
+import { type SessionEvent, SUBFLOWS, type Tick } from "./frames";
+import type { Network, Node } from "./network";
+import { lastIndexAt } from "./session";
+
+export interface Subflow {
+  /** Its number in the connection; 0 is the first one. */
+  number: number;
+  /** The ports of both ends whose addresses it is between; null for a server's own address. */
+  ports: readonly (number | null)[];
+  path: readonly Node[];
+  /** Why it is down; null while it is up. */
+  down: string | null;
+}
+
+/** The subflows that a flow has had until a time, by number. `events` ascend in time. */
+export function subflowsAt(
+  network: Network,
+  events: readonly SessionEvent[],
+  flow: number,
+  at: number,
+): Subflow[] {
+  const found = new Map<number, Subflow>();
+  for (const event of events) {
+    if (event.kind !== "subflow-up" && event.kind !== "subflow-down") continue;
+    if (event.at_secs > at || event.flow !== flow) continue;
+    const { subflow: number } = event;
+    if (event.kind === "subflow-up") {
+      const path = (event.path ?? []).flatMap((id) => network.nodeAt.get(id) ?? []);
+      found.set(number, { number, ports: event.ports, path, down: null });
+    } else {
+      const before = found.get(number) ?? { number, ports: [null, null], path: [] };
+      found.set(number, { ...before, down: event.reason });
+    }
+  }
+  return [...found.values()].sort((a, b) => a.number - b.number);
+}
+
+/** Servers report once a second what subflows carried. */
+const REPORT_SECS = 1;
+
+/** Bits per second of each subflow of a flow over the latest second, by number; only of those that carried something. */
+export function subflowRates(history: readonly Tick[], flow: number, at: number): Map<number, number> {
+  const bytes = new Map<number, number>();
+  let secs = 0;
+  for (let index = lastIndexAt(history, at); index >= 0 && secs < REPORT_SECS - 0.05; index -= 1) {
+    const tick = history[index]!;
+    secs += tick.secs;
+    for (const [row, count] of tick.subflows)
+      if (Math.floor(row / SUBFLOWS) === flow)
+        bytes.set(row % SUBFLOWS, (bytes.get(row % SUBFLOWS) ?? 0) + count);
+  }
+  return new Map([...bytes].map(([number, count]) => [number, (count * 8) / secs]));
+}
