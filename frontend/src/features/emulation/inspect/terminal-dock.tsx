@@ -1,5 +1,5 @@
 /** The open terminals of a live run, below the picture: they go on while something else is selected. */
-import { lazy, Suspense, useId, useRef } from "react";
+import { lazy, Suspense, useEffect, useId, useRef } from "react";
 import { Button } from "@/ui/button";
 import { Skeleton } from "@/ui/marks";
 import { Tabs } from "@/ui/tabs";
@@ -41,8 +41,13 @@ function Shell({ run, terminal, hidden }: { run: string; terminal: OpenTerminal;
   const leave = useRef<HTMLButtonElement>(null);
   const ended = status.state === "ended";
   const { data, error } = useTerminalOffer(run, name, ended);
+  const whole = useRef<HTMLDivElement>(null);
+  // Who opens it or turns to it types next. Out of sight, xterm paints nothing.
+  useEffect(() => {
+    if (!hidden) whole.current?.scrollIntoView({ block: "nearest" });
+  }, [hidden]);
   return (
-    <div className={styles.terminal} hidden={hidden}>
+    <div className={styles.terminal} hidden={hidden} ref={whole}>
       <div className={styles.row}>
         <p role="status" data-state={status.state}>
           {statusText(status)}
