@@ -32,6 +32,8 @@ const MOVING: &str = "LB and D begin as ECMP, by each flow's number and the seed
 const WORDS: &str = "the text gives no number here, only what grows and what shrinks";
 const TAIL: &str = "the last of thousands of hashed flows decides, over few seeds; the paper does not state its shortest timeout, its initial window and its seeds";
 
+const SPREAD: &str = "rebinding moves flows between ToRs by weights, and in loops of 3 all ToRs carry as much already; which of a server's ports a single flow meets others on stays a draw";
+
 /// A shuffle among the first racks of a loop: the network's spec, and how many racks.
 #[derive(Clone)]
 struct Shuffle {
@@ -298,7 +300,7 @@ pub(in super::super) fn fig10(context: &Context<'_>) -> Result<Outcome, PredictE
     ] {
         let (more, samples) = speedups(context, &line(name, &[3, 4, 12], balance), axes)?;
         let printed = Row::printed(row, "x", 1.85, 0.01, 0.0);
-        rows.push(printed.because(TAIL).over_seeds(&samples[0]));
+        rows.push(printed.because(SPREAD).over_seeds(&samples[0]));
         series.extend(more);
     }
     series.push(Series::paper("paper: Type 1", [(2.0, 1.3), (3.0, 1.64)]));
