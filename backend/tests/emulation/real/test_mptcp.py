@@ -25,3 +25,4 @@ def test_one_connection_uses_both_ports_and_outlives_a_cable(emulate: Command, n
     assert "uncoupled" in found["predicted"]["choices"][0]
     ports = [one for one in found["per_link"] if one["level"] == 0 and one["ab_bits_per_sec"] > 0.2 * link]
     assert len(ports) == 2, "both of the source's ports carry the connection"
+    assert found["windows"]["during"]["stalled_flows"] == 0, "the other port carries on"
