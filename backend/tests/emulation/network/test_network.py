@@ -35,6 +35,7 @@ def test_the_fabric_is_told_the_whole_network(engine: Engine) -> None:
         "services": [],
         "program": None,
         "congestion": None,
+        "subflows": None,
         "servers": [{"id": i, "name": name, "ip": f"10.0.0.{i + 1}"} for i, name in enumerate(["00", "01", "10", "11"])],
         "switches": [{"id": i, "name": name} for i, name in enumerate(["<0,0>", "<0,1>", "<1,0>", "<1,1>"], 4)],
         "links": [

@@ -4,6 +4,7 @@ mod fabric;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use fabric::{Node, flow};
@@ -223,6 +224,9 @@ fn a_node_ends_at_once_when_it_is_told_to() {
 }
 
 /// Requests of one client to two servers and their responses, by both ends, with what is beside in `asking`.
+/// Tests of requests run one after the other: a server of one would answer the other's clients, at the same addresses and ports.
+static REQUESTS: Mutex<()> = Mutex::new(());
+
 fn exchanges(transport: &str, asking: &Value) -> [Vec<Value>; 3] {
     let mut flows = [vec![], vec![], vec![]];
     for place in 0..2u32 {
@@ -250,6 +254,7 @@ fn latencies(node: &Node, wanted: impl Fn(&Value) -> bool) -> Value {
 
 #[test]
 fn requests_are_answered_by_the_servers_that_are_drawn() {
+    let _alone = REQUESTS.lock().unwrap_or_else(PoisonError::into_inner);
     for transport in ["tcp", "udp"] {
         for rate in [Value::Null, json!(2000.0)] {
             let nodes = ["a", "b", "c"].map(|name| Node::start(&format!("ask-{name}-{transport}-{rate}")));
@@ -296,6 +301,7 @@ fn requests_are_answered_by_the_servers_that_are_drawn() {
 
 #[test]
 fn requests_over_udp_to_a_server_that_is_not_there_are_given_up() {
+    let _alone = REQUESTS.lock().unwrap_or_else(PoisonError::into_inner);
     let nodes = ["ask-alone", "ask-half"].map(Node::start);
     nodes
         .iter()
