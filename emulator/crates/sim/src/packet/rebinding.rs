@@ -9,6 +9,7 @@ use cubeyard_routing::subways::{DetourRouting, LinkWeights, SubwaysRouting};
 use cubeyard_routing::{Failures, PathChoice, Router, scheme};
 
 use super::core::Core;
+use super::flows::Connection;
 use super::links::SECOND;
 use super::settings::Settings;
 use super::timeline::ps;
@@ -46,8 +47,8 @@ pub struct Rebinding<'a> {
     rates: Vec<f64>,
     /// Bytes that they had carried at the last round.
     carried: Vec<u64>,
-    /// Packets that connections had left when detours were last planned.
-    missing: Vec<u32>,
+    /// Packets of connections that had arrived when detours were last planned.
+    arrived: Vec<u32>,
     current: Current,
     /// Rounds so far.
     pub rounds: u64,
@@ -98,7 +99,7 @@ impl<'a> Rebinding<'a> {
             weights,
             rates: vec![0.0; gbps.len()],
             carried: vec![0; gbps.len()],
-            missing: Vec::new(),
+            arrived: Vec::new(),
             rounds: 0,
             moves: 0,
         })
@@ -181,12 +182,10 @@ impl<'a> Rebinding<'a> {
         let secs = (PERIODS_OF_DETOURS * self.period) as f64 / SECOND as f64;
         let packet = f64::from(core.rules.payload + core.rules.overhead);
         let mut of_flow = vec![0.0; now.flows.len() as usize];
-        self.missing.resize(core.connections.len(), 0);
-        for ((one, &flow), missing) in core.connections.iter().zip(now.flow_of).zip(&mut self.missing) {
-            let before = if *missing == 0 { one.packets } else { *missing };
-            of_flow[flow as usize] =
-                f64::from(before.saturating_sub(one.missing)) * packet * 8e-9 / secs / now.seeds.len() as f64;
-            *missing = one.missing;
+        self.arrived.resize(core.connections.len(), 0);
+        for ((one, &flow), before) in core.connections.iter().zip(now.flow_of).zip(&mut self.arrived) {
+            let packets = f64::from(arrived_since(before, one));
+            of_flow[flow as usize] = packets * packet * 8e-9 / secs / now.seeds.len() as f64;
         }
         let mut all = Paths {
             offsets: vec![0],
@@ -208,5 +207,41 @@ impl<'a> Rebinding<'a> {
             self.current = Current::Detours(routing);
         }
         Ok(changed)
+    }
+}
+
+/// Packets of a connection that have arrived since there were `before`, which becomes what there are now.
+fn arrived_since(before: &mut u32, connection: &Connection) -> u32 {
+    let now = connection.packets - connection.missing;
+    now - std::mem::replace(before, now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_has_ended_sends_nothing_any_more() {
+        let mut connection = Connection {
+            start: 0,
+            end: 0,
+            packets: 10,
+            unsent: 0,
+            missing: 10,
+            first: 0,
+            drops: 0,
+            again: 0,
+            timeouts: 0,
+            then: 0,
+            pause: 0,
+            last_bytes: 1,
+            subflows: 1,
+        };
+        let mut before = 0;
+        let mut after = |missing| {
+            connection.missing = missing;
+            arrived_since(&mut before, &connection)
+        };
+        assert_eq!([10, 4, 0, 0].map(&mut after), [0, 6, 4, 0]);
     }
 }
