@@ -3759,7 +3759,7 @@ export interface components {
         };
         /**
          * DiffColumns
-         * @description One row a cable: removals first, then moves, additions, keeps.
+         * @description One row a link, so a cable or a leg of a breakout cable: removals first, then moves, additions, keeps.
          */
         DiffColumns: {
             /**
@@ -3772,6 +3772,11 @@ export interface components {
              * @description A row of `reasons`.
              */
             reason: number[];
+            /**
+             * Cable
+             * @description Which cable: the legs of a breakout have the same number and are handled together.
+             */
+            cable: number[];
             /**
              * Before
              * @description The cable's number in the plan before; -1 for none.
@@ -3799,7 +3804,10 @@ export interface components {
             /** Length Mm */
             length_mm: number[];
         };
-        /** DiffCounts */
+        /**
+         * DiffCounts
+         * @description Cables; a breakout is one, and moves if its legs differ in what becomes of them.
+         */
         DiffCounts: {
             /** Keep */
             keep: number;

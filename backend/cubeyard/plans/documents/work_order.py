@@ -13,6 +13,8 @@ class PlanName(Document):
 
 
 class DiffCounts(Document):
+    """Cables; a breakout is one, and moves if its legs differ in what becomes of them."""
+
     keep: int
     move: int
     add: int
@@ -20,10 +22,13 @@ class DiffCounts(Document):
 
 
 class DiffColumns(Document):
-    """One row a cable: removals first, then moves, additions, keeps."""
+    """One row a link, so a cable or a leg of a breakout cable: removals first, then moves, additions, keeps."""
 
     action: list[int] = Field(description="A row of `actions`.")
     reason: list[int] = Field(description="A row of `reasons`.")
+    cable: list[int] = Field(
+        description="Which cable: the legs of a breakout have the same number and are handled together."
+    )
     before: list[int] = Field(description="The cable's number in the plan before; -1 for none.")
     after: list[int] = Field(description="The cable's number in the plan after; -1 for none.")
     end_a: list[str]

@@ -1,10 +1,13 @@
 //! The work order between two plans: which cables stay, move, are added and are taken out.
 //!
 //! Devices are matched first (by name, or by place along the loop where a Subways upgrade renames logical racks),
-//! then cables: the same two ports, the same two devices, then cables that keep one end. `[ours]`
+//! then links: the same two ports, the same two devices, then those that keep one end; and a leg only becomes a leg of the breakout
+//! cable that its own becomes. `[ours]`
 //!
-//! Inside: the order and its steps (here), matched devices (`correspondence`), matched cables (`claims`). Not here: prices.
+//! Inside: the order and its steps (here), matched devices (`correspondence`), breakout cables that stay whole (`breakouts`), what
+//! papers claim (`claims`). Not here: prices.
 
+mod breakouts;
 mod claims;
 mod correspondence;
 
@@ -61,31 +64,40 @@ pub const REASONS: [&str; 6] = [
 /// No cable on this side.
 pub const NO_CABLE: u32 = u32::MAX;
 
-/// Cables to keep, move, add and remove. One entry a cable; removals first, then moves, additions, keeps.
+/// Cables to keep, move, add and remove. One entry a link: a cable, or a leg of a breakout cable. Removals first, then moves,
+/// additions, keeps; entries of one cable beside each other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WorkOrder {
     pub action: Vec<Action>,
     pub reason: Vec<Reason>,
-    /// Cable index in the plan before, or `NO_CABLE`.
+    /// Link index in the plan before, or `NO_CABLE`.
     pub before: Vec<u32>,
-    /// Cable index in the plan after, or `NO_CABLE`.
+    /// Link index in the plan after, or `NO_CABLE`.
     pub after: Vec<u32>,
-    /// Count by [`Action`].
+    /// Which cable it is: the legs of a breakout have the same number, and are handled together. Counted from 0.
+    pub cable: Vec<u32>,
+    /// Cables by [`Action`]. A breakout whose legs differ is one that moves.
     pub counts: [u32; 4],
     pub claims: Vec<Claim>,
 }
 
 impl WorkOrder {
-    /// Number of entries with this action.
+    /// Number of cables with this action.
     pub fn count(&self, action: Action) -> u32 {
         self.counts[action as usize]
     }
+
+    /// Number of entries, so links, with this action.
+    pub fn links(&self, action: Action) -> u32 {
+        self.action.iter().filter(|&&of| of == action).count() as u32
+    }
 }
 
-/// Compare two plans. Linear in cables.
+/// Compare two plans. Linear in links, but for the sorting of breakout cables.
 pub fn diff(before: &Plan, after: &Plan) -> WorkOrder {
     let devices = Correspondence::between(&before.topology, &after.topology);
-    let matched = match_links(before, after, &devices);
+    let mut matched = match_links(before, after, &devices);
+    let pieces = breakouts::keep_together(before, after, &devices, &mut matched);
     let mut entries: Vec<(Action, Reason, u32, u32)> = Vec::new();
     for (link, found) in matched.iter().enumerate() {
         let link_index = link as u32;
@@ -111,24 +123,30 @@ pub fn diff(before: &Plan, after: &Plan) -> WorkOrder {
     entries.extend(added.map(|link| (Action::Add, Reason::None, NO_CABLE, link as u32)));
 
     let claims = claims::check(before, after, &devices, &matched);
-    // The crew takes out first, so that ports and trays are free. The sort is stable: cable order within.
-    entries.sort_by_key(|&(action, ..)| match action {
-        Action::Remove => 0,
-        Action::Move => 1,
-        Action::Add => 2,
-        Action::Keep => 3,
+    let cables = pieces.cables_of(entries.iter().map(|&(_, _, before, after)| (before, after)));
+    let mut entries: Vec<_> = cables.into_iter().zip(entries).collect();
+    // The crew takes out first, so that ports and trays are free. Numbers of cables rise with the links that they are found by.
+    entries.sort_by_key(|&(cable, (action, ..))| {
+        let rank = match action {
+            Action::Remove => 0,
+            Action::Move => 1,
+            Action::Add => 2,
+            Action::Keep => 3,
+        };
+        (rank, cable)
     });
     let mut order = WorkOrder {
         claims,
         ..WorkOrder::default()
     };
-    for (action, reason, before, after) in entries {
-        order.counts[action as usize] += 1;
+    for (cable, (action, reason, before, after)) in entries {
         order.action.push(action);
         order.reason.push(reason);
         order.before.push(before);
         order.after.push(after);
+        order.cable.push(cable);
     }
+    order.counts = breakouts::counts(&order.action, &order.cable);
     order
 }
 
@@ -274,7 +292,9 @@ struct Columns {
     action: Vec<u8>,
     /// Index into `reasons`.
     reason: Vec<u8>,
-    /// Cable index before and after; -1 when there is none.
+    /// The cable; the legs of a breakout have the same.
+    cable: Vec<u32>,
+    /// Link index before and after; -1 when there is none.
     before: Vec<i64>,
     after: Vec<i64>,
     /// Device and port, of the plan after, or of the one before for a removal.
@@ -296,6 +316,7 @@ pub fn diff_json(before: &Plan, after: &Plan) -> String {
         let (old, new) = (cable(order.before[i]), cable(order.after[i]));
         columns.action.push(order.action[i] as u8);
         columns.reason.push(order.reason[i] as u8);
+        columns.cable.push(order.cable[i]);
         columns.before.push(old.map_or(-1, |c| c as i64));
         columns.after.push(new.map_or(-1, |c| c as i64));
         columns

@@ -32,9 +32,9 @@ pub struct Deployment {
 /// Growing from another plan. `[nsdi19 §4]`
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Expansion {
-    /// Cables that are there and are moved or taken out.
+    /// Links that are there and are moved or taken out.
     pub links_rewired: u32,
-    /// New cables.
+    /// New links.
     pub links_added: u32,
     /// The fewest steps in each of which every device keeps three quarters of its links.
     pub steps: u32,
@@ -108,7 +108,7 @@ pub fn expansion(before: &Plan, order: &WorkOrder) -> Expansion {
     let (trays_touched, rewired_per_tray) = mean(&in_tray);
     Expansion {
         links_rewired: rewired.len() as u32,
-        links_added: order.count(Action::Add),
+        links_added: order.links(Action::Add),
         steps,
         rewired_per_rack_and_step: mean(&at_rack).1 / f64::from(steps.max(1)),
         trays_touched,

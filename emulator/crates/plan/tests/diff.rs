@@ -1,5 +1,7 @@
 //! The work order between two plans, and what the papers claim of growing a network.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use cubeyard_plan::diff::{Action, Claim, NO_CABLE, Reason, WorkOrder, diff, diff_json};
 use cubeyard_plan::{Plan, builtin_book, plan, read_spec};
 use proptest::prelude::*;
@@ -179,6 +181,64 @@ fn any_topology() -> impl Strategy<Value = Value> {
     ]
 }
 
+fn any_breakouts() -> impl Strategy<Value = Value> {
+    (1u32..=4, 1u32..=9, 1u32..=3, prop_oneof![Just(0u8), Just(2), Just(4)], proptest::bool::ANY).prop_map(
+        |(leaves, servers, uplinks, links, uplinks_too)| {
+            let mut rules = Vec::new();
+            if links > 0 {
+                rules.push(json!({"level": 0, "links": links}));
+            }
+            if links > 0 && uplinks_too {
+                rules.push(json!({"level": 1, "links": 4}));
+            }
+            json!({
+                "topology": {"family": "leaf_spine", "leaves": leaves, "spines": 2, "servers_per_leaf": servers,
+                    "uplinks_per_spine": uplinks, "server_gbps": 25, "uplink_gbps": 100},
+                "cabling": {"breakouts": rules},
+            })
+        },
+    )
+}
+
+/// Ten servers a leaf, four legs a cable: a leaf's third cable has two legs to spare, which two more servers take.
+#[test]
+fn breakout_cables_move_as_one() {
+    let of = |servers: u32, links: u32| {
+        plan_of(&json!({
+            "topology": {"family": "leaf_spine", "leaves": 2, "spines": 2, "servers_per_leaf": servers, "server_gbps": 25,
+                "uplink_gbps": 100},
+            "cabling": {"breakouts": if links > 1 { json!([{"level": 0, "links": links}]) } else { json!([]) }},
+        }))
+    };
+    let counted = |before: &Plan, after: &Plan| {
+        let order = diff(before, after);
+        [Action::Keep, Action::Move, Action::Add, Action::Remove].map(|action| order.count(action))
+    };
+    let (single, broken, more) = (of(10, 1), of(10, 4), of(12, 4));
+    // Twenty cables of a server each go, six breakouts come; the four uplinks stay, at switches that stand elsewhere.
+    assert_eq!(counted(&single, &broken), [0, 4, 6, 20]);
+    assert_eq!(counted(&broken, &single), [0, 4, 20, 6]);
+    let [kept, moved, added, removed] = counted(&broken, &more);
+    assert_eq!((kept + moved, added, removed), (4 + 6, 0, 0));
+    assert!(moved >= 2, "legs are added to the third cable of each leaf");
+    let order = diff(&broken, &more);
+    assert_eq!(order.links(Action::Add), 4, "but four links are");
+    // Longer cables: each breakout is one piece of work, of four legs.
+    let plan = of(8, 4);
+    let mut moved = of(8, 4);
+    for (link, cable) in plan
+        .wiring
+        .breakouts
+        .cables
+        .iter()
+        .flat_map(|cable| cable.links.iter().map(move |&link| (link, cable)))
+    {
+        assert!(!cable.trunk_is_a);
+        moved.wiring.stock_mm[link as usize] += 1_000;
+    }
+    assert_eq!(counted(&plan, &moved), [4, 4, 0, 0]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
@@ -199,6 +259,33 @@ proptest! {
             prop_assert_eq!(order.action[i] == Action::Move, order.reason[i] != Reason::None);
         }
         prop_assert_eq!(order.counts.iter().sum::<u32>() as usize, order.action.len());
+    }
+
+    /// A leg never leaves its trunk: whatever the two plans, each of their cables is in one piece of work, and each piece of work has
+    /// one cable of each plan at most.
+    #[test]
+    fn breakout_cables_stay_whole(a in any_breakouts(), b in any_breakouts()) {
+        let (before, after) = (plan_of(&a), plan_of(&b));
+        let order = diff(&before, &after);
+        for (plan, links) in [(&before, &order.before), (&after, &order.after)] {
+            let mut work_of: BTreeMap<Vec<u32>, BTreeSet<u32>> = BTreeMap::new();
+            let mut cables_in: BTreeMap<u32, BTreeSet<Vec<u32>>> = BTreeMap::new();
+            for (&link, &work) in links.iter().zip(&order.cable).filter(|&(&link, _)| link != NO_CABLE) {
+                let cable = plan.wiring.breakouts.of(link as usize).map_or(vec![link], |(cable, _)| cable.links.clone());
+                work_of.entry(cable.clone()).or_default().insert(work);
+                cables_in.entry(work).or_default().insert(cable);
+            }
+            prop_assert_eq!(work_of.len(), plan.wiring.cable_count());
+            prop_assert!(work_of.values().all(|works| works.len() == 1));
+            prop_assert!(cables_in.values().all(|cables| cables.len() == 1));
+        }
+        let [keep, moved, add, remove] = [Action::Keep, Action::Move, Action::Add, Action::Remove].map(|a| order.count(a) as usize);
+        prop_assert_eq!(keep + moved + remove, before.wiring.cable_count());
+        prop_assert_eq!(keep + moved + add, after.wiring.cable_count());
+        prop_assert!((0..order.action.len()).all(|i| (order.action[i] == Action::Move) == (order.reason[i] != Reason::None)));
+        if a == b {
+            prop_assert_eq!(keep, before.wiring.cable_count());
+        }
     }
 
     /// Nothing has to be moved that need not be: with the same topology and book, no link changes its ends.

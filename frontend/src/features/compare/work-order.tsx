@@ -115,6 +115,7 @@ function Order({ order }: { order: WorkOrder }) {
   const [action, setAction] = useState<Action>("all");
   const [sort, setSort] = useState<SortBy | null>(null);
   const columns = useMemo(() => columnsOf(order), [order]);
+  const broken = useMemo(() => hasBreakouts(order), [order]);
   const names = order.actions;
   const actionOf = useMemo(() => {
     const raw = order.columns.action ?? [];
@@ -156,6 +157,12 @@ function Order({ order }: { order: WorkOrder }) {
             detail: id === "all" ? undefined : formatCount(order.counts[id]),
           }))}
         />
+        {broken && (
+          <span className={styles.muted}>
+            Counted are cables; each leg of a breakout cable is a row, and legs with the same number are
+            handled together.
+          </span>
+        )}
         <Button
           small
           icon="export"
@@ -191,7 +198,13 @@ function Order({ order }: { order: WorkOrder }) {
   );
 }
 
+/** Whether legs share a cable. Most orders have a cable a row, for which a number would say nothing. */
+function hasBreakouts(order: WorkOrder): boolean {
+  return new Set(order.columns.cable).size < order.columns.cable.length;
+}
+
 const TITLES: Record<string, [title: string, width: number]> = {
+  cable: ["Cable", 64],
   action: ["Action", 72],
   reason: ["Reason", 130],
   end_a: ["End A", 120],
@@ -209,7 +222,7 @@ function columnsOf(order: WorkOrder): Column[] {
     reason: order.reasons,
   };
   return Object.entries(order.columns)
-    .filter(([name]) => name in TITLES)
+    .filter(([name]) => name in TITLES && (name !== "cable" || hasBreakouts(order)))
     .map(([name, values]) => {
       const [title, width] = TITLES[name]!;
       const words = lists[name];
@@ -217,12 +230,13 @@ function columnsOf(order: WorkOrder): Column[] {
         id: name,
         title,
         width,
-        align: name === "length_mm" ? ("end" as const) : undefined,
+        align: name === "length_mm" || name === "cable" ? ("end" as const) : undefined,
         mono: name === "from" || name === "to",
         text: (row: number) => {
           const value = values[row];
           if (value === null || value === undefined) return "";
           if (name === "length_mm") return formatMillimetres(Number(value));
+          if (name === "cable") return formatCount(Number(value) + 1);
           return words && typeof value === "number" ? (words[value] ?? "") : String(value);
         },
         sort: (row: number) =>

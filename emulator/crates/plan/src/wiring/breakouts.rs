@@ -75,7 +75,7 @@ impl Breakouts {
     }
 
     /// The number of the breakout cable that carries a link.
-    pub(super) fn index_of(&self, link: usize) -> Option<usize> {
+    pub(crate) fn index_of(&self, link: usize) -> Option<usize> {
         self.of_link
             .get(link)
             .copied()
