@@ -16,6 +16,16 @@ class Port(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Leg:
+    """Which breakout cable a planned cable is a leg of. All of its legs share one plug at the trunk."""
+
+    cable: int
+    """The number of its first leg, by which the cable is named."""
+    legs: int
+    trunk_at_a: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PlannedCable:
     number: int
     """12 is the cable C00012."""
@@ -23,10 +33,17 @@ class PlannedCable:
     b: Port
     length_mm: int
     """As ordered."""
+    leg: Leg | None = None
+    """None for a cable of its own."""
 
     @property
     def ends(self) -> tuple[Port, Port]:
         return self.a, self.b
+
+    @property
+    def trunk(self) -> Port | None:
+        """Its port at the plug that it shares with other legs."""
+        return None if self.leg is None else self.a if self.leg.trunk_at_a else self.b
 
 
 @dataclass(frozen=True, slots=True)

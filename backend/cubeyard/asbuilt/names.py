@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
 
-from cubeyard.asbuilt.cables import PlannedCable, Port
+from cubeyard.asbuilt.cables import Leg, PlannedCable, Port
 from cubeyard.asbuilt.readers.listing import SeenEnd
 from cubeyard.exports.interfaces import interface_name
 from cubeyard.exports.tables import PlanTables
@@ -12,6 +13,8 @@ from cubeyard.exports.text import plain
 from cubeyard.plans.view import PlanView
 
 _AMBIGUOUS = -1
+_TRUNK_AT_A = 1
+"""In the column `trunk` of cables."""
 
 
 class PlanNames:
@@ -47,8 +50,19 @@ class PlanNames:
         columns = (plan.cables[name].tolist() for name in ("a_device", "b_device", "stock_mm"))
         ports = ([plain(name) for name in names] for names in (plan.a_port_names, plan.b_port_names))
         return [
-            PlannedCable(number, Port(hosts[a], a_port), Port(hosts[b], b_port), length)
-            for number, (a, b, length, a_port, b_port) in enumerate(zip(*columns, *ports, strict=True))
+            PlannedCable(number, Port(hosts[a], a_port), Port(hosts[b], b_port), length, leg)
+            for number, (a, b, length, a_port, b_port, leg) in enumerate(
+                zip(*columns, *ports, self._legs(), strict=True)
+            )
+        ]
+
+    def _legs(self) -> list[Leg | None]:
+        """By cable: the leg that it is."""
+        columns = [self.plan.cables[name].tolist() for name in ("lead", "leg", "trunk")]
+        legs = Counter(lead for lead, leg, _ in zip(*columns, strict=True) if leg)
+        return [
+            Leg(lead, legs[lead], trunk_at_a=trunk == _TRUNK_AT_A) if leg else None
+            for lead, leg, trunk in zip(*columns, strict=True)
         ]
 
     def device(self, name: str) -> str | None:

@@ -14,6 +14,8 @@ neighbours that fit, in each path and ring on its own. A matched cable then take
 of a ring wait for one another, one end has to hang, which is one step more and no operation. Of several largest matchings it is one that
 moves ends within a device, else within a rack, as far as possible: such a cable is long enough and needs no new way.
 
+Legs of a breakout cable are ordered like cables, and put together at the end (`breakouts.py`).
+
 Taken out cables are put in again where their length is known and ordered, or where they were between the same two devices.
 """
 
@@ -22,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from cubeyard.asbuilt.alternating import Chain, chains
+from cubeyard.asbuilt.breakouts import together
 from cubeyard.asbuilt.cables import LENGTH_TOLERANCE_MM, FoundCable, PlannedCable, Port, fits, other
 from cubeyard.asbuilt.steps import Action, Step, WorkOrder
 
@@ -67,7 +70,10 @@ def work_order(
             blocks.append(steps)
     removals.sort(key=lambda step: (step.rack, step.out))
     blocks.sort(key=lambda steps: (steps[0].rack, steps[0].planned.number if steps[0].planned else 0))
-    return WorkOrder(_numbered([*removals, *(step for steps in blocks for step in steps)]))
+    steps = [*removals, *(step for steps in blocks for step in steps)]
+    if any(cable.leg for cable in planned):
+        steps = together(steps, found)
+    return WorkOrder(_numbered(steps))
 
 
 class _Writer:
@@ -178,7 +184,9 @@ def _numbered(steps: Sequence[Step]) -> list[Step]:
     numbered: list[Step] = []
     for number, step in enumerate(steps, start=1):
         after = max((freed[port] for port in step.into if port in freed and port not in step.out), default=None)
-        reuses = stock.take(step.planned) if step.action in ("pull", "replace") and step.planned else None
+        # What was taken out is told as single cables, so no leg of a breakout is made of it.
+        put_in = step.planned if step.action in ("pull", "replace") and step.planned and not step.planned.leg else None
+        reuses = stock.take(put_in) if put_in else None
         numbered.append(step.numbered(number, after, reuses))
         freed.update(dict.fromkeys(step.out, number))
         if step.action in ("remove", "replace") and step.found:

@@ -41,9 +41,14 @@ class Step:
     reuses: int | None = None
     """The step that took out the cable that is put in here; None for a new one."""
 
+    legs: int = 1
+    """Legs of a breakout cable that are handled together; the ports are those of all of them."""
+    plugs: int | None = None
+    """Plugs that are put in or taken out, where several legs share one; None for one a port."""
+
     @property
     def operations(self) -> int:
-        return len(self.out) + len(self.into)
+        return len(self.out) + len(self.into) if self.plugs is None else self.plugs
 
     def numbered(self, number: int, after: int | None, reuses: int | None) -> Step:
         return replace(self, number=number, after=after, reuses=reuses)
@@ -51,6 +56,9 @@ class Step:
     def text(self) -> str:
         """The step as one sentence."""
         name = f"C{self.planned.number:05d}" if self.planned else ""
+        return self._of_legs(name) if self.legs > 1 else self._of_one(name)
+
+    def _of_one(self, name: str) -> str:
         out, into = ([_words(port) for port in ports] for ports in (self.out, self.into))
         stays = _words(self.stays) if self.stays else ""
         length = f"{self.planned.length_mm / 1000:g} m" if self.planned else ""
@@ -69,6 +77,25 @@ class Step:
             case "pull":
                 return f"Plug {cable} into {into[0]} and {into[1]}. It is {name}."
 
+    def _of_legs(self, name: str) -> str:
+        """The sentence for a breakout cable, whose legs share the trunk's plug."""
+        trunk = self.planned.trunk if self.planned else None
+        device = trunk.device if trunk else ""
+        plug = _span([port for port in self.into if port.device == device])
+        legs = ", ".join(_words(port) for port in self.into if port.device != device)
+        length = f"{self.planned.length_mm / 1000:g} m" if self.planned else ""
+        match self.action:
+            case "unplug":
+                return f"Unplug the trunk in {_span(self.out)} and leave it hanging; its {self.legs} legs stay. It becomes {name}."
+            case "move":
+                return f"Move the trunk in {_span(self.out)} to {plug}; its {self.legs} legs stay. It becomes {name} ({length})."
+            case "plug":
+                return f"Plug the hanging trunk into {plug}; its {self.legs} legs are in place. It is {name} now ({length})."
+            case "replace":
+                return f"Replace the breakout cable from {plug} to {legs} with a new one of {length}. It is {name}."
+            case _:
+                return f"Plug a new breakout cable of {length} into {plug} with its trunk and into {legs} with its legs. It is {name}."
+
 
 @dataclass(frozen=True, slots=True)
 class WorkOrder:
@@ -86,3 +113,11 @@ class WorkOrder:
 
 def _words(port: Port) -> str:
     return f"{port.device} {port.name}"
+
+
+def _span(ports: Sequence[Port]) -> str:
+    """Ports of one plug: the first and the last."""
+    names = [port.name for port in ports]
+    if not names:
+        return ""
+    return f"{ports[0].device} {names[0]}" + (f" to {names[-1]}" if len(names) > 1 else "")
