@@ -4,7 +4,7 @@ import { cableLines, leavingCables } from "./cable-lines";
 import { type ColourScale, colourScale } from "./encoding";
 import { coldToHot, heatStyle, hottestOf, type LinkHeat } from "./heat";
 import { HitIndex } from "./hit";
-import type { Box, PlanModel } from "./model";
+import { type Box, hasBreakouts, type PlanModel } from "./model";
 import { type Batch, type DisplayList, LabelBuilder, PathBuilder, RectBuilder } from "./primitives";
 import { RackLabels, scaleText } from "./rack-labels";
 import { peakTrayCables, trayWidthMetres } from "./tray-width";
@@ -29,7 +29,8 @@ export function floorList(model: PlanModel, options: ViewOptions): DisplayList {
   const leaving = leavingCables(model);
   const linksMode = heat ? "all" : options.linksMode;
   let drawn = 0;
-  const what = linksMode === "trunk" ? "cables in trunks" : "cables";
+  const rows = hasBreakouts(model) ? "links" : "cables";
+  const what = linksMode === "trunk" ? `${rows} in trunks` : rows;
   if (linksMode === "all") {
     const lines = heat
       ? cableLines(model, coldToHot(heat, leaving, MAX_SINGLE_LINES), { style: heatStyle(heat, 0.8) })

@@ -286,6 +286,11 @@ function floorOf(scene: SceneDocument, racks: RackColumns): Box {
   return { x: x0, y: y0, width: x1 - x0, height: y1 - y0 };
 }
 
+/** Whether some rows of cables are legs, so that there are more rows than cables. */
+export function hasBreakouts(model: PlanModel): boolean {
+  return memoised(model, "hasBreakouts", () => model.cables.leg.some((leg) => leg > 0));
+}
+
 /** The rack at both ends of a cable. */
 export function cableRacks(model: PlanModel, cable: number): [number, number] {
   return [

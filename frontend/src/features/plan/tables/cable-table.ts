@@ -1,6 +1,6 @@
 /** The cable schedule as columns over the model: nothing is copied per row. */
 import type { Bom } from "@/api/types";
-import { csrSlice, type PlanModel } from "@/scene/model";
+import { csrSlice, hasBreakouts, type PlanModel } from "@/scene/model";
 import type { Column } from "@/ui/data-table";
 import { cableName, formatMillimetres, formatMoney, levelShortLabel } from "@/units";
 import { breakoutText, cableLabel, placeName, portName } from "../../shared/names";
@@ -68,7 +68,7 @@ export function cableColumns(model: PlanModel, bom: Bom): Column[] {
       sort: (row) => cables.stockMm[row]!,
     },
     { id: "sku", title: "SKU", width: 120, text: sku },
-    ...(cables.leg.some((leg) => leg > 0)
+    ...(hasBreakouts(model)
       ? [{ id: "breakout", title: "Breakout", width: 150, text: (row: number) => breakoutText(model, row) }]
       : []),
     { id: "colour", title: "Colour", width: 72, text: colour },

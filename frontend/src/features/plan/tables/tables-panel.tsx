@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import type { PlanModel } from "@/scene/model";
+import { hasBreakouts, type PlanModel } from "@/scene/model";
 import type { Highlight, Selection } from "@/scene/selection";
 import { Button } from "@/ui/button";
 import { copyText, saveFile } from "@/ui/clipboard";
@@ -39,6 +39,7 @@ export function TablesPanel({
 
   const { columns, counts, selected } = useTableRows(tab, computed, model, highlight);
 
+  const titles = hasBreakouts(model) ? { ...TITLES, cables: "Cables and legs" } : TITLES;
   const query = (search.q ?? "").trim();
   const count = counts[tab];
   const lit = selected[tab];
@@ -63,7 +64,7 @@ export function TablesPanel({
           onChange={(next) => setSearch({ tab: next === "cables" ? undefined : next })}
           items={TABS.map((id) => ({
             id,
-            label: TITLES[id],
+            label: titles[id],
             detail:
               id === tab
                 ? formatShare(rows.length, count)
@@ -88,10 +89,10 @@ export function TablesPanel({
           csv={csv}
         />
       </div>
-      <div id="plan-table" role="tabpanel" aria-label={TITLES[tab]} className={styles.body}>
+      <div id="plan-table" role="tabpanel" aria-label={titles[tab]} className={styles.body}>
         <DataTable
           key={tab}
-          label={`${TITLES[tab]}, ${formatShare(rows.length, count)}`}
+          label={`${titles[tab]}, ${formatShare(rows.length, count)}`}
           columns={columns}
           rows={rows}
           sort={sort}
