@@ -117,20 +117,33 @@ def export_plan(
     headers = {"etag": tag, "cache-control": "private, no-cache", "accept-ranges": "bytes"}
     if matches(if_none_match, tag):
         return Response(status_code=304, headers=headers)
+    background = prefer is not None and "respond-async" in prefer.lower()
+    by_job = not stream and (background or not at_once(format, built))
+    if request.method == "HEAD" and by_job:
+        return _told_of_job(service.started(id, revision, format, options), headers)
     if request.method == "HEAD":
         name, media_type = described(format, built, plan.name)
         answer = Response(headers=headers | {"content-disposition": disposition(name)}, media_type=media_type)
         # The size is known once the file is made, which nobody asked for here: no size instead of that of the empty body.
         del answer.headers["content-length"]
         return answer
-    background = prefer is not None and "respond-async" in prefer.lower()
-    if not stream and (background or not at_once(format, built)):
+    if by_job:
         return _by_job(service.start_or_join(id, revision, format, options), background)
     chunks, name = written(format, built, plan.name, options)
     asked = request.headers.get("range")
     if asked is not None and request.headers.get("if-range", tag) == tag:
         return partial(chunks, FORMATS[format].media_type, name, asked, headers)
     return _download(chunks, name, format, headers)
+
+
+def _told_of_job(job: schemas.Job | None, headers: dict[str, str]) -> Response:
+    """The status of the answer to GET, and no job started for it."""
+    if job is None:
+        return Response(status_code=202, headers=headers)
+    done = job.result_url is not None
+    return Response(
+        status_code=303 if done else 202, headers=headers | {"location": job.result_url or f"/api/v1/jobs/{job.id}"}
+    )
 
 
 def _by_job(job: schemas.Job, preferred: bool) -> Response:

@@ -61,10 +61,16 @@ class JobService:
         self, plan_id: str, revision: int | None, format: str, options: ExportOptions = NO_OPTIONS
     ) -> schemas.Job:
         """The latest job of this file that has not failed, or a new one: who asks twice does not make it twice."""
+        return self.started(plan_id, revision, format, options) or self.start(plan_id, revision, format, options)
+
+    def started(
+        self, plan_id: str, revision: int | None, format: str, options: ExportOptions = NO_OPTIONS
+    ) -> schemas.Job | None:
+        """The latest job of this file that has not failed."""
         plan, row, built = self._plans.built(plan_id, revision, paper=options.paper)
         name = file_name(format, PlanView.of(built, plan.name))
         found = self._repository.latest(plan.id, row.revision, format, name, options.given())
-        return self.start(plan_id, revision, format, options) if found is None else as_job(found)
+        return None if found is None else as_job(found)
 
     def read(self, job_id: str) -> schemas.Job:
         return as_job(self._row(job_id))

@@ -109,6 +109,9 @@ def test_a_large_export_is_answered_with_a_job_and_then_with_its_file(
     monkeypatch.setattr("cubeyard.jobs.service.cables_at_once", lambda _: cables)
     assert working_client.get(address).status_code == 200, "at the bound it is written at once"
     monkeypatch.setattr("cubeyard.jobs.service.cables_at_once", lambda _: cables - 1)
+    told = working_client.head(address, follow_redirects=False)
+    assert (told.status_code, told.content, "location" in told.headers) == (202, b"", False)
+    assert working_client.get(f"/api/v1/plans/{plan}/jobs").json()["items"] == [], "who only asks starts no job"
     answer = working_client.get(address, follow_redirects=False)
     assert answer.status_code in (202, 303)
     if answer.status_code == 202:
@@ -123,7 +126,9 @@ def test_a_large_export_is_answered_with_a_job_and_then_with_its_file(
     assert working_client.get(address).content == whole, "a client that follows redirects has the file"
     assert len(working_client.get(f"/api/v1/plans/{plan}/jobs").json()["items"]) == 1, "one job for all"
     assert working_client.get(address, params={"stream": "true"}, follow_redirects=False).content == whole
-    tag = working_client.head(address).headers["etag"]
+    told = working_client.head(address, follow_redirects=False)
+    assert (told.status_code, told.headers["location"]) == (303, done.headers["location"])
+    tag = told.headers["etag"]
     assert working_client.get(address, headers={"if-none-match": tag}, follow_redirects=False).status_code == 304
 
 
