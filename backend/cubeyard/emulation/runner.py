@@ -11,6 +11,7 @@ from sqlalchemy.exc import DBAPIError
 
 from cubeyard.emulation.deploy.probe import take_back, tell
 from cubeyard.emulation.deploy.reaper import reap, reap_left_alone
+from cubeyard.emulation.deploy.shell_relay.serving import ShellRelay
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.fabric.process import FabricProcess
 from cubeyard.emulation.figures.lab import Lab
@@ -104,6 +105,7 @@ class EmulationRunner:
         self._fabric = FabricProcess(settings, self._place)
         self._starting = threading.Lock()
         self._entered: int | None = None
+        self._relay: ShellRelay | None = None
 
     def run(self, run_id: str, document: Json, frames: Frames) -> None:
         question = read(self._engine, document)
@@ -136,8 +138,16 @@ class EmulationRunner:
             reap_left_alone(self._settings)
             if self._tells:
                 tell(self._settings)
+                self._relay_shells()
         except Exception as error:
             log.warning("emulation_reaper", error=f"{type(error).__name__}: {error}")
+
+    def _relay_shells(self) -> None:
+        """Open shells for an API that has no Docker engine."""
+        if self._relay is None and self._settings.terminals and self._settings.cluster is None:
+            relay = ShellRelay.of(self._settings)
+            relay.start()
+            self._relay = relay
 
     def _wake(self) -> None:
         """The fabric itself removes what its own journal names when it starts."""
@@ -147,7 +157,9 @@ class EmulationRunner:
             log.info("no_fabric", error=error.detail)
 
     def close(self) -> None:
-        """The worker stops. If it is the last of its home, the fabric that one of them started goes, with whatever it still has."""
+        """The worker stops, and its shells. If it is the last of its home, the fabric that one of them started goes, with whatever it still has."""
+        if self._relay is not None:
+            self._relay.close()
         with self._starting:
             if self._entered is not None:
                 handle, self._entered = self._entered, None

@@ -11,7 +11,7 @@ import contextlib
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from docker.errors import NotFound
 
@@ -34,6 +34,23 @@ done'''
 FROZEN = "Server {} is frozen by a fault. Recover the fault, then open the terminal again."
 OFF = "Server {} is off. Recover its fault, then open the terminal again."
 NO_CONTAINER = "Server {} has no container: it is being started, or the run is ending."
+
+
+class OpenShell(Protocol):
+    """A shell of this process, or of a worker that has the engine (`shell_relay/`). Reading, writing and asking are for different
+    threads."""
+
+    def read(self) -> bytes: ...
+
+    def write(self, data: bytes) -> None: ...
+
+    def resize(self, columns: int, rows: int) -> None: ...
+
+    def state(self) -> str: ...
+
+    def exit_code(self) -> int | None: ...
+
+    def close(self) -> None: ...
 
 
 class Shell:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path as FolderPath
 from typing import Annotated
 
 import structlog
@@ -11,6 +12,8 @@ from fastapi import APIRouter, Path, Query, Request, WebSocket
 
 from cubeyard.catalog.endpoints import EngineOf
 from cubeyard.emulation.deploy import shells
+from cubeyard.emulation.deploy.shell_relay import calling
+from cubeyard.emulation.deploy.shell_relay.exchange import Question
 from cubeyard.emulation.fabric.hosts import Hosts
 from cubeyard.emulation.fabric.place import Place
 from cubeyard.emulation.live.service import SessionService, TerminalPlace
@@ -20,6 +23,7 @@ from cubeyard.kit.auth.guard import SUBPROTOCOL
 from cubeyard.kit.db import mark_caller
 from cubeyard.kit.errors import ProblemError, responses
 from cubeyard.kit.ids import Id
+from cubeyard.settings import Settings
 
 router = APIRouter(tags=["emulation"])
 log = structlog.get_logger(__name__)
@@ -45,7 +49,7 @@ def read_terminal(engine: EngineOf, request: Request, id: Id, name: ServerName) 
     reason = terminals.refusal(found.mode)
     if not reason:
         try:
-            shells.check(found.host.docker, hosts.owner, found.run_id, found.server)
+            _check(state.settings, hosts, found)
         except ProblemError as error:
             reason = error.detail
     return terminals.state(reason)
@@ -92,11 +96,44 @@ def _found(websocket: WebSocket, asked: _Asked) -> TerminalPlace:
         return SessionService(session, state.engine).terminal(asked.id, asked.name, _hosts(websocket))
 
 
-def _open(websocket: WebSocket, found: TerminalPlace, asked: _Asked) -> shells.Shell:
+def _relay(settings: Settings) -> FolderPath | None:
+    """The folder by which a worker opens shells for this process; None where it has the engine itself."""
+    folder = Place.of(settings).folder
+    return folder if not settings.fabric_start and calling.has_relay(folder) else None
+
+
+def _question(settings: Settings, found: TerminalPlace) -> Question:
+    number, name = found.server
+    return Question(
+        what="check",
+        host=found.host.name,
+        run=found.run_id,
+        server=number,
+        name=name,
+        prompt=found.host_name,
+        idle_secs=settings.terminal_idle_secs,
+    )
+
+
+def _check(settings: Settings, hosts: Hosts, found: TerminalPlace) -> None:
+    """Raises what opening a shell would raise."""
+    if (folder := _relay(settings)) is not None:
+        calling.check(folder, _question(settings, found))
+    else:
+        shells.check(found.host.docker, hosts.owner, found.run_id, found.server)
+
+
+def _shell(settings: Settings, hosts: Hosts, found: TerminalPlace) -> shells.OpenShell:
+    if (folder := _relay(settings)) is not None:
+        return calling.RelayedShell(folder, _question(settings, found))
+    idle_secs = settings.terminal_idle_secs
+    return shells.Shell(found.host.docker, hosts.owner, found.run_id, found.server, found.host_name, idle_secs)
+
+
+def _open(websocket: WebSocket, found: TerminalPlace, asked: _Asked) -> shells.OpenShell:
     """The shell, whose opening is in the change log before anybody can type."""
-    state, hosts = websocket.app.state, _hosts(websocket)
-    idle_secs = state.settings.terminal_idle_secs
-    shell = shells.Shell(found.host.docker, hosts.owner, found.run_id, found.server, found.host_name, idle_secs)
+    state = websocket.app.state
+    shell = _shell(state.settings, _hosts(websocket), found)
     try:
         shell.resize(asked.columns, asked.rows)
         with state.database.session() as session:

@@ -14,7 +14,7 @@ from anyio.to_thread import run_sync
 from pydantic import BaseModel, ValidationError
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from cubeyard.emulation.deploy.shells import Shell
+from cubeyard.emulation.deploy.shells import OpenShell
 from cubeyard.emulation.live.terminal.schemas import FromPage, Resized, ServerNews, TerminalEnd, TerminalState, Typed
 from cubeyard.kit.errors import ProblemError
 from cubeyard.settings import Settings
@@ -111,7 +111,7 @@ class Terminals:
             await asyncio.wait(waiting, timeout=CLOSE_SECS)
 
 
-async def converse(websocket: WebSocket, terminals: Terminals, start: Callable[[], Shell]) -> None:
+async def converse(websocket: WebSocket, terminals: Terminals, start: Callable[[], OpenShell]) -> None:
     """Carry bytes between a page and a shell until one of them ends; then the shell and what it started are ended."""
     shell = await run_sync(start, limiter=terminals.helpers)
     session = _Session(websocket, terminals, shell)
@@ -151,7 +151,7 @@ async def _shielded(work: Coroutine[Any, Any, None]) -> None:
 
 
 class _Session:
-    def __init__(self, websocket: WebSocket, terminals: Terminals, shell: Shell) -> None:
+    def __init__(self, websocket: WebSocket, terminals: Terminals, shell: OpenShell) -> None:
         self._websocket = websocket
         self._terminals = terminals
         self._shell = shell
