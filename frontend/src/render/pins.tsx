@@ -8,7 +8,7 @@ export interface Pin {
   /** In the picture's own units: metres of the floor. */
   x: number;
   y: number;
-  /** Pins at the same place stand side by side. */
+  /** Pins at the same place stand above each other: beside it is another rack. */
   place: number;
   label: string;
   title: string;

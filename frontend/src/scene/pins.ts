@@ -2,19 +2,19 @@
 import type { PlanModel } from "./model";
 import type { Selection } from "./selection";
 
-/** Metres: a rack's near corner, a device's rack, the place where a cable meets the trays over the rack of its first end. */
+/** Metres: the middle of a rack's near edge, a device's rack, the place where a cable meets the trays over the rack of its first end. */
 export function pinPlace(model: PlanModel, selection: Selection): [x: number, y: number] | null {
   const id = selection?.ids[0];
   if (selection === null || id === undefined) return null;
-  const corner = (rack: number): [number, number] => [
-    model.racks.x[rack]! + model.racks.width[rack]! / 2,
+  const edge = (rack: number): [number, number] => [
+    model.racks.x[rack]!,
     model.racks.y[rack]! - model.racks.depth[rack]! / 2,
   ];
-  if (selection.kind === "rack") return corner(id);
-  if (selection.kind === "device") return corner(model.devices.rack[id]!);
+  if (selection.kind === "rack") return edge(id);
+  if (selection.kind === "device") return edge(model.devices.rack[id]!);
   if (selection.kind !== "cable") return null;
   const rack = model.devices.rack[model.cables.aDevice[id]!]!;
   const { tray_x_metres, tray_y_metres } = model.scene.racks;
   const stays = model.cables.bundle[id]! < 0;
-  return stays ? corner(rack) : [tray_x_metres[rack]!, tray_y_metres[rack]!];
+  return stays ? edge(rack) : [tray_x_metres[rack]!, tray_y_metres[rack]!];
 }

@@ -113,7 +113,7 @@ test("what is no note in a link is left out, and a damaged link is refused", asy
   await expect(unpackNotes("1broken")).rejects.toThrow("damaged");
 });
 
-test("open notes are marked on the floor, one mark a thing, those at one place side by side", () => {
+test("open notes are marked on the floor, one mark a thing, those at one place above each other", () => {
   const rack = { kind: "rack" as const, name: model.racks.names[0]! };
   const inside = model.devices.rack.indexOf(0);
   const pins = floorPins(model, [
@@ -135,8 +135,8 @@ test("open notes are marked on the floor, one mark a thing, those at one place s
     title: `${rack.name}: door`,
     selection: { kind: "rack", ids: [0] },
   });
-  // A device is in its rack, so its mark stands beside the rack's.
+  // A device is in its rack, so its mark stands above the rack's.
   expect(pins[1]).toMatchObject({ x: pins[0]!.x, y: pins[0]!.y, place: 1 });
-  const { x, width, y, depth } = model.racks;
-  expect([pins[0]!.x, pins[0]!.y]).toEqual([x[0]! + width[0]! / 2, y[0]! - depth[0]! / 2]);
+  const { x, y, depth } = model.racks;
+  expect([pins[0]!.x, pins[0]!.y]).toEqual([x[0]!, y[0]! - depth[0]! / 2]);
 });
