@@ -66,6 +66,17 @@ const TIMES: readonly NumberField[] = [
   { path: "settle_secs", label: "Settle for", unit: "s", otherwise: "3" },
 ];
 
+/** The forwarding whose chips can tell sources of congestion. */
+const NOTIFYING = "serverswitch";
+const QUEUE_AIM: NumberField = {
+  path: "congestion.queue_kb",
+  label: "Queue aimed at",
+  unit: "kB",
+  otherwise: "50",
+  range: [3, 8000],
+  help: "Q_EQ of QCN: at how many bytes in the queue sources neither slow down nor speed up.",
+};
+
 /** For MPTCP alone. */
 const SUBFLOWS: readonly NumberField[] = [
   {
@@ -216,8 +227,9 @@ function Forwarding({
         change={(path, dataplane) => {
           const chosen = options.find(({ name }) => name === dataplane);
           const changed = withEmulation(draft, path, dataplane);
-          // A program is for chips alone.
-          onChange(chosen?.program ? changed : withEmulation(changed, "chip_program", undefined));
+          // A program is for chips alone, and only those in the kernel tell sources of their queues.
+          const fitting = chosen?.program ? changed : withEmulation(changed, "chip_program", undefined);
+          onChange(dataplane === NOTIFYING ? fitting : withEmulation(fitting, "congestion", undefined));
         }}
       />
       {own && (
@@ -231,6 +243,55 @@ function Forwarding({
           />
         </Suspense>
       )}
+      {settings.dataplane === NOTIFYING && (
+        <CongestionFields draft={draft} fields={fields} onChange={onChange} />
+      )}
+    </>
+  );
+}
+
+/** Whether queues tell sources of congestion, and which length they aim at. */
+function CongestionFields({
+  draft,
+  fields,
+  onChange,
+}: {
+  draft: Draft;
+  fields: SettingsProps;
+  onChange: (draft: Draft) => void;
+}) {
+  const { congestion } = fields.settings;
+  const value = !isObject(congestion) ? "none" : congestion.answers === false ? "silent" : "qcn";
+  return (
+    <>
+      <Field
+        label="Congestion notices"
+        title="The CPU of a chip reads the queue that a marked packet joined, and tells the packet's source how much to slow down."
+        controlWidth={270}
+        message={messageAt(fields.messages, "emulation.congestion")}
+      >
+        {({ id, describedBy }) => (
+          <Select
+            id={id}
+            aria-describedby={describedBy}
+            value={value}
+            options={[
+              { value: "none", label: "none" },
+              { value: "qcn", label: "QCN: sources slow down" },
+              { value: "silent", label: "QCN, not answered: queues fill" },
+            ]}
+            onChange={(chosen) => {
+              const kept = isObject(congestion) ? { ...congestion, answers: undefined } : {};
+              const notices =
+                chosen === "none" ? undefined : chosen === "silent" ? { ...kept, answers: false } : kept;
+              // One queue for all flows is what is looked at.
+              const shared = notices ? withEmulation(draft, "queues", undefined) : draft;
+              onChange(withEmulation(shared, "congestion", notices as Json | undefined));
+            }}
+          />
+        )}
+      </Field>
+      {isObject(congestion) && <SettingField {...QUEUE_AIM} {...fields} />}
     </>
   );
 }
@@ -287,9 +348,10 @@ const CHOICES: readonly Choice[] = [
   },
 ];
 
-/** The draft with a setting changed; only MPTCP has subflows. */
+/** The draft with a setting changed; only MPTCP has subflows, and fair queues tell nobody of congestion. */
 function withChange(draft: Draft, path: string, value: Json | undefined): Draft {
   const changed = withEmulation(draft, path, value);
+  if (path === "queues" && value === "fair") return withEmulation(changed, "congestion", undefined);
   return path === "protocol" ? withEmulation(changed, "subflows", undefined) : changed;
 }
 
