@@ -20,8 +20,12 @@ from cubeyard.settings import Settings
 
 from .engine import Docker, as_root, plain_environment
 
-# What the images need from the distribution: Python and a C compiler to build, PostgreSQL for the database's image.
-PACKAGES = ("ca-certificates", "gcc", "libc6-dev", "libstdc++6", "postgresql", "python3", "python3-pip", "python3-venv")
+# What the images need from the distribution: Python and a C compiler to build, PostgreSQL for the database's image, and what shells
+# in servers are made of, which the Dockerfile would install otherwise.
+PACKAGES = (
+    *("busybox-static", "ca-certificates", "gcc", "iputils-ping", "libc6-dev", "libstdc++6", "postgresql"),
+    *("python3", "python3-pip", "python3-venv"),
+)
 # Nothing here uses these; without its compiler plug-in PostgreSQL does without, so LLVM need not come along.
 LEFT_OUT = (
     *(

@@ -3,11 +3,13 @@ processes killed, and everything taken down again."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import time
 from collections.abc import Iterator
 
 import pytest
+from websockets.sync.client import connect
 
 from .compose import Deployment, new_deployment
 from .engine import Docker, as_root
@@ -21,7 +23,7 @@ EMULATED = {
     "engine": "emulation",
     "link_gbps": 0.02,
     "seeds": [7],
-    "emulation": {"mode": "containers", "seconds": 4, "settle_secs": 1, "calibrate_secs": 0.5},
+    "emulation": {"mode": "containers", "seconds": 8, "settle_secs": 1, "calibrate_secs": 0.5},
 }
 
 
@@ -114,6 +116,7 @@ def test_servers_are_containers_that_send_real_packets(deployment: Deployment) -
         return len(deployment.servers(run)) == 16
 
     deployment.wait("16 servers in `docker ps`", all_up)
+    _a_shell_opens(deployment, run)
     row = deployment.wait("the run's end", lambda: deployment.ended(run))
     assert row["state"] == "succeeded", row
     report = deployment.request("GET", f"/api/v1/runs/{run}/results").body["report"]
@@ -122,6 +125,28 @@ def test_servers_are_containers_that_send_real_packets(deployment: Deployment) -
     assert report["timings"]["kept"] == []
     assert deployment.servers(run) == []
     assert deployment.execute("fabric", "ls", "/run/netns").stdout.split() == [], "no namespace of the run is left"
+
+
+def _a_shell_opens(deployment: Deployment, run: str) -> None:
+    """The API has no engine: the worker opens the shell for it."""
+    address = f"/api/v1/runs/{run}/servers/00/terminal"
+
+    def available() -> bool:
+        return deployment.request("GET", address).body["available"]
+
+    deployment.wait("a terminal", available)
+    sent = {"Authorization": f"Bearer {deployment.token}"}
+    with connect(f"ws://127.0.0.1:{deployment.port}{address}", additional_headers=sent) as terminal:
+        terminal.send(json.dumps({"type": "input", "data": "echo $((40 + 2)) in $(hostname); exit 7\n"}))
+        printed, end = b"", {}
+        while end.get("type") != "end":
+            message = terminal.recv(60)
+            if isinstance(message, bytes):
+                printed += message
+            else:
+                end = json.loads(message)
+    assert b"42 in " in printed, (printed, end)
+    assert (end["exit_code"], end["reason"]) == (7, "The shell has ended."), end
 
 
 def test_the_command_line_works_in_the_image(deployment: Deployment) -> None:
